@@ -30,11 +30,11 @@ fn main() -> ExitCode {
                 format!("{} {:.2}", phase.phase, (phase.end_ns - phase.begin_ns) as f64 / 1e9)
             })
             .collect();
-        let cell = &run.record.cells[record.cell];
+        let case = &run.record.cases[record.case];
         println!(
             "{:>3} {:<16} {:.2} s beside the load ({} s)",
             record.number,
-            cell.runtime,
+            case.runtime,
             beside as f64 / 1e9,
             parts.join(", ")
         );

@@ -1,6 +1,6 @@
 <?php
 
-// Where WordPress is: in this folder, or Debian's package. Its own wp-config.php is not read.
+// Where WordPress is: in this directory, or Debian's package. Its own wp-config.php is not read.
 define('ABSPATH', (is_file(__DIR__ . '/wordpress/wp-settings.php') ? __DIR__ . '/wordpress' : '/usr/share/wordpress') . '/');
 
 // `mysql:unix_socket=…;dbname=…`

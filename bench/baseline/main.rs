@@ -1,5 +1,6 @@
-//! How often intervals and words are right where every runtime is compared with a baseline, counted in
-//! many simulated runs: `cargo run --release -p stampede-stats --example baseline -- runs=20000`.
+//! How often intervals and words are right where every runtime is compared with a baseline, counted
+//! in many simulated runs: `cargo run --release -p stampede-stats --example baseline --
+//! runs=20000`.
 
 mod simulation;
 

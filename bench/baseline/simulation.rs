@@ -1,7 +1,7 @@
 //! Simulated runs that are compared with a baseline: how often intervals and words are right.
 //!
-//! The simulated truth is known, so each answer can be checked. `crates/stats/tests/baseline.rs` counts
-//! few runs in every test run; `bench/baseline/main.rs` counts many and prints tables.
+//! The simulated truth is known, so each answer can be checked. `crates/stats/tests/baseline.rs`
+//! counts few runs in every test run; `bench/baseline/main.rs` counts many and prints tables.
 
 use stampede_stats::baseline::{Comparison, Relation, RoundsNeeded, with_baseline};
 use stampede_stats::compare::MARGIN;
@@ -112,8 +112,8 @@ pub struct Shares {
     /// All would, were the baseline's own bound left out.
     pub pooled_and_pair: f64,
     /// Half the width of an interval, on average, in units of a trial's noise: as it is, with the
-    /// pooled bound alone, and with Student's t on the pair's ratios, adjusted for the number of comparisons
-    /// (Bonferroni).
+    /// pooled bound alone, and with Student's t on the pair's ratios, adjusted for the number of
+    /// comparisons (Bonferroni).
     pub half_widths: [f64; 3],
     /// By noise ([`NOISES`]).
     pub words: [Words; 3],
@@ -183,8 +183,8 @@ pub struct Asked {
     pub settled: f64,
 }
 
-/// Counts `runs` of a kind whose second runtime is this much slower: how many rounds they ask for, and
-/// whether so many settle it in another run.
+/// Counts `runs` of a kind whose second runtime is this much slower: how many rounds they ask for,
+/// and whether so many settle it in another run.
 pub fn asked(case: &Case, noise: f64, slower: f64, runs: u32, seed: u64) -> Asked {
     let mut random = Random::with_seed(seed);
     let (mut inconclusive, mut settled) = (0_u32, 0_u32);

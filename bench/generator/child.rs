@@ -2,26 +2,28 @@
 
 use std::net::SocketAddr;
 
-use stampede_load::ammo::Request;
 use stampede_load::client::Client;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{Address, Arrivals, Company, EngineChoice, Model, Until, WhenFull, Wire};
 use stampede_load::time::Nanos;
-use stampede_load::{Fired, Listener, Load, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
 
 use crate::LOAD_CPU;
 
-/// `URL USERS SECONDS ENGINE`
+/// `URL CONCURRENCY SECONDS ENGINE`
 pub fn closed(arguments: &[&str]) {
-    let [url, users, seconds, engine] = arguments else { panic!("URL USERS SECONDS ENGINE") };
-    let users = users.parse().expect("a number of users");
+    let [url, concurrency, seconds, engine] = arguments else {
+        panic!("URL CONCURRENCY SECONDS ENGINE")
+    };
+    let concurrency = concurrency.parse().expect("a number of users");
     let until = Until::For(Nanos::from_secs(seconds.parse().expect("a number of seconds")));
-    print(&fired(url, Model::Closed { users, until }, engine, &["/".to_owned()]));
+    print(&load_result(url, Model::Closed { concurrency, until }, engine, &["/".to_owned()]));
 }
 
-/// `URL PER_SECOND SECONDS ENGINE`, and `numbered` where each shot asks for its number.
+/// `URL PER_SECOND SECONDS ENGINE`, and `numbered` where each request asks for its number.
 pub fn open(arguments: &[&str]) {
     let [url, rate, seconds, engine, numbered @ ..] = arguments else {
         panic!("URL PER_SECOND SECONDS ENGINE [numbered]")
@@ -32,12 +34,12 @@ pub fn open(arguments: &[&str]) {
     let model = Model::Open { schedule, arrivals: Arrivals::Uniform, max_in_flight, when_full };
     let paths = match numbered {
         [] => vec!["/".to_owned()],
-        _ => (0..planned).map(|shot| format!("/{shot}")).collect(),
+        _ => (0..planned).map(|run| format!("/{run}")).collect(),
     };
-    print(&fired(url, model, engine, &paths));
+    print(&load_result(url, model, engine, &paths));
 }
 
-fn fired(url: &str, model: Model, engine: &str, paths: &[String]) -> Fired {
+fn load_result(url: &str, model: Model, engine: &str, paths: &[String]) -> LoadResult {
     let (scheme, address) = url.split_once("://").expect("SCHEME://ADDRESS:PORT/");
     let address: SocketAddr = address.trim_end_matches('/').parse().expect("ADDRESS:PORT/");
     let wire = match scheme {
@@ -67,7 +69,7 @@ fn fired(url: &str, model: Model, engine: &str, paths: &[String]) -> Fired {
         company: Company::Nobody,
         ..Load::new(Address::Tcp(address), model, requests)
     };
-    fire(&load, &Stop::default(), &mut Quiet).expect("a load")
+    run_load(&load, &Stop::default(), &mut Quiet).expect("a load")
 }
 
 struct Quiet;
@@ -77,18 +79,18 @@ impl Listener for Quiet {
 }
 
 /// One `name value` a line; times in ns.
-fn print(fired: &Fired) {
-    let counts = &fired.counts;
-    println!("engine {}", fired.engine);
-    println!("began_ns {}", began_ns(fired));
+fn print(result: &LoadResult) {
+    let counts = &result.counts;
+    println!("engine {}", result.engine);
+    println!("began_ns {}", began_ns(result));
     println!("planned {}\nok {}\nfailed {}", counts.planned, counts.ok, counts.failed_total());
-    println!("dropped {}\nok_inside {}", counts.dropped, fired.ok_inside);
-    println!("scheduled_ns {}\nlasted_ns {}", fired.scheduled.0, fired.lasted.0);
-    println!("opened {}\nbusy_share {}", fired.connections.opened, fired.busy_share_max);
+    println!("dropped {}\nok_inside {}", counts.dropped, result.ok_inside);
+    println!("scheduled_ns {}\nlasted_ns {}", result.scheduled.0, result.lasted.0);
+    println!("opened {}\nbusy_share {}", result.connections.opened, result.busy_share_max);
     let all = [
-        ("response_time", &fired.times.response_time),
-        ("service_time", &fired.times.service_time),
-        ("lateness", &fired.times.lateness),
+        ("response_time", &result.times.response_time),
+        ("service_time", &result.times.service_time),
+        ("schedule_lag", &result.times.schedule_lag),
     ];
     for (name, times) in all {
         for (percentile, share) in crate::PERCENTILES {
@@ -102,9 +104,9 @@ fn print(fired: &Fired) {
 }
 
 /// The load's zero on the machine's monotonic clock, which the server's stamps are from.
-fn began_ns(fired: &Fired) -> u64 {
+fn began_ns(result: &LoadResult) -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let ago = fired.began.elapsed().as_nanos() as u64;
+    let ago = result.began.elapsed().as_nanos() as u64;
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64 - ago
 }
 

@@ -6,7 +6,7 @@ use crate::nginx::{Nginx, Scheme};
 use crate::peers::{Closed, Peer, on_path};
 use crate::table::{Table, median, middle};
 
-/// One shot at it.
+/// One request at it.
 #[derive(Clone, Copy, Debug)]
 struct Figure {
     cpu_us: f64,

@@ -70,7 +70,7 @@ pub enum BenchError {
     /// A peer got none.
     #[error("no right answer")]
     NoRightAnswer,
-    /// A peer that fires as fast as it can.
+    /// A peer that sends as fast as it can.
     #[error("has no schedule")]
     NoSchedule,
     /// The server does not come up.
@@ -96,13 +96,13 @@ pub enum BenchError {
     /// Nobody made so many.
     #[error("a hundred results of today are enough")]
     TooManyResults,
-    /// The server's stamps cannot be told to their shots.
-    #[error("a shot was lost, or came torn or with another: no stamp is its own")]
-    LostShot,
+    /// The server's stamps cannot be told to their requests.
+    #[error("a request was lost, or came torn or with another: no stamp is its own")]
+    LostRequest,
     /// A bug of this program.
     #[error("a load ended in a panic")]
     Panicked,
-    /// A pipe, a port or a temporary folder.
+    /// A pipe, a port or a temporary directory.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -46,16 +46,16 @@ pub fn head() -> String {
 
 /// Writes a result beside the others of the day.
 pub fn write(report: &str) -> Result<String, BenchError> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
     let failed = |path: &Path| {
         let path = path.to_owned();
         |source| BenchError::File { path, source }
     };
-    fs::create_dir_all(&folder).map_err(failed(&folder))?;
+    fs::create_dir_all(&directory).map_err(failed(&directory))?;
     let path = (1..100)
         .map(|number| match number {
-            1 => folder.join(format!("{}.md", day())),
-            _ => folder.join(format!("{}-{number}.md", day())),
+            1 => directory.join(format!("{}.md", day())),
+            _ => directory.join(format!("{}-{number}.md", day())),
         })
         .find(|path| !Path::exists(path))
         .ok_or(BenchError::TooManyResults)?;

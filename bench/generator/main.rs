@@ -104,11 +104,11 @@ fn itself() -> String {
     text(&std::env::current_exe().expect("the path of this program"))
 }
 
-/// `stampede` as people call it, where it was built beside this program's folder.
+/// `stampede` as people call it, where it was built beside this program's directory.
 fn stampede() -> String {
     let path = std::env::current_exe().expect("the path of this program");
-    let folder = path.ancestors().nth(2).unwrap_or(Path::new("/"));
-    text(&folder.join("stampede"))
+    let directory = path.ancestors().nth(2).unwrap_or(Path::new("/"));
+    text(&directory.join("stampede"))
 }
 
 fn text(path: &Path) -> String {

@@ -21,33 +21,33 @@ pub enum Scheme {
 pub struct Nginx {
     process: Child,
     pub url: String,
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
 }
 
 impl Nginx {
     pub fn start(scheme: Scheme) -> Result<Nginx, BenchError> {
-        let folder = tempfile::tempdir()?;
+        let directory = tempfile::tempdir()?;
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let address = free?;
-        let path = folder.path().join("nginx.conf");
+        let path = directory.path().join("nginx.conf");
         std::fs::write(&path, config(scheme, address))?;
         let url = match scheme {
             Scheme::Http => format!("http://{address}/"),
             Scheme::Https => {
-                certify(folder.path())?;
+                certify(directory.path())?;
                 format!("https://{address}/")
             }
         };
         let process = Command::new("taskset")
             .args(["--cpu-list", &SERVER_CPU.to_string(), "nginx", "-e", "stderr"])
             .arg("-p")
-            .arg(folder.path())
+            .arg(directory.path())
             .arg("-c")
             .arg(&path)
             .stderr(Stdio::null())
             .spawn()
             .map_err(|source| BenchError::NotStarted { program: "nginx or taskset", source })?;
-        let nginx = Nginx { process, url, _folder: folder };
+        let nginx = Nginx { process, url, _directory: directory };
         let end = Instant::now() + READY;
         while TcpStream::connect(address).is_err() {
             if Instant::now() > end {
@@ -78,12 +78,12 @@ impl Drop for Nginx {
 }
 
 /// A certificate that it signed itself, which no peer looks at, and the key.
-fn certify(folder: &Path) -> Result<(), BenchError> {
+fn certify(directory: &Path) -> Result<(), BenchError> {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
         .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
         .args(["-keyout", "key.pem", "-out", "certificate.pem"])
-        .current_dir(folder)
+        .current_dir(directory)
         .stdin(Stdio::null())
         .output()
         .map_err(|source| BenchError::NotStarted { program: "openssl", source })?;

@@ -1,4 +1,4 @@
-//! The open model: how far behind their due times shots arrive at the server, and what it takes
+//! The open model: how far behind their due times requests arrive at the server, and what it takes
 //! of memory over time.
 
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::table::{Table, at_share, median};
 
 /// One load.
 #[derive(Clone, Debug)]
-pub struct Shot {
+pub struct LoadRun {
     measured: Measured,
     pub stamps: Stamps,
     /// The load's zero on the clock of the stamps.
@@ -22,55 +22,60 @@ pub struct Shot {
     seconds: f64,
 }
 
-impl Shot {
+impl LoadRun {
     /// By a schedule.
-    pub fn fire(server: Stamped, peer: Peer, rate: u32, seconds: u32) -> Result<Shot, BenchError> {
+    pub fn measure(
+        server: Stamped,
+        peer: Peer,
+        rate: u32,
+        seconds: u32,
+    ) -> Result<LoadRun, BenchError> {
         let command = peer.by_a_schedule(&server.url, rate, seconds);
-        Shot::by(command.ok_or(BenchError::NoSchedule)?, server, rate, seconds)
+        LoadRun::by(command.ok_or(BenchError::NoSchedule)?, server, rate, seconds)
     }
 
-    /// By a schedule, each shot with its number, by which its stamp is found: whatever the order in
-    /// which a server works off what waits. Ours alone.
-    pub fn fire_numbered(
+    /// By a schedule, each request with its number, by which its stamp is found: whatever the order
+    /// in which a server works off what waits. Ours alone.
+    pub fn measure_numbered(
         server: Stamped,
         engine: Peer,
         rate: u32,
         seconds: u32,
-    ) -> Result<Shot, BenchError> {
+    ) -> Result<LoadRun, BenchError> {
         let mut command =
             engine.by_a_schedule(&server.url, rate, seconds).ok_or(BenchError::NoSchedule)?;
         command.arg("numbered");
-        Shot::by(command, server, rate, seconds)
+        LoadRun::by(command, server, rate, seconds)
     }
 
     /// So many users, each with a connection of its own.
-    pub fn fire_closed(
+    pub fn measure_closed(
         server: Stamped,
         engine: Peer,
         users: u32,
         seconds: u32,
-    ) -> Result<Shot, BenchError> {
+    ) -> Result<LoadRun, BenchError> {
         let load = Closed { url: &server.url, connections: users, seconds };
-        Shot::by(engine.command(load), server, users, seconds)
+        LoadRun::by(engine.command(load), server, users, seconds)
     }
 
-    /// `much`: shots per second, or users.
+    /// `much`: requests per second, or users.
     fn by(
         mut command: Command,
         server: Stamped,
         much: u32,
         seconds: u32,
-    ) -> Result<Shot, BenchError> {
+    ) -> Result<LoadRun, BenchError> {
         let measured = run(&mut command)?;
         let stamps = server.finish()?;
-        // Others do not say it: their first shot is on time.
+        // Others do not say it: their first request is on time.
         let first = stamps.first().map_or(0, |(arrived, _)| *arrived);
         let began_ns = value_u64(&measured.printed, "began_ns").unwrap_or(first);
         let (rate, seconds) = (f64::from(much), f64::from(seconds));
-        Ok(Shot { measured, stamps, began_ns, rate, seconds })
+        Ok(LoadRun { measured, stamps, began_ns, rate, seconds })
     }
 
-    /// The share of the shots that reached the server.
+    /// The share of the requests that reached the server.
     fn sent(&self) -> f64 {
         self.stamps.len() as f64 / (self.rate * self.seconds)
     }
@@ -82,8 +87,8 @@ impl Shot {
     /// How far the i-th moment lies behind i ÷ rate, on the load's own clock, in µs, sorted.
     pub fn behind_us(&self, moment: fn(&(u64, u64)) -> u64) -> Vec<f64> {
         let moments = self.stamps.iter().map(moment);
-        let behind = moments.enumerate().map(|(shot, moment)| {
-            let due_ns = shot as f64 * 1e9 / self.rate;
+        let behind = moments.enumerate().map(|(run, moment)| {
+            let due_ns = run as f64 * 1e9 / self.rate;
             (moment.saturating_sub(self.began_ns) as f64 - due_ns) / 1e3
         });
         let mut behind: Vec<f64> = behind.collect();
@@ -102,7 +107,7 @@ impl Shot {
             }
         }
         let wanted = self.rate / 100.0;
-        let mut apart: Vec<f64> = bins.iter().map(|shots| (shots / wanted - 1.0).abs()).collect();
+        let mut apart: Vec<f64> = bins.iter().map(|runs| (runs / wanted - 1.0).abs()).collect();
         apart.sort_by(f64::total_cmp);
         (at_share(&apart, 0.99), at_share(&apart, 1.0))
     }
@@ -117,7 +122,7 @@ fn value_u64(printed: &str, name: &str) -> Option<u64> {
 pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, BenchError> {
     let mut table = Table::new(&[
         "",
-        "shots per s",
+        "requests per s",
         "sent",
         "lag p50 µs",
         "p99 µs",
@@ -135,25 +140,25 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, BenchEr
         for _ in 0..rounds {
             for (peer, taken) in peers.iter().zip(&mut taken) {
                 let server = Stamped::start(Serves::AtOnce, waiting)?;
-                taken.push(Shot::fire(server, *peer, rate, seconds)?);
+                taken.push(LoadRun::measure(server, *peer, rate, seconds)?);
             }
         }
-        for (peer, shots) in peers.iter().zip(&taken) {
-            let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
+        for (peer, runs) in peers.iter().zip(&taken) {
+            let all = |of: &dyn Fn(&LoadRun) -> f64| median(runs.iter().map(of));
             let behind =
-                |share| all(&|shot| at_share(&shot.behind_us(|(arrived, _)| *arrived), share));
-            let busy = 100.0 * all(&|shot| shot.printed("busy_share"));
+                |share| all(&|run| at_share(&run.behind_us(|(arrived, _)| *arrived), share));
+            let busy = 100.0 * all(&|run| run.printed("busy_share"));
             table.row([
                 peer.name().to_owned(),
                 rate.to_string(),
-                format!("{:.3} %", 100.0 * all(&Shot::sent)),
+                format!("{:.3} %", 100.0 * all(&LoadRun::sent)),
                 format!("{:.1}", behind(0.5)),
                 format!("{:.1}", behind(0.99)),
                 format!("{:.1}", behind(0.999)),
-                format!("{:.1} %", 100.0 * all(&|shot| shot.unevenness().0)),
-                format!("{:.1} %", 100.0 * all(&|shot| shot.unevenness().1)),
+                format!("{:.1} %", 100.0 * all(&|run| run.unevenness().0)),
+                format!("{:.1} %", 100.0 * all(&|run| run.unevenness().1)),
                 if busy.is_nan() { String::new() } else { format!("{busy:.0} %") },
-                format!("{:.0} %", 100.0 * all(&|shot| shot.measured.cpu_s / shot.seconds)),
+                format!("{:.0} %", 100.0 * all(&|run| run.measured.cpu_s / run.seconds)),
             ]);
         }
     }
@@ -163,34 +168,34 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, BenchEr
 /// What a load of one minute and one of so many take of memory, all of them at the same time.
 pub fn memory(minutes: u32, rate: u32) -> Result<String, BenchError> {
     let loads = ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, minutes)]);
-    let fired: Vec<_> = loads
+    let result: Vec<_> = loads
         .map(|(engine, minutes)| {
             let fire = move || {
                 let server = Stamped::start(Serves::AtOnce, Waiting::Sleep)?;
-                Shot::fire(server, engine, rate, minutes * 60)
+                LoadRun::measure(server, engine, rate, minutes * 60)
             };
             (engine, minutes, std::thread::spawn(fire))
         })
         .collect();
     let mut table =
-        Table::new(&["", "minutes", "shots", "ok", "MB resident", "CPU", "lateness p99 µs"]);
-    for (engine, minutes, fire) in fired {
-        let shot = fire.join().map_err(|_| BenchError::Panicked)??;
+        Table::new(&["", "minutes", "runs", "ok", "MB resident", "CPU", "schedule_lag p99 µs"]);
+    for (engine, minutes, fire) in result {
+        let run = fire.join().map_err(|_| BenchError::Panicked)??;
         table.row([
             engine.name().to_owned(),
             minutes.to_string(),
-            format!("{:.0}", shot.printed("planned")),
-            format!("{:.3} %", 100.0 * shot.printed("ok") / shot.printed("planned")),
-            format!("{:.2}", shot.measured.resident_bytes_max as f64 / 1e6),
-            format!("{:.1} %", 100.0 * shot.measured.cpu_s / shot.seconds),
-            format!("{:.1}", shot.printed("lateness_p99_ns") / 1e3),
+            format!("{:.0}", run.printed("planned")),
+            format!("{:.3} %", 100.0 * run.printed("ok") / run.printed("planned")),
+            format!("{:.2}", run.measured.resident_bytes_max as f64 / 1e6),
+            format!("{:.1} %", 100.0 * run.measured.cpu_s / run.seconds),
+            format!("{:.1}", run.printed("schedule_lag_p99_ns") / 1e3),
         ]);
     }
-    Ok(format!("\n{rate} shots/s by a schedule\n\n{}", table.markdown()))
+    Ok(format!("\n{rate} requests/s by a schedule\n\n{}", table.markdown()))
 }
 
-/// Shots per second below which the generator sleeps most of the time, so that its CPU has room for
-/// other programs and the server can be awake. Above it is the other way round.
+/// Requests per second below which the generator sleeps most of the time, so that its CPU has room
+/// for other programs and the server can be awake. Above it is the other way round.
 const AWAKE_BELOW: u32 = 10_000;
 /// Both.
 pub const ENGINES: [Peer; 2] = [Peer::Epoll, Peer::IoUring];

@@ -101,7 +101,7 @@ impl Peer {
         self.pinned(load.seconds, arguments)
     }
 
-    /// So many shots a second by a schedule, `None` where it has none or that is not known here.
+    /// So many requests a second by a schedule, `None` where it has none or that is not known here.
     pub fn by_a_schedule(self, url: &str, rate: u32, seconds: u32) -> Option<Command> {
         let (rate, s, for_) = (&*rate.to_string(), &*seconds.to_string(), &*format!("{seconds}s"));
         let arguments: &[&str] = match self {
@@ -141,7 +141,7 @@ impl Peer {
                 Some((value(printed, "ok")?, value(printed, "lasted_ns")? / 1e9))
             }
             Peer::Fire => Some((
-                number_after(printed, "\"shots_ok\":")?,
+                number_after(printed, "\"requests_ok\":")?,
                 number_after(printed, "\"duration_s\":")?,
             )),
             Peer::Ab => Some((number_after(printed, "Complete requests:")?, asked)),
@@ -164,8 +164,8 @@ impl Peer {
 
 /// Whether there is a program of that name.
 pub fn on_path(program: &str) -> bool {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&folders).any(|at| at.join(program).exists())
+    let directories = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&directories).any(|at| at.join(program).exists())
 }
 
 fn number_after(text: &str, mark: &str) -> Option<f64> {

@@ -69,9 +69,9 @@ impl Stamped {
         let mut stamps: Vec<Vec<u64>> = stamps.map(Iterator::collect).collect();
         stamps.sort_by_key(|stamp| stamp[0]);
         let is_numbered = stamps.iter().any(|stamp| stamp[0] > 0);
-        let is_whole = stamps.iter().enumerate().all(|(shot, stamp)| stamp[0] == shot as u64);
+        let is_whole = stamps.iter().enumerate().all(|(run, stamp)| stamp[0] == run as u64);
         if is_numbered && !is_whole {
-            return Err(BenchError::LostShot);
+            return Err(BenchError::LostRequest);
         }
         Ok(stamps.iter().map(|stamp| (stamp[1], stamp[2])).collect())
     }

@@ -4,7 +4,7 @@ use stampede_known_server::Waiting;
 
 use crate::PERCENTILES;
 use crate::error::BenchError;
-use crate::open::{ENGINES, Shot};
+use crate::open::{ENGINES, LoadRun};
 use crate::peers::Peer;
 use crate::stamped::{Serves, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
@@ -19,19 +19,19 @@ fn stamped(serves: Serves) -> Result<Stamped, BenchError> {
 }
 
 /// Response times as printed beside those that follow from the server's stamps, and beside
-/// arithmetic where the server freezes. Shots are numbered, and each is compared with its own
+/// arithmetic where the server freezes. Requests are numbered, and each is compared with its own
 /// stamp.
 fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
     let mut exact = Table::new(&[
         "",
         "server",
-        "shots per s",
+        "requests per s",
         "percentile",
         "printed µs",
         "stamped µs",
         "apart",
         "exact in rounds",
-        "lateness µs",
+        "schedule_lag µs",
     ]);
     let mut follows = Table::new(&[
         "frozen",
@@ -48,17 +48,17 @@ fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
     for (serves, name) in SERVERS {
         let rate = if serves == Serves::InOneMs { RATE_OF_WORK } else { RATE };
         for engine in ENGINES {
-            let shots: Result<Vec<Shot>, BenchError> = (0..rounds)
-                .map(|_| Shot::fire_numbered(stamped(serves)?, engine, rate, SECONDS))
+            let runs: Result<Vec<LoadRun>, BenchError> = (0..rounds)
+                .map(|_| LoadRun::measure_numbered(stamped(serves)?, engine, rate, SECONDS))
                 .collect();
-            let shots = shots?;
+            let runs = runs?;
             for percentile in PERCENTILES {
-                exact.row(beside_stamps(engine, (name, rate), percentile, &shots));
+                exact.row(beside_stamps(engine, (name, rate), percentile, &runs));
             }
             if serves == Serves::Frozen {
                 // At the edge to those that do not wait arithmetic says 0, or nearly so.
                 let late = PERCENTILES.into_iter().filter(|(_, share)| BARE.at(*share) > EXACT_US);
-                late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &shots)));
+                late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &runs)));
             }
         }
     }
@@ -67,56 +67,56 @@ fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
 }
 
 /// In µs.
-fn printed(shot: &Shot, percentile: &str) -> f64 {
-    shot.printed(&format!("response_time_{percentile}_ns")) / 1e3
+fn printed(run: &LoadRun, percentile: &str) -> f64 {
+    run.printed(&format!("response_time_{percentile}_ns")) / 1e3
 }
 
 fn beside_stamps(
     engine: Peer,
     (server, rate): (&str, u32),
     (percentile, share): (&str, f64),
-    shots: &[Shot],
+    runs: &[LoadRun],
 ) -> [String; 9] {
-    let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
-    let stamped = |shot: &Shot| at_share(&shot.behind_us(|(_, answered)| *answered), share);
-    let apart = |shot: &Shot| printed(shot, percentile) - stamped(shot);
-    let is_exact = |shot: &&Shot| apart(shot).abs() <= EXACT_US.max(EXACT * stamped(shot));
-    let lateness = all(&|shot| shot.printed(&format!("lateness_{percentile}_ns")) / 1e3);
+    let all = |of: &dyn Fn(&LoadRun) -> f64| median(runs.iter().map(of));
+    let stamped = |run: &LoadRun| at_share(&run.behind_us(|(_, answered)| *answered), share);
+    let apart = |run: &LoadRun| printed(run, percentile) - stamped(run);
+    let is_exact = |run: &&LoadRun| apart(run).abs() <= EXACT_US.max(EXACT * stamped(run));
+    let schedule_lag = all(&|run| run.printed(&format!("schedule_lag_{percentile}_ns")) / 1e3);
     [
         engine.name().to_owned(),
         server.to_owned(),
         rate.to_string(),
         percentile.to_owned(),
-        format!("{:.1}", all(&|shot| printed(shot, percentile))),
+        format!("{:.1}", all(&|run| printed(run, percentile))),
         format!("{:.1}", all(&stamped)),
         format!("{:+.1} µs", all(&apart)),
-        format!("{} of {}", shots.iter().filter(is_exact).count(), shots.len()),
-        format!("{lateness:.1}"),
+        format!("{} of {}", runs.iter().filter(is_exact).count(), runs.len()),
+        format!("{schedule_lag:.1}"),
     ]
 }
 
-fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot]) -> [String; 10] {
-    let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
-    let printed = |shot: &Shot| printed(shot, percentile);
+fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), runs: &[LoadRun]) -> [String; 10] {
+    let all = |of: &dyn Fn(&LoadRun) -> f64| median(runs.iter().map(of));
+    let printed = |run: &LoadRun| printed(run, percentile);
     let at_once = BARE.at(share);
-    let with_work = |shot: &Shot| Frozen::seen(&shot.stamps).at(share);
-    let apart = all(&|shot| printed(shot) - with_work(shot));
-    let is_as_told = shots.iter().all(|shot| Frozen::seen(&shot.stamps).is_as_told());
+    let with_work = |run: &LoadRun| Frozen::seen(&run.stamps).at(share);
+    let apart = all(&|run| printed(run) - with_work(run));
+    let is_as_told = runs.iter().all(|run| Frozen::seen(&run.stamps).is_as_told());
     [
         engine.name().to_owned(),
         percentile.to_owned(),
         format!("{:.0}", all(&printed)),
         format!("{at_once:.0}"),
         format!("{:+.2} %", 100.0 * (all(&printed) / at_once - 1.0)),
-        format!("{:.1}", all(&|shot| Frozen::seen(&shot.stamps).each_us)),
-        format!("{:.0}", all(&|shot| Frozen::seen(&shot.stamps).first_us)),
+        format!("{:.1}", all(&|run| Frozen::seen(&run.stamps).each_us)),
+        format!("{:.0}", all(&|run| Frozen::seen(&run.stamps).first_us)),
         format!("{:.0}", all(&with_work)),
         format!("{:+.2} %", 100.0 * apart / all(&with_work)),
         yes(apart.abs() <= EXACT * all(&with_work) && is_as_told),
     ]
 }
 
-/// Service times of one user as printed. Each shot is started between the answer before and its
+/// Service times of one user as printed. Each request is started between the answer before and its
 /// own arrival, so every percentile lies between that of the time inside the server and that of
 /// the time from answer to answer.
 fn with_a_user(rounds: usize) -> Result<String, BenchError> {
@@ -131,16 +131,16 @@ fn with_a_user(rounds: usize) -> Result<String, BenchError> {
     ]);
     for (serves, name) in SERVERS {
         for engine in ENGINES {
-            let shots: Result<Vec<Shot>, BenchError> = (0..rounds)
-                .map(|_| Shot::fire_closed(stamped(serves)?, engine, 1, SECONDS))
+            let runs: Result<Vec<LoadRun>, BenchError> = (0..rounds)
+                .map(|_| LoadRun::measure_closed(stamped(serves)?, engine, 1, SECONDS))
                 .collect();
-            let shots = shots?;
+            let runs = runs?;
             for (percentile, share) in PERCENTILES {
-                let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
-                let inside = all(&|shot| at_share(&inside_us(&shot.stamps), share));
-                let between = all(&|shot| at_share(&answer_to_answer_us(&shot.stamps), share));
+                let all = |of: &dyn Fn(&LoadRun) -> f64| median(runs.iter().map(of));
+                let inside = all(&|run| at_share(&inside_us(&run.stamps), share));
+                let between = all(&|run| at_share(&answer_to_answer_us(&run.stamps), share));
                 let name_of = format!("service_time_{percentile}_ns");
-                let printed = all(&|shot| shot.printed(&name_of) / 1e3);
+                let printed = all(&|run| run.printed(&name_of) / 1e3);
                 let holds = inside * (1.0 - EXACT) <= printed && printed <= between * (1.0 + EXACT);
                 table.row([
                     engine.name().to_owned(),
@@ -186,9 +186,9 @@ fn sorted(ns: impl Iterator<Item = u64>) -> Vec<f64> {
     us
 }
 
-/// A server that is frozen for 500 ms at 2, 4, 6 and 8 s of 10. Of the shots that are due from then
-/// on, one each 500 µs, the first waits longest, and each for so much less than the one before, but
-/// for what the server takes to answer that one.
+/// A server that is frozen for 500 ms at 2, 4, 6 and 8 s of 10. Of the requests that are due from
+/// then on, one each 500 µs, the first waits longest, and each for so much less than the one
+/// before, but for what the server takes to answer that one.
 struct Frozen {
     /// How long the first waits.
     first_us: f64,
@@ -200,10 +200,10 @@ struct Frozen {
 const BARE: Frozen = Frozen { first_us: FROZEN_US, each_us: 0.0 };
 
 impl Frozen {
-    /// As it was, by the gaps from answer to answer. For the longest it was frozen: that is 500 µs more
-    /// than the first waits, which was due so long after the one before. Longer than two shots apart
-    /// and soon after it was taking on the connections of all that waited, after the first freeze.
-    /// Shorter than half of it was its work on one of them, on average.
+    /// As it was, by the gaps from answer to answer. For the longest it was frozen: that is 500 µs
+    /// more than the first waits, which was due so long after the one before. Longer than two
+    /// requests apart and soon after it was taking on the connections of all that waited, after the
+    /// first freeze. Shorter than half of it was its work on one of them, on average.
     fn seen(stamps: &Stamps) -> Frozen {
         let (mut still, mut thawed, mut work) = (0.0, None, Vec::new());
         for two in answered_us(stamps).windows(2) {
@@ -234,7 +234,7 @@ impl Frozen {
 
 const SERVERS: [(Serves, &str); 3] =
     [(Serves::AtOnce, "at once"), (Serves::InOneMs, "in 1 ms"), (Serves::Frozen, "frozen")];
-/// Shots per second by the schedule.
+/// Requests per second by the schedule.
 const RATE: u32 = 2_000;
 /// Of the one that works: so many leave it idle between two.
 const RATE_OF_WORK: u32 = 400;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use stampede::store::record::Judged;
 use stampede::store::{RESULTS, StoreError, read_below};
-use stampede::summary::model::{CellSummary, Figure, Figures, Group, LoadModel};
+use stampede::summary::model::{CaseSummary, Figure, Figures, Group, LoadModel};
 use stampede::summary::{RunData, Summary, summarize};
 use stampede_stats::estimate::Estimate;
 use stampede_stats::rounds::{needed, noise};
@@ -19,8 +19,8 @@ fn main() -> ExitCode {
         Ok(summary) => {
             println!("run {}, {} rounds", summary.run, summary.rounds);
             for group in &summary.groups {
-                let cells: Vec<&CellSummary> = summary.cells_of(group).collect();
-                table(group, &cells);
+                let cases: Vec<&CaseSummary> = summary.cases_of(group).collect();
+                table(group, &cases);
             }
             ExitCode::SUCCESS
         }
@@ -55,8 +55,8 @@ fn figures(model: LoadModel) -> Vec<(&'static str, Of)> {
     all
 }
 
-fn table(group: &Group, cells: &[&CellSummary]) {
-    let Some((first, others)) = cells.split_first() else { return };
+fn table(group: &Group, cases: &[&CaseSummary]) {
+    let Some((first, others)) = cases.split_first() else { return };
     for other in others {
         println!("\n{} · {}: {} ÷ {}\n", group.app, group.load, other.runtime, first.runtime);
         println!(
@@ -85,23 +85,23 @@ fn table(group: &Group, cells: &[&CellSummary]) {
 }
 
 /// Of the trials that count.
-fn value(of: Of, cell: &CellSummary, round: u32) -> Option<f64> {
+fn value(of: Of, case: &CaseSummary, round: u32) -> Option<f64> {
     let counts = |trial: &&stampede::summary::model::TrialSummary| {
         trial.round == round && trial.verdict != Judged::Invalid
     };
-    let figure = cell.trials.iter().find(counts).map(|trial| of(&trial.figures));
+    let figure = case.trials.iter().find(counts).map(|trial| of(&trial.figures));
     figure?.known().filter(|value| *value > 0.0)
 }
 
-fn rounds(cell: &CellSummary) -> std::ops::RangeInclusive<u32> {
-    1..=cell.trials.iter().map(|trial| trial.round).max().unwrap_or(0)
+fn rounds(case: &CaseSummary) -> std::ops::RangeInclusive<u32> {
+    1..=case.trials.iter().map(|trial| trial.round).max().unwrap_or(0)
 }
 
-fn values(of: Of, cell: &CellSummary) -> Vec<f64> {
-    rounds(cell).filter_map(|round| value(of, cell, round)).collect()
+fn values(of: Of, case: &CaseSummary) -> Vec<f64> {
+    rounds(case).filter_map(|round| value(of, case, round)).collect()
 }
 
-fn ratios(of: Of, first: &CellSummary, other: &CellSummary) -> Vec<f64> {
+fn ratios(of: Of, first: &CaseSummary, other: &CaseSummary) -> Vec<f64> {
     let ratio = |round| Some(value(of, other, round)? / value(of, first, round)?);
     rounds(first).filter_map(ratio).collect()
 }

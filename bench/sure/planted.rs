@@ -39,10 +39,10 @@ fn compared(rounds: &str) -> Result<bool, Box<dyn std::error::Error>> {
         ("slower", server(TAKES.mul_f64(1.05))?),
     ];
     let runtimes = servers.iter().map(|(name, server)| {
-        format!("  - {{{name}: {{use: live, url: \"http://{}\"}}}}\n", server.address())
+        format!("  - {{{name}: {{use: external, url: \"http://{}\"}}}}\n", server.address())
     });
     let plan = format!(
-        "app: hello\nruntimes:\n{}load: [{{users: 4, for: 3s}}]\nwarm_up: 500ms\nrounds: {rounds}\n",
+        "app: hello\nruntimes:\n{}load: [{{concurrency: 4, for: 3s}}]\nwarm_up: 500ms\nrounds: {rounds}\n",
         runtimes.collect::<String>()
     );
     let path = std::env::temp_dir().join(format!("stampede-planted-{}.yaml", std::process::id()));
@@ -55,8 +55,8 @@ fn compared(rounds: &str) -> Result<bool, Box<dyn std::error::Error>> {
     let group = &summary["groups"][0];
     println!("{}", group["sentence"].as_str().unwrap_or_default());
     let mut letters = std::collections::BTreeMap::new();
-    for cell in summary["cells"].as_array().into_iter().flatten() {
-        let (runtime, own) = (&cell["runtime"], &cell["letters"]);
+    for case in summary["cases"].as_array().into_iter().flatten() {
+        let (runtime, own) = (&case["runtime"], &case["letters"]);
         println!(
             "{}: {}",
             runtime.as_str().unwrap_or_default(),
@@ -89,6 +89,6 @@ enum ProgramError {
 /// The program beside this one.
 fn stampede() -> Result<PathBuf, ProgramError> {
     let here = std::env::current_exe()?;
-    let built = here.ancestors().nth(2).map(|folder| folder.join("stampede"));
+    let built = here.ancestors().nth(2).map(|directory| directory.join("stampede"));
     built.filter(|path| path.is_file()).ok_or(ProgramError::NotBuilt)
 }

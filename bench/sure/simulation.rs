@@ -17,8 +17,8 @@ pub struct Case {
     pub noise: f64,
     /// The shape of that noise.
     pub shape: Shape,
-    /// Standard deviation of the log of what a round does to all its cells alike. Ratios within rounds do not see
-    /// it.
+    /// Standard deviation of the log of what a round does to all its cells alike. Ratios within
+    /// rounds do not see it.
     pub mood: f64,
 }
 

@@ -1,8 +1,8 @@
 //! The catalogue is embedded in the binary, and `include_dir!` does not say what it read: a
 //! new file in it would go unseen until the next full build.
 //!
-//! And `own_words.txt`: every word and name of stampede's own texts, records and pages, which are no secrets. Taken
-//! from the source, the list cannot grow stale.
+//! And `own_words.txt`: every word and name of stampede's own texts, records and pages, which are
+//! no secrets. Taken from the source, the list cannot grow stale.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,18 +21,18 @@ const TEXTS: [&str; 10] =
     ["rs", "html", "css", "php", "yaml", "j2", "conf", "ini", "json", "template"];
 
 fn main() {
-    for folder in ["../../apps", "../../php/autoload.php"].iter().chain(&OWN) {
-        println!("cargo:rerun-if-changed={folder}");
+    for directory in ["../../apps", "../../php/autoload.php"].iter().chain(&OWN) {
+        println!("cargo:rerun-if-changed={directory}");
     }
     let mut words = BTreeSet::new();
-    OWN.iter().for_each(|folder| of_folder(Path::new(folder), &mut words));
+    OWN.iter().for_each(|directory| of_directory(Path::new(directory), &mut words));
     let text = words.into_iter().collect::<Vec<_>>().join("\n");
-    let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where"));
-    std::fs::write(folder.join("own_words.txt"), text).expect("the list is written");
+    let directory = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where"));
+    std::fs::write(directory.join("own_words.txt"), text).expect("the list is written");
 }
 
-fn of_folder(folder: &Path, words: &mut BTreeSet<String>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+fn of_directory(directory: &Path, words: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_text = path
@@ -40,7 +40,7 @@ fn of_folder(folder: &Path, words: &mut BTreeSet<String>) {
             .is_some_and(|end| TEXTS.iter().any(|text| end.eq_ignore_ascii_case(text)));
         if path.is_dir() && !["fixtures", "snapshots", "tests"].contains(&name.as_str()) {
             of_text(&name, words);
-            of_folder(&path, words);
+            of_directory(&path, words);
         } else if is_text && name != "tests.rs" {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             of_text(&name, words);

@@ -1,11 +1,11 @@
 //! A rule is read or refused with a place in its text; its name reads as the same rule, and
 //! what it asks of a body does no harm. A line end parts the rule from the body.
 
-use stampede_load::ammo::Request;
 use stampede_load::protocol::http1::Http1;
-use stampede_load::protocol::{Answer, AnswerEnd, Checked, Protocol, ShotId};
+use stampede_load::protocol::{Answer, AnswerEnd, Checked, Protocol, RequestId};
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::Request;
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
@@ -29,7 +29,7 @@ fn ask(rule: Rule, body: &str) {
     let check = Check { rules: vec![rule], ..Check::default() };
     let mut http = Http1::new(&check, HABITS);
     let request = Request::default();
-    http.start(ShotId(0), &request, &mut Vec::new());
+    http.start(RequestId(0), &request, &mut Vec::new());
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let mut ends = Vec::new();
     http.received(answer.as_bytes(), Nanos(1), &mut |answer: Answer| ends.push(answer.end));

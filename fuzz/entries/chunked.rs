@@ -1,10 +1,10 @@
 //! A chunked body is what a plain reading of RFC 9112 section 7.1 makes of it. The first four
 //! bytes say where it is torn, the rest is what follows the head.
 
-use stampede_load::ammo::AnswerShape;
 use stampede_load::protocol::AnswerEnd;
 use stampede_load::protocol::http1::Http1;
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion};
+use stampede_load::traffic::AnswerShape;
 
 use super::torn;
 

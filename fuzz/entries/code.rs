@@ -1,5 +1,5 @@
-//! Any bytes are read to their end as PHP of any kind of app, the same each time; what is told of them is on
-//! one of their lines.
+//! Any bytes are read to their end as PHP of any kind of app, the same each time; what is told of
+//! them is on one of their lines.
 
 use stampede::check::code::{CodeLook, look_at};
 use stampede::plan::model::AppKind;

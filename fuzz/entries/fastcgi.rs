@@ -1,11 +1,11 @@
-//! An answer of FastCGI is the same however it was torn, and ends its shot once. The first
+//! An answer of FastCGI is the same however it was torn, and ends its request once. The first
 //! byte is the habit, the next four say where it is torn, the rest is what comes.
 
 use std::sync::LazyLock;
 
-use stampede_load::ammo::AnswerShape;
 use stampede_load::protocol::fastcgi::FastCgi;
 use stampede_load::spec::{Check, ConnectionHabit, Rule};
+use stampede_load::traffic::AnswerShape;
 
 use super::torn;
 
@@ -19,7 +19,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 pub fn run(input: &[u8]) {
     let Some((set, rest)) = input.split_first() else { return };
     let Some((cuts, bytes)) = rest.split_first_chunk::<4>() else { return };
-    let habit = if set & 2 == 0 { ConnectionHabit::KeepAlive } else { ConnectionHabit::PerShot };
+    let habit = if set & 2 == 0 { ConnectionHabit::KeepAlive } else { ConnectionHabit::PerRequest };
     let shape = if set & 4 == 0 { AnswerShape::ByHeaders } else { AnswerShape::NoBody };
     let rules = RULES.iter().filter(|_| set & 8 != 0).cloned();
     let check = Check { rules: rules.collect(), ..Check::default() };

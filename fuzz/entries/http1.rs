@@ -1,11 +1,11 @@
-//! An answer of HTTP/1.x is the same however it was torn, and ends its shot once. The first
+//! An answer of HTTP/1.x is the same however it was torn, and ends its request once. The first
 //! byte is the habits, the next four say where it is torn, the rest is what comes.
 
 use std::sync::LazyLock;
 
-use stampede_load::ammo::AnswerShape;
 use stampede_load::protocol::http1::Http1;
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
+use stampede_load::traffic::AnswerShape;
 
 use super::torn;
 
@@ -21,7 +21,7 @@ pub fn run(input: &[u8]) {
     let Some((cuts, bytes)) = rest.split_first_chunk::<4>() else { return };
     let version = if set & 1 == 0 { HttpVersion::Http11 } else { HttpVersion::Http10 };
     let connection =
-        if set & 2 == 0 { ConnectionHabit::KeepAlive } else { ConnectionHabit::PerShot };
+        if set & 2 == 0 { ConnectionHabit::KeepAlive } else { ConnectionHabit::PerRequest };
     let shape = if set & 4 == 0 { AnswerShape::ByHeaders } else { AnswerShape::NoBody };
     let rules = RULES.iter().filter(|_| set & 8 != 0).cloned();
     let contains = if set & 16 == 0 { &b""[..] } else { b"aab" };

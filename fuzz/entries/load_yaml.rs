@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use stampede::plan::tank::{TankConfig, parse};
 use stampede::plan::{self, Look, PlanError};
-use stampede_load::ammo::Source;
 use stampede_load::autostop::Autostop;
+use stampede_load::traffic::Source;
 
 /// One input.
 pub fn run(text: &str) {
-    let (name, base) = ("load.yaml".to_owned(), PathBuf::from("folder"));
+    let (name, base) = ("load.yaml".to_owned(), PathBuf::from("directory"));
     let lines = text.matches('\n').count() + 1;
     match parse(plan::Source { name, text: text.to_owned(), base }) {
         Ok(config) => understood(&config, lines),
@@ -31,7 +31,7 @@ fn understood(config: &TankConfig, lines: usize) {
         assert!((1..=lines).contains(&key.line) && !key.why.is_empty(), "{key:?}");
         assert!(!key.to_string().is_empty());
     }
-    if let Source::List(requests) = &config.ammo.source {
+    if let Source::List(requests) = &config.traffic.source {
         assert!(!requests.is_empty());
     }
     // As `fire` reads them: what it could not read was passed over or refused.

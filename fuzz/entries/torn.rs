@@ -1,24 +1,24 @@
 //! One connection fed in pieces: what every target about answers does.
 
-use stampede_load::ammo::{AnswerShape, Request};
-use stampede_load::protocol::{Answer, Next, Protocol, ShotId};
+use stampede_load::protocol::{Answer, Next, Protocol, RequestId};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::{AnswerShape, Request};
 
 /// Everything that a driver can see but the first byte's time.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
-    /// How the one shot ended.
+    /// How the one request ended.
     pub ends: Vec<Answer>,
     /// What becomes of the connection.
     pub next: Next,
-    /// Whether another shot may start.
+    /// Whether another request may start.
     pub room: bool,
 }
 
-/// Fires a shot, feeds `bytes` cut into pieces, closes.
+/// Sends a request, feeds `bytes` cut into pieces, closes.
 pub fn seen(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut) -> Seen {
     let request = Request { answer: shape, ..request() };
-    wire.start(ShotId(3), &request, &mut Vec::new());
+    wire.start(RequestId(3), &request, &mut Vec::new());
     let mut ends = Vec::new();
     let mut rest = bytes;
     let mut place = 0;
@@ -34,7 +34,7 @@ pub fn seen(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut)
     }
     let (next, room) = (wire.after_answer(), wire.room());
     wire.peer_closed(Nanos(1), &mut |answer| ends.push(answer));
-    assert_eq!(ends.len(), 1, "every shot ends once");
+    assert_eq!(ends.len(), 1, "every request ends once");
     assert!(!wire.room());
     let excerpt = wire.excerpt(None);
     assert!(excerpt.head.len() <= 4096 && excerpt.body.len() <= 2048);

@@ -10,29 +10,29 @@ use Stampede\Worker\App\LumenApp;
 use Stampede\Worker\App\Psr15App;
 use Stampede\Worker\App\SymfonyApp;
 
-/** From an app's folder and kind to a booted app. */
+/** From an app's directory and kind to a booted app. */
 final class Apps
 {
     public const ADAPTERS = ['own', 'psr7', 'symfony-runtime'];
 
     /**
-     * @param string $folder of the app; `vendor/` is in it
+     * @param string $directory of the app; `vendor/` is in it
      * @param string $kind as in `app.yaml`
      * @throws Problem it cannot be booted with what is there
      */
-    public static function boot(string $folder, string $kind, string $adapter, string $front): App
+    public static function boot(string $directory, string $kind, string $adapter, string $front): App
     {
         if (!in_array($adapter, self::ADAPTERS, true)) {
             $known = implode(', ', self::ADAPTERS);
             throw new Problem("`$adapter` is no adapter; there are $known");
         }
-        self::load($folder);
+        self::load($directory);
         $app = match ($kind) {
-            'callable' => new CallableApp("$folder/handler.php"),
-            'psr15' => new Psr15App("$folder/handler.php"),
-            'symfony' => new SymfonyApp($adapter, $folder, $front),
-            'laravel' => new LaravelApp($adapter, $folder),
-            'lumen' => new LumenApp($adapter, $folder),
+            'callable' => new CallableApp("$directory/handler.php"),
+            'psr15' => new Psr15App("$directory/handler.php"),
+            'symfony' => new SymfonyApp($adapter, $directory, $front),
+            'laravel' => new LaravelApp($adapter, $directory),
+            'lumen' => new LumenApp($adapter, $directory),
             default => throw new Problem("workers run no app of kind `$kind`"),
         };
         if ($adapter !== 'own' && !in_array($adapter, $app::adapters(), true)) {
@@ -44,12 +44,12 @@ final class Apps
     }
 
     /**
-     * Classes of the app: of its vendor folder or, where it has none, as it says itself. They come
+     * Classes of the app: of its vendor directory or, where it has none, as it says itself. They come
      * before those of a runtime's own library, which may have another version of the same.
      */
-    public static function load(string $folder): void
+    public static function load(string $directory): void
     {
-        $files = ["$folder/vendor/autoload.php", "$folder/autoload.php"];
+        $files = ["$directory/vendor/autoload.php", "$directory/autoload.php"];
         $file = current(array_filter($files, 'is_file'));
         if ($file === false) {
             return;

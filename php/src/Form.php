@@ -7,15 +7,15 @@ namespace Stampede\Worker;
 /** Cookies, form and files of a request, for servers that leave them to the app. */
 final class Form
 {
-    /** @param string $folder for what is uploaded */
-    public static function read(Request $request, string $folder): void
+    /** @param string $directory for what is uploaded */
+    public static function read(Request $request, string $directory): void
     {
         $request->cookies = self::cookies($request->header('Cookie') ?? '');
         $type = $request->header('Content-Type') ?? '';
         if (stripos($type, 'application/x-www-form-urlencoded') === 0) {
             parse_str($request->body, $request->form);
         } elseif (preg_match('~^multipart/form-data\b.*\bboundary=("?)([^";,\s]+)\1~i', $type, $found)) {
-            self::multipart($request, $found[2], $folder);
+            self::multipart($request, $found[2], $directory);
             $request->body = '';
         }
     }
@@ -35,7 +35,7 @@ final class Form
     }
 
     /** RFC 7578. The names of fields nest as PHP nests them: `a[b][]`. */
-    private static function multipart(Request $request, string $boundary, string $folder): void
+    private static function multipart(Request $request, string $boundary, string $directory): void
     {
         $fields = $files = [];
         foreach (self::parts($request->body, $boundary) as [$head, $content]) {
@@ -47,7 +47,7 @@ final class Form
                 preg_match('~^Content-Type:[ \t]*([^\r\n]*)~mi', $head, $type);
                 $files[] = [$name, $file === ''
                     ? Uploads::missing('', UPLOAD_ERR_NO_FILE)
-                    : Uploads::keep($file, trim($type[1] ?? ''), $content, $folder)];
+                    : Uploads::keep($file, trim($type[1] ?? ''), $content, $directory)];
             }
         }
         $request->form = self::nested($fields);

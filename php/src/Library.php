@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** What a runtime brings as a Composer library, in a vendor folder of its own. */
+/** What a runtime brings as a Composer library, in a vendor directory of its own. */
 final class Library
 {
     /**

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** What of an app's vendor folder must be there. */
+/** What of an app's vendor directory must be there. */
 final class Needs
 {
     /** @throws Problem the class or interface is not there; names the Composer package */

@@ -8,10 +8,10 @@ namespace Stampede\Worker;
 final class Setup
 {
     /**
-     * @param string $app folder of the app
+     * @param string $app directory of the app
      * @param string $kind of the app, as in `app.yaml`
      * @param string $index front controller, from the docroot
-     * @param string $dir work folder
+     * @param string $dir working directory
      * @param string $host address to listen at, where PHP itself listens
      * @param array<string, string> $needs what the runtime needs → where it was found
      * @param array<string, mixed> $settings in force, by the names of plans

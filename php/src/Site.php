@@ -143,7 +143,7 @@ final class Site
         return substr($file, strlen($root));
     }
 
-    /** Superglobals and the working folder, as a web server leaves them to a script. */
+    /** Superglobals and the working directory, as a web server leaves them to a script. */
     private function enter(Request $request, string $script): void
     {
         $_GET = $request->query();

@@ -8,13 +8,13 @@ namespace Stampede\Worker;
 final class Uploads
 {
     /**
-     * Writes what was uploaded into a file of the folder.
+     * Writes what was uploaded into a file of the directory.
      *
      * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
      */
-    public static function keep(string $name, string $type, string $content, string $folder): array
+    public static function keep(string $name, string $type, string $content, string $directory): array
     {
-        $file = (string) tempnam($folder, 'upload');
+        $file = (string) tempnam($directory, 'upload');
         $written = @file_put_contents($file, $content) === strlen($content);
 
         return [

@@ -37,9 +37,9 @@ final class AppsTest extends TestCase
     private function boot(string $kind, array $files = [], string $adapter = 'own'): App
     {
         $this->scratch = new Scratch($files);
-        $folder = $this->scratch->folder;
+        $directory = $this->scratch->directory;
 
-        return Apps::boot($folder, $kind, $adapter, "$folder/public/index.php");
+        return Apps::boot($directory, $kind, $adapter, "$directory/public/index.php");
     }
 
     /** @param array<string, string> $files */
@@ -48,7 +48,7 @@ final class AppsTest extends TestCase
         try {
             $this->boot($kind, $files, $adapter);
         } catch (Problem $problem) {
-            return str_replace($this->scratch->folder, '', $problem->getMessage());
+            return str_replace($this->scratch->directory, '', $problem->getMessage());
         }
         self::fail("`$kind` by `$adapter` was booted");
     }

@@ -141,13 +141,13 @@ final class CheckHeldTest extends TestCase
                 function __construct(\$framework, \$old) {
                     [\$this->framework, \$this->old] = [\$framework, \$old]; } }
             return [Cart::class, fn () => 1, new Cart0(new Last())];"]);
-        [$class, $closure, $given] = require "{$scratch->folder}/own.php";
+        [$class, $closure, $given] = require "{$scratch->directory}/own.php";
         $current = (object) ['request' => 'stmpdcurrent00000'];
         $cart = new $class($current, (object) ['request' => 'stmpdold000000000']);
         $container = (object) ['services' => ['a' => [$current, $cart], 'b' => new \ArrayObject([$closure, $given])]];
         $cart->next = $container;
         $connections = new Connections();
-        $services = new Services(new Place($scratch->folder), $container, $connections);
+        $services = new Services(new Place($scratch->directory), $container, $connections);
         $walk = new Walk($services->known(), true, $connections);
         $found = [];
         foreach ($services->values() as $where => $value) {

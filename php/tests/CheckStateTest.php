@@ -80,7 +80,7 @@ final class CheckStateTest extends TestCase
         self::assertSame(['0', '1', '2'], array_column($checked->at('end'), 'n'));
     }
 
-    public function testABufferAndAFolderAreToldThoughTheNextRequestDoesNotFindThem(): void
+    public function testABufferAndADirectoryAreToldThoughTheNextRequestDoesNotFindThem(): void
     {
         $checked = self::after("ob_start(); ob_start(); chdir('/');");
         $left = array_column($checked->at('end'), 'state');
@@ -106,7 +106,7 @@ final class CheckStateTest extends TestCase
     {
         $checked = new Checked("return ['status' => 200];", []);
         [$boot] = $checked->lines;
-        $file = basename((glob("{$checked->scratch->folder}/check/*.ndjson") ?: [''])[0], '.ndjson');
+        $file = basename((glob("{$checked->scratch->directory}/check/*.ndjson") ?: [''])[0], '.ndjson');
         self::assertSame($file, $boot['worker']);
         self::assertMatchesRegularExpression("/^{$boot['pid']}-[0-9a-f]{12}$/", $file);
         self::assertSame($boot['pid'], $boot['thread']);

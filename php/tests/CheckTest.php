@@ -28,7 +28,7 @@ final class CheckTest extends TestCase
             $GLOBALS["heard"][] = $text; return true; });';
         $checked = new Checked(self::SEES, ['/?a=1', '/', '/?b=2'], $files, $before);
         self::assertSame('', $checked->said);
-        $text = str_replace(basename($checked->scratch->folder), 'folder', $checked->bodies[2]);
+        $text = str_replace(basename($checked->scratch->directory), 'directory', $checked->bodies[2]);
         $seen = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
         // The watch's own code is loaded where it is on.
         $foreign = static fn (string $name): bool => !preg_match('~[\\\\/]Check[\\\\/]~', $name);
@@ -46,14 +46,14 @@ final class CheckTest extends TestCase
         self::assertSame($plain, self::seen(['check/none' => '']));
     }
 
-    public function testWithoutAFolderNothingIsLoadedAndNothingWritten(): void
+    public function testWithoutADirectoryNothingIsLoadedAndNothingWritten(): void
     {
         $body = 'return ["status" => 200, "body" => implode(" ", get_included_files())];';
         $checked = new Checked($body, ['/', '/'], []);
         self::assertSame([], $checked->lines);
         self::assertStringNotContainsString('Check/Journal', $checked->bodies[1]);
-        $folder = $checked->scratch->folder;
-        self::assertSame([], array_diff(scandir($folder) ?: [], [
+        $directory = $checked->scratch->directory;
+        self::assertSame([], array_diff(scandir($directory) ?: [], [
             '.', '..', 'handler.php', 'bodies', 'public', 'run.php', 'said',
         ]));
     }

@@ -33,15 +33,15 @@ final class Checked
             ? $handler
             : "<?php return static function (array \$server): array { $handler };";
         $this->scratch = new Scratch(['handler.php' => $code, 'bodies' => ''] + $files);
-        $folder = $this->scratch->folder;
-        file_put_contents("$folder/run.php", self::script($folder, $targets, $before));
-        $pipes = [1 => ['file', "$folder/said", 'w'], 2 => ['file', "$folder/said", 'a']];
+        $directory = $this->scratch->directory;
+        file_put_contents("$directory/run.php", self::script($directory, $targets, $before));
+        $pipes = [1 => ['file', "$directory/said", 'w'], 2 => ['file', "$directory/said", 'a']];
         $options = ['-n', '-d', 'display_errors=1', '-d', 'date.timezone=UTC', ...$options];
         $none = [];
-        proc_close(proc_open([PHP_BINARY, ...$options, "$folder/run.php"], $pipes, $none));
-        $this->said = (string) file_get_contents("$folder/said");
-        $this->bodies = self::parsed("$folder/bodies");
-        foreach (glob("$folder/check/*.ndjson") ?: [] as $file) {
+        proc_close(proc_open([PHP_BINARY, ...$options, "$directory/run.php"], $pipes, $none));
+        $this->said = (string) file_get_contents("$directory/said");
+        $this->bodies = self::parsed("$directory/bodies");
+        foreach (glob("$directory/check/*.ndjson") ?: [] as $file) {
             array_push($this->lines, ...self::parsed($file));
         }
     }
@@ -71,14 +71,14 @@ final class Checked
     }
 
     /** @param list<string> $targets */
-    private static function script(string $folder, array $targets, string $before): string
+    private static function script(string $directory, array $targets, string $before): string
     {
         $set = [
-            'app' => $folder, 'kind' => 'callable', 'docroot' => "$folder/public", 'dir' => $folder,
+            'app' => $directory, 'kind' => 'callable', 'docroot' => "$directory/public", 'dir' => $directory,
         ];
         [$library, $set, $asks, $bodies] = array_map(
             static fn (mixed $value): string => var_export($value, true),
-            [dirname(__DIR__) . '/autoload.php', $set, $targets, "$folder/bodies"],
+            [dirname(__DIR__) . '/autoload.php', $set, $targets, "$directory/bodies"],
         );
 
         return "<?php declare(strict_types=1); require $library; $before

@@ -40,13 +40,13 @@ final class FrankenPhpTest extends TestCase
     {
         $code = "<?php return static function (array \$server): array { $handler };";
         $this->scratch = new Scratch(['handler.php' => $code] + $files);
-        $app = new CallableApp("{$this->scratch->folder}/handler.php");
+        $app = new CallableApp("{$this->scratch->directory}/handler.php");
         $app->reboot();
         $log = function (string $line): void {
             $this->log[] = $line;
         };
 
-        return new Loop(new Site($app, "{$this->scratch->folder}/public", log: $log), $max);
+        return new Loop(new Site($app, "{$this->scratch->directory}/public", log: $log), $max);
     }
 
     /**
@@ -157,9 +157,9 @@ final class FrankenPhpTest extends TestCase
     {
         $code = "<?php return static function (array \$server): array { $handler };";
         $this->scratch = new Scratch(['handler.php' => $code]);
-        $folder = $this->scratch->folder;
-        $set = ['app' => $folder, 'kind' => 'callable', 'docroot' => "$folder/public"];
-        file_put_contents("$folder/worker.php", '<?php
+        $directory = $this->scratch->directory;
+        $set = ['app' => $directory, 'kind' => 'callable', 'docroot' => "$directory/public"];
+        file_put_contents("$directory/worker.php", '<?php
             function frankenphp_handle_request(callable $callback): bool {
                 static $asked = 0;
                 if ($asked++ < 2) { $callback(); return true; }
@@ -172,8 +172,8 @@ final class FrankenPhpTest extends TestCase
             exit(Stampede\Worker\Ends::well(
                 static fn () => Stampede\Worker\FrankenPhp\Start::worker($setup),
             ));');
-        $command = [PHP_BINARY, '-n', '-d', 'display_errors=0', "$folder/worker.php"];
-        $pipes = [1 => ['pipe', 'w'], 2 => ['file', "$folder/stderr", 'w']];
+        $command = [PHP_BINARY, '-n', '-d', 'display_errors=0', "$directory/worker.php"];
+        $pipes = [1 => ['pipe', 'w'], 2 => ['file', "$directory/stderr", 'w']];
         $process = proc_open($command, $pipes, $lines);
         $out = (string) stream_get_contents($lines[1]);
         fclose($lines[1]);

@@ -41,10 +41,10 @@ final class OctaneTest extends TestCase
     /** @param array<string, mixed> $settings */
     private static function chosen(Scratch $app, string $need, array $settings = []): Setup
     {
-        is_dir("{$app->folder}/tmp") || mkdir("{$app->folder}/tmp");
+        is_dir("{$app->directory}/tmp") || mkdir("{$app->directory}/tmp");
 
-        return new Setup($app->folder, 'laravel', "{$app->folder}/public", 'index.php',
-            $app->folder, '127.0.0.1', 80, ['php' => 'php', $need => 'x'], $settings);
+        return new Setup($app->directory, 'laravel', "{$app->directory}/public", 'index.php',
+            $app->directory, '127.0.0.1', 80, ['php' => 'php', $need => 'x'], $settings);
     }
 
     private static function refused(callable $work): string
@@ -101,10 +101,10 @@ final class OctaneTest extends TestCase
             'dispatch' => 'free', 'compression' => false, 'task_workers' => 0];
         Start::worker(self::chosen($app, 'swoole_so', $settings));
         [$script, , $file] = $GLOBALS['octane'];
-        self::assertSame(['swoole-server', "{$app->folder}/tmp/octane-server-state.json"],
+        self::assertSame(['swoole-server', "{$app->directory}/tmp/octane-server-state.json"],
             [$script, $file]);
         $state = json_decode((string) file_get_contents($file), true)['state'];
-        self::assertSame(['Double', "{$app->folder}/public", "{$app->folder}/storage"],
+        self::assertSame(['Double', "{$app->directory}/public", "{$app->directory}/storage"],
             [$state['appName'], $state['publicPath'], $state['storagePath']]);
         $octane = ['garbage' => 7, 'max_execution_time' => 4, 'tick' => false];
         self::assertSame($octane, $state['octaneConfig']);
@@ -140,8 +140,8 @@ final class OctaneTest extends TestCase
             'vendor/autoload.php' => '<?php',
             'bootstrap/app.php' => '<?php return new Stampede\Worker\Tests\OctaneDouble("", []);',
         ]);
-        [$folder, $here] = [$app->folder, getcwd()];
-        $said = self::refused(static fn () => State::ask($folder, "$folder/told"));
+        [$directory, $here] = [$app->directory, getcwd()];
+        $said = self::refused(static fn () => State::ask($directory, "$directory/told"));
         chdir((string) $here);
         self::assertSame(
             'the app has not discovered Octane: php artisan package:discover',
@@ -153,7 +153,7 @@ final class OctaneTest extends TestCase
     {
         $script = '<?php http_response_code(203); echo json_encode([$_GET, getcwd()]);';
         $app = new Scratch(['public/look.php' => $script]);
-        $laravel = new OctaneDouble($app->folder);
+        $laravel = new OctaneDouble($app->directory);
         Scripts::join($laravel);
         self::assertSame(['GET /look.php'], array_keys($laravel->routes));
 
@@ -161,30 +161,30 @@ final class OctaneTest extends TestCase
         $answer = $laravel->routes['GET /look.php'](new OctaneRequest('/look.php?a=1'));
         chdir((string) $here);
         self::assertSame(203, $answer->status);
-        $public = realpath("{$app->folder}/public");
+        $public = realpath("{$app->directory}/public");
         self::assertSame([['a' => '1'], $public], json_decode($answer->content, true));
         self::assertSame([], $_GET);
     }
 
-    public function testTheFolderThatOctaneIsShownIsTheAppWithItsScripts(): void
+    public function testTheDirectoryThatOctaneIsShownIsTheAppWithItsScripts(): void
     {
         $app = new Scratch([
             'vendor/autoload.php' => '<?php return "loaded";',
             'bootstrap/app.php' => self::BOOTS,
             'public/look.php' => '<?php',
         ]);
-        putenv("APP_BASE_PATH={$app->folder}");
+        putenv("APP_BASE_PATH={$app->directory}");
         $base = dirname(__DIR__) . '/src/Octane/base';
         self::assertSame('loaded', require "$base/vendor/autoload.php");
         $laravel = (static fn () => require "$base/bootstrap/app.php")();
         self::assertSame(['GET /look.php'], array_keys($laravel->routes));
-        self::assertSame($app->folder, $_SERVER['APP_BASE_PATH']);
+        self::assertSame($app->directory, $_SERVER['APP_BASE_PATH']);
     }
 
     public function testItsWorkersAreWatchedFromEventToEvent(): void
     {
         $scratch = new Scratch(['check/none' => '']);
-        $laravel = new OctaneDouble($scratch->folder);
+        $laravel = new OctaneDouble($scratch->directory);
         Watched::by(self::chosen(new Scratch(), 'rr'));
         Watched::join($laravel);
         self::assertSame([], $laravel->heard, 'nobody asked for it');
@@ -216,7 +216,7 @@ final class OctaneTest extends TestCase
     /** @return list<array<string, mixed>> */
     private static function lines(Scratch $scratch): array
     {
-        [$file] = glob("{$scratch->folder}/check/*.ndjson") ?: [''];
+        [$file] = glob("{$scratch->directory}/check/*.ndjson") ?: [''];
 
         return array_map(static fn (string $line): array => json_decode($line, true), file($file) ?: []);
     }

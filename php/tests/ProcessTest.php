@@ -23,17 +23,17 @@ final class ProcessTest extends TestCase
     {
         $code = "<?php return static function (array \$server): array { $handler };";
         $this->scratch = new Scratch(['handler.php' => $code] + $files);
-        $folder = $this->scratch->folder;
-        $set = ['app' => $folder, 'kind' => 'callable', 'docroot' => "$folder/public"];
+        $directory = $this->scratch->directory;
+        $set = ['app' => $directory, 'kind' => 'callable', 'docroot' => "$directory/public"];
         $text = '<?php require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . ';
             $setup = new Stampede\Worker\Setup(...' . var_export($set, true) . ');
             exit(Stampede\Worker\Ends::well(
                 static fn () => Stampede\Worker\RoadRunner\Start::worker($setup),
             ));';
-        file_put_contents("$folder/worker.php", $text);
+        file_put_contents("$directory/worker.php", $text);
         $set = ['-d', 'display_errors=0', '-d', 'log_errors=1'];
-        $command = [PHP_BINARY, '-n', ...$set, "$folder/worker.php"];
-        $pipes = [['pipe', 'r'], ['pipe', 'w'], ['file', "$folder/stderr", 'w']];
+        $command = [PHP_BINARY, '-n', ...$set, "$directory/worker.php"];
+        $pipes = [['pipe', 'r'], ['pipe', 'w'], ['file', "$directory/stderr", 'w']];
         $process = proc_open($command, $pipes, $lines);
         fwrite($lines[0], $bytes);
         fclose($lines[0]);
@@ -41,7 +41,7 @@ final class ProcessTest extends TestCase
         fclose($lines[1]);
         $exit = proc_close($process);
 
-        return [self::answers($out), (string) file_get_contents("$folder/stderr"), $exit];
+        return [self::answers($out), (string) file_get_contents("$directory/stderr"), $exit];
     }
 
     /** @return list<string> */

@@ -31,10 +31,10 @@ final class Served
             ? $handler
             : "<?php return static function (array \$server): array { $handler };";
         $this->scratch = new Scratch(['handler.php' => $code, 'tmp/none' => ''] + $files);
-        $folder = $this->scratch->folder;
+        $directory = $this->scratch->directory;
         $this->name = self::freePort();
         $set = [
-            'app' => $folder, 'kind' => 'callable', 'docroot' => "$folder/public", 'dir' => $folder,
+            'app' => $directory, 'kind' => 'callable', 'docroot' => "$directory/public", 'dir' => $directory,
             'port' => (int) substr((string) strrchr($this->name, ':'), 1), 'settings' => $settings,
         ];
         $files = array_map(static fn (string $one): string =>
@@ -45,10 +45,10 @@ final class Served
             exit(Stampede\Worker\Ends::well(
                 static fn () => Stampede\Worker\\' . $part . '\Start::worker($setup),
             ));';
-        file_put_contents("$folder/worker.php", $text);
+        file_put_contents("$directory/worker.php", $text);
         $set = ['-d', 'display_errors=0', '-d', 'log_errors=1'];
-        $command = [PHP_BINARY, '-n', ...$set, "$folder/worker.php"];
-        $error = ['file', "$folder/stderr", 'w'];
+        $command = [PHP_BINARY, '-n', ...$set, "$directory/worker.php"];
+        $error = ['file', "$directory/stderr", 'w'];
         $this->process = proc_open($command, [['file', '/dev/null', 'r'], $error, $error], $lines);
         $this->pid = proc_get_status($this->process)['pid'];
     }
@@ -115,7 +115,7 @@ final class Served
 
     public function log(): string
     {
-        return (string) file_get_contents("{$this->scratch->folder}/stderr");
+        return (string) file_get_contents("{$this->scratch->directory}/stderr");
     }
 
     private static function freePort(): string

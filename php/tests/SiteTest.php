@@ -36,13 +36,13 @@ final class SiteTest extends TestCase
     {
         $code = "<?php return static function (array \$server): array { $handler };";
         $this->scratch = new Scratch(['handler.php' => $code] + $files);
-        $app = new CallableApp("{$this->scratch->folder}/handler.php");
+        $app = new CallableApp("{$this->scratch->directory}/handler.php");
         $app->reboot();
         $log = function (string $line): void {
             $this->log[] = $line;
         };
 
-        return new Site($app, "{$this->scratch->folder}/public", 'index.php', $reboot, $log);
+        return new Site($app, "{$this->scratch->directory}/public", 'index.php', $reboot, $log);
     }
 
     public function testTheCatalogsOwnAppAnswers(): void
@@ -105,7 +105,7 @@ final class SiteTest extends TestCase
         $site = $this->site("return ['status' => 200, 'body' => 'old'];", [], true);
         self::assertSame('old', $site->answer(new Request())->body);
         $new = "<?php return fn () => ['status' => 200, 'body' => 'new'];";
-        file_put_contents("{$this->scratch->folder}/handler.php", $new);
+        file_put_contents("{$this->scratch->directory}/handler.php", $new);
         $site->after();
         self::assertSame('new', $site->answer(new Request())->body);
     }

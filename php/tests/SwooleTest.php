@@ -48,13 +48,13 @@ final class SwooleTest extends TestCase
     {
         $code = "<?php return static function (array \$server): array { $handler };";
         $this->scratch = new Scratch(['handler.php' => $code, 'tmp/none' => '']);
-        $folder = $this->scratch->folder;
+        $directory = $this->scratch->directory;
 
         return new Setup(
-            app: $folder,
+            app: $directory,
             kind: 'callable',
-            docroot: "$folder/public",
-            dir: $folder,
+            docroot: "$directory/public",
+            dir: $directory,
             port: 8080,
             settings: $settings + ['workers' => 3],
             cpus: 2,
@@ -73,12 +73,12 @@ final class SwooleTest extends TestCase
     public function testNothingIsLeftForTheServerToGuess(): void
     {
         $options = Options::of($this->plan(['max_requests' => 7, 'compression' => true]));
-        $folder = $this->scratch->folder;
+        $directory = $this->scratch->directory;
         $some = [
             'worker_num' => 3, 'reactor_num' => 2, 'max_request' => 7, 'max_request_grace' => 0,
             'dispatch_mode' => 3, 'enable_coroutine' => false, 'hook_flags' => 0,
-            'daemonize' => false, 'pid_file' => "$folder/tmp/swoole.pid",
-            'upload_tmp_dir' => "$folder/tmp", 'backlog' => 4096, 'open_tcp_nodelay' => true,
+            'daemonize' => false, 'pid_file' => "$directory/tmp/swoole.pid",
+            'upload_tmp_dir' => "$directory/tmp", 'backlog' => 4096, 'open_tcp_nodelay' => true,
             'package_max_length' => 52428800, 'http_compression' => true,
         ];
         self::assertSame($some, array_intersect_key($options, $some));

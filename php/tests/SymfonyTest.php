@@ -93,14 +93,14 @@ final class SymfonyTest extends TestCase
     private static function ran(Scratch $scratch, string $code): array
     {
         $text = '<?php require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . "; $code";
-        file_put_contents("{$scratch->folder}/run.php", $text);
+        file_put_contents("{$scratch->directory}/run.php", $text);
         $set = ['-d', 'display_errors=0', '-d', 'error_log=/dev/null'];
-        $pipes = [['file', '/dev/null', 'r'], ['pipe', 'w'], ['file', "{$scratch->folder}/noted", 'w']];
-        $process = proc_open([PHP_BINARY, ...$set, "{$scratch->folder}/run.php"], $pipes, $lines);
+        $pipes = [['file', '/dev/null', 'r'], ['pipe', 'w'], ['file', "{$scratch->directory}/noted", 'w']];
+        $process = proc_open([PHP_BINARY, ...$set, "{$scratch->directory}/run.php"], $pipes, $lines);
         $out = (string) stream_get_contents($lines[1]);
         proc_close($process);
 
-        return [$out, (string) file_get_contents("{$scratch->folder}/noted")];
+        return [$out, (string) file_get_contents("{$scratch->directory}/noted")];
     }
 
     public function testAnErrorIsAnsweredAsByTheFrontController(): void

@@ -1,6 +1,6 @@
 // Charts across loads: what a runtime does as the load grows.
 
-import { headline, headlineWords, ownName, runOf, valueOf, type Cell, type Figure, type Group } from "./data.ts";
+import { headline, headlineWords, ownName, runOf, valueOf, type Case, type Figure, type Group } from "./data.ts";
 import { Chart, type Lines, type Spec } from "./chart.ts";
 import { h } from "./dom.ts";
 import * as format from "./format.ts";
@@ -10,7 +10,7 @@ import type { Store } from "./store.ts";
 interface Loads {
   app: string;
   groups: Group[];
-  cells: Cell[];
+  cases: Case[];
   /** Where each load stands on the x axis. */
   x: number[];
   hasRates: boolean;
@@ -38,16 +38,16 @@ function loadsOf(store: Store): Loads[] {
 }
 
 /** Whether any runtime was under several of these loads. Of several runs with a load each, none was. */
-function hasSeveral({ cells }: Loads): boolean {
-  return new Set(cells.map((cell) => cell.runtime)).size < cells.length;
+function hasSeveral({ cases }: Loads): boolean {
+  return new Set(cases.map((entry) => entry.runtime)).size < cases.length;
 }
 
 /** Of several runs, which loads not all have. */
-function notShared(store: Store, { groups, cells }: Loads): HTMLElement | null {
+function notShared(store: Store, { groups, cases }: Loads): HTMLElement | null {
   const { page, isOverlay } = store;
   if (!isOverlay) return null;
   const said = groups.flatMap((group) => {
-    const own = new Set(cells.filter((cell) => cell.load === group.load).map((cell) => runOf(page, cell.runtime)));
+    const own = new Set(cases.filter((entry) => entry.load === group.load).map((entry) => runOf(page, entry.runtime)));
     const labels = page.runs.filter((_, place) => own.has(place)).map((run) => run.label);
     return labels.length < page.runs.length ? [`${group.load} in ${format.listOf(labels)}`] : [];
   });
@@ -56,9 +56,9 @@ function notShared(store: Store, { groups, cells }: Loads): HTMLElement | null {
 
 function ordered(store: Store, groups: Group[]): Loads {
   const rate = (group: Group) => {
-    const rates = store.page.summary.cells
-      .filter((cell) => cell.app === group.app && cell.load === group.load)
-      .flatMap((cell) => valueOf(cell.figures.offered_per_second) ?? []);
+    const rates = store.page.summary.cases
+      .filter((entry) => entry.app === group.app && entry.load === group.load)
+      .flatMap((entry) => valueOf(entry.figures.offered_per_second) ?? []);
     return rates.length > 0 ? Math.max(...rates) : null;
   };
   const rates = groups.map((group) => ({ group, rate: rate(group) }));
@@ -70,7 +70,7 @@ function ordered(store: Store, groups: Group[]): Loads {
   return {
     app,
     groups: sorted,
-    cells: store.page.summary.cells.filter((cell) => cell.app === app && names.has(cell.load)),
+    cases: store.page.summary.cases.filter((entry) => entry.app === app && names.has(entry.load)),
     x: hasRates ? rates.map((one) => one.rate ?? 0) : sorted.map((_, place) => place + 1),
     hasRates,
   };
@@ -79,15 +79,15 @@ function ordered(store: Store, groups: Group[]): Loads {
 function specs(store: Store, loads: Loads): Spec[] {
   const { model } = loads.groups[0] ?? { model: "open" as const };
   const what = headlineWords(model);
-  const time = (cell: Cell) => cell.figures[headline(model)].p95;
+  const time = (entry: Case) => entry.figures[headline(model)].p95;
   const slowest = slowestOf(store, loads, time);
   const ofTime = { yWords: format.time, yShort: (ns: number) => format.shortMicros(ns / 1e3) };
   const made = [
     spec(loads, { title: `p95 of ${what}`, about: `p95 of ${what} at each load`, ...ofTime }, time),
     spec(loads, { title: "CPU, highest", about: "the highest CPU reading at each load, in percent of the budget", yWords: format.percent, yShort: (value) => `${format.short(value)}${format.THIN}%` },
-      (cell) => cell.figures.cpu_percent_max),
+      (entry) => entry.figures.cpu_percent_max),
     spec(loads, { title: "Memory, highest", about: "the highest memory reading at each load", yWords: format.mebibytes, yShort: (value) => value === 0 ? "0" : `${format.short(value)}${format.THIN}MiB` },
-      (cell) => cell.figures.memory_bytes_max, () => false, 1048576),
+      (entry) => entry.figures.memory_bytes_max, () => false, 1048576),
   ];
   if (slowest) {
     made.splice(1, 0, spec(loads, { title: `p95 without ${slowest}`, about: `p95 of ${what} at each load, without the slowest runtime`, ...ofTime }, time, (name) => ownName(store.page, name) === slowest));
@@ -97,15 +97,15 @@ function specs(store: Store, loads: Loads): Spec[] {
 
 type Own = Pick<Spec, "title" | "about" | "yWords" | "yShort">;
 
-function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, isLeftOut: (name: string) => boolean = () => false, unit = 1): Spec {
+function spec(loads: Loads, own: Own, of: (entry: Case) => Figure, isLeftOut: (name: string) => boolean = () => false, unit = 1): Spec {
   const nameAt = (x: number) => loads.groups[loads.x.indexOf(x)]?.load ?? "";
   return {
     ...own,
     xWords: (x) => loads.hasRates ? `${nameAt(x)}: ${format.rate(x)}${format.THIN}/s` : nameAt(x),
     xShort: loads.hasRates ? format.short : nameAt,
-    xLabel: loads.hasRates ? "offered rate, shots a second" : "load",
+    xLabel: loads.hasRates ? "offered rate, requests a second" : "load",
     xTicks: () => loads.hasRates && loads.x.length > 6 ? loads.x.filter((_, place) => place % 2 === 0) : loads.x,
-    lines: () => lines(loads, (cell) => inUnit(valueOf(of(cell)), unit), isLeftOut),
+    lines: () => lines(loads, (entry) => inUnit(valueOf(of(entry)), unit), isLeftOut),
   };
 }
 
@@ -114,25 +114,25 @@ function inUnit(value: number | null, unit: number): number | null {
   return value === null ? null : value / unit;
 }
 
-function lines(loads: Loads, of: (cell: Cell) => number | null, isLeftOut: (name: string) => boolean): Lines {
-  const names = [...new Set(loads.cells.map((cell) => cell.runtime))].filter((name) => !isLeftOut(name));
+function lines(loads: Loads, of: (entry: Case) => number | null, isLeftOut: (name: string) => boolean): Lines {
+  const names = [...new Set(loads.cases.map((entry) => entry.runtime))].filter((name) => !isLeftOut(name));
   const made = names.map((runtime) => ({
     runtime,
     label: runtime,
     hasPoints: true,
     values: loads.groups.map((group) => {
-      const cell = loads.cells.find((one) => one.runtime === runtime && one.load === group.load);
+      const entry = loads.cases.find((one) => one.runtime === runtime && one.load === group.load);
       // A load that its run does not have is no gap: nothing is missing there.
-      return cell ? of(cell) : undefined;
+      return entry ? of(entry) : undefined;
     }),
   }));
   return { x: loads.x, lines: made.filter((line) => line.values.some((value) => typeof value === "number")), instead: "No runtime has this figure." };
 }
 
 /** Of at least three runtimes, the one with the highest p95 at any load. */
-function slowestOf(store: Store, loads: Loads, time: (cell: Cell) => Figure): string {
-  const name = (cell: Cell) => ownName(store.page, cell.runtime);
-  const known = loads.cells.filter((cell) => valueOf(time(cell)) !== null);
+function slowestOf(store: Store, loads: Loads, time: (entry: Case) => Figure): string {
+  const name = (entry: Case) => ownName(store.page, entry.runtime);
+  const known = loads.cases.filter((entry) => valueOf(time(entry)) !== null);
   if (new Set(known.map(name)).size < 3) return "";
   const [slowest] = known.sort((a, b) => (valueOf(time(b)) ?? 0) - (valueOf(time(a)) ?? 0));
   return slowest ? name(slowest) : "";

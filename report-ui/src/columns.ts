@@ -2,7 +2,7 @@
 
 import {
   STATS, failedTotal, headline, headlineWords, intervalOf, valueOf,
-  type Cell, type Figure, type Group, type Stat, type Times,
+  type Case, type Figure, type Group, type Stat, type Times,
 } from "./data.ts";
 import * as format from "./format.ts";
 import type { Column, Field, Section } from "./tables.ts";
@@ -11,17 +11,17 @@ import { primaryFigure } from "./words.ts";
 const FEW: Stat[] = ["mean", "p50", "p95", "p99", "max"];
 
 /** All sections of a group, in reading order. */
-export function sections(group: Group, cells: Cell[]): Section<Cell>[] {
+export function sections(group: Group, cases: Case[]): Section<Case>[] {
   const what = headlineWords(group.model);
   const main = headline(group.model);
-  const made = [times(what, STATS, (cell) => cell.figures[main], group), shots(), rates(group), cpu(), memory()];
-  if (cells.some((cell) => cell.breaking && cell.breaking.trials_broken > 0)) made.splice(1, 0, breaking());
-  if (cells.some((cell) => cell.counts.ok < cell.counts.planned)) {
+  const made = [times(what, STATS, (entry) => entry.figures[main], group), requests(), rates(group), cpu(), memory()];
+  if (cases.some((entry) => entry.breaking && entry.breaking.trials_broken > 0)) made.splice(1, 0, breaking());
+  if (cases.some((entry) => entry.counts.ok < entry.counts.planned)) {
     const ok = group.model === "open" ? "response_time_ns_ok" : "service_time_ns_ok";
-    made.push(times(`${what}, ok alone`, STATS, (cell) => cell.figures[ok]));
+    made.push(times(`${what}, ok alone`, STATS, (entry) => entry.figures[ok]));
   }
-  if (group.model === "open") made.push(times("service time", FEW, (cell) => cell.figures.service_time_ns));
-  made.push(details(group), ...byRole(cells));
+  if (group.model === "open") made.push(times("service time", FEW, (entry) => entry.figures.service_time_ns));
+  made.push(details(group), ...byRole(cases));
   return made;
 }
 
@@ -32,27 +32,27 @@ function figureField(of: Figure | undefined, words: (value: number) => string): 
   return key === null ? { text, key, tone: "faint" } : { text, key };
 }
 
-function figure(title: string, of: (cell: Cell) => Figure | undefined, words: (value: number) => string): Column<Cell> {
-  return { title, field: (cell) => figureField(of(cell), words) };
+function figure(title: string, of: (entry: Case) => Figure | undefined, words: (value: number) => string): Column<Case> {
+  return { title, field: (entry) => figureField(of(entry), words) };
 }
 
-function number(title: string, of: (cell: Cell) => number, isBad = false): Column<Cell> {
+function number(title: string, of: (entry: Case) => number, isBad = false): Column<Case> {
   return {
     title,
-    field: (cell) => {
-      const key = of(cell);
+    field: (entry) => {
+      const key = of(entry);
       return { text: format.count(key), key, ...(isBad && key > 0 ? { tone: "bad" as const } : {}) };
     },
   };
 }
 
-function times(title: string, stats: readonly Stat[], of: (cell: Cell) => Times, group?: Group): Section<Cell> {
+function times(title: string, stats: readonly Stat[], of: (entry: Case) => Times, group?: Group): Section<Case> {
   const columns = stats.map((stat) => {
-    const column = figure(stat, (cell) => of(cell)[stat], format.time);
+    const column = figure(stat, (entry) => of(entry)[stat], format.time);
     if (!group) return column;
-    const field = (cell: Cell) => {
-      const made = column.field(cell);
-      const isPrimary = of(cell)[stat] === primaryFigure(group, cell.figures);
+    const field = (entry: Case) => {
+      const made = column.field(entry);
+      const isPrimary = of(entry)[stat] === primaryFigure(group, entry.figures);
       return isPrimary && !made.tone ? { ...made, tone: "strong" as const } : made;
     };
     return { title: column.title, field };
@@ -60,31 +60,31 @@ function times(title: string, stats: readonly Stat[], of: (cell: Cell) => Times,
   return { title, columns };
 }
 
-function shots(): Section<Cell> {
+function requests(): Section<Case> {
   return {
-    title: "shots",
+    title: "requests",
     columns: [
-      figure("ok %", (cell) => cell.figures.ok_share, format.share),
-      number("ok", (cell) => cell.counts.ok),
-      number("failed", (cell) => failedTotal(cell.counts), true),
-      number("dropped", (cell) => cell.counts.dropped, true),
-      number("in flight", (cell) => cell.counts.in_flight_max),
-      number("planned", (cell) => cell.counts.planned),
-      number("trials", (cell) => cell.trials_counted),
+      figure("ok %", (entry) => entry.figures.ok_share, format.share),
+      number("ok", (entry) => entry.counts.ok),
+      number("failed", (entry) => failedTotal(entry.counts), true),
+      number("dropped", (entry) => entry.counts.dropped, true),
+      number("in flight", (entry) => entry.counts.in_flight_max),
+      number("planned", (entry) => entry.counts.planned),
+      number("trials", (entry) => entry.trials_counted),
     ],
   };
 }
 
-function rates(group: Group): Section<Cell> {
-  const offered = figure("offered /s", (cell) => cell.figures.offered_per_second, format.rate);
+function rates(group: Group): Section<Case> {
+  const offered = figure("offered /s", (entry) => entry.figures.offered_per_second, format.rate);
   return {
     title: "rates",
     columns: [
       ...(group.model === "open" ? [offered] : []),
-      figure("throughput /s", (cell) => cell.figures.throughput_per_second, format.rate),
-      { title: "95 % interval", field: (cell) => intervalField(cell.figures.throughput_per_second, format.rate) },
-      figure("received /s", (cell) => cell.figures.received_bytes_per_second, format.bytes),
-      figure("sent /s", (cell) => cell.figures.sent_bytes_per_second, format.bytes),
+      figure("throughput /s", (entry) => entry.figures.throughput_per_second, format.rate),
+      { title: "95 % interval", field: (entry) => intervalField(entry.figures.throughput_per_second, format.rate) },
+      figure("received /s", (entry) => entry.figures.received_bytes_per_second, format.bytes),
+      figure("sent /s", (entry) => entry.figures.sent_bytes_per_second, format.bytes),
     ],
   };
 }
@@ -95,76 +95,76 @@ function intervalField(of: Figure, words: (value: number) => string): Field {
   return { text: format.interval(interval, words), key: interval[1] - interval[0] };
 }
 
-function cpu(): Section<Cell> {
+function cpu(): Section<Case> {
   return {
     title: "CPU % of the budget",
     columns: [
-      figure("median", (cell) => cell.figures.cpu_percent_median, format.significant),
-      figure("max", (cell) => cell.figures.cpu_percent_max, format.significant),
-      figure("CPU cost", (cell) => cell.figures.cpu_cost_us, format.micros),
-      { title: "95 % interval", field: (cell) => intervalField(cell.figures.cpu_cost_us, format.micros) },
+      figure("median", (entry) => entry.figures.cpu_percent_median, format.significant),
+      figure("max", (entry) => entry.figures.cpu_percent_max, format.significant),
+      figure("CPU cost", (entry) => entry.figures.cpu_cost_us, format.micros),
+      { title: "95 % interval", field: (entry) => intervalField(entry.figures.cpu_cost_us, format.micros) },
     ],
   };
 }
 
-function memory(): Section<Cell> {
+function memory(): Section<Case> {
   return {
     title: "memory",
     columns: [
-      figure("median", (cell) => cell.figures.memory_bytes_median, format.bytes),
-      figure("max", (cell) => cell.figures.memory_bytes_max, format.bytes),
+      figure("median", (entry) => entry.figures.memory_bytes_median, format.bytes),
+      figure("max", (entry) => entry.figures.memory_bytes_max, format.bytes),
     ],
   };
 }
 
-function breaking(): Section<Cell> {
-  const broken = (cell: Cell) => (cell.breaking && cell.breaking.trials_broken > 0 ? cell.breaking : null);
-  const rate: Column<Cell> = {
+function breaking(): Section<Case> {
+  const broken = (entry: Case) => (entry.breaking && entry.breaking.trials_broken > 0 ? entry.breaking : null);
+  const rate: Column<Case> = {
     title: "broke at /s",
-    field: (cell) => cell.breaking && !broken(cell)
+    field: (entry) => entry.breaking && !broken(entry)
       ? { text: "held", key: Number.MAX_VALUE }
-      : figureField(broken(cell)?.offered_per_second, format.rate),
+      : figureField(broken(entry)?.offered_per_second, format.rate),
   };
-  const columns = FEW.map((stat) => figure(stat, (cell) => broken(cell)?.response_time_ns[stat], format.time));
+  const columns = FEW.map((stat) => figure(stat, (entry) => broken(entry)?.response_time_ns[stat], format.time));
   return { title: "response time up to the breaking point", columns: [rate, ...columns] };
 }
 
-function details(group: Group): Section<Cell> {
+function details(group: Group): Section<Case> {
   const open = [
-    figure("connection wait p99", (cell) => cell.figures.connection_wait_ns_p99, format.time),
-    figure("lateness p99", (cell) => cell.figures.lateness_ns_p99, format.time),
+    figure("connection wait p99", (entry) => entry.figures.connection_wait_ns_p99, format.time),
+    figure("schedule_lag p99", (entry) => entry.figures.schedule_lag_ns_p99, format.time),
   ];
   return {
     title: "details",
     columns: [
       ...(group.model === "open" ? open : []),
-      figure("first answer", (cell) => cell.figures.first_answer_ns, format.time),
-      figure("first request", (cell) => cell.figures.first_request_ns, format.time),
-      watched(number("restarts", (cell) => cell.counts.restarts, true)),
-      watched(number("context switches", (cell) => cell.counts.context_switches)),
+      figure("first answer", (entry) => entry.figures.first_answer_ns, format.time),
+      figure("first request", (entry) => entry.figures.first_request_ns, format.time),
+      watched(number("restarts", (entry) => entry.counts.restarts, true)),
+      watched(number("context switches", (entry) => entry.counts.context_switches)),
     ],
   };
 }
 
 /** A counter of the monitor: zero readings are no zero. */
-function watched(column: Column<Cell>): Column<Cell> {
+function watched(column: Column<Case>): Column<Case> {
   const none: Field = { text: format.NONE, key: null, tone: "faint" };
-  const isRead = (cell: Cell) => cell.figures.cpu_percent_median.state !== "none";
-  return { title: column.title, field: (cell) => (isRead(cell) ? column.field(cell) : none) };
+  const isRead = (entry: Case) => entry.figures.cpu_percent_median.state !== "none";
+  return { title: column.title, field: (entry) => (isRead(entry) ? column.field(entry) : none) };
 }
 
 /** One section a role, where a stack has more than one. */
-function byRole(cells: Cell[]): Section<Cell>[] {
-  const roles = [...new Set(cells.flatMap((cell) => Object.keys(cell.figures.roles)))].sort();
+function byRole(cases: Case[]): Section<Case>[] {
+  const roles = [...new Set(cases.flatMap((entry) => Object.keys(entry.figures.roles)))].sort();
   if (roles.length < 2) return [];
   return roles.map((role) => ({
     title: `role ${role}`,
     columns: [
-      figure("CPU %", (cell) => cell.figures.roles[role]?.cpu_percent_median, format.significant),
-      figure("CPU % max", (cell) => cell.figures.roles[role]?.cpu_percent_max, format.significant),
-      figure("CPU cost", (cell) => cell.figures.roles[role]?.cpu_cost_us, format.micros),
-      figure("memory", (cell) => cell.figures.roles[role]?.memory_bytes_median, format.bytes),
-      figure("memory max", (cell) => cell.figures.roles[role]?.memory_bytes_max, format.bytes),
+      figure("CPU %", (entry) => entry.figures.roles[role]?.cpu_percent_median, format.significant),
+      figure("CPU % max", (entry) => entry.figures.roles[role]?.cpu_percent_max, format.significant),
+      figure("CPU cost", (entry) => entry.figures.roles[role]?.cpu_cost_us, format.micros),
+      figure("memory", (entry) => entry.figures.roles[role]?.memory_bytes_median, format.bytes),
+      figure("memory max", (entry) => entry.figures.roles[role]?.memory_bytes_max, format.bytes),
     ],
   }));
 }

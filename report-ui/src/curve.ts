@@ -12,7 +12,7 @@ export function curveChart(panel: Panel): (redraw: () => void) => Spec {
   const what = headlineWords(panel.group.model);
   return (redraw) => ({
     title: `Percentiles of ${what}`,
-    about: `${what} at each percentile over all planned shots of the trials that count`,
+    about: `${what} at each percentile over all planned requests of the trials that count`,
     note: note(panel),
     xWords: tailWords, xLabel: "percentile", xIsLog: true, xTicks: ticks,
     yWords: format.micros, yShort: format.shortMicros,
@@ -26,7 +26,7 @@ export function curveChart(panel: Panel): (redraw: () => void) => Spec {
   });
 }
 
-/** 0 %, 50 %, 90 %, 99 % …, as far as there are shots. */
+/** 0 %, 50 %, 90 %, 99 % …, as far as there are requests. */
 function ticks(low: number, high: number): number[] {
   const all = [1, 2, 4, 10, 20, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
   const inside = all.filter((at) => at >= low && at <= high);
@@ -35,12 +35,12 @@ function ticks(low: number, high: number): number[] {
 }
 
 function lines(panel: Panel): Lines {
-  const parts = panel.cells.flatMap((cell) => {
-    const curve = panel.store.page.curves.find((one) => one.cell === cell.index);
+  const parts = panel.cases.flatMap((entry) => {
+    const curve = panel.store.page.curves.find((one) => one.case === entry.index);
     if (!curve || curve.points.length === 0) return [];
-    const x = curve.points.map(([percentile]) => tail(percentile, cell.counts.planned));
+    const x = curve.points.map(([percentile]) => tail(percentile, entry.counts.planned));
     const values = curve.points.map(([, us]) => us);
-    return [{ ...ascending(x, values), runtime: cell.runtime }];
+    return [{ ...ascending(x, values), runtime: entry.runtime }];
   });
   const made = joined(parts.map(({ x, values, runtime }) => ({ x, line: { runtime, label: runtime, values } })));
   return { ...made, instead: "No trial counts, so there is no curve." };
@@ -53,11 +53,11 @@ function ascending(x: number[], values: number[]): { x: number[]; values: number
 }
 
 function note(panel: Panel): string {
-  const failed = panel.cells.flatMap((cell) => {
-    const curve = panel.store.page.curves.find((one) => one.cell === cell.index);
+  const failed = panel.cases.flatMap((entry) => {
+    const curve = panel.store.page.curves.find((one) => one.case === entry.index);
     if (!curve || curve.failed_from === null) return [];
-    return [`${cell.runtime} from p${Number(curve.failed_from.toPrecision(6))}`];
+    return [`${entry.runtime} from p${Number(curve.failed_from.toPrecision(6))}`];
   });
-  const about = "Trials that count, merged; a shot without a correct answer ranks slower than all answers.";
+  const about = "Trials that count, merged; a request without a correct answer ranks slower than all answers.";
   return failed.length === 0 ? about : `${about} A line ends where there is no correct answer any more: ${format.listOf(failed)}.`;
 }

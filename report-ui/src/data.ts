@@ -14,7 +14,7 @@ export const TIMES = [
   "response_time_ns", "response_time_ns_ok", "service_time_ns", "service_time_ns_ok",
 ] as const;
 export const SINGLES = [
-  "connection_wait_ns_p99", "lateness_ns_p99", "first_answer_ns", "first_request_ns", "ok_share",
+  "connection_wait_ns_p99", "schedule_lag_ns_p99", "first_answer_ns", "first_request_ns", "ok_share",
   "offered_per_second", "throughput_per_second", "received_bytes_per_second",
   "sent_bytes_per_second", "cpu_percent_median", "cpu_percent_max", "cpu_cost_us",
   "memory_bytes_median", "memory_bytes_max",
@@ -80,7 +80,7 @@ export interface Breaking {
   response_time_ns: Times;
 }
 
-/** What held a cell or a trial back. */
+/** What held a case or a trial back. */
 export interface Why {
   cause: string;
   trials: number[];
@@ -99,8 +99,8 @@ export interface Trial {
   figures: Figures;
 }
 
-export interface Cell {
-  /** Its place in `summary.cells`, by which series and curves name it. */
+export interface Case {
+  /** Its place in `summary.cases`, by which series and curves name it. */
   index: number;
   runtime: string;
   app: string;
@@ -144,7 +144,7 @@ export interface Summary {
   rounds: number;
   notices: string[];
   groups: Group[];
-  cells: Cell[];
+  cases: Case[];
 }
 
 export type State = "ended" | "under_way" | "cut_off";
@@ -178,7 +178,7 @@ export interface Progress {
   ended: number;
   planned: number;
   /** `seconds` 0: it starts, verifies or warms up. */
-  under_way: { trial: number; cell: number; seconds: number } | null;
+  under_way: { trial: number; case: number; seconds: number } | null;
 }
 
 /** Addresses on the server that the page came from; empty: there is none. */
@@ -196,7 +196,7 @@ export interface Resources {
 }
 
 export interface Series {
-  cell: number;
+  case: number;
   trial: number;
   round: number;
   /** It has not ended, and counts for nothing. */
@@ -216,7 +216,7 @@ export interface Series {
 }
 
 export interface Curve {
-  cell: number;
+  case: number;
   points: [number, number][];
   failed_from: number | null;
 }
@@ -252,7 +252,7 @@ export interface TrialEvidence {
   run: number;
   number: number;
   round: number;
-  cell: number;
+  case: number;
   verdict: string;
   reasons: string[];
   /** Worth knowing, and weighs nothing. */
@@ -263,15 +263,15 @@ export interface TrialEvidence {
   log_lines: [string, string][];
 }
 
-/** What a cell's figures rest on. */
-export interface CellEvidence {
-  cell: number;
+/** What a case's figures rest on. */
+export interface CaseEvidence {
+  case: number;
   figures: [string, string][];
 }
 
 export interface Evidence {
   runtimes: RuntimeEvidence[];
-  cells: CellEvidence[];
+  cases: CaseEvidence[];
   trials: TrialEvidence[];
 }
 
@@ -285,7 +285,7 @@ export interface Page {
   stampede: string;
   /** Never empty. */
   runs: Run[];
-  /** Of several runs: what the names of the summary's cells stand for. */
+  /** Of several runs: what the names of the summary's cases stand for. */
   names: Map<string, Named>;
   summary: Summary;
   series: Series[];

@@ -2,9 +2,9 @@
 
 import { button, h } from "./dom.ts";
 import { sections } from "./columns.ts";
-import type { Cell, Download } from "./data.ts";
+import type { Case, Download } from "./data.ts";
 import { NONE } from "./format.ts";
-import { cellsOf, nameOf } from "./ranking.ts";
+import { casesOf, nameOf } from "./ranking.ts";
 import { runtimeEvidence } from "./runtimes.ts";
 import { runEvidence } from "./runs.ts";
 import type { Store } from "./store.ts";
@@ -26,22 +26,22 @@ export function evidence(store: Store, raw: string): HTMLElement {
 /** What was exhausted, whether it kept up, Little's law, what an answer costs, and the pages. */
 function basis(store: Store): HTMLElement[] {
   const { evidence, summary } = store.page;
-  const of = new Map(evidence.cells.map((one) => [one.cell, new Map(one.figures)]));
+  const of = new Map(evidence.cases.map((one) => [one.case, new Map(one.figures)]));
   return summary.groups.flatMap((group, place) => {
-    const cells = cellsOf(store, group).filter((cell) => (of.get(cell.index)?.size ?? 0) > 0);
-    if (cells.length === 0) return [];
-    const labels = [...new Set(cells.flatMap((cell) => [...(of.get(cell.index)?.keys() ?? [])]))];
-    const columns = labels.map((label): Column<Cell> => ({
+    const cases = casesOf(store, group).filter((entry) => (of.get(entry.index)?.size ?? 0) > 0);
+    if (cases.length === 0) return [];
+    const labels = [...new Set(cases.flatMap((entry) => [...(of.get(entry.index)?.keys() ?? [])]))];
+    const columns = labels.map((label): Column<Case> => ({
       title: label,
-      field: (cell) => {
-        const text = of.get(cell.index)?.get(label);
+      field: (entry) => {
+        const text = of.get(entry.index)?.get(label);
         return { text: text ?? NONE, key: text ?? null };
       },
     }));
-    const tables = new Tables(cells, {
+    const tables = new Tables(cases, {
       title: "runtime",
-      key: (cell) => cell.runtime,
-      node: (cell) => nameOf(store, cell, "short"),
+      key: (entry) => entry.runtime,
+      node: (entry) => nameOf(store, entry, "short"),
     }, store.kept.choice(`basis of ${groupTitle(group)} sorted by`, null));
     return [h("section", { class: "block", id: `basis-${place}` },
       h("h3", {}, "What the figures rest on", h("span", { class: "about" }, groupTitle(group))),
@@ -51,16 +51,16 @@ function basis(store: Store): HTMLElement[] {
 
 function figures(store: Store): HTMLElement[] {
   return store.page.summary.groups.flatMap((group, place) => {
-    const cells = cellsOf(store, group).filter((cell) => cell.trials_counted > 0);
-    if (cells.length === 0) return [];
-    const tables = new Tables(cells, {
+    const cases = casesOf(store, group).filter((entry) => entry.trials_counted > 0);
+    if (cases.length === 0) return [];
+    const tables = new Tables(cases, {
       title: "runtime",
-      key: (cell) => cell.runtime,
-      node: (cell) => nameOf(store, cell, "short"),
+      key: (entry) => entry.runtime,
+      node: (entry) => nameOf(store, entry, "short"),
     }, store.kept.choice(`figures of ${groupTitle(group)} sorted by`, null));
     return [h("section", { class: "block", id: `figures-${place}` },
       h("h3", {}, "All figures", h("span", { class: "about" }, groupTitle(group))),
-      h("div", { class: "tables" }, ...sections(group, cells).map((section) => tables.section(section, groupTitle(group)))))];
+      h("div", { class: "tables" }, ...sections(group, cases).map((section) => tables.section(section, groupTitle(group)))))];
   });
 }
 
@@ -69,7 +69,7 @@ function downloads(store: Store, raw: string): HTMLElement {
   const all: Download[] = [...store.page.downloads, { name: `${run}.json`, type: "application/json", text: raw }];
   return h("section", { class: "block", id: "downloads" }, h("h3", {}, "Downloads"),
     h("p", { class: "buttons" }, ...all.map((one) => button(one.name, () => save(one)))),
-    h("p", { class: "note" }, "They are inside this page; nothing is fetched. The JSON is all data that the page shows, the CSV a row a cell; every second of every trial is in the run's own folder, in `trials/`."));
+    h("p", { class: "note" }, "They are inside this page; nothing is fetched. The JSON is all data that the page shows, the CSV a row a case; every second of every trial is in the run's own directory, in `trials/`."));
 }
 
 function save({ name, type, text: content }: Download): void {

@@ -26,7 +26,7 @@ export interface RunList {
   stampede: string;
   /** The newest first. */
   entries: Entry[];
-  /** The folder that was looked into. */
+  /** The directory that was looked into. */
   results: string;
   home: string;
   events: string;

@@ -43,7 +43,7 @@ export function runtimesOf(page: Page): string[] {
   const names = [
     ...page.runs.flatMap((run) => run.runtimes),
     ...page.evidence.runtimes.map((runtime) => runtime.name),
-    ...page.summary.cells.map((cell) => cell.runtime),
+    ...page.summary.cases.map((entry) => entry.runtime),
   ];
   return [...new Set(names)];
 }

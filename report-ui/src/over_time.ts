@@ -40,8 +40,8 @@ function perReading(panel: Panel, column: (series: Series) => Column): Lines {
 
 function lineOf(shown: Shown, values: Column) {
   return {
-    runtime: shown.cell.runtime,
-    label: shown.cell.runtime + STATE_WORDS[shown.state],
+    runtime: shown.case.runtime,
+    label: shown.case.runtime + STATE_WORDS[shown.state],
     values,
     isFaint: shown.state === "invalid" || shown.state === "not_finished",
   };
@@ -80,8 +80,8 @@ function throughput(panel: Panel): Make {
   return () => ({
     ...TIME,
     title: isOpen ? "Throughput and offered rate" : "Throughput",
-    about: "correct answers in each second" + (isOpen ? ", with the rate of shots that were due" : ""),
-    ...(isOpen ? { note: "Grey: shots due in each second." } : {}),
+    about: "correct answers in each second" + (isOpen ? ", with the rate of requests that were due" : ""),
+    ...(isOpen ? { note: "Grey: requests due in each second." } : {}),
     yWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, yShort: format.short,
     lines: () => {
       const lines = perRow(panel, (series) => series.ok);
@@ -112,13 +112,13 @@ function errors(panel: Panel): Make {
   };
   return (redraw) => ({
     ...TIME,
-    title: "Shots without a correct answer",
-    about: "failed and dropped shots in each second",
+    title: "Requests without a correct answer",
+    about: "failed and dropped requests in each second",
     yWords: (rate) => `${format.count(rate)}${format.THIN}/s`, yShort: format.short,
     lines: () => {
       const { x, lines } = perRow(panel, column);
       const bad = lines.filter((line) => line.values.some((value) => value));
-      return { x, lines: bad, instead: "Every shot of these trials got its correct answer." };
+      return { x, lines: bad, instead: "Every request of these trials got its correct answer." };
     },
     controls: () => kinds.length < 2 ? [] : [
       choice("Kind", [["", "all"], ...kinds.map((name): [string, string] => [name, name])], kind.value, (value) => {
@@ -132,8 +132,8 @@ function errors(panel: Panel): Make {
 /** Kinds of failures that occur in any trial of a group. */
 function kindsOf(panel: Panel): string[] {
   const found = new Set<string>();
-  for (const cell of panel.cells) {
-    for (const series of panel.store.page.series.filter((one) => one.cell === cell.index)) {
+  for (const entry of panel.cases) {
+    for (const series of panel.store.page.series.filter((one) => one.case === entry.index)) {
       Object.keys(series.failed).forEach((name) => found.add(name));
       if (series.dropped.some((count) => count)) found.add(DROPPED);
     }
@@ -145,7 +145,7 @@ function inFlight(panel: Panel): Make {
   return () => ({
     ...TIME,
     title: "In flight",
-    about: "the highest number of shots under way in each second",
+    about: "the highest number of requests under way in each second",
     yWords: format.count, yShort: format.short,
     lines: () => perRow(panel, (series) => series.in_flight),
   });
@@ -177,7 +177,7 @@ function byRole(panel: Panel, which: Resource, spec: Omit<Spec, "lines" | "contr
 function rolesOf(panel: Panel, which: Resource): string[] {
   const found = new Set<string>();
   for (const series of panel.store.page.series) {
-    if (!panel.cells.some((cell) => cell.index === series.cell)) continue;
+    if (!panel.cases.some((entry) => entry.index === series.case)) continue;
     Object.keys(series.resources[which]).forEach((name) => found.add(name));
   }
   return [...found].sort();

@@ -1,6 +1,6 @@
 // The charts of one group: which trial they show, their shared zoom, and the charts.
 
-import { runOf, type Cell, type Group } from "./data.ts";
+import { runOf, type Case, type Group } from "./data.ts";
 import { Chart, type Spec, type Together } from "./chart.ts";
 import { button, choice, h } from "./dom.ts";
 import * as format from "./format.ts";
@@ -12,13 +12,13 @@ import { spreadFigure } from "./spread.ts";
 import { timeSpecs } from "./over_time.ts";
 import { panned } from "./scale.ts";
 import type { Store } from "./store.ts";
-import { cellsOf } from "./ranking.ts";
+import { casesOf } from "./ranking.ts";
 import { zoom } from "./tip.ts";
 import * as words from "./words.ts";
 
 export class Panel implements Together {
   readonly key: string;
-  readonly cells: Cell[];
+  readonly cases: Case[];
   private readonly charts: Chart[] = [];
   /** Those that the trial under way is in. */
   private readonly growing: Chart[] = [];
@@ -34,7 +34,7 @@ export class Panel implements Together {
 
   constructor(readonly store: Store, readonly group: Group, place: number) {
     this.key = `group-${place}`;
-    this.cells = cellsOf(store, group);
+    this.cases = casesOf(store, group);
     this.zoomedTo = this.kept<[number, number] | null>("zoom", null);
     this.round = store.kept.oneOf(this.name("round"), ["0", ...this.rounds().map(String)]);
     this.reset = button("Reset", () => this.setRange(null), {
@@ -61,7 +61,7 @@ export class Panel implements Together {
 
   /** Whether there is anything to draw. */
   private hasSeries(): boolean {
-    return this.cells.some((cell) => seriesOf(this.store.page, cell).length > 0);
+    return this.cases.some((entry) => seriesOf(this.store.page, entry).length > 0);
   }
 
   element(): HTMLElement {
@@ -80,7 +80,7 @@ export class Panel implements Together {
     if (this.isFilled) {
       this.overTime.replaceChildren(this.toolbar(), this.note, h("div", { class: "charts" }, ...this.timeCharts()));
     } else {
-      const text = this.cells.some((cell) => this.isComing(cell))
+      const text = this.cases.some((entry) => this.isComing(entry))
         ? "Still to come: no trial with a load has begun here."
         : "No trial with a load is there, so nothing can be drawn over time.";
       this.overTime.replaceChildren(h("p", { class: "missing" }, text));
@@ -94,16 +94,16 @@ export class Panel implements Together {
       this.fill();
       return;
     }
-    const cell = this.store.page.progress?.under_way?.cell;
+    const entry = this.store.page.progress?.under_way?.case;
     const before = this.note.textContent;
     this.say();
-    const isHere = this.cells.some((one) => one.index === cell);
+    const isHere = this.cases.some((one) => one.index === entry);
     // Also where the last one has just gone from here.
     if (isHere || before !== this.note.textContent) this.growing.forEach((chart) => chart.grow());
   }
 
-  private isComing(cell: Cell): boolean {
-    return this.store.page.runs[runOf(this.store.page, cell.runtime)]?.state === "under_way";
+  private isComing(entry: Case): boolean {
+    return this.store.page.runs[runOf(this.store.page, entry.runtime)]?.state === "under_way";
   }
 
   private timeCharts(): HTMLElement[] {
@@ -128,9 +128,9 @@ export class Panel implements Together {
 
   /** Of all trials, also of one that has not ended. */
   private rounds(): number[] {
-    const found = this.cells.flatMap((cell) => [
-      ...cell.trials.map((trial) => trial.round),
-      ...seriesOf(this.store.page, cell).map((series) => roundOf(cell, series)),
+    const found = this.cases.flatMap((entry) => [
+      ...entry.trials.map((trial) => trial.round),
+      ...seriesOf(this.store.page, entry).map((series) => roundOf(entry, series)),
     ]);
     return [...new Set(found)].filter((round) => round > 0).sort((a, b) => a - b);
   }
@@ -161,9 +161,9 @@ export class Panel implements Together {
   }
 
   private roundWords(round: number): string {
-    const hasInvalid = this.cells.some((cell) =>
-      cell.trials.some((trial) => trial.round === round && trial.verdict === "invalid"));
-    const own = this.cells.flatMap((cell) => shownOf(this.store.page, cell, this.group.model, round) ?? []);
+    const hasInvalid = this.cases.some((entry) =>
+      entry.trials.some((trial) => trial.round === round && trial.verdict === "invalid"));
+    const own = this.cases.flatMap((entry) => shownOf(this.store.page, entry, this.group.model, round) ?? []);
     const marks = [
       hasInvalid ? "with invalid trials" : "",
       own.some((one) => one.state === "not_finished") ? "with a trial not finished" : "",
@@ -176,12 +176,12 @@ export class Panel implements Together {
   private say(): void {
     const shown = this.shown();
     const texts = shown.map(stateWords).filter(Boolean);
-    const without = this.cells.filter((cell) => !shown.some((one) => one.cell === cell));
-    const say = (words: string, cells: Cell[]) => {
-      if (cells.length > 0) texts.push(`${words}: ${format.listOf(cells.map((cell) => cell.runtime))}.`);
+    const without = this.cases.filter((entry) => !shown.some((one) => one.case === entry));
+    const say = (words: string, cases: Case[]) => {
+      if (cases.length > 0) texts.push(`${words}: ${format.listOf(cases.map((entry) => entry.runtime))}.`);
     };
-    say("Still to come", without.filter((cell) => this.isComing(cell)));
-    say("No trial with a load here", without.filter((cell) => !this.isComing(cell)));
+    say("Still to come", without.filter((entry) => this.isComing(entry)));
+    say("No trial with a load here", without.filter((entry) => !this.isComing(entry)));
     const thinned = Math.max(1, ...shown.map(({ series }) => series.step));
     if (thinned > 1) texts.push(`Each two rows are the lowest and the highest of ${format.short(thinned * 2)} seconds.`);
     // Only where it is another: it is read out.
@@ -189,10 +189,10 @@ export class Panel implements Together {
     this.note.hidden = texts.length === 0;
   }
 
-  /** What the charts over time show: a series a cell. */
+  /** What the charts over time show: a series a case. */
   shown(): Shown[] {
     const { page } = this.store;
-    return this.cells.flatMap((cell) => shownOf(page, cell, this.group.model, Number(this.round.value)) ?? []);
+    return this.cases.flatMap((entry) => shownOf(page, entry, this.group.model, Number(this.round.value)) ?? []);
   }
 
   range(): [number, number] | null {
@@ -228,15 +228,15 @@ export class Panel implements Together {
   }
 }
 
-function stateWords({ cell, trial, series, state }: Shown): string {
+function stateWords({ case: entry, trial, series, state }: Shown): string {
   switch (state) {
     case "counts":
       return "";
     case "invalid":
-      return `${cell.runtime}: trial ${trial?.number ?? "?"} is invalid, its lines are faint: ${(trial?.reasons ?? []).join("; ") || "no reason is there"}.`;
+      return `${entry.runtime}: trial ${trial?.number ?? "?"} is invalid, its lines are faint: ${(trial?.reasons ?? []).join("; ") || "no reason is there"}.`;
     case "under_way":
-      return `${cell.runtime}: trial ${series.trial} is under way.`;
+      return `${entry.runtime}: trial ${series.trial} is under way.`;
     case "not_finished":
-      return `${cell.runtime}: trial ${series.trial} was not finished: its lines are faint, and it counts for nothing.`;
+      return `${entry.runtime}: trial ${series.trial} was not finished: its lines are faint, and it counts for nothing.`;
   }
 }

@@ -1,6 +1,6 @@
 // The answer: a group's sentence and its ranking.
 
-import { headline, intervalOf, ownName, runOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
+import { headline, intervalOf, ownName, runOf, valueOf, type Case, type Comparison, type Group } from "./data.ts";
 import { h, scroller } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";
@@ -9,29 +9,29 @@ import { extent } from "./scale.ts";
 import type { Store } from "./store.ts";
 import * as words from "./words.ts";
 
-/** Cells of a group, the best first; those without a figure last. Runs that are laid over each
- * other are not ranked: there each runtime's cells stand together, in the plan's order. */
-export function cellsOf(store: Store, group: Group): Cell[] {
-  const cells = store.page.summary.cells.filter(
-    (cell) => cell.app === group.app && cell.load === group.load,
+/** Cases of a group, the best first; those without a figure last. Runs that are laid over each
+ * other are not ranked: there each runtime's cases stand together, in the plan's order. */
+export function casesOf(store: Store, group: Group): Case[] {
+  const cases = store.page.summary.cases.filter(
+    (entry) => entry.app === group.app && entry.load === group.load,
   );
   if (store.isOverlay) {
-    const place = (cell: Cell) => store.runtimes.indexOf(ownName(store.page, cell.runtime));
-    return cells.sort((a, b) => place(a) - place(b) || runOf(store.page, a.runtime) - runOf(store.page, b.runtime));
+    const place = (entry: Case) => store.runtimes.indexOf(ownName(store.page, entry.runtime));
+    return cases.sort((a, b) => place(a) - place(b) || runOf(store.page, a.runtime) - runOf(store.page, b.runtime));
   }
-  return [...cells.filter((cell) => cell.trials_counted > 0), ...cells.filter((cell) => cell.trials_counted <= 0)];
+  return [...cases.filter((entry) => entry.trials_counted > 0), ...cases.filter((entry) => entry.trials_counted <= 0)];
 }
 
 export function answer(store: Store, group: Group, place: number): HTMLElement {
-  const cells = cellsOf(store, group);
+  const cases = casesOf(store, group);
   const id = `answer-${place}`;
-  const about = [group.load_text, words.modelWords(group), words.budgetWords(cells)];
+  const about = [group.load_text, words.modelWords(group), words.budgetWords(cases)];
   return h("section", { class: "answer", id, "aria-labelledby": `${id}-title` },
     h("h2", { id: `${id}-title`, class: "kicker" }, words.groupTitle(group),
       h("span", { class: "about" }, about.filter(Boolean).join(" · "))),
     h("p", { class: store.isOverlay ? "sentence several" : "sentence" }, format.tied(group.sentence) || nothingSaid(store)),
-    cells.length > 0 ? table(store, group, cells) : h("p", { class: "missing" }, "No runtime was measured here."),
-    key(store, group, cells));
+    cases.length > 0 ? table(store, group, cases) : h("p", { class: "missing" }, "No runtime was measured here."),
+    key(store, group, cases));
 }
 
 function nothingSaid(store: Store): string {
@@ -55,16 +55,16 @@ const heads = (store: Store, group: Group): [string, string][] => [
 ];
 
 // The roles are said, because on a phone the style sheet lays rows out as cards.
-function table(store: Store, group: Group, cells: Cell[]): HTMLElement {
+function table(store: Store, group: Group, cases: Case[]): HTMLElement {
   const columns = heads(store, group);
   const what = store.isOverlay ? "Figures" : "Ranking";
-  const values = cells.flatMap((cell) => valueOf(words.primaryFigure(group, cell.figures)) ?? []);
-  const scale = extent(values, cells.map((cell) => intervalOf(words.primaryFigure(group, cell.figures))));
-  const body = cells.flatMap((cell, place) => [
-    cell.trials_counted > 0
-      ? row(store, group, cell, place, scale, columns)
-      : emptyRow(store, cell, columns),
-    ...remarkRow(group, cell, columns),
+  const values = cases.flatMap((entry) => valueOf(words.primaryFigure(group, entry.figures)) ?? []);
+  const scale = extent(values, cases.map((entry) => intervalOf(words.primaryFigure(group, entry.figures))));
+  const body = cases.flatMap((entry, place) => [
+    entry.trials_counted > 0
+      ? row(store, group, entry, place, scale, columns)
+      : emptyRow(store, entry, columns),
+    ...remarkRow(group, entry, columns),
   ]);
   const made = h("table", { class: store.isOverlay ? "ranking several" : "ranking", role: "table" },
     h("caption", { class: "hidden" }, store.isOverlay
@@ -72,18 +72,18 @@ function table(store: Store, group: Group, cells: Cell[]): HTMLElement {
       : `Ranking of ${words.groupTitle(group)} by ${words.primaryWords(group)}`),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...columns.map(([name, title]) => title
       ? h("th", { class: name, scope: "col", role: "columnheader" }, title)
-      : h("td", { class: name, role: "cell" }, scale.isLog ? "log scale" : "")))),
+      : h("td", { class: name, role: "case" }, scale.isLog ? "log scale" : "")))),
     h("tbody", { role: "rowgroup" }, ...body));
   return scroller(`${what} of ${words.groupTitle(group)}`, made);
 }
 
 function row(
-  store: Store, group: Group, cell: Cell, place: number, scale: Scale, columns: [string, string][],
+  store: Store, group: Group, entry: Case, place: number, scale: Scale, columns: [string, string][],
 ): HTMLElement {
-  const look = store.look(cell.runtime);
-  const other = group.comparisons.find((one) => one.runtime === cell.runtime);
-  const figure = words.primaryFigure(group, cell.figures);
-  const { figures } = cell;
+  const look = store.look(entry.runtime);
+  const other = group.comparisons.find((one) => one.runtime === entry.runtime);
+  const figure = words.primaryFigure(group, entry.figures);
+  const { figures } = entry;
   const plain: Record<string, string> = {
     throughput: group.primary === "throughput"
       ? format.figure(figures[headline(group.model)].p95, format.time)
@@ -91,17 +91,17 @@ function row(
     cost: format.figure(figures.cpu_cost_us, format.micros),
     memory: format.figure(figures.memory_bytes_max, format.bytes),
     ok: format.figure(figures.ok_share, format.share),
-    trials: trialsWords(cell),
+    trials: trialsWords(entry),
   };
   const made: Record<string, Node> = {
-    rank: h("span", {}, rank(group, cell, place)),
-    name: nameOf(store, cell, "full"),
+    rank: h("span", {}, rank(group, entry, place)),
+    name: nameOf(store, entry, "full"),
     primary: withInterval(format.figure(figure, words.primaryNumber(group)), intervalOf(figure), words.primaryNumber(group)),
     sketch: dotRow(scale, look, valueOf(figure), intervalOf(figure), []) as unknown as Node,
-    against: against(group, cell, other),
+    against: against(group, entry, other),
   };
   const fields = columns.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
-  const classes = [isBest(group, cell) ? "best" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
+  const classes = [isBest(group, entry) ? "best" : "", entry.counts.ok < entry.counts.planned ? "lossy" : ""];
   return h("tr", { role: "row", class: classes.join(" ").trim() || null }, ...fields);
 }
 
@@ -115,29 +115,29 @@ function field(name: string, title: string, content: Node): HTMLElement {
 }
 
 /** A runtime with its marks. */
-export function nameOf(store: Store, cell: Cell, kind: "full" | "short"): HTMLElement {
-  const title = cell.title && cell.title !== cell.runtime ? cell.title : "";
-  return h("span", { class: "who" }, swatch(store.look(cell.runtime)) as unknown as Node,
+export function nameOf(store: Store, entry: Case, kind: "full" | "short"): HTMLElement {
+  const title = entry.title && entry.title !== entry.runtime ? entry.title : "";
+  return h("span", { class: "who" }, swatch(store.look(entry.runtime)) as unknown as Node,
     h("span", { class: "who-text" },
-      h("span", { class: "who-name" }, cell.runtime),
-      ...badgesOf(store, cell).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words)),
+      h("span", { class: "who-name" }, entry.runtime),
+      ...badgesOf(store, entry).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words)),
       kind === "full" && title ? h("small", {}, title) : null));
 }
 
-function badgesOf(store: Store, cell: Cell): words.Badge[] {
-  const isUnderWay = store.page.progress?.under_way?.cell === cell.index;
-  return words.badges(cell, store.run(cell.runtime)?.state ?? "ended", isUnderWay);
+function badgesOf(store: Store, entry: Case): words.Badge[] {
+  const isUnderWay = store.page.progress?.under_way?.case === entry.index;
+  return words.badges(entry, store.run(entry.runtime)?.state ?? "ended", isUnderWay);
 }
 
 /** Letters where all pairs were compared: ties are not transitive, so places cannot be shared. Of fewer
  * rounds, and of runs of earlier versions, ties share the first place, and a hint earns none among
  * those that were judged. */
-function rank(group: Group, cell: Cell, place: number): string {
-  if (cell.letters) return cell.letters;
+function rank(group: Group, entry: Case, place: number): string {
+  if (entry.letters) return entry.letters;
   const isTie = (one: Comparison) => one.judged === "same" || one.judged === "not_told_apart";
   const isJudged = (one: Comparison) => one.judged !== null && one.judged !== "hint";
-  const other = group.comparisons.find((one) => one.runtime === cell.runtime);
-  if (cell.runtime === group.baseline) return group.comparisons.some(isTie) ? "1=" : "1";
+  const other = group.comparisons.find((one) => one.runtime === entry.runtime);
+  if (entry.runtime === group.baseline) return group.comparisons.some(isTie) ? "1=" : "1";
   if (other && isTie(other)) return "1=";
   const hasPlace = other && (isJudged(other) || (other.judged && !group.comparisons.some(isJudged)));
   return hasPlace ? String(place + 1) : format.NONE;
@@ -152,13 +152,13 @@ function withInterval(
 }
 
 /** What there is no other of is not the best of them. */
-function isBest(group: Group, cell: Cell): boolean {
-  return group.baseline === cell.runtime && group.comparisons.length > 0;
+function isBest(group: Group, entry: Case): boolean {
+  return group.baseline === entry.runtime && group.comparisons.length > 0;
 }
 
-function against(group: Group, cell: Cell, other: Comparison | undefined): HTMLElement {
-  if (isBest(group, cell)) return h("span", { class: "verdict good" }, "best");
-  if (group.baseline === cell.runtime) return h("span", { class: "verdict faint" }, "nothing beside it");
+function against(group: Group, entry: Case, other: Comparison | undefined): HTMLElement {
+  if (isBest(group, entry)) return h("span", { class: "verdict good" }, "best");
+  if (group.baseline === entry.runtime) return h("span", { class: "verdict faint" }, "nothing beside it");
   if (!other) return h("span", { class: "verdict faint" }, "not compared");
   const judged = words.judgement(group, other);
   const interval = other.ratio?.interval ?? null;
@@ -169,23 +169,23 @@ function against(group: Group, cell: Cell, other: Comparison | undefined): HTMLE
     h("span", { class: `verdict ${judged.tone}` }, judged.words));
 }
 
-function trialsWords(cell: Cell): string {
-  const planned = cell.trials_counted + cell.trials_invalid + cell.trials_missing;
-  return planned > cell.trials_counted ? `${cell.trials_counted} of ${planned}` : String(cell.trials_counted);
+function trialsWords(entry: Case): string {
+  const planned = entry.trials_counted + entry.trials_invalid + entry.trials_missing;
+  return planned > entry.trials_counted ? `${entry.trials_counted} of ${planned}` : String(entry.trials_counted);
 }
 
-function emptyRow(store: Store, cell: Cell, columns: [string, string][]): HTMLElement {
-  const isComing = store.run(cell.runtime)?.state === "under_way" && cell.verdict === "missing";
+function emptyRow(store: Store, entry: Case, columns: [string, string][]): HTMLElement {
+  const isComing = store.run(entry.runtime)?.state === "under_way" && entry.verdict === "missing";
   const hasRank = columns[0]?.[0] === "rank";
   return h("tr", { role: "row", class: isComing ? "empty coming" : "empty" },
-    hasRank ? h("td", { class: "rank", role: "cell" }, format.NONE) : null,
-    h("th", { class: "name", scope: "row", role: "rowheader" }, nameOf(store, cell, "full")),
+    hasRank ? h("td", { class: "rank", role: "case" }, format.NONE) : null,
+    h("th", { class: "name", scope: "row", role: "rowheader" }, nameOf(store, entry, "full")),
     h("td", { class: "nothing", role: "cell", colspan: columns.length - (hasRank ? 2 : 1) },
       isComing ? "no figures yet: no trial of it has ended" : "no figures: no trial of it counts"));
 }
 
-function remarkRow(group: Group, cell: Cell, columns: [string, string][]): HTMLElement[] {
-  const remarks = words.remarks(group, cell);
+function remarkRow(group: Group, entry: Case, columns: [string, string][]): HTMLElement[] {
+  const remarks = words.remarks(group, entry);
   if (remarks.length === 0) return [];
   const hasRank = columns[0]?.[0] === "rank";
   const list = h("ul", {}, ...remarks.map((text) => h("li", {}, format.tied(text))));
@@ -195,13 +195,13 @@ function remarkRow(group: Group, cell: Cell, columns: [string, string][]): HTMLE
 }
 
 /** What the signs mean, for those that occur. */
-function key(store: Store, group: Group, cells: Cell[]): HTMLElement {
+function key(store: Store, group: Group, cases: Case[]): HTMLElement {
   const texts = ["Intervals are 95 % intervals over rounds; times and ratios are geometric means."];
   if (store.isOverlay) texts.unshift("Runs are not ranked against each other: machine, settings or the hour may differ.");
-  if (cells.some((cell) => cell.trials_counted > 0 && cell.trials_counted < 3)) {
+  if (cases.some((entry) => entry.trials_counted > 0 && entry.trials_counted < 3)) {
     texts.push("With fewer than three trials there is no interval.");
   }
-  if (cells.some((cell) => cell.letters)) {
+  if (cases.some((entry) => entry.letters)) {
     texts.push("Rows without a letter in common are told apart, all pairs taken together.");
   }
   if (group.comparisons.some((one) => one.judged === "not_told_apart")) {

@@ -3,7 +3,7 @@
 
 import {
   ROLE_SINGLES, SINGLES, STATS, TIMES, runOf,
-  type Breaking, type Cell, type Comparison, type Counts, type Curve, type Evidence,
+  type Breaking, type Case, type Comparison, type Counts, type Curve, type Evidence,
   type Figure, type Figures, type Group, type Judged, type Model, type Observed, type Page,
   type Named, type Primary, type Progress, type Reason, type Run, type RuntimeEvidence, type Series,
   type Served, type State, type Summary, type Times, type Trial, type TrialEvidence, type Why,
@@ -75,13 +75,13 @@ function missing(page: Page): string[] {
   const { summary, series, runs } = page;
   const problems: string[] = [];
   const isUnderWay = runs.some((run) => run.state === "under_way");
-  if (summary.cells.length === 0) problems.push("This run is empty: nothing was measured.");
+  if (summary.cases.length === 0) problems.push("This run is empty: nothing was measured.");
   else if (series.length === 0 && !isUnderWay) {
     problems.push("There is no trial with a load, so there are no charts over time.");
   }
   runs.forEach((run, place) => {
-    const cells = summary.cells.filter((cell) => runOf(page, cell.runtime) === place);
-    problems.push(...lost(page, run, cells.reduce((sum, cell) => sum + cell.trials_missing, 0)));
+    const cases = summary.cases.filter((entry) => runOf(page, entry.runtime) === place);
+    problems.push(...lost(page, run, cases.reduce((sum, entry) => sum + entry.trials_missing, 0)));
   });
   return problems;
 }
@@ -96,15 +96,15 @@ function lost(page: Page, run: Run, trials: number): string[] {
     ? "one trial of the plan is missing" : `${trials} trials of the plan are missing`;
   const own = page.series.filter((one) => one.unfinished && page.runs[runOfSeries(page, one)] === run);
   const unfinished = own.map((one) => {
-    const cell = page.summary.cells[one.cell];
-    return `Trial ${one.trial}${cell ? ` (${cell.runtime}, ${cell.app} · ${cell.load})` : ""} was not finished: it is drawn faintly and counts for nothing.`;
+    const entry = page.summary.cases[one.case];
+    return `Trial ${one.trial}${entry ? ` (${entry.runtime}, ${entry.app} · ${entry.load})` : ""} was not finished: it is drawn faintly and counts for nothing.`;
   });
   const whole = [begin, missing].filter(Boolean).join(": ");
   return [[`${whole[0]?.toUpperCase() ?? ""}${whole.slice(1)}.`, ...unfinished, "What is there is shown."].join(" ")];
 }
 
 function runOfSeries(page: Page, series: Series): number {
-  return runOf(page, page.summary.cells[series.cell]?.runtime ?? "");
+  return runOf(page, page.summary.cases[series.case]?.runtime ?? "");
 }
 
 function toPage(raw: Raw): Page {
@@ -156,7 +156,7 @@ function toProgress(raw: Raw): Progress {
   return {
     ended: number(raw.ended), planned: number(raw.planned),
     under_way: raw.under_way
-      ? { trial: number(now.trial), cell: isNumber(now.cell) ? now.cell : -1, seconds: number(now.seconds) }
+      ? { trial: number(now.trial), case: isNumber(now.case) ? now.case : -1, seconds: number(now.seconds) }
       : null,
   };
 }
@@ -166,7 +166,7 @@ function toServed(raw: Raw): Served {
 }
 
 function toSummary(raw: Raw): Summary {
-  const cells = records(raw.cells).map(toCell);
+  const cases = records(raw.cases).map(toCase);
   const groups = records(raw.groups).map(toGroup);
   return {
     run: text(raw.run),
@@ -175,15 +175,15 @@ function toSummary(raw: Raw): Summary {
     seed: number(raw.seed),
     rounds: number(raw.rounds),
     notices: sentences(raw.notices),
-    groups: groups.length > 0 ? groups : groupsOf(cells),
-    cells,
+    groups: groups.length > 0 ? groups : groupsOf(cases),
+    cases,
   };
 }
 
-/** Groups of a run that lost its own: a cell is never without a place. */
-function groupsOf(cells: Cell[]): Group[] {
+/** Groups of a run that lost its own: a case is never without a place. */
+function groupsOf(cases: Case[]): Group[] {
   const found = new Map<string, Group>();
-  for (const { app, load, model } of cells) {
+  for (const { app, load, model } of cases) {
     found.set(`${app}\n${load}`, toGroup({ app, load, model }));
   }
   return [...found.values()];
@@ -222,7 +222,7 @@ function toComparison(raw: Raw): Comparison {
   };
 }
 
-function toCell(raw: Raw, index: number): Cell {
+function toCase(raw: Raw, index: number): Case {
   return {
     index,
     runtime: text(raw.runtime), app: text(raw.app), load: text(raw.load),
@@ -323,7 +323,7 @@ function interval(raw: unknown): [number, number] | null {
 function toSeries(raw: Raw): Series {
   const resources = record(raw.resources);
   return {
-    cell: isNumber(raw.cell) ? raw.cell : -1,
+    case: isNumber(raw.case) ? raw.case : -1,
     trial: number(raw.trial),
     round: number(raw.round),
     unfinished: raw.unfinished === true,
@@ -344,7 +344,7 @@ function toSeries(raw: Raw): Series {
 function toCurve(raw: Raw): Curve {
   const points = list(raw.points).map((pair) => list(pair));
   return {
-    cell: isNumber(raw.cell) ? raw.cell : -1,
+    case: isNumber(raw.case) ? raw.case : -1,
     points: points.filter((pair): pair is [number, number] => isNumber(pair[0]) && isNumber(pair[1])),
     failed_from: isNumber(raw.failed_from) ? raw.failed_from : null,
   };
@@ -353,7 +353,7 @@ function toCurve(raw: Raw): Curve {
 function toEvidence(raw: Raw): Evidence {
   return {
     runtimes: records(raw.runtimes).map(toRuntime),
-    cells: records(raw.cells).map((one) => ({ cell: number(one.cell), figures: pairs(one.figures) })),
+    cases: records(raw.cases).map((one) => ({ case: number(one.case), figures: pairs(one.figures) })),
     trials: records(raw.trials).map(toTrialEvidence),
   };
 }
@@ -381,7 +381,7 @@ function toTrialEvidence(raw: Raw): TrialEvidence {
   const phases = list(raw.phases).map((phase) => list(phase));
   return {
     run: number(raw.run), number: number(raw.number), round: number(raw.round),
-    cell: isNumber(raw.cell) ? raw.cell : -1,
+    case: isNumber(raw.case) ? raw.case : -1,
     verdict: text(raw.verdict), reasons: sentences(raw.reasons), notes: sentences(raw.notes),
     phases: phases.map(([name, begin, end]) => ({
       name: text(name), begin: number(begin), end: number(end),

@@ -43,7 +43,7 @@ export class Report {
   show(raw: string): void {
     const data = readData(raw);
     // What cannot be read is no reason to lose what is here.
-    if (data.kind !== "report" || data.page.summary.cells.length === 0) return;
+    if (data.kind !== "report" || data.page.summary.cases.length === 0) return;
     whenLetGo(() => this.replace(raw, data));
   }
 
@@ -81,7 +81,7 @@ export class Report {
 }
 
 function stateOf(page: Page, series: Series): State | undefined {
-  return page.runs[runOf(page, page.summary.cells[series.cell]?.runtime ?? "")]?.state;
+  return page.runs[runOf(page, page.summary.cases[series.case]?.runtime ?? "")]?.state;
 }
 
 function title({ progress, runs, summary }: Page): string {
@@ -93,25 +93,25 @@ function title({ progress, runs, summary }: Page): string {
 
 /** Header, main part and footer. */
 function build(store: Store, raw: string, problems: string[]): HTMLElement[] {
-  const { groups, cells, notices: said } = store.page.summary;
-  const hasCells = cells.length > 0;
+  const { groups, cases, notices: said } = store.page.summary;
+  const hasCases = cases.length > 0;
   const main = h("main", {},
     store.isOverlay ? runs(store) : null,
     ...problems.map((problem) => h("p", { class: "problem", role: "note" }, problem)),
     h("div", { id: "answers" }, ...groups.map((group, place) => answer(store, group, place))),
     notices(said),
-    hasCells ? charts(store) : null,
+    hasCases ? charts(store) : null,
     evidence(store, raw));
-  return [header(store, hasCells), main, footer(store)];
+  return [header(store, hasCases), main, footer(store)];
 }
 
-function header(store: Store, hasCells: boolean): HTMLElement {
+function header(store: Store, hasCases: boolean): HTMLElement {
   const { runs, served } = store.page;
   const links: [string, string][] = [];
   if (served?.home) links.push([served.home, "All runs"]);
   if (store.page.summary.groups.length > 0) links.push(["#answers", "Answer"]);
-  if (hasCells) links.push(["#charts", "Charts"]);
-  if (hasCells && acrossIsThere(store)) links.push(["#across", "Across loads"]);
+  if (hasCases) links.push(["#charts", "Charts"]);
+  if (hasCases && acrossIsThere(store)) links.push(["#across", "Across loads"]);
   links.push(["#evidence", "Evidence"]);
   const [first] = runs;
   return h("header", {},

@@ -12,14 +12,14 @@ import { STATE_WORDS } from "./shown.ts";
 export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null {
   if (panel.group.model !== "open" || !rises(panel)) return null;
   const isLog = panel.kept("rise is log", true);
-  const held = panel.cells.filter((cell) => cell.breaking?.trials_broken === 0).map((cell) => cell.runtime);
+  const held = panel.cases.filter((entry) => entry.breaking?.trials_broken === 0).map((entry) => entry.runtime);
   const note = "Vertical marks: the rate from which on an expectation was lost for good." +
     (held.length > 0 ? ` Held to the end of the rise: ${format.listOf(held)}.` : "");
   return (redraw) => ({
     title: "Response time against offered rate",
     about: "p95 of response time at each offered rate of the rise, with the rate at which each runtime broke",
     note,
-    xWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, xLabel: "offered rate, shots a second",
+    xWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, xLabel: "offered rate, requests a second",
     xShort: format.short,
     yWords: format.micros, yShort: format.shortMicros,
     yIsLog: () => isLog.value,
@@ -33,7 +33,7 @@ export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null
 }
 
 function rises(panel: Panel): boolean {
-  if (panel.cells.some((cell) => cell.breaking)) return true;
+  if (panel.cases.some((entry) => entry.breaking)) return true;
   return panel.shown().some(({ series }) => {
     const rates = series.offered.filter((rate): rate is number => rate !== null && rate > 0);
     // The last second of a schedule is often cut off: it is no rise.
@@ -43,13 +43,13 @@ function rises(panel: Panel): boolean {
 }
 
 function lines(panel: Panel): Lines {
-  const made = joined(panel.shown().map(({ cell, series, state }) => {
+  const made = joined(panel.shown().map(({ case: entry, series, state }) => {
     const { x, values } = upTheRise(series);
-    return { x, line: { runtime: cell.runtime, label: cell.runtime + STATE_WORDS[state], values, isFaint: state === "invalid" || state === "not_finished" } };
+    return { x, line: { runtime: entry.runtime, label: entry.runtime + STATE_WORDS[state], values, isFaint: state === "invalid" || state === "not_finished" } };
   }));
-  const marks = panel.cells.flatMap((cell) => {
-    const at = cell.breaking && cell.breaking.trials_broken > 0 ? valueOf(cell.breaking.offered_per_second) : null;
-    return at === null ? [] : [{ runtime: cell.runtime, at, label: `${cell.runtime} broke` }];
+  const marks = panel.cases.flatMap((entry) => {
+    const at = entry.breaking && entry.breaking.trials_broken > 0 ? valueOf(entry.breaking.offered_per_second) : null;
+    return at === null ? [] : [{ runtime: entry.runtime, at, label: `${entry.runtime} broke` }];
   });
   return { ...made, marks };
 }

@@ -75,17 +75,17 @@ function factRow(fact: Fact): HTMLElement {
 /** Differences that count against nobody. */
 function allowed(store: Store): HTMLElement[] {
   const seen = new Set<string>();
-  const items = store.page.summary.cells.flatMap((cell) => {
+  const items = store.page.summary.cases.flatMap((entry) => {
     const texts = [
-      cell.asked.length > 0 ? `as the plan asks: ${cell.asked.join(", ")}` : "",
-      cell.forced.length > 0 ? `its SAPI decides by itself: ${cell.forced.join(", ")}` : "",
-      cell.kept.length > 0 ? `kept from request to request, as its mode means: ${cell.kept.join(", ")}` : "",
+      entry.asked.length > 0 ? `as the plan asks: ${entry.asked.join(", ")}` : "",
+      entry.forced.length > 0 ? `its SAPI decides by itself: ${entry.forced.join(", ")}` : "",
+      entry.kept.length > 0 ? `kept from request to request, as its mode means: ${entry.kept.join(", ")}` : "",
     ];
     // Most say the same under every load.
-    const isNew = (text: string) => text !== "" && !seen.has(`${cell.runtime} ${text}`);
+    const isNew = (text: string) => text !== "" && !seen.has(`${entry.runtime} ${text}`);
     const own = texts.filter(isNew);
-    own.forEach((text) => seen.add(`${cell.runtime} ${text}`));
-    return own.map((text) => h("li", {}, h("b", {}, cell.runtime), ` ${text}`));
+    own.forEach((text) => seen.add(`${entry.runtime} ${text}`));
+    return own.map((text) => h("li", {}, h("b", {}, entry.runtime), ` ${text}`));
   });
   return items.length > 0 ? [h("p", { class: "note" }, "Differences that count against nobody:"), h("ul", { class: "plain" }, ...items)] : [];
 }

@@ -24,7 +24,7 @@ export function extent(
 
 /** `1 / (1 - q)` of a percentile: 1, 2, 10, 100 for 0, 50, 90 and 99. */
 export function tail(percentile: number, planned: number): number {
-  // The slowest of n shots stands where one in n is as slow.
+  // The slowest of n requests stands where one in n is as slow.
   return percentile >= 100 ? Math.max(planned, 1) : 100 / (100 - percentile);
 }
 

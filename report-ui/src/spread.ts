@@ -1,7 +1,7 @@
 // The distribution over trials: a point each, with the interval over them.
 
 import {
-  headline, headlineWords, intervalOf, valueOf, type Cell, type Figure, type Figures,
+  headline, headlineWords, intervalOf, valueOf, type Case, type Figure, type Figures,
 } from "./data.ts";
 import { choice, h, later, scroller } from "./dom.ts";
 import { dotRow } from "./dots.ts";
@@ -63,10 +63,10 @@ export function spreadFigure(panel: Panel): HTMLElement {
 }
 
 function rows(panel: Panel, metric: Metric): Node[] {
-  const values = panel.cells.flatMap((cell) => cell.trials.flatMap((trial) => valueOf(metric.of(trial.figures)) ?? []));
+  const values = panel.cases.flatMap((entry) => entry.trials.flatMap((trial) => valueOf(metric.of(trial.figures)) ?? []));
   if (values.length === 0) return [h("p", { class: "instead" }, "No trial has this figure.")];
-  const scale = extent(values, panel.cells.map((cell) => intervalOf(metric.of(cell.figures))));
-  const made = panel.cells.map((cell) => row(panel, metric, cell, scale));
+  const scale = extent(values, panel.cases.map((entry) => intervalOf(metric.of(entry.figures))));
+  const made = panel.cases.map((entry) => row(panel, metric, entry, scale));
   const ends = h("div", { class: "spread-row ends" }, h("span", {}),
     h("span", { class: "scale" },
       h("span", {}, scale.low > 0 ? metric.number(scale.low) : "0"),
@@ -75,9 +75,9 @@ function rows(panel: Panel, metric: Metric): Node[] {
   return [...made, ends];
 }
 
-function row(panel: Panel, metric: Metric, cell: Cell, scale: ReturnType<typeof extent>): HTMLElement {
-  const figure = metric.of(cell.figures);
-  const dots = cell.trials.flatMap((trial) => {
+function row(panel: Panel, metric: Metric, entry: Case, scale: ReturnType<typeof extent>): HTMLElement {
+  const figure = metric.of(entry.figures);
+  const dots = entry.trials.flatMap((trial) => {
     const value = valueOf(metric.of(trial.figures));
     if (value === null) return [];
     const isInvalid = trial.verdict === "invalid";
@@ -85,19 +85,19 @@ function row(panel: Panel, metric: Metric, cell: Cell, scale: ReturnType<typeof 
   });
   // Hollow ones last: they would be hidden by those that count.
   dots.sort((a, b) => Number(a.isInvalid) - Number(b.isInvalid));
-  const look = panel.store.look(cell.runtime);
-  return h("div", { class: "spread-row", "data-runtime": cell.runtime },
-    h("span", { class: "spread-name" }, named(look, cell.runtime), h("small", {}, format.figure(figure, metric.number))),
+  const look = panel.store.look(entry.runtime);
+  return h("div", { class: "spread-row", "data-runtime": entry.runtime },
+    h("span", { class: "spread-name" }, named(look, entry.runtime), h("small", {}, format.figure(figure, metric.number))),
     dotRow(scale, look, valueOf(figure), intervalOf(figure), dots) as unknown as Node);
 }
 
 function table(panel: Panel, metric: Metric): Node {
-  const trials = panel.cells.flatMap((cell) => cell.trials.map((trial) => ({ cell, trial })));
+  const trials = panel.cases.flatMap((entry) => entry.trials.map((trial) => ({ case: entry, trial })));
   return scroller(`Data of the distribution of ${metric.words}`, h("table", { class: "figures" },
     h("caption", {}, metric.words),
     h("thead", {}, h("tr", {}, ...["runtime", "trial", "round", "verdict", metric.words].map((title) => h("th", { scope: "col" }, title)))),
-    h("tbody", {}, ...trials.map(({ cell, trial }) => h("tr", {},
-      h("th", { scope: "row" }, cell.runtime),
+    h("tbody", {}, ...trials.map(({ case: entry, trial }) => h("tr", {},
+      h("th", { scope: "row" }, entry.runtime),
       h("td", {}, String(trial.number)), h("td", {}, String(trial.round)), h("td", {}, trial.verdict),
       h("td", {}, format.figure(metric.of(trial.figures), metric.number)))))));
 }

@@ -54,7 +54,7 @@ export class Strip {
       live: "",
       lost: "Not live any more: there is no connection to `stampede serve`. What is here stays, and it goes on by itself when the connection is back.",
       gone: "Not live any more: `stampede serve` sends nothing more to this page. What is here stays.",
-      // Without a last page that says that the run ended: its folder went away.
+      // Without a last page that says that the run ended: its directory went away.
       over: this.line.hidden ? "The run is over: this is all of it." : "Not live any more: nothing more will come. What is here stays.",
     }[state];
     this.element.classList.toggle("still", state !== "live");
@@ -71,9 +71,9 @@ export class Strip {
 /** `Trial 7 of 18`, its runtime, its app and load. */
 export function partsOf(page: Page, { ended, planned, under_way: now }: Progress): string[] {
   if (!now) return [`${ended} of ${format.numberOf(planned, "trial")} ended`];
-  const cell = page.summary.cells[now.cell];
+  const entry = page.summary.cases[now.case];
   const trial = `Trial ${now.trial} of ${planned}`;
-  return cell ? [trial, cell.runtime, `${cell.app} · ${cell.load}`] : [trial];
+  return entry ? [trial, entry.runtime, `${entry.app} · ${entry.load}`] : [trial];
 }
 
 export function secondsWords(seconds: number): string {

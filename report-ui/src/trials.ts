@@ -1,6 +1,6 @@
 // The evidence about each trial: its verdict and why, its phases, errors and log lines.
 
-import type { Cell, TrialEvidence } from "./data.ts";
+import type { Case, TrialEvidence } from "./data.ts";
 import { h, later } from "./dom.ts";
 import * as format from "./format.ts";
 import { named } from "./look.ts";
@@ -14,13 +14,13 @@ export function trialEvidence(store: Store): HTMLElement[] {
   return [verdicts(store, trials), phases(store, trials), errors(store, trials), logs(store, trials)];
 }
 
-function cellOf(store: Store, trial: TrialEvidence): Cell | undefined {
-  return store.page.summary.cells[trial.cell];
+function caseOf(store: Store, trial: TrialEvidence): Case | undefined {
+  return store.page.summary.cases[trial.case];
 }
 
 function titleOf(store: Store, trial: TrialEvidence): string {
-  const cell = cellOf(store, trial);
-  const where = cell ? `${cell.runtime}, ${cell.app} · ${cell.load}` : "of no cell";
+  const entry = caseOf(store, trial);
+  const where = entry ? `${entry.runtime}, ${entry.app} · ${entry.load}` : "of no case";
   return `${numberOf(store, trial)}: ${where}, round ${trial.round}`;
 }
 
@@ -35,10 +35,10 @@ function tables(store: Store, trials: TrialEvidence[], kept: string): Tables<Tri
     title: "trial",
     key: (trial) => trial.run * 1e9 + trial.number,
     node: (trial) => {
-      const cell = cellOf(store, trial);
+      const entry = caseOf(store, trial);
       const label = store.page.runs[trial.run]?.label ?? "";
       const number = h("span", { class: "number" }, label + (label ? "\u00a0" : "") + trial.number);
-      return h("span", { class: "trial" }, number, cell ? named(store.look(cell.runtime), cell.runtime) : "of no cell");
+      return h("span", { class: "trial" }, number, entry ? named(store.look(entry.runtime), entry.runtime) : "of no case");
     },
   }, store.kept.choice(`${kept} sorted by`, null));
 }
@@ -53,7 +53,7 @@ function verdicts(store: Store, trials: TrialEvidence[]): HTMLElement {
   });
   const columns: Column<TrialEvidence>[] = [
     { title: "round", field: (trial) => ({ text: String(trial.round), key: trial.round }) },
-    { title: "load", field: (trial) => plain(cellOf(store, trial)?.load ?? "") },
+    { title: "load", field: (trial) => plain(caseOf(store, trial)?.load ?? "") },
     { title: "verdict", field: verdict },
     ...labels.map(figure),
     { title: "why", field: (trial) => plain(why(trial)) },
@@ -69,7 +69,7 @@ function why({ reasons, notes }: TrialEvidence): string {
 
 /** Each reason with what it was read from. */
 function heldBack(store: Store, trial: TrialEvidence): string {
-  const found = cellOf(store, trial)?.trials.find((one) => one.number === trial.number)?.why ?? [];
+  const found = caseOf(store, trial)?.trials.find((one) => one.number === trial.number)?.why ?? [];
   const said = found.map((one) => one.evidence.length > 0 ? `${one.text} (${one.evidence.join("; ")})` : one.text);
   return said.join("; ") || "not known";
 }
@@ -100,7 +100,7 @@ function phases(store: Store, trials: TrialEvidence[]): HTMLElement {
 function errors(store: Store, trials: TrialEvidence[]): HTMLElement {
   const some = trials.filter((trial) => trial.errors.length > 0);
   return h("section", { class: "block", id: "errors" }, h("h3", {}, "Errors"),
-    some.length === 0 ? h("p", { class: "missing" }, "Every shot got its correct answer.") : null,
+    some.length === 0 ? h("p", { class: "missing" }, "Every request got its correct answer.") : null,
     ...some.map((trial) => later(`${titleOf(store, trial)}: ${format.numberOf(trial.errors.length, "kind")}`, () =>
       h("dl", { class: "errors" }, ...trial.errors.flatMap(([kind, told]) => [
         h("dt", {}, kind), h("dd", {}, told),

@@ -1,12 +1,12 @@
 // Verdicts, comparisons and figures in words.
 
 import {
-  headline, headlineWords, type Cell, type Comparison, type Figure, type Group, type Reason, type State,
+  headline, headlineWords, type Case, type Comparison, type Figure, type Group, type Reason, type State,
 } from "./data.ts";
 import * as format from "./format.ts";
 
-/** The figure that the group's cells are sorted by. */
-export function primaryFigure(group: Group, of: Cell["figures"]): Figure {
+/** The figure that the group's cases are sorted by. */
+export function primaryFigure(group: Group, of: Case["figures"]): Figure {
   const times = of[headline(group.model)];
   switch (group.primary) {
     case "response_time_p95":
@@ -74,22 +74,22 @@ export interface Badge {
   tone: "bad" | "warning" | "quiet" | "live";
 }
 
-/** Marks of a cell, in words. In a run that is under way nothing is missing yet. */
-export function badges(cell: Cell, state: State, isUnderWay: boolean): Badge[] {
+/** Marks of a case, in words. In a run that is under way nothing is missing yet. */
+export function badges(entry: Case, state: State, isUnderWay: boolean): Badge[] {
   const found: Badge[] = [];
   if (isUnderWay) found.push({ words: "under way", tone: "live" });
-  const isComing = state === "under_way" && cell.verdict !== "refused";
-  if (cell.verdict === "refused") found.push({ words: "refused", tone: "bad" });
-  else if (cell.verdict === "missing" && isComing) {
+  const isComing = state === "under_way" && entry.verdict !== "refused";
+  if (entry.verdict === "refused") found.push({ words: "refused", tone: "bad" });
+  else if (entry.verdict === "missing" && isComing) {
     if (!isUnderWay) found.push({ words: "to come", tone: "quiet" });
-  } else if (cell.verdict === "missing") found.push({ words: "missing", tone: "bad" });
-  else if (cell.verdict === "invalid") found.push({ words: "invalid", tone: "bad" });
-  else if (cell.trials_invalid > 0) found.push({ words: invalidTrials(cell), tone: "bad" });
-  if (cell.verdict === "suspect") found.push({ words: "suspect", tone: "warning" });
-  if (cell.not_comparable.length > 0) found.push({ words: "not comparable", tone: "warning" });
-  if (cell.budget_unequal) found.push({ words: "unequal budget", tone: "warning" });
-  if (cell.verdict !== "missing" && cell.trials_missing > 0) {
-    const trials = format.numberOf(cell.trials_missing, "trial");
+  } else if (entry.verdict === "missing") found.push({ words: "missing", tone: "bad" });
+  else if (entry.verdict === "invalid") found.push({ words: "invalid", tone: "bad" });
+  else if (entry.trials_invalid > 0) found.push({ words: invalidTrials(entry), tone: "bad" });
+  if (entry.verdict === "suspect") found.push({ words: "suspect", tone: "warning" });
+  if (entry.not_comparable.length > 0) found.push({ words: "not comparable", tone: "warning" });
+  if (entry.budget_unequal) found.push({ words: "unequal budget", tone: "warning" });
+  if (entry.verdict !== "missing" && entry.trials_missing > 0) {
+    const trials = format.numberOf(entry.trials_missing, "trial");
     found.push(isComing ? { words: `${trials} to come`, tone: "quiet" } : { words: `${trials} missing`, tone: "bad" });
   }
   return found;
@@ -109,30 +109,30 @@ export function stateBadge(state: State | "unreadable"): Badge {
   }
 }
 
-function invalidTrials(cell: Cell): string {
-  return cell.trials_invalid === 1 ? "a trial invalid" : `${cell.trials_invalid} trials invalid`;
+function invalidTrials(entry: Case): string {
+  return entry.trials_invalid === 1 ? "a trial invalid" : `${entry.trials_invalid} trials invalid`;
 }
 
-/** All that must be said of a cell right beside its figures. */
-export function remarks(group: Group, cell: Cell): string[] {
-  // Of a cell that has no trial its row says what there is to say.
-  const found = cell.verdict === "missing" ? [] : cell.reasons.map(reasonWords);
-  if (cell.trials.length > 0) found.push(`why: ${whyWords(cell)}`);
-  found.push(...cell.not_comparable.map((why) => `not comparable: ${why}`));
-  if (cell.budget_unequal) found.push("its budget is split by role, or not known: unequal");
-  const other = group.comparisons.find((one) => one.runtime === cell.runtime);
+/** All that must be said of a case right beside its figures. */
+export function remarks(group: Group, entry: Case): string[] {
+  // Of a case that has no trial its row says what there is to say.
+  const found = entry.verdict === "missing" ? [] : entry.reasons.map(reasonWords);
+  if (entry.trials.length > 0) found.push(`why: ${whyWords(entry)}`);
+  found.push(...entry.not_comparable.map((why) => `not comparable: ${why}`));
+  if (entry.budget_unequal) found.push("its budget is split by role, or not known: unequal");
+  const other = group.comparisons.find((one) => one.runtime === entry.runtime);
   if (other?.why_not) found.push(`not compared: ${other.why_not}`);
-  found.push(...cell.expectations.map(expectationWords).filter((words) => words !== ""));
-  const failed = failures(cell);
+  found.push(...entry.expectations.map(expectationWords).filter((words) => words !== ""));
+  const failed = failures(entry);
   if (failed) found.push(failed);
-  if (cell.breaking) found.push(breakingWords(cell));
+  if (entry.breaking) found.push(breakingWords(entry));
   return found;
 }
 
 /** The most direct reason, and what else holds. */
-export function whyWords(cell: Cell): string {
-  const said = cell.why.map((one) => {
-    const [of, all] = [one.trials.length, cell.trials.length];
+export function whyWords(entry: Case): string {
+  const said = entry.why.map((one) => {
+    const [of, all] = [one.trials.length, entry.trials.length];
     return of < all ? `${one.text} (in ${of} of ${all} trials)` : one.text;
   });
   const [first, ...others] = said;
@@ -140,7 +140,7 @@ export function whyWords(cell: Cell): string {
   return others.length > 0 ? `${first}; also ${others.join("; ")}` : first;
 }
 
-function expectationWords(one: Cell["expectations"][number]): string {
+function expectationWords(one: Case["expectations"][number]): string {
   if (one.outcome === "not_met") {
     return `expected \`${one.text}\`: not met${one.figure ? ` (${one.figure})` : ""}`;
   }
@@ -148,17 +148,17 @@ function expectationWords(one: Cell["expectations"][number]): string {
   return one.outcome === "unknown" ? `expected \`${one.text}\`: cannot be said${known}` : "";
 }
 
-/** Shots without a correct answer, by kind. */
-export function failures(cell: Cell): string {
-  const kinds = Object.entries(cell.counts.failed).filter(([, count]) => count > 0);
+/** Requests without a correct answer, by kind. */
+export function failures(entry: Case): string {
+  const kinds = Object.entries(entry.counts.failed).filter(([, count]) => count > 0);
   const words = kinds.map(([kind, count]) => `${format.count(count)} ${kind}`);
-  if (cell.counts.dropped > 0) words.push(`${format.count(cell.counts.dropped)} dropped`);
+  if (entry.counts.dropped > 0) words.push(`${format.count(entry.counts.dropped)} dropped`);
   if (words.length === 0) return "";
-  return `without a correct answer: ${words.join(", ")} of ${format.count(cell.counts.planned)} shots`;
+  return `without a correct answer: ${words.join(", ")} of ${format.count(entry.counts.planned)} requests`;
 }
 
-export function breakingWords(cell: Cell): string {
-  const { breaking } = cell;
+export function breakingWords(entry: Case): string {
+  const { breaking } = entry;
   if (!breaking) return "";
   if (breaking.trials_broken === 0) return "held to the end of the rise";
   const lost = breaking.lost.length > 0 ? ` (${breaking.lost.join(", ")} lost for good)` : "";
@@ -167,12 +167,12 @@ export function breakingWords(cell: Cell): string {
   return `broke at ${rate}${format.THIN}/s${lost}; up to there p95 was ${time}`;
 }
 
-/** `1 CPU, 512 MiB`; several where cells differ. */
-export function budgetWords(cells: Cell[]): string {
-  const known = cells.filter((cell) => cell.budget_cpus > 0);
-  const words = known.map((cell) => {
-    const memory = cell.budget_memory_bytes > 0 ? `, ${format.bytes(cell.budget_memory_bytes)}` : "";
-    return `${cell.budget_cpus} CPU${cell.budget_cpus === 1 ? "" : "s"}${memory}`;
+/** `1 CPU, 512 MiB`; several where cases differ. */
+export function budgetWords(cases: Case[]): string {
+  const known = cases.filter((entry) => entry.budget_cpus > 0);
+  const words = known.map((entry) => {
+    const memory = entry.budget_memory_bytes > 0 ? `, ${format.bytes(entry.budget_memory_bytes)}` : "";
+    return `${entry.budget_cpus} CPU${entry.budget_cpus === 1 ? "" : "s"}${memory}`;
   });
   return [...new Set(words)].join(" or ");
 }
@@ -183,8 +183,8 @@ export function groupTitle(group: Group): string {
 
 export function modelWords(group: Group): string {
   return group.model === "open"
-    ? "open model: shots are due by a schedule"
-    : "closed model: users fire again after each answer";
+    ? "open model: requests are due by a schedule"
+    : "closed model: users send the next request after each answer";
 }
 
 export { headlineWords };

@@ -1,6 +1,6 @@
 // Opens the built page with each sample from file:// in Chromium, as a reader would, and fails
-// on an error in the console, a request, or a finding of axe. Screenshots go to a folder:
-// `npm run e2e -- [--all] [FOLDER]`; `--all` takes every sample in every view, whole, to be looked
+// on an error in the console, a request, or a finding of axe. Screenshots go to a directory:
+// `npm run e2e -- [--all] [DIRECTORY]`; `--all` takes every sample in every view, whole, to be looked
 // at. Another browser: `CHROMIUM=/path`.
 
 import assert from "node:assert/strict";
@@ -15,8 +15,8 @@ import { picturesAreThere, takePictures } from "./pictures.ts";
 import { writeSamples } from "./samples.ts";
 
 const ARGUMENTS = process.argv.slice(2);
-const FOLDER = ARGUMENTS.find((argument) => argument !== "--all") ?? here("out");
-const PAGES = join(FOLDER, "pages");
+const DIRECTORY = ARGUMENTS.find((argument) => argument !== "--all") ?? here("out");
+const PAGES = join(DIRECTORY, "pages");
 const SCHEMES = ["light", "dark"] as const;
 const VIEWS = SCHEMES.flatMap((scheme) => [360, 900, 1600].map((width) => ({ scheme, width })));
 /** Enough for a sample that nobody looks at: both schemes, both ends. */
@@ -30,12 +30,12 @@ function open(browser: Browser, name: string, width: number, scheme: "light" | "
 async function looks(browser: Browser, name: string): Promise<void> {
   for (const { scheme, width } of IS_LOOKED_AT || name === "demo" ? VIEWS : FEW) {
     const { page, faults } = await open(browser, name, width, scheme);
-    const shot = (part: string) => join(FOLDER, `${name}-${scheme}-${width}${part}.png`);
-    await page.screenshot({ path: shot("") });
+    const picture = (part: string) => join(DIRECTORY, `${name}-${scheme}-${width}${part}.png`);
+    await page.screenshot({ path: picture("") });
     await scrollThrough(page);
     faults.push(...(await overflow(page)));
     if (width !== 900) faults.push(...(await axe(page)));
-    if (IS_LOOKED_AT) await page.screenshot({ path: shot("-all"), fullPage: true });
+    if (IS_LOOKED_AT) await page.screenshot({ path: picture("-all"), fullPage: true });
     assert.deepEqual(faults, [], `${name}, ${scheme}, ${width}`);
     await page.close();
   }
@@ -80,7 +80,7 @@ async function zooms(page: Page): Promise<void> {
   await page.mouse.up();
   assert.equal(await reset.isDisabled(), false, "dragging does not zoom");
   await page.waitForTimeout(100);
-  await page.screenshot({ path: join(FOLDER, "demo-zoomed.png") });
+  await page.screenshot({ path: join(DIRECTORY, "demo-zoomed.png") });
   await over.dblclick({ position: { x: 50, y: 80 } });
   assert.equal(await reset.isDisabled(), true, "a double click does not reset");
   await page.getByRole("button", { name: "Zoom in" }).click();
@@ -95,7 +95,7 @@ async function points(page: Page): Promise<void> {
   await page.locator(".u-over").first().hover({ position: { x: 200, y: 60 } });
   await eventually(async () => (await page.locator(".tip:visible").count()) === 1, "no values at the cursor");
   assert.ok((await page.locator(".u-cursor-x:not(.u-off)").count()) > 2, "one cursor is not in all charts");
-  await page.screenshot({ path: join(FOLDER, "demo-cursor.png") });
+  await page.screenshot({ path: join(DIRECTORY, "demo-cursor.png") });
   await page.locator("#charts .panel .uplot").first().focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("+");
@@ -208,12 +208,12 @@ async function prints(browser: Browser): Promise<void> {
     await page.setViewportSize({ width: 718, height: 1000 });
     await page.emulateMedia({ media: "print" });
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-    await page.screenshot({ path: join(FOLDER, `${name}-paper.png`), fullPage: true });
+    await page.screenshot({ path: join(DIRECTORY, `${name}-paper.png`), fullPage: true });
     assert.ok((await page.locator(".chart canvas").count()) > 5, "charts that were never near are not on paper");
     assert.deepEqual(await overflow(page), [], "paper cuts something off");
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
     await page.emulateMedia({ media: null });
-    await page.pdf({ path: join(FOLDER, `${name}.pdf`), format: "A4", printBackground: false });
+    await page.pdf({ path: join(DIRECTORY, `${name}.pdf`), format: "A4", printBackground: false });
     assert.deepEqual(faults, []);
     await page.close();
   }
@@ -234,11 +234,11 @@ async function main(): Promise<void> {
     await timed("what was planted stays text", () => plants(browser));
     await timed("a large run is there at once", () => hurries(browser));
     await timed("paper", () => prints(browser));
-    await timed("several runs, runs cut off, the list, fingers", () => runs(browser, PAGES, FOLDER));
-    await timed("pictures of the docs", () => takePictures(browser, join(FOLDER, "pictures")));
-    await timed("live pages", () => live(browser, FOLDER));
+    await timed("several runs, runs cut off, the list, fingers", () => runs(browser, PAGES, DIRECTORY));
+    await timed("pictures of the docs", () => takePictures(browser, join(DIRECTORY, "pictures")));
+    await timed("live pages", () => live(browser, DIRECTORY));
     for (const name of names) await timed(`sample ${name}`, () => looks(browser, name));
-    console.log(`${names.length} samples are fine; screenshots: ${FOLDER}`);
+    console.log(`${names.length} samples are fine; screenshots: ${DIRECTORY}`);
   } finally {
     await browser.close();
   }

@@ -84,13 +84,13 @@ class Host {
   }
 }
 
-export async function live(browser: Browser, folder: string): Promise<void> {
-  await fills(browser, folder);
+export async function live(browser: Browser, directory: string): Promise<void> {
+  await fills(browser, directory);
   await begins(browser);
   await isLost(browser);
   await listFills(browser);
   for (const scheme of ["light", "dark"] as const) {
-    for (const width of [360, 900, 1600]) await looks(browser, folder, { width, scheme });
+    for (const width of [360, 900, 1600]) await looks(browser, directory, { width, scheme });
   }
 }
 
@@ -103,7 +103,7 @@ async function open(browser: Browser, data: Raw, view: View): Promise<{ page: Pa
 }
 
 /** A run under way grows, a trial ends, the run ends; the reader stays where he is. */
-async function fills(browser: Browser, folder: string): Promise<void> {
+async function fills(browser: Browser, directory: string): Promise<void> {
   const { page, faults, host } = await open(browser, after(8, 5), { width: 1200 });
   assert.equal(await page.getByRole("link", { name: "All runs" }).getAttribute("href"), served.home);
   await page.locator("#charts").scrollIntoViewIfNeeded();
@@ -113,11 +113,11 @@ async function fills(browser: Browser, folder: string): Promise<void> {
   await grows(page, host);
   await chooses(page);
   const before = await placeOf(page);
-  await page.screenshot({ path: join(folder, "live-before.png") });
+  await page.screenshot({ path: join(directory, "live-before.png") });
   host.send("page", after(9, 2));
   await page.locator(".live-line strong", { hasText: "Trial 10 of 18" }).waitFor();
   await page.waitForTimeout(200);
-  await page.screenshot({ path: join(folder, "live-after.png") });
+  await page.screenshot({ path: join(directory, "live-after.png") });
   const then = await placeOf(page);
   // The browser scrolls by whole pixels.
   assert.ok(Math.abs(then.plan - before.plan) <= 2, `the page moved by ${then.plan - before.plan} pixels`);
@@ -147,15 +147,15 @@ async function grows(page: Page, host: Host): Promise<void> {
   const plot = await page.locator(".chart .uplot").first().elementHandle();
   await page.locator(".behind summary").first().click();
   await page.locator(".behind tbody tr").first().waitFor();
-  const cells = () => page.locator(".behind tbody").first().locator("tr").nth(7).locator("td").allInnerTexts();
-  const early = await cells();
+  const cases = () => page.locator(".behind tbody").first().locator("tr").nth(7).locator("td").allInnerTexts();
+  const early = await cases();
   const before = await ink(page);
   for (const seconds of [6, 7, 20]) {
     host.send("now", now(8, seconds));
     await page.locator(".live-line .seconds", { hasText: new RegExp(`^${seconds}\\s`) }).waitFor();
   }
   await eventually(async () => (await ink(page)) !== before, "the line does not grow");
-  await eventually(async () => (await cells()).join() !== early.join(), "the open table does not grow");
+  await eventually(async () => (await cases()).join() !== early.join(), "the open table does not grow");
   assert.ok(await plot?.evaluate((one) => one.isConnected), "the chart is made anew each second");
   assert.equal(await page.evaluate(() => (window as unknown as { told: number }).told), 0, "each second is read out");
   await page.locator(".behind summary").first().click();
@@ -297,11 +297,11 @@ async function listFills(browser: Browser): Promise<void> {
   await page.close();
 }
 
-async function looks(browser: Browser, folder: string, view: View): Promise<void> {
+async function looks(browser: Browser, directory: string, view: View): Promise<void> {
   const { page, faults, host } = await open(browser, after(7, 14), view);
   host.send("now", now(7, 15));
   await page.locator(".live-line .seconds", { hasText: "15" }).waitFor();
-  await page.screenshot({ path: join(folder, `live-${view.scheme}-${view.width}.png`) });
+  await page.screenshot({ path: join(directory, `live-${view.scheme}-${view.width}.png`) });
   await scrollThrough(page);
   faults.push(...(await overflow(page)));
   if (view.width !== 900) faults.push(...(await axe(page)));

@@ -6,12 +6,12 @@ import { pathToFileURL } from "node:url";
 import type { Browser, CDPSession, Page } from "playwright-core";
 import { eventually, ink, openAt, scrollThrough, type Opened, type View } from "./browser.ts";
 
-export async function runs(browser: Browser, pages: string, folder: string): Promise<void> {
+export async function runs(browser: Browser, pages: string, directory: string): Promise<void> {
   const open = (name: string, view: View = { width: 1200 }) =>
     openAt(browser, pathToFileURL(join(pages, `${name}.html`)).href, view);
-  await overlays(await open("overlay"), folder);
-  await loadsApart(await open("overlay_loads"), folder);
-  await cutOff(await open("unfinished"), folder);
+  await overlays(await open("overlay"), directory);
+  await loadsApart(await open("overlay_loads"), directory);
+  await cutOff(await open("unfinished"), directory);
   await underWay(await open("under_way"));
   await lists(await open("list"));
   await listsNothing(await open("list_empty"));
@@ -23,7 +23,7 @@ async function close({ page, faults }: Opened): Promise<void> {
   await page.close();
 }
 
-async function overlays(opened: Opened, folder: string): Promise<void> {
+async function overlays(opened: Opened, directory: string): Promise<void> {
   const { page } = opened;
   assert.match(await page.locator("#runs").innerText(), /A\s+20261121-110307-d6f4\s+ended\s+2026-11-21 11:03 UTC.*B\s+20261123-081500-77aa\s+ended early\s+2026-11-23 08:15 UTC/s);
   assert.match(await page.locator(".problem").innerText(), /^Run B was ended early/);
@@ -42,7 +42,7 @@ async function overlays(opened: Opened, folder: string): Promise<void> {
   assert.doesNotMatch((await label()) ?? "", /php-builtin/);
   await page.getByRole("button", { name: "All lines on" }).click();
   assert.match((await label()) ?? "", /php-builtin \(A\).*php-builtin \(B\)/);
-  await page.locator(".chart .uplot").first().screenshot({ path: join(folder, "overlay-chart.png") });
+  await page.locator(".chart .uplot").first().screenshot({ path: join(directory, "overlay-chart.png") });
   const differing = await page.locator("#machine tr.differs th").allTextContents();
   for (const name of ["CPUs", "virtual machine", "seed"]) assert.ok(differing.includes(name), `${name} differs, and is not marked`);
   assert.ok(!differing.includes("kernel"), "what is the same is marked");
@@ -56,13 +56,13 @@ async function overlays(opened: Opened, folder: string): Promise<void> {
 }
 
 /** A load that one run alone has is said, and the other's lines go on past it. */
-async function loadsApart(opened: Opened, folder: string): Promise<void> {
+async function loadsApart(opened: Opened, directory: string): Promise<void> {
   const { page } = opened;
   await page.locator("#across").scrollIntoViewIfNeeded();
   assert.equal(await page.locator("#across .panel > .note").innerText(), "Not in every run: busy in A only.");
   await page.locator("#across .uplot").first().waitFor();
   await page.waitForTimeout(100);
-  await page.locator("#across .chart").first().screenshot({ path: join(folder, "overlay-loads-chart.png") });
+  await page.locator("#across .chart").first().screenshot({ path: join(directory, "overlay-loads-chart.png") });
   await page.locator("#across .behind summary").first().click();
   const empty = page.locator("#across .behind tbody tr").nth(1).locator("td", { hasText: "—" });
   await eventually(async () => (await empty.count()) === 2, "the load that one run lacks is not empty in the table");
@@ -79,7 +79,7 @@ async function looksOfRuns(page: Page): Promise<void> {
   assert.notEqual(looks[0]?.rest, looks[1]?.rest);
 }
 
-async function cutOff(opened: Opened, folder: string): Promise<void> {
+async function cutOff(opened: Opened, directory: string): Promise<void> {
   const { page } = opened;
   const problem = page.locator(".problem");
   assert.match(await problem.innerText(), /^The run was ended early: 10 trials of the plan are missing\. Trial 9 \(apache-modphp, .*counts for nothing/);
@@ -93,7 +93,7 @@ async function cutOff(opened: Opened, folder: string): Promise<void> {
   await page.locator(".toolbar select").selectOption({ label: "round 2 (with invalid trials, with a trial not finished)" });
   assert.match((await label()) ?? "", /apache-modphp \(not finished\)/);
   assert.match(await page.locator(".panel .note").first().innerText(), /apache-modphp: trial 9 was not finished.*faint/);
-  await page.locator(".chart .uplot").first().screenshot({ path: join(folder, "unfinished-chart.png") });
+  await page.locator(".chart .uplot").first().screenshot({ path: join(directory, "unfinished-chart.png") });
   await close(opened);
 }
 

@@ -91,9 +91,9 @@ function middle(values: number[]): number {
 async function main(): Promise<void> {
   const given = process.argv.slice(2).map((file) => resolve(file));
   if (given.length === 0) {
-    const folder = mkdtempSync(join(tmpdir(), "stampede-pan-"));
-    writeSamples(here("../dist/index.html"), folder);
-    given.push(join(folder, "large.html"));
+    const directory = mkdtempSync(join(tmpdir(), "stampede-pan-"));
+    writeSamples(here("../dist/index.html"), directory);
+    given.push(join(directory, "large.html"));
   }
   const browser = await launch();
   try {

@@ -1,5 +1,5 @@
 // The pictures in the docs, taken from the built page with a sample. The end-to-end test takes
-// them into its own folder each time, so that they can be taken, and asks that those which the docs
+// them into its own directory each time, so that they can be taken, and asks that those which the docs
 // name are there; `npm run pictures` puts them into the docs.
 
 import assert from "node:assert/strict";
@@ -28,13 +28,13 @@ export function picturesAreThere(): void {
   }
 }
 
-/** Takes all of them into a folder. */
-export async function takePictures(browser: Browser, folder: string): Promise<void> {
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, "shown.html");
+/** Takes all of them into a directory. */
+export async function takePictures(browser: Browser, directory: string): Promise<void> {
+  mkdirSync(directory, { recursive: true });
+  const file = join(directory, "shown.html");
   writeFileSync(file, filled(readFileSync(here("../dist/index.html"), "utf8"), shown()));
   try {
-    await take(browser, pathToFileURL(file).href, (name, png) => save(join(folder, `${name}.png`), png));
+    await take(browser, pathToFileURL(file).href, (name, png) => save(join(directory, `${name}.png`), png));
   } finally {
     rmSync(file);
   }

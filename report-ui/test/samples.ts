@@ -9,7 +9,7 @@ import { runSamples } from "./samples_runs.ts";
 /** A reason as results of format 2 have it; the notices are bare, as of format 1. */
 const late = {
   code: "generator_late", p99_lag_ns: 1_260_000, limit_ns: 1_000_000,
-  text: "the generator was late: p99 lateness 1.26 ms, allowed 1.00 ms",
+  text: "the generator was late: p99 schedule lag 1.26 ms, allowed 1.00 ms",
 };
 
 /** A small generator of random numbers (mulberry32): the same sample for the same seed. */
@@ -67,7 +67,7 @@ function figures(options: Options, p95: number, rate: number, place: number, tri
   return {
     ...Object.fromEntries(sets),
     connection_wait_ns_p99: exact(1023, 0, trials),
-    lateness_ns_p99: exact(117e3, 0.4, trials),
+    schedule_lag_ns_p99: exact(117e3, 0.4, trials),
     first_answer_ns: exact(34e6 + place * 3e6, 0.4, trials),
     ok_share: exact(ok, 0, trials),
     offered_per_second: isOpen ? exact(rate, 0, trials) : none,
@@ -79,7 +79,7 @@ function figures(options: Options, p95: number, rate: number, place: number, tri
   };
 }
 
-function series(options: Options, cell: number, trial: number, round: number, load: Options["loads"][number], place: number, base: number, next: () => number) {
+function series(options: Options, entry: number, trial: number, round: number, load: Options["loads"][number], place: number, base: number, next: () => number) {
   const limit = options.limit?.(place) ?? Infinity;
   const column = (of: (second: number) => number | null) => Array.from({ length: load.seconds }, (_, second) => of(second));
   const over = (second: number) => Math.max(0, load.rate(second) / limit - 1);
@@ -96,7 +96,7 @@ function series(options: Options, cell: number, trial: number, round: number, lo
   const reading = (value: number) => at.map(() => (next() > 0.98 ? null : Math.round(value * (0.9 + next() * 0.2) * 100) / 100));
   const roles: [string, number][] = place % 3 === 0 ? [["php", 1]] : [["php", 0.6], ["web", 0.4]];
   return {
-    cell, trial, round, unfinished: false, step: 1,
+    entry, trial, round, unfinished: false, step: 1,
     mean: scaled(0.75), p50: scaled(0.68), p95: scaled(1), p99: scaled(1.6), max: scaled(5),
     offered,
     ok: column((second) => Math.max(0, Math.round(load.rate(second)) - bad(second))),
@@ -111,7 +111,7 @@ function series(options: Options, cell: number, trial: number, round: number, lo
   };
 }
 
-function curve(cell: number, p95: number, planned: number, failedFrom: number | null) {
+function curve(entry: number, p95: number, planned: number, failedFrom: number | null) {
   const points: [number, number][] = [];
   for (let x = 1; x < planned; x *= 1.18) {
     const percentile = 100 - 100 / x;
@@ -119,7 +119,7 @@ function curve(cell: number, p95: number, planned: number, failedFrom: number | 
     points.push([Number(percentile.toFixed(5)), Math.round(p95 / 1e3 * (0.5 + 0.33 * Math.log10(1 + x * 1.2) + 0.02 * Math.log10(x) ** 3))]);
   }
   if (failedFrom === null) points.push([100, Math.round((points.at(-1)?.[1] ?? 1) * 1.3)]);
-  return { cell, points, failed_from: failedFrom };
+  return { case: entry, points, failed_from: failedFrom };
 }
 
 export type Raw = Record<string, any>;
@@ -133,8 +133,8 @@ export function sample(options: Options): Raw {
     summary: {
       format: 2, run: "20261121-110307-d6f4", stampede: "0.1.0", started_at: "2026-11-21T11:03:07+00:00",
       seed: 1056756720, rounds: options.rounds,
-      notices: [`load \`${options.loads[0]?.name}\`: a connection per shot for every runtime, because \`${options.runtimes[4] ?? options.runtimes[0]}\` holds a worker per connection and has 4 workers for up to 1000 connections`],
-      groups: [], cells: [],
+      notices: [`load \`${options.loads[0]?.name}\`: a connection per request for every runtime, because \`${options.runtimes[4] ?? options.runtimes[0]}\` holds a worker per connection and has 4 workers for up to 1000 connections`],
+      groups: [], cases: [],
     },
     series: [], curves: [],
     evidence: evidence(options),
@@ -147,7 +147,7 @@ export function sample(options: Options): Raw {
     addGroup(page, options, load);
     options.runtimes.forEach((runtime, place) => {
       const base = options.p95?.[place] ?? (520e3 + place * 90e3) * (1 + load.rate(0) / 4000) * (place === 5 ? 1.6 : 1);
-      addCell(page, options, load, runtime, place, base, next);
+      addCase(page, options, load, runtime, place, base, next);
     });
   }
   return page;
@@ -174,11 +174,11 @@ function addGroup(page: Raw, options: Options, load: Options["loads"][number]): 
   page.summary.groups.push(group);
 }
 
-function addCell(
+function addCase(
   page: Raw, options: Options, load: Options["loads"][number], runtime: string, place: number, base: number, next: () => number,
 ): void {
-  const index = page.summary.cells.length;
-  // A round is every cell once.
+  const index = page.summary.cases.length;
+  // A round is every case once.
   const numberIn = (round: number) => round * options.runtimes.length * options.loads.length + index + 1;
   const rates = Array.from({ length: load.seconds }, (_, second) => load.rate(second));
   const rate = rates.reduce((sum, one) => sum + one, 0) / load.seconds;
@@ -204,7 +204,7 @@ function addCell(
     };
   });
   const invalid = trials.filter((trial) => trial.verdict === "invalid");
-  page.summary.cells.push({
+  page.summary.cases.push({
     runtime, app: options.app, load: load.name, model: options.model,
     verdict: place === 2 ? "suspect" : "valid",
     reasons: [
@@ -234,13 +234,13 @@ function breaking(limit: number, place: number) {
   };
 }
 
-function trialEvidence(options: Options, cell: number, number: number, round: number, isInvalid: boolean): Raw {
+function trialEvidence(options: Options, entry: number, number: number, round: number, isInvalid: boolean): Raw {
   const planted = options.planted;
   return {
-    run: 0, number, round, cell, verdict: isInvalid ? "invalid" : "valid",
+    run: 0, number, round, entry, verdict: isInvalid ? "invalid" : "valid",
     reasons: isInvalid ? [late] : [],
     phases: [["start", 0, 76.7], ["verify", 76.7, 292.8], ["warm-up", 292.8, 1291.4], ["measure", 1291.4, 5290.6], ["drain", 5290.6, 5290.7], ["stop", 5290.7, 5410.2]],
-    figures: [["lateness p99", isInvalid ? "1.26 ms" : "117 µs"], ["busy share", "3.2 %"], ["steal", "0.1 %"], ["Little's law", "within 1.1 %"]],
+    figures: [["schedule_lag p99", isInvalid ? "1.26 ms" : "117 µs"], ["busy share", "3.2 %"], ["steal", "0.1 %"], ["Little's law", "within 1.1 %"]],
     errors: planted ? [["http: 500", planted], [planted, "HTTP/1.1 500\r\nX-Evil: " + planted]] : [],
     log_lines: planted ? [["error.log", planted], ["php.log", "PHP Warning: " + planted]] : number === 2 ? [["error.log", "[warn] child 4711 said something about php.ini"]] : [],
   };
@@ -262,10 +262,10 @@ function evidence(options: Options): Raw {
   const planted = options.planted ?? "";
   return {
     runtimes: options.runtimes.map((name, place) => runtimeEvidence(name, place, planted)),
-    cells: options.runtimes.map((_, cell) => ({ cell, figures: [
-      ["kept up", cell === 5 ? "no: it answered 248.2 of 300.0 requests/s" : "yes"],
+    cases: options.runtimes.map((_, entry) => ({ case: entry, figures: [
+      ["kept up", entry === 5 ? "no: it answered 248.2 of 300.0 requests/s" : "yes"],
       ["in flight", "1.02 on average, 1.02 by Little's law"],
-      ["1 million requests", `${12 + cell} CPU-minutes`],
+      ["1 million requests", `${12 + entry} CPU-minutes`],
       ["pages", `/ "${planted || "hello"}" 1.2 KB`],
     ] })),
     trials: [],
@@ -306,7 +306,7 @@ export function samples(): Record<string, unknown> {
     demo: sample(demo),
     large: sample({ ...demo, seed: 2, runtimes: TEN, loads: [100, 500, 1000, 2000].map((rate) => steady(`at-${rate}`, rate, 600)), rounds: 1 }),
     planted: sample({ ...demo, seed: 3, runtimes: [`a${PLANTED}`, `b" onclick="window.planted=3`, "__proto__", ...SIX.slice(3)], app: `app ${PLANTED}`, planted: PLANTED }),
-    empty: { format: 2, stampede: "0.1.0", summary: { format: 2, run: "20261121-110307-0000", started_at: "2026-11-21T11:03:07Z", rounds: 3, groups: [], cells: [] } },
+    empty: { format: 2, stampede: "0.1.0", summary: { format: 2, run: "20261121-110307-0000", started_at: "2026-11-21T11:03:07Z", rounds: 3, groups: [], cases: [] } },
     rising: sample({ ...demo, seed: 4, app: "symfony", loads: [{ name: "rise", text: "line(10,1000,120s)", rate: (second) => 10 + (990 * second) / 120, seconds: 120 }], limit: (place) => 1020 - place * 110 }),
     closed: sample({ ...demo, seed: 5, model: "closed", loads: [{ ...steady("users", 5200, 30), text: "16 users, 30s" }] }),
     cut,
@@ -315,18 +315,18 @@ export function samples(): Record<string, unknown> {
   };
 }
 
-/** A run cut off in the middle, with cells of all other verdicts and some fields gone. */
+/** A run cut off in the middle, with cases of all other verdicts and some fields gone. */
 function damage(page: Raw): void {
-  const [first, second, third, fourth] = page.summary.cells;
+  const [first, second, third, fourth] = page.summary.cases;
   first.trials_missing = 2;
-  for (const [cell, verdict] of [[second, "refused"], [third, "missing"], [fourth, "invalid"]]) {
-    cell.verdict = verdict;
-    cell.trials_counted = 0;
-    cell.reasons = [{ judged: null, trials: [], text: `it was ${verdict}: the port 8081 was taken by another program` }];
+  for (const [entry, verdict] of [[second, "refused"], [third, "missing"], [fourth, "invalid"]]) {
+    entry.verdict = verdict;
+    entry.trials_counted = 0;
+    entry.reasons = [{ judged: null, trials: [], text: `it was ${verdict}: the port 8081 was taken by another program` }];
   }
   second.trials = [];
   third.trials = [];
-  page.series = page.series.filter((one: Raw) => ![1, 2].includes(one.cell)).slice(0, 5);
+  page.series = page.series.filter((one: Raw) => ![1, 2].includes(one.case)).slice(0, 5);
   delete page.series[0].p95;
   page.series[1].ok = null;
   page.curves = page.curves.slice(0, 1);
@@ -347,13 +347,13 @@ export function filled(form: string, data: unknown): string {
   return form.replace("__STAMPEDE_DATA__", () => embedded(data));
 }
 
-/** Writes all samples into a folder. */
-export function writeSamples(page: string, folder: string): string[] {
-  mkdirSync(folder, { recursive: true });
+/** Writes all samples into a directory. */
+export function writeSamples(page: string, directory: string): string[] {
+  mkdirSync(directory, { recursive: true });
   const form = readFileSync(page, "utf8");
   return Object.entries(samples()).map(([name, data]) => {
-    writeFileSync(join(folder, `${name}.json`), embedded(data));
-    writeFileSync(join(folder, `${name}.html`), filled(form, data));
+    writeFileSync(join(directory, `${name}.json`), embedded(data));
+    writeFileSync(join(directory, `${name}.html`), filled(form, data));
     return name;
   });
 }

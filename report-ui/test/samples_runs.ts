@@ -15,17 +15,17 @@ export function runSamples(demo: Options): Record<string, Raw> {
 
 /** A run of which so many trials have ended, and so many seconds of the next. */
 export function begun(page: Raw, ended: number, seconds: number, state: "cut_off" | "under_way"): Raw {
-  const planned = page.summary.cells.length * page.summary.rounds;
+  const planned = page.summary.cases.length * page.summary.rounds;
   page.runs[0].state = state;
-  for (const cell of page.summary.cells) shorten(cell, ended, page.summary.rounds, state);
+  for (const entry of page.summary.cases) shorten(entry, ended, page.summary.rounds, state);
   page.series = page.series.filter((one: Raw) => one.trial <= ended + 1 && (one.trial <= ended || seconds > 0));
   const next = page.series.find((one: Raw) => one.trial === ended + 1);
   if (next) cutAt(next, seconds);
-  const counted = new Set(page.summary.cells.flatMap((cell: Raw, index: number) => cell.trials_counted > 0 ? [index] : []));
-  page.curves = page.curves.filter((curve: Raw) => counted.has(curve.cell));
+  const counted = new Set(page.summary.cases.flatMap((entry: Raw, index: number) => entry.trials_counted > 0 ? [index] : []));
+  page.curves = page.curves.filter((curve: Raw) => counted.has(curve.case));
   page.evidence.trials = page.evidence.trials.filter((one: Raw) => one.number <= ended);
   for (const group of page.summary.groups) {
-    group.comparisons = group.comparisons.filter((one: Raw) => page.summary.cells.some((cell: Raw) => cell.runtime === one.runtime && cell.trials_counted > 0));
+    group.comparisons = group.comparisons.filter((one: Raw) => page.summary.cases.some((entry: Raw) => entry.runtime === one.runtime && entry.trials_counted > 0));
     for (const one of group.comparisons) {
       one.judged = "hint";
       one.ratio.interval = null;
@@ -34,32 +34,32 @@ export function begun(page: Raw, ended: number, seconds: number, state: "cut_off
     group.sentence = first ? `A hint only: ${group.baseline} before ${first.runtime}; one round, so there is no interval.` : "";
   }
   if (state === "under_way") {
-    page.progress = { ended, planned, under_way: ended < planned ? { trial: ended + 1, cell: ended % page.summary.cells.length, seconds } : null };
+    page.progress = { ended, planned, under_way: ended < planned ? { trial: ended + 1, case: ended % page.summary.cases.length, seconds } : null };
   }
   return page;
 }
 
-function shorten(cell: Raw, ended: number, rounds: number, state: string): void {
-  cell.trials = cell.trials.filter((trial: Raw) => trial.number <= ended);
-  const invalid = cell.trials.filter((trial: Raw) => trial.verdict === "invalid").length;
-  cell.trials_counted = cell.trials.length - invalid;
-  cell.trials_invalid = invalid;
-  cell.trials_missing = rounds - cell.trials.length;
-  cell.reasons = cell.reasons.filter((reason: Raw) => reason.trials.every((number: number) => number <= ended));
-  for (const figures of [cell, ...Object.values(cell.response_time_ns), ...Object.values(cell.service_time_ns)] as Raw[]) {
+function shorten(entry: Raw, ended: number, rounds: number, state: string): void {
+  entry.trials = entry.trials.filter((trial: Raw) => trial.number <= ended);
+  const invalid = entry.trials.filter((trial: Raw) => trial.verdict === "invalid").length;
+  entry.trials_counted = entry.trials.length - invalid;
+  entry.trials_invalid = invalid;
+  entry.trials_missing = rounds - entry.trials.length;
+  entry.reasons = entry.reasons.filter((reason: Raw) => reason.trials.every((number: number) => number <= ended));
+  for (const figures of [entry, ...Object.values(entry.response_time_ns), ...Object.values(entry.service_time_ns)] as Raw[]) {
     for (const [name, figure] of Object.entries(figures)) {
-      if ((figure as Raw)?.state === "exact") figures[name] = cell.trials_counted > 0 ? { ...(figure as Raw), interval: null, trials: cell.trials_counted } : none;
+      if ((figure as Raw)?.state === "exact") figures[name] = entry.trials_counted > 0 ? { ...(figure as Raw), interval: null, trials: entry.trials_counted } : none;
     }
   }
-  for (const set of [cell.response_time_ns, cell.service_time_ns, cell.response_time_ns_ok, cell.service_time_ns_ok]) {
+  for (const set of [entry.response_time_ns, entry.service_time_ns, entry.response_time_ns_ok, entry.service_time_ns_ok]) {
     for (const [name, figure] of Object.entries(set)) {
-      if ((figure as Raw).state === "exact") set[name] = cell.trials_counted > 0 ? { ...(figure as Raw), interval: null } : none;
+      if ((figure as Raw).state === "exact") set[name] = entry.trials_counted > 0 ? { ...(figure as Raw), interval: null } : none;
     }
   }
-  if (cell.trials.length > 0) return;
-  cell.verdict = "missing";
-  cell.counts = { planned: 0, ok: 0, failed: {}, dropped: 0, restarts: 0, context_switches: 0, in_flight_max: 0 };
-  cell.reasons = state === "cut_off" ? [{ judged: null, trials: [], text: "the run ended before its first trial" }] : [];
+  if (entry.trials.length > 0) return;
+  entry.verdict = "missing";
+  entry.counts = { planned: 0, ok: 0, failed: {}, dropped: 0, restarts: 0, context_switches: 0, in_flight_max: 0 };
+  entry.reasons = state === "cut_off" ? [{ judged: null, trials: [], text: "the run ended before its first trial" }] : [];
 }
 
 /** What is there of a trial after so many seconds. */
@@ -99,14 +99,14 @@ function overlayOfLoads(demo: Options): Raw {
 
 /** A run without one of its loads. */
 function without(load: string, page: Raw): Raw {
-  const { cells, groups } = page.summary;
-  const left: number[] = cells.flatMap((cell: Raw, index: number) => (cell.load === load ? [] : [index]));
-  const moved = (all: Raw[]) => all.filter((one) => left.includes(one.cell)).map((one) => ({ ...one, cell: left.indexOf(one.cell) }));
-  page.summary.cells = left.map((index) => cells[index]);
+  const { cases, groups } = page.summary;
+  const left: number[] = cases.flatMap((entry: Raw, index: number) => (entry.load === load ? [] : [index]));
+  const moved = (all: Raw[]) => all.filter((one) => left.includes(one.case)).map((one) => ({ ...one, case: left.indexOf(one.case) }));
+  page.summary.cases = left.map((index) => cases[index]);
   page.summary.groups = groups.filter((group: Raw) => group.load !== load);
   page.series = moved(page.series);
   page.curves = moved(page.curves);
-  page.evidence.cells = moved(page.evidence.cells);
+  page.evidence.cases = moved(page.evidence.cases);
   page.evidence.trials = moved(page.evidence.trials);
   return page;
 }
@@ -114,22 +114,22 @@ function without(load: string, page: Raw): Raw {
 /** As stampede lays runs over each other. */
 function merged(pages: Raw[]): Raw {
   const [first] = pages;
-  const whole: Raw = { ...first, runs: [], names: {}, series: [], curves: [], downloads: [], evidence: { runtimes: [], cells: [], trials: [] } };
-  whole.summary = { ...first?.summary, run: "A + B", started_at: "", seed: 0, rounds: 0, cells: [], groups: [] };
+  const whole: Raw = { ...first, runs: [], names: {}, series: [], curves: [], downloads: [], evidence: { runtimes: [], cases: [], trials: [] } };
+  whole.summary = { ...first?.summary, run: "A + B", started_at: "", seed: 0, rounds: 0, cases: [], groups: [] };
   pages.forEach((page, place) => {
     const label = "ABCDEFGH"[place] ?? "";
-    const offset = whole.summary.cells.length;
+    const offset = whole.summary.cases.length;
     const name = (own: string) => `${own} (${label})`;
     whole.runs.push({ ...page.runs[0], label });
-    for (const cell of page.summary.cells) {
-      whole.names[name(cell.runtime)] = { runtime: cell.runtime, run: place };
-      whole.summary.cells.push({ ...cell, runtime: name(cell.runtime) });
+    for (const entry of page.summary.cases) {
+      whole.names[name(entry.runtime)] = { runtime: entry.runtime, run: place };
+      whole.summary.cases.push({ ...entry, runtime: name(entry.runtime) });
     }
-    const moved = (one: Raw) => ({ ...one, cell: one.cell + offset });
+    const moved = (one: Raw) => ({ ...one, case: one.case + offset });
     whole.series.push(...page.series.map(moved));
     whole.curves.push(...page.curves.map(moved));
     whole.evidence.runtimes.push(...page.evidence.runtimes.map((one: Raw) => ({ ...one, run: place, name: name(one.name) })));
-    whole.evidence.cells.push(...page.evidence.cells.map(moved));
+    whole.evidence.cases.push(...page.evidence.cases.map(moved));
     whole.evidence.trials.push(...page.evidence.trials.map((one: Raw) => ({ ...moved(one), run: place })));
   });
   whole.summary.groups = first?.summary.groups.map((group: Raw) => ({

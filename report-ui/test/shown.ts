@@ -22,7 +22,7 @@ const ALL: Own[] = [
 ];
 const ROUNDS = 5;
 const RATE_MAX = 150;
-/** Shots that the last runtime loses in each trial. */
+/** Requests that the last runtime loses in each trial. */
 const LOST = 31;
 
 export function shown(): Raw {
@@ -34,15 +34,15 @@ export function shown(): Raw {
     seed: 31, runtimes: ALL.map((own) => own.name), app: "symfony", loads: [load], model: "open", rounds: ROUNDS, p95: ALL.map((own) => own.p95),
   });
   page.summary.notices = [];
-  page.summary.cells.forEach((cell: Raw, place: number) => {
-    cell.title = ALL[place]?.title;
-    cell.not_comparable = [];
-    cell.counts.restarts = 0;
-    cell.forced = [];
-    for (const own of [cell, ...cell.trials]) enlarge(own);
-    centre(cell);
+  page.summary.cases.forEach((entry: Raw, place: number) => {
+    entry.title = ALL[place]?.title;
+    entry.not_comparable = [];
+    entry.counts.restarts = 0;
+    entry.forced = [];
+    for (const own of [entry, ...entry.trials]) enlarge(own);
+    centre(entry);
   });
-  loses(page.summary.cells.at(-1));
+  loses(page.summary.cases.at(-1));
   const curve = page.curves.at(-1);
   curve.failed_from = 99.797;
   curve.points = curve.points.filter(([percentile]: number[]) => (percentile ?? 0) < curve.failed_from);
@@ -68,26 +68,26 @@ function times(figure: Raw, by: number): void {
   if (figure.interval) figure.interval = figure.interval.map((end: number) => end * by);
 }
 
-/** The cell's times are the geometric means of its trials', and their intervals follow. */
-function centre(cell: Raw): void {
-  const counted = cell.trials.filter((trial: Raw) => trial.verdict !== "invalid");
-  const logs = counted.map((trial: Raw) => Math.log(trial.response_time_ns.p95.value / cell.response_time_ns.p95.value));
+/** The case's times are the geometric means of its trials', and their intervals follow. */
+function centre(entry: Raw): void {
+  const counted = entry.trials.filter((trial: Raw) => trial.verdict !== "invalid");
+  const logs = counted.map((trial: Raw) => Math.log(trial.response_time_ns.p95.value / entry.response_time_ns.p95.value));
   const mean = logs.reduce((sum: number, log: number) => sum + log, 0) / logs.length;
   const deviation = Math.sqrt(logs.reduce((sum: number, log: number) => sum + (log - mean) ** 2, 0) / (logs.length - 1));
   // Student's t for five trials.
   const half = Math.exp((2.78 * deviation) / Math.sqrt(logs.length));
   for (const set of ["response_time_ns", "service_time_ns"]) {
-    for (const trial of cell.trials) for (const figure of Object.values(trial[set])) times(figure as Raw, Math.exp(-mean));
-    for (const figure of Object.values(cell[set]) as Raw[]) {
+    for (const trial of entry.trials) for (const figure of Object.values(trial[set])) times(figure as Raw, Math.exp(-mean));
+    for (const figure of Object.values(entry[set]) as Raw[]) {
       if (figure.value !== undefined) figure.interval = [figure.value / half, figure.value * half];
     }
   }
 }
 
-/** Some shots without a correct answer. */
-function loses(cell: Raw): void {
-  for (const own of [cell, ...cell.trials]) {
-    const lost = LOST * (own === cell ? ROUNDS : 1);
+/** Some requests without a correct answer. */
+function loses(entry: Raw): void {
+  for (const own of [entry, ...entry.trials]) {
+    const lost = LOST * (own === entry ? ROUNDS : 1);
     own.counts.ok -= lost;
     own.counts.failed = { "net: timeout": lost };
     own.ok_share.value = own.counts.ok / own.counts.planned;
@@ -97,8 +97,8 @@ function loses(cell: Raw): void {
 
 /** Times that grow with the rate, and answers that come in time or a little late. */
 function shape(series: Raw, next: () => number): void {
-  const isLossy = series.cell === ALL.length - 1;
-  const p95 = ALL[series.cell]?.p95 ?? 1e7;
+  const isLossy = series.case === ALL.length - 1;
+  const p95 = ALL[series.case]?.p95 ?? 1e7;
   for (const name of ["mean", "p50", "p95", "p99", "max"]) {
     series[name] = series[name].map((us: number, second: number) => us * (0.55 + (0.45 * series.offered[second]) / RATE_MAX));
   }
@@ -135,11 +135,11 @@ function observe(one: Raw, own: Own): void {
 
 function compare(page: Raw): void {
   const [group] = page.summary.groups;
-  const [best, ...others] = page.summary.cells;
-  const p95 = (cell: Raw): number => cell.response_time_ns.p95.value;
-  group.comparisons = others.map((cell: Raw, place: number) => {
-    const value = p95(cell) / p95(best);
-    return { runtime: cell.runtime, ratio: { value, interval: [value / 1.035, value * 1.036] }, judged: place === 0 ? "not_told_apart" : "larger", why_not: null };
+  const [best, ...others] = page.summary.cases;
+  const p95 = (entry: Raw): number => entry.response_time_ns.p95.value;
+  group.comparisons = others.map((entry: Raw, place: number) => {
+    const value = p95(entry) / p95(best);
+    return { runtime: entry.runtime, ratio: { value, interval: [value / 1.035, value * 1.036] }, judged: place === 0 ? "not_told_apart" : "larger", why_not: null };
   });
   const ratio = ({ ratio: { value, interval } }: Raw, words: string) => `${value.toFixed(2)} × ${words}(${interval[0].toFixed(2)} to ${interval[1].toFixed(2)})`;
   const [tie, second, third] = group.comparisons;

@@ -136,7 +136,7 @@ test("what is missing is said and never thrown", () => {
   assert.match(said('{"format": 3}'), /format 3; this page reads format 1 and 2/);
   assert.match(said('{"format": 2}'), /empty/);
   assert.match(said('{"format": 1}'), /empty/);
-  for (const wrong of ["[]", "3", '{"format":1,"summary":[],"series":{},"evidence":7}', '{"format":1,"summary":{"cells":[null,3,{}]},"series":[null],"curves":[{"points":[null,[1]]}]}']) {
+  for (const wrong of ["[]", "3", '{"format":1,"summary":[],"series":{},"evidence":7}', '{"format":1,"summary":{"cases":[null,3,{}]},"series":[null],"curves":[{"points":[null,[1]]}]}']) {
     assert.doesNotThrow(() => readPage(wrong), wrong);
   }
 });
@@ -157,11 +157,11 @@ function pageOf(state: string, more: Record<string, unknown> = {}) {
   const trial = (number: number, round: number, p95: number, verdict = "valid") => ({
     number, round, verdict, response_time_ns: { p95: { state: "exact", value: p95, trials: 1 } },
   });
-  const series = (trial: number, round: number, unfinished = false) => ({ cell: 0, trial, round, unfinished, ok: [1, 2] });
+  const series = (trial: number, round: number, unfinished = false) => ({ case: 0, trial, round, unfinished, ok: [1, 2] });
   const data = {
     format: 1,
     runs: [{ label: "", run: "r", state }],
-    summary: { cells: [{ runtime: "a", app: "x", load: "y", model: "open", trials_missing: 1, trials: [trial(1, 1, 30), trial(2, 2, 10, "invalid"), trial(3, 3, 20), trial(4, 4, 25)] }] },
+    summary: { cases: [{ runtime: "a", app: "x", load: "y", model: "open", trials_missing: 1, trials: [trial(1, 1, 30), trial(2, 2, 10, "invalid"), trial(3, 3, 20), trial(4, 4, 25)] }] },
     series: [series(1, 1), series(2, 2), series(3, 3), series(4, 4), series(5, 5, true)],
     ...more,
   };
@@ -170,8 +170,8 @@ function pageOf(state: string, more: Record<string, unknown> = {}) {
 
 test("the trial that is shown", () => {
   const pick = ({ page }: ReturnType<typeof pageOf>, round: number) => {
-    const cell = page.summary.cells[0];
-    const found = cell && shownOf(page, cell, "open", round);
+    const entry = page.summary.cases[0];
+    const found = entry && shownOf(page, entry, "open", round);
     return found ? [found.series.trial, found.state] : null;
   };
   const cut = pageOf("cut_off");
@@ -179,11 +179,11 @@ test("the trial that is shown", () => {
   assert.deepEqual(pick(cut, 2), [2, "invalid"]);
   assert.deepEqual(pick(cut, 5), [5, "not_finished"]);
   assert.equal(pick(cut, 6), null);
-  const isUnderWay = (seconds: number) => ({ progress: { ended: 4, planned: 5, under_way: { trial: 5, cell: 0, seconds } } });
+  const isUnderWay = (seconds: number) => ({ progress: { ended: 4, planned: 5, under_way: { trial: 5, case: 0, seconds } } });
   assert.deepEqual(pick(pageOf("under_way", isUnderWay(2)), 0), [5, "under_way"]);
   assert.deepEqual(pick(pageOf("under_way", isUnderWay(2)), 1), [1, "counts"], "a round that the reader picked stays");
-  assert.deepEqual(pick(pageOf("under_way"), 0), [4, "counts"], "it is another cell's turn");
-  const alone = pageOf("cut_off", { series: [{ cell: 0, trial: 1, round: 1, unfinished: true, ok: [1] }] });
+  assert.deepEqual(pick(pageOf("under_way"), 0), [4, "counts"], "it is another case's turn");
+  const alone = pageOf("cut_off", { series: [{ case: 0, trial: 1, round: 1, unfinished: true, ok: [1] }] });
   assert.deepEqual(pick(alone, 0), [1, "not_finished"], "there is nothing but what was not finished");
 });
 
@@ -194,9 +194,9 @@ test("a run that was cut off says so, one under way lacks nothing", () => {
 });
 
 test("colours follow the plan's order, whoever is ahead or has started", () => {
-  const of = (cells: string[], started: string[]) => runtimesOf(readPage(JSON.stringify({
+  const of = (cases: string[], started: string[]) => runtimesOf(readPage(JSON.stringify({
     format: 1, runs: [{ runtimes: ["a", "b", "c"] }],
-    summary: { cells: cells.map((runtime) => ({ runtime })) },
+    summary: { cases: cases.map((runtime) => ({ runtime })) },
     evidence: { runtimes: started.map((name) => ({ name })) },
   })).page);
   assert.deepEqual(of(["c", "b", "a"], []), ["a", "b", "c"]);
@@ -204,25 +204,25 @@ test("colours follow the plan's order, whoever is ahead or has started", () => {
 });
 
 test("data without runs have one all the same", () => {
-  const { page } = readPage('{"format":1,"summary":{"run":"r","rounds":3,"seed":9,"cells":[{"runtime":"a"}]},"evidence":{"command":"c","machine":[["CPU","x"]]}}');
+  const { page } = readPage('{"format":1,"summary":{"run":"r","rounds":3,"seed":9,"cases":[{"runtime":"a"}]},"evidence":{"command":"c","machine":[["CPU","x"]]}}');
   assert.equal(page.runs.length, 1);
   assert.deepEqual([page.runs[0]?.run, page.runs[0]?.seed, page.runs[0]?.command, page.runs[0]?.state], ["r", 9, "c", "ended"]);
   assert.equal(page.progress, null);
   assert.equal(page.served, null);
 });
 
-test("what a cell's figures rest on is read, and missing in pages of before", () => {
-  const of = (evidence: unknown) => readPage(JSON.stringify({ format: 2, evidence })).page.evidence.cells;
-  assert.deepEqual(of({ cells: [{ cell: 1, figures: [["exhausted", "nothing"]] }] }), [{ cell: 1, figures: [["exhausted", "nothing"]] }]);
-  assert.deepEqual(of({ cells: [{ cell: 0, figures: 3 }, null] })[0], { cell: 0, figures: [] });
+test("what a case's figures rest on is read, and missing in pages of before", () => {
+  const of = (evidence: unknown) => readPage(JSON.stringify({ format: 2, evidence })).page.evidence.cases;
+  assert.deepEqual(of({ cases: [{ case: 1, figures: [["exhausted", "nothing"]] }] }), [{ case: 1, figures: [["exhausted", "nothing"]] }]);
+  assert.deepEqual(of({ cases: [{ case: 0, figures: 3 }, null] })[0], { case: 0, figures: [] });
   assert.deepEqual(of({}), []);
 });
 
 test("what events bring is read as leniently", () => {
   assert.deepEqual(readNow("{"), { progress: null, series: null });
-  const { progress, series } = readNow('{"format":1,"progress":{"ended":3,"planned":"x","under_way":{"trial":4}},"series":{"cell":1,"unfinished":true,"ok":[1,"x"]}}');
-  assert.deepEqual(progress, { ended: 3, planned: 0, under_way: { trial: 4, cell: -1, seconds: 0 } });
-  assert.deepEqual([series?.cell, series?.unfinished, series?.ok], [1, true, [1, null]]);
+  const { progress, series } = readNow('{"format":1,"progress":{"ended":3,"planned":"x","under_way":{"trial":4}},"series":{"case":1,"unfinished":true,"ok":[1,"x"]}}');
+  assert.deepEqual(progress, { ended: 3, planned: 0, under_way: { trial: 4, case: -1, seconds: 0 } });
+  assert.deepEqual([series?.case, series?.unfinished, series?.ok], [1, true, [1, null]]);
 });
 
 test("the list of runs is read, whatever stands in it", () => {

@@ -14,12 +14,12 @@ const NODE_LEAST: u32 = 20;
 /// # Errors
 /// Node is missing, or a step failed.
 pub fn build(root: &Path) -> Result<(), ChoreError> {
-    let folder = root.join("report-ui");
+    let directory = root.join("report-ui");
     if !has_node() {
         return Err(ChoreError::Missing(Need::Node { least: NODE_LEAST }));
     }
-    npm(&folder, &["ci"])?;
-    npm(&folder, &["run", "build"])
+    npm(&directory, &["ci"])?;
+    npm(&directory, &["run", "build"])
 }
 
 /// Builds it elsewhere, compares, and runs the page's own tests. Where there is no Node the page
@@ -28,34 +28,34 @@ pub fn build(root: &Path) -> Result<(), ChoreError> {
 /// # Errors
 /// It differs, or a test fails.
 pub fn check(root: &Path) -> Result<(), ChoreError> {
-    let folder = root.join("report-ui");
+    let directory = root.join("report-ui");
     if !has_node() {
         println!("SKIPPED: no Node.js {NODE_LEAST} or newer here: the page is not built again");
         return Ok(());
     }
-    npm(&folder, &["ci"])?;
+    npm(&directory, &["ci"])?;
     let built = target(root).join("report-ui");
     let into = built.display().to_string();
-    npm(&folder, &["exec", "--", "tsc", "--noEmit"])?;
-    npm(&folder, &["exec", "--", "vite", "build", "--emptyOutDir", "--outDir", &into])?;
+    npm(&directory, &["exec", "--", "tsc", "--noEmit"])?;
+    npm(&directory, &["exec", "--", "vite", "build", "--emptyOutDir", "--outDir", &into])?;
     let read =
         |path: PathBuf| fs::read(&path).map_err(|source| ChoreError::Unreadable { path, source });
-    if read(built.join("index.html"))? != read(folder.join("dist/index.html"))? {
+    if read(built.join("index.html"))? != read(directory.join("dist/index.html"))? {
         return Err(ChoreError::StalePage);
     }
-    npm(&folder, &["run", "unit"])?;
+    npm(&directory, &["run", "unit"])?;
     if chromium().is_none() {
         println!("SKIPPED: no Chromium here: the page is not looked at");
         return Ok(());
     }
     let pictures = target(root).join("report-ui-pictures").display().to_string();
-    npm(&folder, &["run", "e2e", "--", &pictures])
+    npm(&directory, &["run", "e2e", "--", &pictures])
 }
 
-fn npm(folder: &Path, arguments: &[&str]) -> Result<(), ChoreError> {
+fn npm(directory: &Path, arguments: &[&str]) -> Result<(), ChoreError> {
     eprintln!("== npm {}", arguments.join(" "));
     let mut command = Command::new("npm");
-    command.args(arguments).current_dir(folder);
+    command.args(arguments).current_dir(directory);
     if let Some(chromium) = chromium() {
         command.env("CHROMIUM", chromium);
     }

@@ -27,7 +27,7 @@ impl File {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Whether its folder or its name says that it is a test.
+    /// Whether its directory or its name says that it is a test.
     pub fn is_test(&self) -> bool {
         let stem = self.name().split('.').next().unwrap_or_default();
         self.path.split('/').any(|part| part == "tests")
@@ -57,26 +57,26 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads what is below a folder and not named by its `.gitignore`.
+    /// Reads what is below a directory and not named by its `.gitignore`.
     ///
     /// # Errors
-    /// A file or folder that cannot be read.
+    /// A file or directory that cannot be read.
     pub fn read(root: &Path) -> io::Result<Tree> {
         let ignored = Ignored::parse(&fs::read_to_string(root.join(".gitignore"))?);
         let mut tree = Tree::default();
-        let mut folders = vec![String::new()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(root.join(&folder))? {
+        let mut directories = vec![String::new()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(root.join(&directory))? {
                 let entry = entry?;
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
                 if path == ".git" || ignored.names(&path) {
                     continue;
                 }
                 // Not followed: a symbolic link is tidied where it points to, or is not ours.
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
-                    folders.push(path);
+                    directories.push(path);
                 } else if kind.is_file() {
                     tree.add(path, fs::read(entry.path())?);
                 }
@@ -115,15 +115,15 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether there is such a file, or a folder with a file in it.
+    /// Whether there is such a file, or a directory with a file in it.
     pub fn has(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         self.paths.contains(path)
             || self.paths.range(inside.clone()..).next().is_some_and(|p| p.starts_with(&inside))
     }
 
-    /// Names of the folders right below a folder.
-    pub fn folders(&self, below: &str) -> BTreeSet<&str> {
+    /// Names of the directories right below a directory.
+    pub fn directories(&self, below: &str) -> BTreeSet<&str> {
         self.paths
             .iter()
             .filter_map(|path| path.strip_prefix(below)?.strip_prefix('/')?.split_once('/'))
@@ -132,7 +132,7 @@ impl Tree {
     }
 }
 
-/// The two forms of `.gitignore` that we use: `/folder` at the top and `*.suffix` anywhere.
+/// The two forms of `.gitignore` that we use: `/directory` at the top and `*.suffix` anywhere.
 struct Ignored {
     tops: Vec<String>,
     suffixes: Vec<String>,
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_there_when_a_file_is_in_it() {
+    fn a_directory_is_there_when_a_file_is_in_it() {
         let tree = Tree::of(&[("docs/a.md", ""), ("docs-old/b.md", "")]);
         assert!(tree.has("docs"));
         assert!(tree.has("docs/a.md"));
@@ -173,9 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_listed_once() {
+    fn directories_are_listed_once() {
         let tree = Tree::of(&[("runtimes/a/x", ""), ("runtimes/a/y", ""), ("runtimes/b/x", "")]);
-        assert_eq!(tree.folders("runtimes").into_iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(tree.directories("runtimes").into_iter().collect::<Vec<_>>(), ["a", "b"]);
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_by_folder_or_name() {
+    fn tests_are_told_by_directory_or_name() {
         for path in
             ["crates/a/tests/x.rs", "src/plan/tests.rs", "src/plan_tests.rs", "ui/a.test.ts"]
         {

@@ -1,5 +1,5 @@
 //! The runtimes that no package has and that the tests are to prove for real: made by
-//! `stampede install` where there is Go, and kept below the target folder.
+//! `stampede install` where there is Go, and kept below the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,8 +15,8 @@ const MADE: [(&str, &str, &str); 2] = [
 /// Variables that name the programs to the tests.
 ///
 /// # Errors
-/// `stampede` does not start; or one cannot be made with `CI` set, which is to prove them. Elsewhere
-/// that is said, and its tests are skipped.
+/// `stampede` does not start; or one cannot be made with `CI` set, which is to prove them.
+/// Elsewhere that is said, and its tests are skipped.
 pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
     let wanted = MADE.into_iter().filter(|(_, variable, _)| std::env::var_os(variable).is_none());
     let wanted: Vec<_> = wanted.collect();
@@ -53,6 +53,7 @@ pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
 
 fn has_go() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/local/go/bin")]);
-    folders.any(|folder| folder.join("go").is_file()) || std::env::var_os("STAMPEDE_GO").is_some()
+    let mut directories = std::env::split_paths(&path).chain([PathBuf::from("/usr/local/go/bin")]);
+    directories.any(|directory| directory.join("go").is_file())
+        || std::env::var_os("STAMPEDE_GO").is_some()
 }

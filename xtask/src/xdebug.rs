@@ -1,5 +1,5 @@
-//! Xdebug for the one test that loads it: of Debian's package, unpacked below the target folder. Installed it
-//! would be loaded into every PHP of the machine, and slow that down.
+//! Xdebug for the one test that loads it: of Debian's package, unpacked below the target directory.
+//! Installed it would be loaded into every PHP of the machine, and slow that down.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ pub fn made(root: &Path) -> Option<(&'static str, PathBuf)> {
         return None;
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let folder = target.join("data/xdebug");
-    let file = unpacked(&folder).or_else(|| {
-        fetch(&folder)?;
-        unpacked(&folder)
+    let directory = target.join("data/xdebug");
+    let file = unpacked(&directory).or_else(|| {
+        fetch(&directory)?;
+        unpacked(&directory)
     });
     if file.is_none() {
         eprintln!("SKIPPED: no package has Xdebug for this PHP; its test is skipped");
@@ -24,20 +24,20 @@ pub fn made(root: &Path) -> Option<(&'static str, PathBuf)> {
 }
 
 /// The one for the interface that PHP here has: `usr/lib/php/20220829/xdebug.so`.
-fn unpacked(folder: &Path) -> Option<PathBuf> {
+fn unpacked(directory: &Path) -> Option<PathBuf> {
     let own = PathBuf::from(php("ini_get('extension_dir')")?);
-    let file = folder.join("usr/lib/php").join(own.file_name()?).join("xdebug.so");
+    let file = directory.join("usr/lib/php").join(own.file_name()?).join("xdebug.so");
     file.is_file().then_some(file)
 }
 
-fn fetch(folder: &Path) -> Option<()> {
+fn fetch(directory: &Path) -> Option<()> {
     let name = format!("php{}-xdebug", php("PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION")?);
-    fs::create_dir_all(folder).ok()?;
-    succeeds(Command::new("apt-get").args(["download", "--quiet", &name]).current_dir(folder))?;
-    let packages = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    fs::create_dir_all(directory).ok()?;
+    succeeds(Command::new("apt-get").args(["download", "--quiet", &name]).current_dir(directory))?;
+    let packages = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
     let package =
         packages.filter(|path| path.extension().is_some_and(|end| end == "deb")).last()?;
-    succeeds(Command::new("dpkg-deb").arg("--extract").arg(package).arg(folder))
+    succeeds(Command::new("dpkg-deb").arg("--extract").arg(package).arg(directory))
 }
 
 fn succeeds(command: &mut Command) -> Option<()> {

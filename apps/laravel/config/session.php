@@ -8,7 +8,7 @@ return [
     'expire_on_close' => false,
     'encrypt' => false,
     'files' => storage_path('framework/sessions'),
-    // Old ones go with the work folder: cleaning up in the middle of a load would be measured.
+    // Old ones go with the working directory: cleaning up in the middle of a load would be measured.
     'lottery' => [0, 100],
     'cookie' => 'stampede_session',
     'path' => '/',

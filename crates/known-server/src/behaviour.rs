@@ -68,7 +68,7 @@ pub enum Zero {
     /// When the server starts.
     #[default]
     Start,
-    /// When it has received its first request: what a test wants that fires shot 0 at 0.
+    /// When it has received its first request: what a test wants that sends request 0 at 0.
     FirstRequest,
 }
 

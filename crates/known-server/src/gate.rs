@@ -14,8 +14,8 @@ pub(crate) struct Gate {
 struct Inside {
     /// When each free permit was given back, on the server's clock.
     free: Vec<Duration>,
-    /// Who waits, by ticket, in order. Each is woken alone: a thousand that are woken for one permit would
-    /// leave no time to work.
+    /// Who waits, by ticket, in order. Each is woken alone: a thousand that are woken for one
+    /// permit would leave no time to work.
     waiting: VecDeque<(u64, Arc<Condvar>)>,
     next_ticket: u64,
     closed: bool,

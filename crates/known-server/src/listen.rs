@@ -102,7 +102,7 @@ impl Listener {
     }
 
     /// The next connection, not blocking and without Nagle's delay (a torn answer would be
-    /// mended by it); `WouldBlock` where there is none.
+    /// fixed by it); `WouldBlock` where there is none.
     pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
         let fd = net::accept_with(&self.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
         if matches!(self.address, Address::Tcp(_)) {
@@ -139,7 +139,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Address::Unix(path) = &self.address {
-            // It may be gone with its folder already.
+            // It may be gone with its directory already.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -52,7 +52,7 @@ pub enum Waiting {
     /// Sleeps.
     #[default]
     Sleep,
-    /// Asks again at once: its own wake-up, which takes longer than a shot, is then in no
+    /// Asks again at once: its own wake-up, which takes longer than a request, is then in no
     /// stamp. Takes a whole CPU.
     Spin,
 }
@@ -60,8 +60,8 @@ pub enum Waiting {
 /// One request, in ns of the machine's monotonic clock (`CLOCK_MONOTONIC`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The number that its path is, as 17 in `GET /17`; 0 where it is none. With several requests in
-    /// one read that of the first.
+    /// The number that its path is, as 17 in `GET /17`; 0 where it is none. With several requests
+    /// in one read that of the first.
     pub number: u64,
     /// Just before the read that brought it.
     pub arrived_ns: u64,

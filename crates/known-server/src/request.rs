@@ -77,7 +77,7 @@ fn connection(value: &[u8], version: Option<u8>) -> Keep {
     }
 }
 
-/// Bytes of one request, head and body: room for any ammo that a test fires, and a bound
+/// Bytes of one request, head and body: room for any traffic that a test sends, and a bound
 /// for a connection's memory.
 pub(crate) const REQUEST_BYTES_MAX: usize = 4 * 1024 * 1024;
 

@@ -75,8 +75,8 @@ fn a_connection_carries_many_requests_and_all_is_counted() {
 
 #[test]
 fn a_unix_socket_serves_and_its_path_goes_with_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("known.sock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("known.sock");
     let listen = Listen::Unix(path.clone());
     let server = KnownServer::start_on(&listen, Behaviour::default()).unwrap();
     assert!(KnownServer::start_on(&listen, Behaviour::default()).is_err());

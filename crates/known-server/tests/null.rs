@@ -75,8 +75,8 @@ fn requests_may_come_in_pieces_or_together() {
 #[test]
 fn a_client_that_reads_late_gets_every_answer() {
     const REQUESTS: u64 = 1_500;
-    let folder = tempfile::tempdir().unwrap();
-    let listen = Listen::Unix(folder.path().join("null.sock"));
+    let directory = tempfile::tempdir().unwrap();
+    let listen = Listen::Unix(directory.path().join("null.sock"));
     let server = NullServer::start_on(&listen, None).unwrap();
     let Address::Unix(path) = server.address() else { panic!("not unix") };
     let mut stream = UnixStream::connect(path).unwrap();
@@ -109,8 +109,8 @@ fn garbage_ends_its_own_connection_only() {
 
 #[test]
 fn a_unix_socket_and_a_cpu_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let listen = Listen::Unix(folder.path().join("null.sock"));
+    let directory = tempfile::tempdir().unwrap();
+    let listen = Listen::Unix(directory.path().join("null.sock"));
     // Whichever CPU this thread may use, the server may.
     let cpu = rustix::thread::sched_getcpu();
     let server = NullServer::start_on(&listen, Some(cpu)).unwrap();

@@ -1,4 +1,4 @@
-//! Named clients: what a published table was fired with, by name.
+//! Named clients: what a published table was sent with, by name.
 
 use crate::spec::{ConnectionHabit, Habits, HttpVersion, WhenFull};
 
@@ -9,9 +9,9 @@ pub struct Client {
     pub name: &'static str,
     /// HTTP version, and what becomes of a connection after an answer.
     pub habits: Habits,
-    /// Shots under way at once, in the open model.
+    /// Requests under way at once, in the open model.
     pub max_in_flight: u32,
-    /// What becomes of a shot that is due beyond that.
+    /// What becomes of a request that is due beyond that.
     pub when_full: WhenFull,
 }
 
@@ -25,10 +25,13 @@ impl Client {
             when_full: WhenFull::Queue,
         },
         // Yandex Tank's phantom: `instances = 1000` and `header_http = 1.0` by default; with
-        // no instance free it fires later, and its schedule with it.
+        // no instance free it sends later, and its schedule with it.
         Client {
             name: "tank",
-            habits: Habits { version: HttpVersion::Http10, connection: ConnectionHabit::PerShot },
+            habits: Habits {
+                version: HttpVersion::Http10,
+                connection: ConnectionHabit::PerRequest,
+            },
             max_in_flight: IN_FLIGHT,
             when_full: WhenFull::Stretch,
         },
@@ -36,7 +39,10 @@ impl Client {
         // only: the open model's two values are ours.
         Client {
             name: "ab",
-            habits: Habits { version: HttpVersion::Http10, connection: ConnectionHabit::PerShot },
+            habits: Habits {
+                version: HttpVersion::Http10,
+                connection: ConnectionHabit::PerRequest,
+            },
             max_in_flight: IN_FLIGHT,
             when_full: WhenFull::Queue,
         },
@@ -66,7 +72,7 @@ mod tests {
     fn tank_is_phantom() {
         let tank = Client::named("tank").unwrap();
         assert_eq!(tank.habits.version, HttpVersion::Http10);
-        assert_eq!(tank.habits.connection, ConnectionHabit::PerShot);
+        assert_eq!(tank.habits.connection, ConnectionHabit::PerRequest);
         assert_eq!((tank.max_in_flight, tank.when_full), (1_000, WhenFull::Stretch));
         assert_eq!(Client::named("Tank"), None);
     }

@@ -1,4 +1,4 @@
-//! Puts the seconds of all load threads together, on the thread that called `fire`.
+//! Puts the seconds of all load threads together, on the thread that called `run_load`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender};
@@ -7,7 +7,7 @@ use stampede_stats::histogram::Times;
 
 use crate::check::Check;
 use crate::protocol::Odd;
-use crate::recorder::{Emptied, Message, Tally};
+use crate::recorder::{Emptied, IntervalStats, Message};
 use crate::report::{Counts, Listener, Second, TagFigures, TimeSet};
 use crate::time::Nanos;
 
@@ -42,12 +42,12 @@ pub(crate) fn collect(
                 collector.add(thread, &tally, check);
                 tally.clear();
                 // A thread that has finished wants nothing back.
-                let _ = back[thread].send(Emptied::Tally(tally));
+                let _ = back[thread].send(Emptied::IntervalStats(tally));
             }
-            Message::Shots { thread, mut shots } => {
-                listener.shots(&shots);
-                shots.clear();
-                let _ = back[thread].send(Emptied::Shots(shots));
+            Message::Requests { thread, mut requests } => {
+                listener.requests(&requests);
+                requests.clear();
+                let _ = back[thread].send(Emptied::Requests(requests));
             }
             Message::Finished { thread } => collector.next_of[thread] = u32::MAX,
         }
@@ -92,7 +92,7 @@ impl Collector {
         Collector { waiting, told, first: 0, next_of: vec![0; threads], all }
     }
 
-    pub(crate) fn add(&mut self, thread: usize, tally: &Tally, check: &Check) {
+    pub(crate) fn add(&mut self, thread: usize, tally: &IntervalStats, check: &Check) {
         self.next_of[thread] = tally.index + 1;
         let place = (tally.index - self.first) as usize;
         while self.waiting.len() <= place {
@@ -137,7 +137,7 @@ fn empty_second(index: u32, used: Option<TimeSet>) -> Second {
     Second { index, counts: Counts::default(), times, in_flight_max: 0, busy: Nanos(0) }
 }
 
-fn add_counts(counts: &mut Counts, tally: &Tally, check: &Check) {
+fn add_counts(counts: &mut Counts, tally: &IntervalStats, check: &Check) {
     counts.planned += tally.planned;
     counts.started += tally.started;
     counts.ok += tally.ok;
@@ -186,8 +186,8 @@ mod tests {
         };
         let (mut first, mut second) = (recorder(0), recorder(1));
         // The second thread is ahead by two seconds, and the first ends in the second 0.
-        for shots in [1, 2, 4] {
-            second.planned(shots);
+        for requests in [1, 2, 4] {
+            second.planned(requests);
             second.next_second(Nanos(0));
         }
         second.finish(Nanos(0));

@@ -1,10 +1,10 @@
 //! Of each kind of failed answer the first, to look at.
 
-use crate::ammo::Tag;
 use crate::check::Check;
 use crate::outcome::Outcome;
 use crate::protocol::Excerpt;
 use crate::time::Nanos;
+use crate::traffic::Tag;
 
 /// One failed answer. Head and body are a server's bytes: whoever prints them takes control
 /// characters out, and whoever stores them masks secrets.
@@ -14,7 +14,7 @@ pub struct Example {
     pub kind: String,
     /// When it ended, since the load began.
     pub at: Nanos,
-    /// Its request's; `Ammo` has the names.
+    /// Its request's; `LoadTraffic` has the names.
     pub tag: Tag,
     /// done − started.
     pub service_time: Nanos,

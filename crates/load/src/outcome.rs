@@ -1,4 +1,4 @@
-//! How a shot ended, and counting that without allocating.
+//! How a request ended, and counting that without allocating.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use crate::check::{Check, Failed, RULES_MAX, TOO_LARGE, took};
 use crate::engine::Failure;
 use crate::time::Nanos;
 
-/// How a started shot ended.
+/// How a started request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A correct answer.
     Ok,
     /// No whole answer.
     Net(Net),
-    /// An answer with a status that is not the right one; whole, but where the connection was lost while
-    /// the request was still being sent.
+    /// An answer with a status that is not the right one; whole, but where the connection was lost
+    /// while the request was still being sent.
     Http(u16),
     /// A whole answer with the right status that breaks this part of the check.
     Check(Failed),
@@ -142,7 +142,7 @@ impl FailureKind {
     }
 }
 
-/// Counts of failed shots by kind; of fixed size, so that counting never allocates.
+/// Counts of failed requests by kind; of fixed size, so that counting never allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Failures {
     named: [u64; NAMED.len()],

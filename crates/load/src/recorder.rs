@@ -1,25 +1,25 @@
 //! Counts what a load thread does: into memory of fixed size, handed on once a second.
-//! No lock, no log and no allocation per shot.
+//! No lock, no log and no allocation per request.
 
 use std::sync::mpsc::{Receiver, Sender};
 
 use stampede_stats::histogram::Times;
 
-use crate::ammo::Tag;
 use crate::outcome::{Failures, Outcome};
 use crate::protocol::Odd;
 use crate::protocol::fields::ODD_KINDS;
-use crate::report::{ShotRecord, TagFigures, TimeSet};
+use crate::report::{RequestRecord, TagFigures, TimeSet};
 use crate::time::Nanos;
+use crate::traffic::Tag;
 
 /// One request under way. Times are ns since the load began, monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shot {
+pub(crate) struct SentRequest {
     /// When the schedule wanted it sent (closed model: when its user was ready).
     pub(crate) due: Nanos,
     /// When a connection was there for it; `free - due` is the runtime's doing.
     pub(crate) free: Nanos,
-    /// First connect or write call; `started - max(due, free)` is our own lateness.
+    /// First connect or write call; `started - max(due, free)` is our own schedule lag.
     pub(crate) started: Nanos,
 }
 
@@ -28,13 +28,13 @@ pub(crate) struct Shot {
 pub(crate) enum Headline {
     /// Open model: all.
     ResponseTime,
-    /// Closed model: nobody said when a shot was due, so there is no response time.
+    /// Closed model: nobody said when a request was due, so there is no response time.
     ServiceTime,
 }
 
 /// One second of one load thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct IntervalStats {
     pub(crate) index: u32,
     pub(crate) planned: u64,
     pub(crate) started: u64,
@@ -60,10 +60,10 @@ pub(crate) struct Tally {
     pub(crate) records_lost: u64,
 }
 
-impl Tally {
-    /// All of its memory is touched: no shot is the first to reach a page of it.
-    pub(crate) fn new() -> Tally {
-        let mut tally = Tally {
+impl IntervalStats {
+    /// All of its memory is touched: no request is the first to reach a page of it.
+    pub(crate) fn new() -> IntervalStats {
+        let mut tally = IntervalStats {
             index: 0,
             planned: 0,
             started: 0,
@@ -93,8 +93,8 @@ impl Tally {
         Some(place.get_or_insert_with(|| Box::new(TagFigures::new())))
     }
 
-    /// Makes room for what `before` counted apart, so that no shot has to.
-    fn expect_tags_of(&mut self, before: &Tally) {
+    /// Makes room for what `before` counted apart, so that no request has to.
+    fn expect_tags_of(&mut self, before: &IntervalStats) {
         self.tags.resize_with(before.tags.len(), || None);
         for (place, before) in self.tags.iter_mut().zip(&before.tags) {
             if before.is_some() {
@@ -121,7 +121,7 @@ impl Tally {
     }
 }
 
-/// From a load thread to the thread that called `fire`.
+/// From a load thread to the thread that called `run_load`.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A second is over.
@@ -129,14 +129,14 @@ pub(crate) enum Message {
         /// Which load thread.
         thread: usize,
         /// Its counts; comes back emptied.
-        tally: Box<Tally>,
+        tally: Box<IntervalStats>,
     },
-    /// Shots whose end was seen in the current second.
-    Shots {
+    /// Requests whose end was seen in the current second.
+    Requests {
         /// Which load thread.
         thread: usize,
         /// In the order in which that was; comes back emptied.
-        shots: Vec<ShotRecord>,
+        requests: Vec<RequestRecord>,
     },
     /// Nothing more comes from this load thread.
     Finished {
@@ -149,9 +149,9 @@ pub(crate) enum Message {
 #[derive(Debug)]
 pub(crate) enum Emptied {
     /// Of a second.
-    Tally(Box<Tally>),
-    /// Of shots.
-    Shots(Vec<ShotRecord>),
+    IntervalStats(Box<IntervalStats>),
+    /// Of requests.
+    Requests(Vec<RequestRecord>),
 }
 
 /// The load thread's side.
@@ -159,7 +159,7 @@ pub(crate) enum Emptied {
 pub(crate) struct Recorder {
     thread: usize,
     headline: Headline,
-    tally: Box<Tally>,
+    tally: Box<IntervalStats>,
     /// End of the current second.
     boundary: Nanos,
     /// Unbounded, so that a slow listener never holds a load thread up; a second at a time
@@ -169,20 +169,20 @@ pub(crate) struct Recorder {
     /// Emptied tallies. None there (a slow listener): a new one, once a second at most.
     // The boxes go round, and are not to be unpacked on the way.
     #[allow(clippy::vec_box)]
-    tallies: Vec<Box<Tally>>,
+    tallies: Vec<Box<IntervalStats>>,
     records: Option<Records>,
     gauge: Gauge,
     /// Busy time up to the current second.
     busy_before: Nanos,
-    /// When the last shot ended.
+    /// When the last request ended.
     last_end: Nanos,
 }
 
-/// Records of shots on their way to the listener.
+/// Records of requests on their way to the listener.
 #[derive(Debug)]
 struct Records {
-    filling: Vec<ShotRecord>,
-    empty: Vec<Vec<ShotRecord>>,
+    filling: Vec<RequestRecord>,
+    empty: Vec<Vec<RequestRecord>>,
     /// Buffers that exist, here and on their way.
     buffers: usize,
 }
@@ -194,7 +194,7 @@ impl Records {
     }
 
     /// A buffer for the next records; `None` where as many as may exist are under way.
-    fn fresh(&mut self) -> Option<Vec<ShotRecord>> {
+    fn fresh(&mut self) -> Option<Vec<RequestRecord>> {
         if let Some(buffer) = self.empty.pop() {
             return Some(buffer);
         }
@@ -204,7 +204,7 @@ impl Records {
     }
 }
 
-/// Shots under way over time.
+/// Requests under way over time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gauge {
     now: u32,
@@ -243,7 +243,7 @@ impl Recorder {
         Recorder {
             thread,
             headline,
-            tally: Box::new(Tally::new()),
+            tally: Box::new(IntervalStats::new()),
             boundary: Nanos::SECOND,
             full,
             empty,
@@ -261,7 +261,7 @@ impl Recorder {
         self
     }
 
-    /// Hands on a record of every shot as well.
+    /// Hands on a record of every request as well.
     pub(crate) fn with_records(mut self) -> Recorder {
         self.records = Some(Records::new());
         self
@@ -281,7 +281,7 @@ impl Recorder {
     pub(crate) fn next_second(&mut self, busy: Nanos) {
         self.hand_on_records();
         self.take_back();
-        let mut fresh = self.tallies.pop().unwrap_or_else(|| Box::new(Tally::new()));
+        let mut fresh = self.tallies.pop().unwrap_or_else(|| Box::new(IntervalStats::new()));
         fresh.expect_tags_of(&self.tally);
         let mut done = std::mem::replace(&mut self.tally, fresh);
         done.busy = busy.since(self.busy_before);
@@ -296,7 +296,7 @@ impl Recorder {
     pub(crate) fn finish(mut self, busy: Nanos) -> Ended {
         self.hand_on_records();
         self.tally.busy = busy.since(self.busy_before);
-        let tally = std::mem::replace(&mut self.tally, Box::new(Tally::new()));
+        let tally = std::mem::replace(&mut self.tally, Box::new(IntervalStats::new()));
         self.hand_on(Message::Second { thread: self.thread, tally });
         self.hand_on(Message::Finished { thread: self.thread });
         Ended {
@@ -310,17 +310,17 @@ impl Recorder {
     fn take_back(&mut self) {
         while let Ok(emptied) = self.empty.try_recv() {
             match (emptied, &mut self.records) {
-                (Emptied::Tally(tally), _) => self.tallies.push(tally),
-                (Emptied::Shots(shots), Some(records)) => records.empty.push(shots),
-                (Emptied::Shots(_), None) => {}
+                (Emptied::IntervalStats(tally), _) => self.tallies.push(tally),
+                (Emptied::Requests(requests), Some(records)) => records.empty.push(requests),
+                (Emptied::Requests(_), None) => {}
             }
         }
     }
 
-    /// A shot ended, as this says.
-    pub(crate) fn record(&mut self, shot: ShotRecord) {
+    /// A request ended, as this says.
+    pub(crate) fn record(&mut self, request: RequestRecord) {
         let Some(records) = &mut self.records else { return };
-        records.filling.push(shot);
+        records.filling.push(request);
         if records.filling.len() == RECORDS {
             self.hand_on_records();
         }
@@ -337,8 +337,8 @@ impl Recorder {
             records.filling.clear();
             return;
         };
-        let shots = std::mem::replace(&mut records.filling, fresh);
-        self.hand_on(Message::Shots { thread: self.thread, shots });
+        let requests = std::mem::replace(&mut records.filling, fresh);
+        self.hand_on(Message::Requests { thread: self.thread, requests });
     }
 
     fn hand_on(&self, message: Message) {
@@ -346,12 +346,12 @@ impl Recorder {
         let _ = self.full.send(message);
     }
 
-    pub(crate) fn planned(&mut self, shots: u64) {
-        self.tally.planned += shots;
+    pub(crate) fn planned(&mut self, requests: u64) {
+        self.tally.planned += requests;
     }
 
-    pub(crate) fn dropped(&mut self, shots: u64) {
-        self.tally.dropped += shots;
+    pub(crate) fn dropped(&mut self, requests: u64) {
+        self.tally.dropped += requests;
     }
 
     pub(crate) fn sent(&mut self, bytes: u64) {
@@ -376,25 +376,25 @@ impl Recorder {
         }
     }
 
-    /// A connection is there, so long after its first shot was started.
+    /// A connection is there, so long after its first request was started.
     pub(crate) fn connected(&mut self, took: Nanos) {
         self.tally.connect_time.record(took.0);
     }
 
-    /// A shot's first connect or write call is about to be made.
-    pub(crate) fn started(&mut self, shot: &Shot) {
+    /// A request's first connect or write call is about to be made.
+    pub(crate) fn started(&mut self, request: &SentRequest) {
         self.tally.started += 1;
-        let lateness = shot.started.since(shot.due.max(shot.free));
-        self.tally.times.lateness.record(lateness.0);
-        self.gauge.started(shot.started);
+        let schedule_lag = request.started.since(request.due.max(request.free));
+        self.tally.times.schedule_lag.record(schedule_lag.0);
+        self.gauge.started(request.started);
         self.tally.in_flight_max = self.tally.in_flight_max.max(self.gauge.now);
     }
 
-    /// A started shot ended at `done`, not before its start: it is counted in the current second,
-    /// in which its end was seen.
+    /// A started request ended at `done`, not before its start: it is counted in the current
+    /// second, in which its end was seen.
     pub(crate) fn ended(
         &mut self,
-        shot: &Shot,
+        request: &SentRequest,
         tag: Tag,
         outcome: Outcome,
         done: Nanos,
@@ -402,9 +402,9 @@ impl Recorder {
     ) {
         self.gauge.ended(done);
         self.last_end = self.last_end.max(done);
-        let service_time = done.since(shot.started).0;
+        let service_time = done.since(request.started).0;
         self.tally.service_time_all.record(service_time);
-        self.count_tag(shot, tag, outcome, done);
+        self.count_tag(request, tag, outcome, done);
         if outcome != Outcome::Ok {
             self.tally.failures.count(outcome);
             return;
@@ -413,28 +413,28 @@ impl Recorder {
         self.tally.ok_inside += u64::from(place == Place::Inside);
         self.tally.times.service_time.record(service_time);
         if self.headline == Headline::ResponseTime {
-            self.tally.times.response_time.record(done.since(shot.due).0);
-            self.tally.times.connection_wait.record(shot.free.since(shot.due).0);
+            self.tally.times.response_time.record(done.since(request.due).0);
+            self.tally.times.connection_wait.record(request.free.since(request.due).0);
         }
     }
 }
 
 impl Recorder {
-    fn count_tag(&mut self, shot: &Shot, tag: Tag, outcome: Outcome, done: Nanos) {
+    fn count_tag(&mut self, request: &SentRequest, tag: Tag, outcome: Outcome, done: Nanos) {
         let Some(figures) = self.tally.count_tag(tag) else { return };
         if outcome != Outcome::Ok {
             figures.failed += 1;
             return;
         }
         figures.ok += 1;
-        figures.service_time.record(done.since(shot.started).0);
+        figures.service_time.record(done.since(request.started).0);
         if self.headline == Headline::ResponseTime {
-            figures.response_time.record(done.since(shot.due).0);
+            figures.response_time.record(done.since(request.due).0);
         }
     }
 }
 
-/// Whether a shot was done inside the schedule: only then throughput counts it.
+/// Whether a request was done inside the schedule: only then throughput counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Not after its end.

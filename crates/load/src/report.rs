@@ -1,4 +1,4 @@
-//! What was fired and what came back: per second while it runs, in total at the end.
+//! What was sent and what came back: per second while it runs, in total at the end.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -6,34 +6,34 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
 
-use crate::ammo::{AmmoNotes, Tag};
 use crate::engine::Naps;
 use crate::example::Example;
 use crate::outcome::Outcome;
 use crate::time::Nanos;
+use crate::traffic::{Tag, TrafficNotes};
 
-/// Listens to a load from outside the load threads: it may be slow, it disturbs no shot.
+/// Listens to a load from outside the load threads: it may be slow, it disturbs no request.
 pub trait Listener {
     /// One second of the load is over; called in order, with no second left out, from the
-    /// thread that called `fire`. Seconds are cut by the load's clock from its start;
-    /// a shot belongs to the second in which its *end* was seen (planned and started: in which it
-    /// was due and started).
+    /// thread that called `run_load`. Seconds are cut by the load's clock from its start;
+    /// a request belongs to the second in which its *end* was seen (planned and started: in which
+    /// it was due and started).
     fn second(&mut self, second: &Second);
 
-    /// Some shots that ended, of one load thread, in the order in which that was seen: called
+    /// Some requests that ended, of one load thread, in the order in which that was seen: called
     /// only where [`Load::records`](crate::Load::records) asks for it, before the `second`
     /// in which it was.
-    fn shots(&mut self, _shots: &[ShotRecord]) {}
+    fn requests(&mut self, _requests: &[RequestRecord]) {}
 }
 
-/// One shot that was started and has ended. Moments since the load began.
+/// One request that was started and has ended. Moments since the load began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShotRecord {
+pub struct RequestRecord {
     /// When the schedule wanted it sent (closed model: when its user was ready).
     pub due: Nanos,
     /// First connect or write call.
     pub started: Nanos,
-    /// When a new connection was there, or when the shot ended without one; `None`: it
+    /// When a new connection was there, or when the request ended without one; `None`: it
     /// went out on a kept one.
     pub connected: Option<Nanos>,
     /// When the last byte of the request was handed to the kernel, or was seen to be; `done` where
@@ -42,7 +42,7 @@ pub struct ShotRecord {
     /// When the first bytes of the answer that were read at once had come; `None`: there were none.
     pub first_byte: Option<Nanos>,
     /// When it ended: of an answer when its last byte came, by the kernel's stamp where a schedule
-    /// is fired over TCP, else when it was seen.
+    /// is sent over TCP, else when it was seen.
     pub done: Nanos,
     /// Bytes written while it was under way on its connection.
     pub bytes_sent: u64,
@@ -63,9 +63,9 @@ pub struct Second {
     pub index: u32,
     /// Counts of this second.
     pub counts: Counts,
-    /// Times of the ok shots of this second.
+    /// Times of the ok requests of this second.
     pub times: TimeSet,
-    /// Highest number of shots under way in this second.
+    /// Highest number of requests under way in this second.
     pub in_flight_max: u32,
     /// CPU time that the load threads spent on work (spinning not counted).
     pub busy: Nanos,
@@ -73,26 +73,26 @@ pub struct Second {
 
 /// Everything, merged.
 #[derive(Clone, Debug)]
-pub struct Fired {
-    /// All shots; `planned = ok + failed + dropped` always holds.
+pub struct LoadResult {
+    /// All requests; `planned = ok + failed + dropped` always holds.
     pub counts: Counts,
-    /// Times of the ok shots.
+    /// Times of the ok requests.
     pub times: TimeSet,
-    /// Times of every started shot that ended, whatever its outcome (Little's law).
+    /// Times of every started request that ended, whatever its outcome (Little's law).
     pub service_time_all: Times,
     /// Of each connection that was opened: from its first connect call until it was there, before
     /// any TLS, to two digits (1 %).
     pub connect_time: Times,
     /// Length of the schedule, stretched or cut short by a stop (closed: until no further
-    /// shot may start, or the last answer of `requests`).
+    /// request may start, or the last answer of `requests`).
     pub scheduled: Nanos,
     /// From the start to the last answer.
     pub lasted: Nanos,
-    /// Ok shots that were done inside `scheduled`: what throughput counts.
+    /// Ok requests that were done inside `scheduled`: what throughput counts.
     pub ok_inside: u64,
-    /// The in-flight gauge integrated over time, shot·ns.
+    /// The in-flight gauge integrated over time, request·ns.
     pub in_flight_integral: u128,
-    /// Highest number of shots under way.
+    /// Highest number of requests under way.
     pub in_flight_max: u32,
     /// Connections over the whole load.
     pub connections: Connections,
@@ -100,42 +100,42 @@ pub struct Fired {
     pub busy_share_max: f64,
     /// `WhenFull::Stretch`: real length ÷ planned length; 1 where nothing stretched.
     pub stretched: f64,
-    /// Of each kind of failed shot the first whose answer was at hand, in the order of time.
+    /// Of each kind of failed request the first whose answer was at hand, in the order of time.
     pub examples: Vec<Example>,
-    /// The load's zero: moments of shots count from here.
+    /// The load's zero: moments of requests count from here.
     pub began: Instant,
     /// The engine that moved the bytes: `epoll`, `io_uring`.
     pub engine: &'static str,
     /// Short sleeps of the load threads in which answers of a crowd of users were left to come.
     pub naps: Naps,
-    /// Whether it ran to its end or was told to stop: shots not started by then are `dropped`.
+    /// Whether it ran to its end or was told to stop: requests not started by then are `dropped`.
     pub end: End,
     /// How many of the dropped ones were not due when it was told to stop.
     pub not_due: u64,
-    /// Figures by tag, where the ammo has one; the empty name stands for shots without a
-    /// tag, `other` for all beyond [`TAGS_MAX`](crate::ammo::TAGS_MAX). Of shots that were
+    /// Figures by tag, where the traffic has one; the empty name stands for requests without a
+    /// tag, `other` for all beyond [`TAGS_MAX`](crate::traffic::TAGS_MAX). Of requests that were
     /// started.
     pub tags: BTreeMap<String, TagFigures>,
-    /// Records of shots that were lost because the listener was slower than the load for
+    /// Records of requests that were lost because the listener was slower than the load for
     /// too long.
     pub records_lost: u64,
-    /// What was read as ammo.
-    pub ammo: AmmoNotes,
+    /// What was read as traffic.
+    pub traffic: TrafficNotes,
     /// Whole answers with odd header lines, by kind: `folded`, `blank-before-colon`, `no-field`,
     /// `empty-first`. They were read as browsers read them.
     pub odd: BTreeMap<String, u64>,
 }
 
-/// What is known of the shots of one tag.
+/// What is known of the requests of one tag.
 #[derive(Clone, Debug)]
 pub struct TagFigures {
     /// Correct answers.
     pub ok: u64,
-    /// Failed shots.
+    /// Failed requests.
     pub failed: u64,
-    /// done − started of the ok shots, to two digits (1 %).
+    /// done − started of the ok requests, to two digits (1 %).
     pub service_time: Times,
-    /// done − due of the ok shots, to two digits; empty in the closed model.
+    /// done − due of the ok requests, to two digits; empty in the closed model.
     pub response_time: Times,
 }
 
@@ -173,10 +173,10 @@ pub enum End {
     Stopped,
 }
 
-/// Shots by outcome.
+/// Requests by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Shots that the schedule holds (closed model: shots started).
+    /// Requests that the schedule holds (closed model: requests started).
     pub planned: u64,
     /// First connect or write call made.
     pub started: u64,
@@ -185,8 +185,8 @@ pub struct Counts {
     /// Failed by kind: keys are `net:<kind>` (`net:refused`, `net:reset`, `net:timeout`,
     /// `net:cut-short`, `net:malformed`, `net:head-too-large`, `net:no-port` (no local
     /// port left), `net:no-file` (no file descriptor left), `net:queue-full` (a unix socket's
-    /// accept queue), `net:errno-<n>` for any other), `http:<status>`, `check` (`Check::body_contains`),
-    /// `check:<rule>`, `check:body-too-large`.
+    /// accept queue), `net:errno-<n>` for any other), `http:<status>`, `check`
+    /// (`Check::body_contains`), `check:<rule>`, `check:body-too-large`.
     pub failed: BTreeMap<String, u64>,
     /// Due, never started.
     pub dropped: u64,
@@ -203,13 +203,13 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All failed shots.
+    /// All failed requests.
     pub fn failed_total(&self) -> u64 {
         self.failed.values().sum()
     }
 }
 
-/// The times of a set of shots. In the closed model `response_time` and
+/// The times of a set of requests. In the closed model `response_time` and
 /// `connection_wait` are empty: only service time exists there.
 #[derive(Clone, Debug)]
 pub struct TimeSet {
@@ -219,8 +219,8 @@ pub struct TimeSet {
     pub service_time: Times,
     /// max(0, free − due).
     pub connection_wait: Times,
-    /// started − max(due, free), of every started shot whatever its outcome.
-    pub lateness: Times,
+    /// started − max(due, free), of every started request whatever its outcome.
+    pub schedule_lag: Times,
 }
 
 impl TimeSet {
@@ -229,7 +229,7 @@ impl TimeSet {
             response_time: Times::new(),
             service_time: Times::new(),
             connection_wait: Times::new(),
-            lateness: Times::new(),
+            schedule_lag: Times::new(),
         }
     }
 
@@ -238,14 +238,14 @@ impl TimeSet {
         self.response_time.clear();
         self.service_time.clear();
         self.connection_wait.clear();
-        self.lateness.clear();
+        self.schedule_lag.clear();
     }
 
     pub(crate) fn merge(&mut self, more: &TimeSet) {
         self.response_time.merge(&more.response_time);
         self.service_time.merge(&more.service_time);
         self.connection_wait.merge(&more.connection_wait);
-        self.lateness.merge(&more.lateness);
+        self.schedule_lag.merge(&more.schedule_lag);
     }
 }
 
@@ -256,7 +256,8 @@ pub struct Connections {
     pub opened: u64,
     /// Of these, the ones of clients that had no byte of an answer by the end of the load,
     /// although they waited for at least half of the time in which others were answered, on one
-    /// connection or on several in turn: a runtime that pins a worker to a connection starves the others (such a trial is invalid).
+    /// connection or on several in turn: a runtime that pins a worker to a connection starves the
+    /// others (such a trial is invalid).
     pub never_answered: u64,
     /// Local addresses that they came from: more than one where its ports ran out (at a target in
     /// 127.0.0.0/8).

@@ -1,20 +1,20 @@
-//! What is to be fired: one value, valid as it stands.
+//! What is to be sent: one value, valid as it stands.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ammo::Ammo;
 pub use crate::check::{Check, Rule};
 use crate::protocol::tls;
 use crate::schedule::Segments;
 use crate::time::Nanos;
+use crate::traffic::LoadTraffic;
 
 /// One load, complete: where, what, when, with which habits.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Where the shots go.
+    /// Where the requests go.
     pub target: Address,
     /// What is spoken there.
     pub wire: Wire,
@@ -24,8 +24,8 @@ pub struct Load {
     pub habits: Habits,
     /// From *started* to done, connecting included; what takes longer is `net: timeout`.
     pub timeout: Nanos,
-    /// What is fired: a list in turn, again from the first after the last, or a file.
-    pub ammo: Ammo,
+    /// What is sent: a list in turn, again from the first after the last, or a file.
+    pub traffic: LoadTraffic,
     /// What a correct answer looks like.
     pub check: Check,
     /// What moves the bytes.
@@ -37,14 +37,14 @@ pub struct Load {
     pub company: Company,
     /// Load threads where no CPUs are given, 1 or more; the kernel places them.
     pub threads: u32,
-    /// Whether the listener is given a record of every shot.
+    /// Whether the listener is given a record of every request.
     pub records: bool,
 }
 
 impl Load {
     /// A load of these three with what an ordinary client does: HTTP/1.1 on kept connections, 11 s
     /// of timeout, every status from 200 to 299 correct, one thread where the kernel likes.
-    pub fn new(target: Address, model: Model, ammo: impl Into<Ammo>) -> Load {
+    pub fn new(target: Address, model: Model, traffic: impl Into<LoadTraffic>) -> Load {
         let (version, connection) = (HttpVersion::Http11, ConnectionHabit::KeepAlive);
         Load {
             target,
@@ -52,7 +52,7 @@ impl Load {
             model,
             habits: Habits { version, connection },
             timeout: TIMEOUT,
-            ammo: ammo.into(),
+            traffic: traffic.into(),
             check: Check::default(),
             engine: EngineChoice::Auto,
             cpus: Vec::new(),
@@ -86,7 +86,7 @@ pub enum Address {
 pub enum Wire {
     /// HTTP/1.0 or 1.1, as the habits say.
     Http1,
-    /// FastCGI, with the ammo of [`crate::protocol::fastcgi::request`].
+    /// FastCGI, with the traffic of [`crate::protocol::fastcgi::request`].
     FastCgi,
     /// HTTP inside TLS.
     Tls(tls::Setup),
@@ -105,24 +105,24 @@ pub enum EngineChoice {
     IoUring,
 }
 
-/// Who decides when the next shot is due.
+/// Who decides when the next request is due.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
-    /// Shots are due whether or not earlier ones were answered.
+    /// Requests are due whether or not earlier ones were answered.
     Open {
         /// Offered rate over time.
         schedule: Segments,
         /// Uniform, or Poisson with its seed.
         arrivals: Arrivals,
-        /// Shots under way at once, 1 or more, over all load threads.
+        /// Requests under way at once, 1 or more, over all load threads.
         max_in_flight: u32,
-        /// What becomes of a shot that is due while `max_in_flight` are under way.
+        /// What becomes of a request that is due while `max_in_flight` are under way.
         when_full: WhenFull,
     },
-    /// Each user fires again after its answer.
+    /// Each user sends the next request after its answer.
     Closed {
         /// Loops, 1 or more.
-        users: u32,
+        concurrency: u32,
         /// When it ends.
         until: Until,
     },
@@ -140,7 +140,7 @@ pub enum Arrivals {
     },
 }
 
-/// A due shot that finds `max_in_flight` under way …
+/// A due request that finds `max_in_flight` under way …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenFull {
@@ -157,16 +157,16 @@ pub enum WhenFull {
 /// The end of a closed load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// No shot starts after this long.
+    /// No request starts after this long.
     For(Nanos),
-    /// This many shots in all.
+    /// This many requests in all.
     Requests(u64),
 }
 
 /// How a client treats its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Habits {
-    /// Version in the request line; the ammo is built with it.
+    /// Version in the request line; the traffic is built with it.
     pub version: HttpVersion,
     /// Kept or closed after each answer.
     pub connection: ConnectionHabit,
@@ -205,10 +205,10 @@ impl HttpVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionHabit {
-    /// Fires the next shot on it, if the server lets it.
+    /// Sends the next request on it, if the server lets it.
     KeepAlive,
-    /// Closes it: one connection a shot.
-    PerShot,
+    /// Closes it: one connection a request.
+    PerRequest,
 }
 
 /// Yandex Tank's default.

@@ -1,4 +1,4 @@
-//! Bad answers, fired for real: each counted as what it is, none waited for longer than
+//! Bad answers, sent for real: each counted as what it is, none waited for longer than
 //! its timeout, and planned = ok + failed + dropped.
 //!
 //! Two timeouts: where an answer ends by itself it is so long that reaching it would show
@@ -8,15 +8,17 @@ mod bad;
 
 use std::time::Duration;
 
-use bad::{Case, Kind, LONG, SHORT, SHOTS, WAYS, address, broken, endless, load, oversized, whole};
+use bad::{
+    Case, Kind, LONG, REQUESTS, SHORT, WAYS, address, broken, endless, load, oversized, whole,
+};
 use stampede_known_server::{
     Accept, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
 };
-use stampede_load::ammo::{AnswerShape, Request};
 use stampede_load::report::{End, Second};
 use stampede_load::spec::{Check, ConnectionHabit, HttpVersion, Model, Rule, Until};
 use stampede_load::time::Nanos;
-use stampede_load::{Fired, Listener, Load, Stop, fire};
+use stampede_load::traffic::{AnswerShape, Request};
+use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
 
 /// Adds the seconds up again: what is told while it runs must be what is told at the end.
 #[derive(Default)]
@@ -36,51 +38,51 @@ impl Listener for Seconds {
     }
 }
 
-/// Fires and checks what holds for every load, whatever it meets.
-fn fired(load: &Load, about: &str) -> Fired {
+/// Sends and checks what holds for every load, whatever it meets.
+fn load_result(load: &Load, about: &str) -> LoadResult {
     let mut seconds = Seconds::default();
-    let fired = fire(load, &Stop::default(), &mut seconds).unwrap();
-    let counts = &fired.counts;
+    let result = run_load(load, &Stop::default(), &mut seconds).unwrap();
+    let counts = &result.counts;
     let failed = counts.failed_total();
-    assert_eq!(counts.planned, SHOTS, "{about}");
+    assert_eq!(counts.planned, REQUESTS, "{about}");
     assert_eq!(counts.planned, counts.ok + failed + counts.dropped, "{about}");
     assert_eq!(counts.started, counts.ok + failed, "{about}");
-    assert_eq!(fired.service_time_all.len(), counts.started, "{about}");
-    assert_eq!(fired.times.service_time.len(), counts.ok, "{about}");
+    assert_eq!(result.service_time_all.len(), counts.started, "{about}");
+    assert_eq!(result.times.service_time.len(), counts.ok, "{about}");
     let told = (seconds.planned, seconds.ok, seconds.failed, seconds.dropped);
     assert_eq!(told, (counts.planned, counts.ok, failed, counts.dropped), "{about}");
-    assert_eq!(fired.end, End::Complete, "{about}");
-    fired
+    assert_eq!(result.end, End::Complete, "{about}");
+    result
 }
 
 /// `expected`: what counts as what, `ok` among it.
-fn counted_as(fired: &Fired, expected: &[(&str, u64)], about: &str) {
-    let mut counts = fired.counts.failed.clone();
-    counts.insert("ok".to_owned(), fired.counts.ok);
-    counts.insert("dropped".to_owned(), fired.counts.dropped);
+fn counted_as(result: &LoadResult, expected: &[(&str, u64)], about: &str) {
+    let mut counts = result.counts.failed.clone();
+    counts.insert("ok".to_owned(), result.counts.ok);
+    counts.insert("dropped".to_owned(), result.counts.dropped);
     counts.retain(|_, count| *count > 0);
     let expected = expected.iter().filter(|(_, count)| *count > 0);
     let expected = expected.map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
     assert_eq!(counts, expected, "{about}");
 }
 
-/// Every shot gets the answer.
+/// Every request gets the answer.
 fn each_counts_as_what_it_is(cases: Vec<Case>, timeout: Nanos) {
     for Case { name, answer, counts_as } in cases {
         for (kind, habit) in WAYS {
             let about = format!("{name}, {kind:?}, {habit:?}");
             let server = KnownServer::start(Behaviour::answering(answer.clone())).unwrap();
-            let fired = fired(&load(address(&server), kind, habit, timeout), &about);
-            counted_as(&fired, &[(counts_as, SHOTS)], &about);
-            assert_eq!(server.journal().requests, SHOTS, "{about}");
-            assert_eq!(fired.connections.opened, server.journal().connections, "{about}");
-            if habit == ConnectionHabit::PerShot || timeout == SHORT {
-                assert_eq!(fired.connections.opened, SHOTS, "{about}");
+            let result = load_result(&load(address(&server), kind, habit, timeout), &about);
+            counted_as(&result, &[(counts_as, REQUESTS)], &about);
+            assert_eq!(server.journal().requests, REQUESTS, "{about}");
+            assert_eq!(result.connections.opened, server.journal().connections, "{about}");
+            if habit == ConnectionHabit::PerRequest || timeout == SHORT {
+                assert_eq!(result.connections.opened, REQUESTS, "{about}");
             }
             if timeout == LONG {
-                assert!(fired.lasted < LONG, "{about} lasted {:?}", fired.lasted);
+                assert!(result.lasted < LONG, "{about} lasted {:?}", result.lasted);
             } else {
-                let times = &fired.service_time_all;
+                let times = &result.service_time_all;
                 assert!(times.min() >= timeout.0 * 999 / 1000, "{about}");
                 assert!(times.max() < timeout.0 + Nanos::SECOND.0, "{about}: {} ns", times.max());
             }
@@ -93,27 +95,27 @@ fn whole_answers_count_as_what_they_are() {
     each_counts_as_what_it_is(whole(), LONG);
 }
 
-/// A server that ends kept connections without a word races with the next shot on them.
-/// That shot is lost by the server's doing, and counted; nothing is fired twice.
+/// A server that ends kept connections without a word races with the next request on them.
+/// That request is lost by the server's doing, and counted; nothing is sent twice.
 #[test]
-fn a_close_without_a_word_costs_no_more_than_the_shot_it_met() {
+fn a_close_without_a_word_costs_no_more_than_the_request_it_met() {
     let ways = WAYS.into_iter().flat_map(|way| [(way, Then::Close), (way, Then::Reset)]);
     for ((kind, habit), then) in ways {
         let about = format!("{kind:?}, {habit:?}, {then:?}");
         let answer = Answer::new(200, "hello").then(then);
         let server = KnownServer::start(Behaviour::answering(answer)).unwrap();
-        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
-        let lost = |kind| fired.counts.failed.get(kind).copied().unwrap_or(0);
+        let result = load_result(&load(address(&server), kind, habit, LONG), &about);
+        let lost = |kind| result.counts.failed.get(kind).copied().unwrap_or(0);
         let (cut, reset) = (lost("net:cut-short"), lost("net:reset"));
         counted_as(
-            &fired,
-            &[("ok", SHOTS - cut - reset), ("net:cut-short", cut), ("net:reset", reset)],
+            &result,
+            &[("ok", REQUESTS - cut - reset), ("net:cut-short", cut), ("net:reset", reset)],
             &about,
         );
         // Whoever was read by the server was answered.
-        assert_eq!(server.journal().requests, fired.counts.ok, "{about}");
-        if habit == ConnectionHabit::PerShot {
-            assert_eq!(fired.counts.ok, SHOTS, "{about}");
+        assert_eq!(server.journal().requests, result.counts.ok, "{about}");
+        if habit == ConnectionHabit::PerRequest {
+            assert_eq!(result.counts.ok, REQUESTS, "{about}");
         }
     }
 }
@@ -133,9 +135,9 @@ fn answers_that_never_end_time_out() {
     each_counts_as_what_it_is(endless(), SHORT);
 }
 
-/// One in five goes wrong: the other shots do not notice, on whichever connection.
+/// One in five goes wrong: the other requests do not notice, on whichever connection.
 #[test]
-fn a_bad_answer_fails_its_own_shot_only() {
+fn a_bad_answer_fails_its_own_request_only() {
     for Case { name, answer, counts_as } in broken().into_iter().chain(oversized()) {
         for (kind, habit) in WAYS {
             let about = format!("every fifth {name}, {kind:?}, {habit:?}");
@@ -145,9 +147,9 @@ fn a_bad_answer_fails_its_own_shot_only() {
                 ..Behaviour::answering(Answer::new(200, "hello"))
             };
             let server = KnownServer::start(behaviour).unwrap();
-            let fired = fired(&load(address(&server), kind, habit, LONG), &about);
-            counted_as(&fired, &[("ok", SHOTS - 4), (counts_as, 4)], &about);
-            assert!(fired.lasted < LONG, "{about}");
+            let result = load_result(&load(address(&server), kind, habit, LONG), &about);
+            counted_as(&result, &[("ok", REQUESTS - 4), (counts_as, 4)], &about);
+            assert!(result.lasted < LONG, "{about}");
         }
     }
 }
@@ -158,10 +160,10 @@ fn a_server_that_accepts_nothing_times_out() {
         for (kind, habit) in WAYS {
             let about = format!("{accept:?}, {kind:?}, {habit:?}");
             let server = KnownServer::start(Behaviour { accept, ..Behaviour::default() }).unwrap();
-            let fired = fired(&load(address(&server), kind, habit, SHORT), &about);
-            counted_as(&fired, &[("net:timeout", SHOTS)], &about);
-            let opened = if accept == Accept::Never { SHOTS } else { 0 };
-            assert_eq!(fired.connections.opened, opened, "{about}");
+            let result = load_result(&load(address(&server), kind, habit, SHORT), &about);
+            counted_as(&result, &[("net:timeout", REQUESTS)], &about);
+            let opened = if accept == Accept::Never { REQUESTS } else { 0 };
+            assert_eq!(result.connections.opened, opened, "{about}");
         }
     }
 }
@@ -173,17 +175,17 @@ fn nobody_there_is_refused() {
         let server = KnownServer::start(Behaviour::default()).unwrap();
         let target = address(&server);
         drop(server);
-        let fired = fired(&load(target, kind, habit, LONG), &about);
-        counted_as(&fired, &[("net:refused", SHOTS)], &about);
-        assert_eq!((fired.connections.opened, fired.counts.bytes_sent), (0, 0), "{about}");
+        let result = load_result(&load(target, kind, habit, LONG), &about);
+        counted_as(&result, &[("net:refused", REQUESTS)], &about);
+        assert_eq!((result.connections.opened, result.counts.bytes_sent), (0, 0), "{about}");
     }
 }
 
 /// The same over a unix socket, where there is no reset, and a full queue says so at once.
 #[test]
 fn a_unix_socket_is_an_address() {
-    let folder = tempfile::tempdir().unwrap();
-    let listen = Listen::Unix(folder.path().join("known.sock"));
+    let directory = tempfile::tempdir().unwrap();
+    let listen = Listen::Unix(directory.path().join("known.sock"));
     let ok = || Answer::new(200, "hello");
     let full = Behaviour { accept: Accept::NeverFull, ..Behaviour::default() };
     let cases = [
@@ -198,8 +200,8 @@ fn a_unix_socket_is_an_address() {
         for (kind, habit) in WAYS {
             let about = format!("unix {name}, {kind:?}, {habit:?}");
             let server = KnownServer::start_on(&listen, behaviour.clone()).unwrap();
-            let fired = fired(&load(address(&server), kind, habit, timeout), &about);
-            counted_as(&fired, &[(counts_as, SHOTS)], &about);
+            let result = load_result(&load(address(&server), kind, habit, timeout), &about);
+            counted_as(&result, &[(counts_as, REQUESTS)], &about);
         }
     }
 }
@@ -216,7 +218,7 @@ fn other_requests_are_answered_too() {
             HttpVersion::Http11,
             4,
         ),
-        ("GET / HTTP/1.0\r\n\r\n", AnswerShape::ByHeaders, HttpVersion::Http10, SHOTS),
+        ("GET / HTTP/1.0\r\n\r\n", AnswerShape::ByHeaders, HttpVersion::Http10, REQUESTS),
         (
             "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
             AnswerShape::ByHeaders,
@@ -228,13 +230,13 @@ fn other_requests_are_answered_too() {
         let kept = ConnectionHabit::KeepAlive;
         let mut load = load(address(&server), Kind::Closed, kept, LONG);
         load.habits.version = version;
-        load.ammo = [Request { bytes: bytes.into(), answer, ..Request::default() }].into();
-        let fired = fired(&load, bytes);
-        counted_as(&fired, &[("ok", SHOTS)], bytes);
-        assert_eq!(fired.counts.bytes_sent, SHOTS * bytes.len() as u64, "{bytes:?}");
+        load.traffic = [Request { bytes: bytes.into(), answer, ..Request::default() }].into();
+        let result = load_result(&load, bytes);
+        counted_as(&result, &[("ok", REQUESTS)], bytes);
+        assert_eq!(result.counts.bytes_sent, REQUESTS * bytes.len() as u64, "{bytes:?}");
         // Four users, a connection each at most; fewer where one was free in time.
-        assert!(fired.connections.opened <= connections, "{bytes:?}");
-        assert!(connections < SHOTS || fired.connections.opened == SHOTS, "{bytes:?}");
+        assert!(result.connections.opened <= connections, "{bytes:?}");
+        assert!(connections < REQUESTS || result.connections.opened == REQUESTS, "{bytes:?}");
     }
 }
 
@@ -248,14 +250,14 @@ fn starved_connections_are_told() {
     };
     let server = KnownServer::start(behaviour).unwrap();
     let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, SHORT);
-    load.model = Model::Closed { users: 2, until: Until::Requests(SHOTS) };
-    let fired = fired(&load, "starved");
-    // The starved user fires once, unless the machine is so busy that the other does not
+    load.model = Model::Closed { concurrency: 2, until: Until::Requests(REQUESTS) };
+    let result = load_result(&load, "starved");
+    // The starved user sends once, unless the machine is so busy that the other does not
     // get through all the rest in one timeout.
-    let starved = fired.counts.failed["net:timeout"];
+    let starved = result.counts.failed["net:timeout"];
     assert!(starved >= 1);
-    counted_as(&fired, &[("ok", SHOTS - starved), ("net:timeout", starved)], "starved");
-    assert!(fired.connections.never_answered >= 1, "{:?}", fired.connections);
+    counted_as(&result, &[("ok", REQUESTS - starved), ("net:timeout", starved)], "starved");
+    assert!(result.connections.never_answered >= 1, "{:?}", result.connections);
 }
 
 /// The first byte, the second, … alone in their read, or the rest behind each.
@@ -270,9 +272,9 @@ fn an_answer_torn_at_any_byte_is_right() {
         let server = KnownServer::start(behaviour).unwrap();
         let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
         load.check.rules = rules(&["body ~ /^hello$/"]);
-        let fired = fired(&load, &about);
-        counted_as(&fired, &[("ok", SHOTS)], &about);
-        assert!(fired.lasted < LONG, "{about}");
+        let result = load_result(&load, &about);
+        counted_as(&result, &[("ok", REQUESTS)], &about);
+        assert!(result.lasted < LONG, "{about}");
     }
 }
 
@@ -282,8 +284,8 @@ fn a_reset_before_the_request_is_read_is_a_reset() {
         let about = format!("{kind:?}, {habit:?}");
         let behaviour = Behaviour { accept: Accept::ThenReset, ..Behaviour::default() };
         let server = KnownServer::start(behaviour).unwrap();
-        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
-        counted_as(&fired, &[("net:reset", SHOTS)], &about);
+        let result = load_result(&load(address(&server), kind, habit, LONG), &about);
+        counted_as(&result, &[("net:reset", REQUESTS)], &about);
         assert_eq!(server.journal().requests, 0, "{about}");
     }
 }
@@ -297,22 +299,22 @@ fn an_answer_before_the_question_is_the_answer() {
         let about = format!("{kind:?}, {habit:?}");
         let behaviour = Behaviour { greeting: greeting.to_vec(), ..Behaviour::default() };
         let server = KnownServer::start(behaviour).unwrap();
-        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
-        counted_as(&fired, &[("http:408", SHOTS)], &about);
-        assert_eq!(fired.connections.opened, SHOTS, "{about}");
+        let result = load_result(&load(address(&server), kind, habit, LONG), &about);
+        counted_as(&result, &[("http:408", REQUESTS)], &about);
+        assert_eq!(result.connections.opened, REQUESTS, "{about}");
     }
 }
 
-/// They reach an idle connection, which is then replaced, or the shot that came first.
+/// They reach an idle connection, which is then replaced, or the request that came first.
 #[test]
-fn bytes_that_nobody_asked_for_cost_no_more_than_the_shot_they_met() {
+fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     for (kind, habit) in WAYS {
         let about = format!("{kind:?}, {habit:?}");
         let answer = Answer::new(200, "hello").later(Duration::from_millis(2), "oops");
         let server = KnownServer::start(Behaviour::answering(answer)).unwrap();
-        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
-        let met = fired.counts.failed.get("net:malformed").copied().unwrap_or(0);
-        counted_as(&fired, &[("ok", SHOTS - met), ("net:malformed", met)], &about);
+        let result = load_result(&load(address(&server), kind, habit, LONG), &about);
+        let met = result.counts.failed.get("net:malformed").copied().unwrap_or(0);
+        counted_as(&result, &[("ok", REQUESTS - met), ("net:malformed", met)], &about);
         assert!(habit == ConnectionHabit::KeepAlive || met == 0, "{about}");
     }
 }
@@ -328,8 +330,8 @@ fn an_endless_answer_holds_up_no_other() {
     let server = KnownServer::start(behaviour).unwrap();
     let timeout = Nanos::from_secs(2);
     let load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, timeout);
-    let fired = fired(&load, "endless");
-    counted_as(&fired, &[("ok", SHOTS - 2), ("net:timeout", 2)], "endless");
+    let result = load_result(&load, "endless");
+    counted_as(&result, &[("ok", REQUESTS - 2), ("net:timeout", 2)], "endless");
 }
 
 fn rules(texts: &[&str]) -> Vec<Rule> {
@@ -355,9 +357,9 @@ fn of_each_kind_of_failure_the_first_is_kept() {
     };
     let server = KnownServer::start(behaviour).unwrap();
     let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
-    load.model = Model::Closed { users: 1, until: Until::Requests(SHOTS) };
+    load.model = Model::Closed { concurrency: 1, until: Until::Requests(REQUESTS) };
     load.check.rules = rules(&["header x-cache == HIT", "time < 1s"]);
-    let fired = fired(&load, "examples");
+    let result = load_result(&load, "examples");
     let (header, time) = ("check:header x-cache == HIT", "check:time < 1s");
     let expected = [
         ("ok", 15),
@@ -367,24 +369,24 @@ fn of_each_kind_of_failure_the_first_is_kept() {
         ("net:cut-short", 1),
         ("net:malformed", 1),
     ];
-    counted_as(&fired, &expected, "examples");
+    counted_as(&result, &expected, "examples");
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("\r\n", "|");
-    let lines = fired.examples.iter().map(|example| {
+    let lines = result.examples.iter().map(|example| {
         let found = example.found.split_inclusive("took ").next().unwrap_or_default();
         let (head, body) = (shown(&example.head), shown(&example.body));
         format!("{}: {found}\n  {:?} {head}{body}\n", example.kind, example.status)
     });
     insta::assert_snapshot!(lines.collect::<String>());
-    assert!(fired.examples.iter().all(|example| example.at <= fired.lasted));
-    assert!(fired.examples[2].service_time >= Nanos::from_millis(1_000));
+    assert!(result.examples.iter().all(|example| example.at <= result.lasted));
+    assert!(result.examples[2].service_time >= Nanos::from_millis(1_000));
 }
 
-/// Rules are counted apart, and fire refuses more than it counts.
+/// Rules are counted apart, and send refuses more than it counts.
 #[test]
 fn more_rules_than_are_counted_apart_are_refused() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
     load.check = Check { rules: rules(&["size > 0"; 33]), ..Check::default() };
-    let error = fire(&load, &Stop::default(), &mut Seconds::default()).unwrap_err();
+    let error = run_load(&load, &Stop::default(), &mut Seconds::default()).unwrap_err();
     assert_eq!(error.to_string(), "33 checks, 32 is the most");
 }

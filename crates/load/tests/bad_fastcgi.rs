@@ -1,4 +1,4 @@
-//! FastCGI servers that misbehave, met for real: each shot counts as what it is, none waits
+//! FastCGI servers that misbehave, met for real: each request counts as what it is, none waits
 //! for longer than its timeout, no connection stays.
 
 #[path = "played/mod.rs"]
@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use played::{
-    Kind, LONG, Played, SHORT, SHOTS, Then, WAYS, counted, each_counts_as, forever, load,
+    Kind, LONG, Played, REQUESTS, SHORT, Then, WAYS, counted, each_counts_as, forever, load,
     read_until, ways,
 };
-use stampede_load::ammo::Request;
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::spec::{ConnectionHabit, Wire};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::Request;
 
 const END: u8 = 3;
 const STDOUT: u8 = 6;
@@ -289,9 +289,9 @@ fn an_end_before_the_question_is_the_answer() {
     }
 }
 
-/// They reach an idle connection, which is then replaced, or the shot that came first.
+/// They reach an idle connection, which is then replaced, or the request that came first.
 #[test]
-fn records_that_nobody_asked_for_cost_no_more_than_the_shot_they_met() {
+fn records_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     for way in WAYS {
         let about = format!("{way:?}");
         let server = Played::start(|socket| {
@@ -305,14 +305,14 @@ fn records_that_nobody_asked_for_cost_no_more_than_the_shot_they_met() {
         let load = load(&server, Wire::FastCgi, get, way, LONG);
         let mut counts = counted(&server, &load, &about);
         let met = counts.remove("net:malformed").unwrap_or(0);
-        assert_eq!(counts.into_values().sum::<u64>(), SHOTS - met, "{about}");
+        assert_eq!(counts.into_values().sum::<u64>(), REQUESTS - met, "{about}");
         assert!(way.1 == ConnectionHabit::KeepAlive || met == 0, "{about}");
     }
 }
 
 /// One in four goes wrong: the others do not notice, on whichever connection.
 #[test]
-fn a_bad_answer_fails_its_own_shot_only() {
+fn a_bad_answer_fails_its_own_request_only() {
     let reset = whole().cut(20).then(Then::Reset);
     let bad = [
         (reset, "net:reset"),
@@ -332,8 +332,8 @@ fn a_bad_answer_fails_its_own_shot_only() {
             let load = load(&server, Wire::FastCgi, get, way, LONG);
             let about = format!("{counts_as}, {way:?}");
             let counts = counted(&server, &load, &about);
-            let bad = SHOTS / 4;
-            let expected = [("ok".to_owned(), SHOTS - bad), (counts_as.to_owned(), bad)];
+            let bad = REQUESTS / 4;
+            let expected = [("ok".to_owned(), REQUESTS - bad), (counts_as.to_owned(), bad)];
             assert_eq!(counts, BTreeMap::from(expected), "{about}");
         }
     }

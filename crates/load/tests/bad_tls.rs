@@ -1,4 +1,4 @@
-//! TLS servers that misbehave, met for real: each shot counts as what it is, none waits for
+//! TLS servers that misbehave, met for real: each request counts as what it is, none waits for
 //! longer than its timeout, no connection stays.
 
 #[path = "certified/mod.rs"]
@@ -12,16 +12,16 @@ use std::sync::Arc;
 
 use certified::config;
 use played::{
-    LONG, Played, SHORT, SHOTS, Then, WAYS, counted, each_counts_as, forever, load, read_until,
+    LONG, Played, REQUESTS, SHORT, Then, WAYS, counted, each_counts_as, forever, load, read_until,
     ways,
 };
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::version::{TLS12, TLS13};
 use rustls::{Stream, SupportedProtocolVersion};
-use stampede_load::ammo::Request;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Wire};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::Request;
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS12, &TLS13];
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -324,10 +324,10 @@ fn an_answer_before_the_question_is_the_answer() {
     }
 }
 
-/// In the record of the answer they reach no other shot: the connection is replaced. Later
-/// ones may meet the next shot, which is then lost.
+/// In the record of the answer they reach no other request: the connection is replaced. Later
+/// ones may meet the next request, which is then lost.
 #[test]
-fn bytes_that_nobody_asked_for_cost_no_more_than_the_shot_they_met() {
+fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     for version in VERSIONS {
         let together = play(version, usize::MAX, |stream| {
             read_until(stream, b"\r\n\r\n")?;
@@ -353,7 +353,7 @@ fn bytes_that_nobody_asked_for_cost_no_more_than_the_shot_they_met() {
                 let load = load(&server, wire(), get, way, LONG);
                 let mut counts = counted(&server, &load, &about);
                 let met = counts.remove(lost).unwrap_or(0);
-                assert_eq!(counts.remove("ok"), Some(SHOTS - met), "{about}");
+                assert_eq!(counts.remove("ok"), Some(REQUESTS - met), "{about}");
                 assert!(counts.is_empty(), "{about}: {counts:?}");
                 assert!(way.1 == ConnectionHabit::KeepAlive || met == 0, "{about}");
             }

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-#[path = "../../../fuzz/entries/ammo.rs"]
-mod ammo;
 #[path = "../../../fuzz/entries/autostop.rs"]
 mod autostop;
 #[path = "../../../fuzz/entries/check.rs"]
@@ -18,6 +16,8 @@ mod http1;
 mod schedule;
 #[path = "../../../fuzz/entries/torn.rs"]
 mod torn;
+#[path = "../../../fuzz/entries/traffic.rs"]
+mod traffic;
 
 /// What a target is given.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ enum Run {
 }
 
 const TARGETS: [(&str, Run); 7] = [
-    ("ammo", Run::Bytes(ammo::run)),
+    ("traffic", Run::Bytes(traffic::run)),
     ("autostop", Run::Text(autostop::run)),
     ("check", Run::Text(check::run)),
     ("chunked", Run::Bytes(chunked::run)),
@@ -43,8 +43,8 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
 }
 
-fn names_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();

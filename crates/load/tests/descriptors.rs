@@ -1,5 +1,5 @@
 //! Connections that end leave no descriptor in a load thread's own table, whoever ends them: more
-//! shots are fired, each on a connection of its own, than the table has room for. Alone in its
+//! requests are sent, each on a connection of its own, than the table has room for. Alone in its
 //! program: the limit is the process's.
 
 #[allow(dead_code, reason = "what its other users need")]
@@ -16,16 +16,16 @@ use played::{Kind, LONG, Played, Then, read_until};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustls::server::ServerConnection;
 use rustls::{Stream, version::TLS13};
-use stampede_load::ammo::Request;
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Model, Until, Wire};
-use stampede_load::{Listener, Load, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Load, Stop, run_load};
 
 /// Open files that the process may have: those of the servers, too, which are few at once.
 const FILES: u64 = 200;
-const SHOTS: u64 = 300;
+const REQUESTS: u64 = 300;
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 /// A record of output and one of the end.
 const FASTCGI_OK: &[u8] =
@@ -42,21 +42,21 @@ fn get(connection: ConnectionHabit) -> Request {
     Request::build("GET", "/", &[], b"", habits, None).unwrap()
 }
 
-/// `part` for each connection; every shot ends as `counts_as`.
-fn fired(
+/// `part` for each connection; every request ends as `counts_as`.
+fn load_result(
     wire: &Wire,
     request: impl Fn(ConnectionHabit) -> Request,
     part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
     counts_as: &str,
 ) {
     let server = Played::start(part);
-    let way = (Kind::Closed, ConnectionHabit::PerShot);
-    let model = Model::Closed { users: 3, until: Until::Requests(SHOTS) };
+    let way = (Kind::Closed, ConnectionHabit::PerRequest);
+    let model = Model::Closed { concurrency: 3, until: Until::Requests(REQUESTS) };
     let load = Load { model, ..played::load(&server, wire.clone(), request, way, LONG) };
-    let fired = fire(&load, &Stop::default(), &mut Nobody).unwrap();
-    let counts = fired.counts;
+    let result = run_load(&load, &Stop::default(), &mut Nobody).unwrap();
+    let counts = result.counts;
     let all = if counts_as == "ok" { counts.ok } else { counts.failed[counts_as] };
-    assert_eq!(all, SHOTS, "{counts_as}: {counts:?}");
+    assert_eq!(all, REQUESTS, "{counts_as}: {counts:?}");
 }
 
 #[test]
@@ -75,13 +75,13 @@ fn a_connection_that_ended_leaves_no_descriptor() {
             socket.write_all(&OK[..OK.len() - missing])?;
             then.end(socket)
         };
-        fired(&Wire::Http1, get, http, counts_as);
+        load_result(&Wire::Http1, get, http, counts_as);
         let fastcgi = move |socket: &mut TcpStream| {
             read_until(socket, &[1, 5, 0, 1, 0, 0, 0, 0])?;
             socket.write_all(&FASTCGI_OK[..FASTCGI_OK.len() - missing])?;
             then.end(socket)
         };
-        fired(&Wire::FastCgi, of_fastcgi, fastcgi, counts_as);
+        load_result(&Wire::FastCgi, of_fastcgi, fastcgi, counts_as);
         let config = config.clone();
         let inside = move |socket: &mut TcpStream| {
             let connection = ServerConnection::new(config.clone());
@@ -92,6 +92,6 @@ fn a_connection_that_ended_leaves_no_descriptor() {
             stream.flush()?;
             then.end(socket)
         };
-        fired(&tls, get, inside, counts_as);
+        load_result(&tls, get, inside, counts_as);
     }
 }

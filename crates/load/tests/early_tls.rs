@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use certified::config;
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{StreamOwned, SupportedProtocolVersion};
-use stampede_load::ammo::Request;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::spec::{Address, EngineChoice, Model, Until, Wire};
 use stampede_load::time::Nanos;
-use stampede_load::{Fired, Listener, Load, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
 
-const SHOTS: u64 = 12;
+const REQUESTS: u64 = 12;
 /// More than the buffers of a connection hold.
 const BODY_BYTES: usize = 16 << 20;
 
@@ -64,15 +64,15 @@ fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then) -> Option<()>
     Some(())
 }
 
-fn fired(address: SocketAddr, engine: EngineChoice) -> Fired {
-    let model = Model::Closed { users: 2, until: Until::Requests(SHOTS) };
+fn load_result(address: SocketAddr, engine: EngineChoice) -> LoadResult {
+    let model = Model::Closed { concurrency: 2, until: Until::Requests(REQUESTS) };
     let mut load = Load::new(Address::Tcp(address), model, []);
     let setup = Setup::new("localhost", Certificates::Any, Sessions::New).unwrap();
     (load.wire, load.engine) = (Wire::Tls(setup), engine);
     load.timeout = Nanos::from_secs(20);
     let body = vec![b'x'; BODY_BYTES];
-    load.ammo = [Request::build("POST", "/", &[], &body, load.habits, None).unwrap()].into();
-    fire(&load, &Stop::default(), &mut Nobody).unwrap()
+    load.traffic = [Request::build("POST", "/", &[], &body, load.habits, None).unwrap()].into();
+    run_load(&load, &Stop::default(), &mut Nobody).unwrap()
 }
 
 #[test]
@@ -81,10 +81,14 @@ fn an_early_answer_counts_and_ends_its_connection() {
         for then in [Then::Closes, Then::Holds] {
             for engine in [EngineChoice::Epoll, EngineChoice::IoUring] {
                 let (address, connections) = start(version, then);
-                let fired = fired(address, engine);
+                let result = load_result(address, engine);
                 let about = format!("{:?} {then:?} {engine:?}", version.version);
-                assert_eq!(fired.counts.failed, [("http:413".to_owned(), SHOTS)].into(), "{about}");
-                assert_eq!(connections.load(Ordering::Relaxed), SHOTS, "{about}");
+                assert_eq!(
+                    result.counts.failed,
+                    [("http:413".to_owned(), REQUESTS)].into(),
+                    "{about}"
+                );
+                assert_eq!(connections.load(Ordering::Relaxed), REQUESTS, "{about}");
             }
         }
     }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use stampede_known_server::{Answer, Behaviour, KnownServer};
-use stampede_load::ammo::Request;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{
     Address, Arrivals, ConnectionHabit, EngineChoice, Load, Model, Until, WhenFull, Wire,
 };
-use stampede_load::{Fired, Listener, LoadError, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
 
 struct Nobody;
 
@@ -18,31 +18,31 @@ impl Listener for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-fn fired(change: impl FnOnce(&mut Load)) -> Result<Fired, LoadError> {
+fn load_result(change: impl FnOnce(&mut Load)) -> Result<LoadResult, LoadError> {
     let answer = Behaviour::taking(Duration::ZERO, Answer::ok());
     let server = KnownServer::start(answer).expect("a known server");
     let stampede_known_server::Address::Tcp(address) = *server.address() else {
         panic!("{}", server.address())
     };
-    let mut load = Load::new(Address::Tcp(address), users(8), []);
+    let mut load = Load::new(Address::Tcp(address), concurrency(8), []);
     change(&mut load);
     let get = Request::build("GET", "/", &[], b"", load.habits, None).expect("a request");
-    load.ammo = [get].into();
-    fire(&load, &Stop::default(), &mut Nobody)
+    load.traffic = [get].into();
+    run_load(&load, &Stop::default(), &mut Nobody)
 }
 
-fn users(users: u32) -> Model {
-    Model::Closed { users, until: Until::Requests(200) }
+fn concurrency(concurrency: u32) -> Model {
+    Model::Closed { concurrency, until: Until::Requests(200) }
 }
 
 fn engine(change: impl FnOnce(&mut Load)) -> &'static str {
-    let fired = fired(change).expect("a load");
-    assert_eq!(fired.counts.failed_total(), 0, "{:?}", fired.counts);
-    fired.engine
+    let result = load_result(change).expect("a load");
+    assert_eq!(result.counts.failed_total(), 0, "{:?}", result.counts);
+    result.engine
 }
 
 fn is_allowed() -> bool {
-    let asked = fired(|load| load.engine = EngineChoice::IoUring);
+    let asked = load_result(|load| load.engine = EngineChoice::IoUring);
     if asked.is_err() {
         eprintln!("io_uring is not allowed here: epoll it is everywhere");
     }
@@ -53,16 +53,16 @@ fn is_allowed() -> bool {
 fn io_uring_is_for_many_users_who_keep_their_connections() {
     let many = if is_allowed() { "io_uring" } else { "epoll" };
     assert_eq!(engine(|_| {}), many);
-    assert_eq!(engine(|load| load.model = users(7)), "epoll");
+    assert_eq!(engine(|load| load.model = concurrency(7)), "epoll");
     assert_eq!(engine(|load| load.threads = 2), "epoll", "4 each");
-    assert_eq!(engine(|load| load.habits.connection = ConnectionHabit::PerShot), "epoll");
+    assert_eq!(engine(|load| load.habits.connection = ConnectionHabit::PerRequest), "epoll");
     let schedule = Segments::parse("const(100,1s)").expect("a schedule");
     let (arrivals, when_full) = (Arrivals::Uniform, WhenFull::Queue);
     let open = Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full };
     assert_eq!(engine(|load| load.model = open), "epoll");
-    // The server has no TLS: that shots fail says nothing of who moved their bytes.
+    // The server has no TLS: that requests fail says nothing of who moved their bytes.
     let setup = Setup::new("127.0.0.1", Certificates::Any, Sessions::New).expect("TLS");
-    let inside = fired(|load| load.wire = Wire::Tls(setup)).expect("a load");
+    let inside = load_result(|load| load.wire = Wire::Tls(setup)).expect("a load");
     assert_eq!(inside.engine, "epoll");
 }
 
@@ -96,7 +96,7 @@ fn where_io_uring_is_forbidden_it_is_epoll_unless_it_was_asked_for() {
     let work = || {
         forbid_io_uring();
         assert_eq!(engine(|_| {}), "epoll");
-        let asked = fired(|load| load.engine = EngineChoice::IoUring);
+        let asked = load_result(|load| load.engine = EngineChoice::IoUring);
         let Err(LoadError::Engine(why)) = asked else { panic!("{asked:?}") };
         assert_eq!(why.raw_os_error(), Some(libc::EPERM));
     };

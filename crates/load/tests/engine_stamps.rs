@@ -1,5 +1,5 @@
-//! When bytes came, as an engine says: by the kernel's stamps however late it looks, by ours when it
-//! looks.
+//! When bytes came, as an engine says: by the kernel's stamps however late it looks, by ours when
+//! it looks.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
@@ -36,8 +36,8 @@ fn connect(engine: &mut impl Engine) {
     while engine.next().is_some() {}
 }
 
-/// What came by the time that there are `count` bytes, or the end: bytes, and when each part of them
-/// did.
+/// What came by the time that there are `count` bytes, or the end: bytes, and when each part of
+/// them did.
 fn taken(engine: &mut impl Engine, count: usize) -> (Vec<u8>, Vec<Nanos>) {
     let (mut all, mut moments) = (Vec::new(), Vec::new());
     let start = Instant::now();
@@ -66,8 +66,8 @@ fn sent(peer: &mut impl Write, bytes: &[u8], began: Instant) -> (Nanos, Nanos) {
     (before, Nanos::from(began.elapsed()))
 }
 
-/// Whether bytes that lay there for a while came before that. The kernel takes a moment to begin with
-/// its stamps.
+/// Whether bytes that lay there for a while came before that. The kernel takes a moment to begin
+/// with its stamps.
 fn begins_to_stamp(engine: &mut impl Engine, peer: &mut impl Write, began: Instant) -> bool {
     (0..100).any(|_| {
         let (_, after) = sent(peer, b"?", began);
@@ -144,8 +144,8 @@ fn is_seen(mut engine: impl Engine, began: Instant, listener: &UnixListener) {
 
 #[test]
 fn what_has_no_stamps_came_when_it_was_seen() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("server.sock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("server.sock");
     let listener = UnixListener::bind(&path).unwrap();
     let target = Address::Unix(path);
     let began = Instant::now();

@@ -5,7 +5,7 @@ mod counting;
 
 use counting::allocations_so_far;
 use stampede_load::protocol::fastcgi::{FastCgi, Script, request};
-use stampede_load::protocol::{AnswerEnd, Checked, Protocol, ShotId};
+use stampede_load::protocol::{AnswerEnd, Checked, Protocol, RequestId};
 use stampede_load::spec::{Check, ConnectionHabit};
 use stampede_load::time::Nanos;
 
@@ -31,7 +31,7 @@ fn no_answer_allocates_once_the_buffers_are_there() {
     let mut right = 0;
     let mut fire = |piece: usize| {
         out.clear();
-        fast.start(ShotId(1), &request, &mut out);
+        fast.start(RequestId(1), &request, &mut out);
         for bytes in answer.chunks(piece) {
             fast.received(bytes, Nanos(1), &mut |answer| {
                 let expected = AnswerEnd::Whole { status: 200, check: Checked::Right };

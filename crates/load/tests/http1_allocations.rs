@@ -4,11 +4,11 @@
 mod counting;
 
 use counting::allocations_so_far;
-use stampede_load::ammo::Request;
 use stampede_load::protocol::http1::Http1;
-use stampede_load::protocol::{AnswerEnd, Checked, Protocol, ShotId};
+use stampede_load::protocol::{AnswerEnd, Checked, Protocol, RequestId};
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::Request;
 
 #[test]
 fn no_answer_allocates_once_the_buffers_are_there() {
@@ -43,7 +43,7 @@ fn allocations(rules: &[&str]) -> u64 {
     let mut ended = 0;
     let mut fire = |piece: usize, answer: &[u8]| {
         out.clear();
-        http.start(ShotId(1), &request, &mut out);
+        http.start(RequestId(1), &request, &mut out);
         for bytes in answer.chunks(piece) {
             http.received(bytes, Nanos(1), &mut |answer| {
                 let right = AnswerEnd::Whole { status: 200, check: Checked::Right };

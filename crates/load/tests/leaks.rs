@@ -20,12 +20,12 @@ use played::{Played, Then, counted, forever, read_until};
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{StreamOwned, version::TLS13};
 use stampede_known_server::{Behaviour, KnownServer};
-use stampede_load::ammo::Request;
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Rule, Wire};
-use stampede_load::{Listener, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Stop, run_load};
 
 static LIVE: AtomicI64 = AtomicI64::new(0);
 
@@ -65,7 +65,7 @@ struct Held {
 }
 
 fn held() -> Held {
-    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
+    let count = |directory: &str| std::fs::read_dir(directory).unwrap().count();
     Held { descriptors: count("/proc/self/fd"), threads: count("/proc/self/task") }
 }
 
@@ -181,7 +181,7 @@ fn met(
     }
 }
 
-/// Every bad answer once, kept and per shot.
+/// Every bad answer once, kept and per request.
 fn http() {
     let ways = [WAYS[0], WAYS[3]];
     let rules =
@@ -192,7 +192,7 @@ fn http() {
             let server = KnownServer::start(Behaviour::answering(case.answer.clone())).unwrap();
             let mut load = load(address(&server), kind, habit, timeout);
             load.check.rules = rules.to_vec();
-            let counts = fire(&load, &Stop::default(), &mut Nobody).unwrap().counts;
+            let counts = run_load(&load, &Stop::default(), &mut Nobody).unwrap().counts;
             let ended = counts.ok + counts.failed_total() + counts.dropped;
             assert_eq!(counts.planned, ended, "{}, {}", case.name, case.counts_as);
         }

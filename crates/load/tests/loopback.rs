@@ -11,7 +11,6 @@ use stampede_known_server::{
     Accept, Answer, Behaviour, Freeze, KnownServer, Listen, Manner, NullServer, Reply, Then,
     Workers, Writing,
 };
-use stampede_load::ammo::Request;
 use stampede_load::report::{End, Second};
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{
@@ -19,7 +18,8 @@ use stampede_load::spec::{
     WhenFull,
 };
 use stampede_load::time::Nanos;
-use stampede_load::{Fired, Listener, Load, LoadError, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Load, LoadError, LoadResult, Stop, run_load};
 
 struct Seconds(Vec<Second>);
 
@@ -46,14 +46,14 @@ fn engine() -> EngineChoice {
     if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
 }
 
-/// The ammo is built with the habits.
+/// The traffic is built with the habits.
 fn with_habits(load: Load) -> Load {
     let request = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
-    Load { ammo: [request].into(), ..load }
+    Load { traffic: [request].into(), ..load }
 }
 
-fn users(users: u32, requests: u64) -> Model {
-    Model::Closed { users, until: Until::Requests(requests) }
+fn concurrency(concurrency: u32, requests: u64) -> Model {
+    Model::Closed { concurrency, until: Until::Requests(requests) }
 }
 
 fn open(schedule: &str) -> Model {
@@ -65,19 +65,19 @@ fn open(schedule: &str) -> Model {
     }
 }
 
-/// Fires, and checks what holds for every load.
-fn fired(load: &Load) -> Fired {
+/// Sends, and checks what holds for every load.
+fn load_result(load: &Load) -> LoadResult {
     let mut seconds = Seconds(vec![]);
-    let fired = fire(load, &Stop::default(), &mut seconds).unwrap();
-    always(&fired, &seconds.0);
-    assert_eq!(fired.end, End::Complete);
+    let result = run_load(load, &Stop::default(), &mut seconds).unwrap();
+    always(&result, &seconds.0);
+    assert_eq!(result.end, End::Complete);
     let engine = if load.engine == EngineChoice::IoUring { "io_uring" } else { "epoll" };
-    assert_eq!(fired.engine, engine);
-    fired
+    assert_eq!(result.engine, engine);
+    result
 }
 
-fn always(fired: &Fired, seconds: &[Second]) {
-    let counts = &fired.counts;
+fn always(result: &LoadResult, seconds: &[Second]) {
+    let counts = &result.counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
     assert_eq!(counts.started, counts.ok + counts.failed_total(), "{counts:?}");
     assert_eq!(seconds.iter().map(|second| second.counts.ok).sum::<u64>(), counts.ok);
@@ -86,12 +86,12 @@ fn always(fired: &Fired, seconds: &[Second]) {
     assert_eq!(indices, (0..seconds.len() as u32).collect::<Vec<_>>());
 }
 
-/// Fires 12 requests of 3 users at a server that always answers so, and says what failed.
+/// Sends 12 requests of 3 users at a server that always answers so, and says what failed.
 fn failures(behaviour: Behaviour, change: impl Fn(Load) -> Load) -> BTreeMap<String, u64> {
     let server = KnownServer::start(behaviour).unwrap();
-    let fired = fired(&change(load(target(&server), users(3, 12))));
-    assert_eq!((fired.counts.planned, fired.counts.dropped), (12, 0));
-    fired.counts.failed
+    let result = load_result(&change(load(target(&server), concurrency(3, 12))));
+    assert_eq!((result.counts.planned, result.counts.dropped), (12, 0));
+    result.counts.failed
 }
 
 fn all(kind: &str) -> BTreeMap<String, u64> {
@@ -103,34 +103,34 @@ fn short(load: Load) -> Load {
 }
 
 #[test]
-fn a_schedule_is_fired_whole() {
+fn a_schedule_is_sent_whole() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
-    let fired = fired(&load(target(&server), open("const(400,500ms)")));
-    assert_eq!((fired.counts.planned, fired.counts.ok), (200, 200));
-    assert_eq!((fired.times.response_time.len(), server.journal().requests), (200, 200));
-    // The last of 200 shots is due at 199 × 2.5 ms.
-    assert_eq!(fired.scheduled, Nanos(500_000_000));
-    assert_eq!(fired.connections.opened, server.journal().connections);
-    assert!(fired.counts.bytes_sent > 0 && fired.counts.bytes_received > 0);
+    let result = load_result(&load(target(&server), open("const(400,500ms)")));
+    assert_eq!((result.counts.planned, result.counts.ok), (200, 200));
+    assert_eq!((result.times.response_time.len(), server.journal().requests), (200, 200));
+    // The last of 200 requests is due at 199 × 2.5 ms.
+    assert_eq!(result.scheduled, Nanos(500_000_000));
+    assert_eq!(result.connections.opened, server.journal().connections);
+    assert!(result.counts.bytes_sent > 0 && result.counts.bytes_received > 0);
 }
 
 #[test]
 fn users_keep_their_connections() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
-    let fired = fired(&load(target(&server), users(4, 200)));
-    assert_eq!((fired.counts.ok, fired.connections.opened), (200, 4));
+    let result = load_result(&load(target(&server), concurrency(4, 200)));
+    assert_eq!((result.counts.ok, result.connections.opened), (200, 4));
     assert_eq!((server.journal().connections, server.journal().requests), (4, 200));
-    assert!(fired.times.response_time.is_empty());
+    assert!(result.times.response_time.is_empty());
 }
 
 #[test]
-fn a_connection_per_shot_in_both_versions() {
+fn a_connection_per_request_in_both_versions() {
     for version in [HttpVersion::Http10, HttpVersion::Http11] {
         let server = KnownServer::start(Behaviour::default()).unwrap();
-        let habits = Habits { version, connection: ConnectionHabit::PerShot };
-        let load = with_habits(Load { habits, ..load(target(&server), users(4, 40)) });
-        let fired = fired(&load);
-        assert_eq!((fired.counts.ok, fired.connections.opened), (40, 40));
+        let habits = Habits { version, connection: ConnectionHabit::PerRequest };
+        let load = with_habits(Load { habits, ..load(target(&server), concurrency(4, 40)) });
+        let result = load_result(&load);
+        assert_eq!((result.counts.ok, result.connections.opened), (40, 40));
         assert_eq!(server.journal().connections, 40);
     }
 }
@@ -139,21 +139,22 @@ fn a_connection_per_shot_in_both_versions() {
 fn http_1_0_keeps_a_connection_where_both_say_so() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let habits = Habits { version: HttpVersion::Http10, connection: ConnectionHabit::KeepAlive };
-    let fired = fired(&with_habits(Load { habits, ..load(target(&server), users(2, 20)) }));
-    assert_eq!((fired.counts.ok, fired.connections.opened), (20, 2));
+    let result =
+        load_result(&with_habits(Load { habits, ..load(target(&server), concurrency(2, 20)) }));
+    assert_eq!((result.counts.ok, result.connections.opened), (20, 2));
 }
 
 #[test]
-fn shots_are_dealt_to_several_threads() {
+fn requests_are_dealt_to_several_threads() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     let cpu = (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap();
     let mut load = Load { cpus: vec![cpu; 3], ..load(target(&server), open("const(200,500ms)")) };
-    let fired_open = fired(&load);
-    assert_eq!((fired_open.counts.ok, fired_open.scheduled), (100, Nanos(500_000_000)));
-    load.model = users(7, 100);
-    let fired_closed = fired(&load);
-    assert_eq!((fired_closed.counts.ok, fired_closed.connections.opened), (100, 7));
+    let sent_open = load_result(&load);
+    assert_eq!((sent_open.counts.ok, sent_open.scheduled), (100, Nanos(500_000_000)));
+    load.model = concurrency(7, 100);
+    let sent_closed = load_result(&load);
+    assert_eq!((sent_closed.counts.ok, sent_closed.connections.opened), (100, 7));
     assert_eq!(server.journal().requests, 200);
 }
 
@@ -162,15 +163,15 @@ fn a_unix_socket_is_an_address() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let path = path.join(format!("load-{}.sock", std::process::id()));
     let server = KnownServer::start_on(&Listen::Unix(path), Behaviour::default()).unwrap();
-    let fired = fired(&load(target(&server), users(4, 50)));
-    assert_eq!((fired.counts.ok, fired.connections.opened), (50, 4));
+    let result = load_result(&load(target(&server), concurrency(4, 50)));
+    assert_eq!((result.counts.ok, result.connections.opened), (50, 4));
 }
 
 #[test]
 fn a_body_larger_than_any_socket_buffer_goes_out_whole() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = Address::Tcp(listener.local_addr().unwrap());
-    let load = load(address, users(1, 3));
+    let load = load(address, concurrency(1, 3));
     let body = vec![b'x'; 8 << 20];
     let request = Request::build("POST", "/", &[], &body, load.habits, None).unwrap();
     let bytes = request.bytes.len();
@@ -182,16 +183,16 @@ fn a_body_larger_than_any_socket_buffer_goes_out_whole() {
             client.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
         }
     });
-    let fired = fired(&Load { ammo: [request].into(), ..load });
-    assert_eq!((fired.counts.ok, fired.counts.bytes_sent), (3, 3 * bytes as u64));
+    let result = load_result(&Load { traffic: [request].into(), ..load });
+    assert_eq!((result.counts.ok, result.counts.bytes_sent), (3, 3 * bytes as u64));
     server.join().unwrap();
 }
 
 #[test]
 fn nobody_listens() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let fired = fired(&load(Address::Tcp(port), users(3, 12)));
-    assert_eq!((fired.counts.failed, fired.connections.opened), (all("net:refused"), 0));
+    let result = load_result(&load(Address::Tcp(port), concurrency(3, 12)));
+    assert_eq!((result.counts.failed, result.connections.opened), (all("net:refused"), 0));
 }
 
 #[test]
@@ -209,11 +210,11 @@ fn a_quick_server_that_stands_still_holds_nobody_up() {
     let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
     let until = Until::For(Nanos::from_millis(600));
     let stampede_known_server::Address::Tcp(address) = server.address() else { panic!("TCP") };
-    let load = load(Address::Tcp(*address), Model::Closed { users: 16, until });
-    let fired = fired(&Load { timeout: Nanos::from_millis(500), ..load });
-    assert!(fired.counts.ok > 0, "{:?}", fired.counts);
-    assert!(fired.counts.failed["net:timeout"] >= 16, "{:?}", fired.counts);
-    assert!(fired.lasted < Nanos::from_secs(3), "{:?}", fired.lasted);
+    let load = load(Address::Tcp(*address), Model::Closed { concurrency: 16, until });
+    let result = load_result(&Load { timeout: Nanos::from_millis(500), ..load });
+    assert!(result.counts.ok > 0, "{:?}", result.counts);
+    assert!(result.counts.failed["net:timeout"] >= 16, "{:?}", result.counts);
+    assert!(result.lasted < Nanos::from_secs(3), "{:?}", result.lasted);
 }
 
 #[test]
@@ -267,8 +268,8 @@ fn a_wrong_body_is_no_correct_answer() {
 fn a_close_that_was_announced_is_no_failure() {
     let behaviour = Behaviour::answering(Answer::ok().then(Then::CloseSaid));
     let server = KnownServer::start(behaviour).unwrap();
-    let fired = fired(&load(target(&server), users(3, 12)));
-    assert_eq!((fired.counts.ok, fired.connections.opened), (12, 12));
+    let result = load_result(&load(target(&server), concurrency(3, 12)));
+    assert_eq!((result.counts.ok, result.connections.opened), (12, 12));
 }
 
 /// The server's close and the next request cross on the way, or they do not: which, nobody
@@ -276,10 +277,10 @@ fn a_close_that_was_announced_is_no_failure() {
 #[test]
 fn a_close_without_a_word_is_a_race_and_nothing_is_lost() {
     let server = KnownServer::start(Behaviour::answering(Answer::ok().then(Then::Close))).unwrap();
-    let fired = fired(&load(target(&server), users(3, 60)));
-    assert!(fired.counts.ok > 0 && fired.counts.planned == 60, "{:?}", fired.counts);
+    let result = load_result(&load(target(&server), concurrency(3, 60)));
+    assert!(result.counts.ok > 0 && result.counts.planned == 60, "{:?}", result.counts);
     let known = ["net:cut-short", "net:reset"];
-    assert!(fired.counts.failed.keys().all(|key| known.contains(&key.as_str())));
+    assert!(result.counts.failed.keys().all(|key| known.contains(&key.as_str())));
 }
 
 #[test]
@@ -287,8 +288,8 @@ fn every_third_fails_and_the_others_do_not() {
     let reply = Reply { service_time: Duration::ZERO, answer: Answer::new(503, "") };
     let behaviour = Behaviour { exceptions: vec![(3, reply)], ..Behaviour::default() };
     let server = KnownServer::start(behaviour).unwrap();
-    let fired = fired(&load(target(&server), open("const(300,300ms)")));
-    assert_eq!((fired.counts.ok, fired.counts.failed.get("http:503")), (60, Some(&30)));
+    let result = load_result(&load(target(&server), open("const(300,300ms)")));
+    assert_eq!((result.counts.ok, result.counts.failed.get("http:503")), (60, Some(&30)));
 }
 
 #[test]
@@ -300,15 +301,15 @@ fn connections_that_starve_behind_pinned_workers_are_found() {
     })
     .unwrap();
     let until = Until::For(Nanos::from_millis(500));
-    let model = Model::Closed { users: 5, until };
+    let model = Model::Closed { concurrency: 5, until };
     let load = Load { timeout: Nanos::from_secs(3), ..load(target(&server), model) };
-    let fired = fired(&load);
-    assert_eq!(fired.counts.failed, BTreeMap::from([("net:timeout".to_string(), 3)]));
-    assert_eq!(fired.connections.never_answered, 3);
+    let result = load_result(&load);
+    assert_eq!(result.counts.failed, BTreeMap::from([("net:timeout".to_string(), 3)]));
+    assert_eq!(result.connections.never_answered, 3);
 }
 
 #[test]
-fn told_to_stop_it_accounts_for_every_shot() {
+fn told_to_stop_it_accounts_for_every_request() {
     struct StopAtOnce(Stop, Vec<Second>);
     impl Listener for StopAtOnce {
         fn second(&mut self, second: &Second) {
@@ -319,26 +320,26 @@ fn told_to_stop_it_accounts_for_every_shot() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let load = load(target(&server), open("const(100,60s)"));
     let mut listener = StopAtOnce(Stop::default(), vec![]);
-    let fired = fire(&load, &listener.0.clone(), &mut listener).unwrap();
-    always(&fired, &listener.1);
-    assert_eq!((fired.end, fired.counts.planned), (End::Stopped, 6_000));
-    assert!(fired.counts.dropped > 0 && fired.counts.ok > 0);
+    let result = run_load(&load, &listener.0.clone(), &mut listener).unwrap();
+    always(&result, &listener.1);
+    assert_eq!((result.end, result.counts.planned), (End::Stopped, 6_000));
+    assert!(result.counts.dropped > 0 && result.counts.ok > 0);
 }
 
 #[test]
 fn what_cannot_begin_says_why() {
     let nobody = Address::Tcp((Ipv4Addr::LOCALHOST, 1).into());
-    let begin = |load: Load| match fire(&load, &Stop::default(), &mut Seconds(vec![])) {
-        Ok(fired) => panic!("fired {:?}", fired.counts),
+    let begin = |load: Load| match run_load(&load, &Stop::default(), &mut Seconds(vec![])) {
+        Ok(result) => panic!("sent {:?}", result.counts),
         Err(error) => error,
     };
-    let cpu = Load { cpus: vec![1_000_000], ..load(nobody.clone(), users(1, 1)) };
+    let cpu = Load { cpus: vec![1_000_000], ..load(nobody.clone(), concurrency(1, 1)) };
     let path = Address::Unix(PathBuf::from("/".repeat(200)));
     let errors = [
-        begin(Load { ammo: [].into(), ..load(nobody.clone(), users(1, 1)) }),
-        begin(load(nobody.clone(), users(0, 1))),
+        begin(Load { traffic: [].into(), ..load(nobody.clone(), concurrency(1, 1)) }),
+        begin(load(nobody.clone(), concurrency(0, 1))),
         begin(cpu),
-        begin(load(path, users(1, 1))),
+        begin(load(path, concurrency(1, 1))),
     ];
     assert!(matches!(errors[2], LoadError::Pin { cpu: 1_000_000, .. }));
     insta::assert_snapshot!(errors.map(|error| error.to_string()).join("\n"));

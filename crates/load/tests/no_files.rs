@@ -3,11 +3,11 @@
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use stampede_known_server::{Accept, Behaviour, KnownServer};
-use stampede_load::ammo::Request;
 use stampede_load::report::Second;
 use stampede_load::spec::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_load::time::Nanos;
-use stampede_load::{Listener, Load, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Load, Stop, run_load};
 
 struct Nobody;
 
@@ -24,11 +24,11 @@ fn running_out_of_file_descriptors_is_an_outcome() {
     };
     setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
     let habits = Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
-    let model = Model::Closed { users: 100, until: Until::Requests(100) };
+    let model = Model::Closed { concurrency: 100, until: Until::Requests(100) };
     let get = Request::build("GET", "/", &[], b"", habits, None).unwrap();
     let timeout = Nanos::from_millis(300);
     let load = Load { timeout, ..Load::new(Address::Tcp(address), model, [get]) };
-    let counts = fire(&load, &Stop::default(), &mut Nobody).unwrap().counts;
+    let counts = run_load(&load, &Stop::default(), &mut Nobody).unwrap().counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped);
     let kinds: Vec<&str> = counts.failed.keys().map(String::as_str).collect();
     assert_eq!((counts.planned, kinds), (100, vec!["net:no-file", "net:timeout"]));

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rustix::thread::UnshareFlags;
 use stampede_known_server::{Answer, Behaviour, KnownServer};
-use stampede_load::ammo::Request;
 use stampede_load::report::Second;
 use stampede_load::spec::{Address, EngineChoice, Load, Model, Until};
-use stampede_load::{Fired, Listener, LoadError, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
 
 struct Nobody;
 
@@ -26,7 +26,7 @@ fn alone_with_ten_ports() -> bool {
         && std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "40000 40009").is_ok()
 }
 
-fn fired(users: u32, engine: EngineChoice) -> Option<Fired> {
+fn load_result(concurrency: u32, engine: EngineChoice) -> Option<LoadResult> {
     let work = move || {
         if !alone_with_ten_ports() {
             eprintln!("skipped: no network namespace can be made here");
@@ -38,12 +38,12 @@ fn fired(users: u32, engine: EngineChoice) -> Option<Fired> {
         let stampede_known_server::Address::Tcp(address) = *server.address() else {
             panic!("{}", server.address())
         };
-        let until = Until::Requests(u64::from(users) * 5);
-        let load = Load::new(Address::Tcp(address), Model::Closed { users, until }, []);
+        let until = Until::Requests(u64::from(concurrency) * 5);
+        let load = Load::new(Address::Tcp(address), Model::Closed { concurrency, until }, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
-        let load = Load { ammo: [get].into(), engine, ..load };
-        match fire(&load, &Stop::default(), &mut Nobody) {
-            Ok(fired) => Some(fired),
+        let load = Load { traffic: [get].into(), engine, ..load };
+        match run_load(&load, &Stop::default(), &mut Nobody) {
+            Ok(result) => Some(result),
             Err(LoadError::Engine(_)) if engine == EngineChoice::IoUring => {
                 eprintln!("skipped: io_uring is not allowed here");
                 None
@@ -58,17 +58,22 @@ fn fired(users: u32, engine: EngineChoice) -> Option<Fired> {
 fn connections_then_come_from_other_addresses_of_this_machine() {
     for engine in [EngineChoice::Epoll, EngineChoice::IoUring] {
         // The server has one of the ten in its own hand, on 127.0.0.1.
-        let Some(fired) = fired(25, engine) else { return };
-        assert_eq!((fired.counts.ok, fired.counts.failed_total()), (125, 0), "{:?}", fired.counts);
-        assert_eq!(fired.connections.sources, 3, "25 of 10 each");
+        let Some(result) = load_result(25, engine) else { return };
+        assert_eq!(
+            (result.counts.ok, result.counts.failed_total()),
+            (125, 0),
+            "{:?}",
+            result.counts
+        );
+        assert_eq!(result.connections.sources, 3, "25 of 10 each");
     }
 }
 
 #[test]
 fn where_all_of_them_have_none_it_is_an_outcome() {
-    let Some(fired) = fired(200, EngineChoice::Epoll) else { return };
-    let failed = &fired.counts.failed;
+    let Some(result) = load_result(200, EngineChoice::Epoll) else { return };
+    let failed = &result.counts.failed;
     assert!(failed.contains_key("net:no-port"), "{failed:?}");
-    assert_eq!(fired.connections.sources, 8, "{failed:?}");
-    assert!(fired.counts.ok > 0);
+    assert_eq!(result.connections.sources, 8, "{failed:?}");
+    assert!(result.counts.ok > 0);
 }

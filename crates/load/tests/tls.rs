@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use certified::config;
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{HandshakeKind, StreamOwned, SupportedProtocolVersion};
-use stampede_load::ammo::Request;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::spec::{Address, ConnectionHabit, Model, Until, Wire};
 use stampede_load::time::Nanos;
-use stampede_load::{Fired, Listener, Load, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
 
-const SHOTS: u64 = 40;
-const USERS: u32 = 3;
+const REQUESTS: u64 = 40;
+const CONCURRENCY: u32 = 3;
 
 struct Nobody;
 
@@ -72,7 +72,7 @@ fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then, seen: &Seen) 
             continue;
         }
         request.clear();
-        if seen.requests.fetch_add(1, Ordering::Relaxed) < SHOTS
+        if seen.requests.fetch_add(1, Ordering::Relaxed) < REQUESTS
             && stream.conn.handshake_kind() == Some(HandshakeKind::Resumed)
         {
             seen.resumed.fetch_add(1, Ordering::Relaxed);
@@ -93,40 +93,41 @@ fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then, seen: &Seen) 
     }
 }
 
-fn fired(address: SocketAddr, habit: ConnectionHabit, setup: Setup) -> Fired {
-    let model = Model::Closed { users: USERS, until: Until::Requests(SHOTS) };
+fn load_result(address: SocketAddr, habit: ConnectionHabit, setup: Setup) -> LoadResult {
+    let model = Model::Closed { concurrency: CONCURRENCY, until: Until::Requests(REQUESTS) };
     let mut load = Load::new(Address::Tcp(address), model, []);
     load.habits.connection = habit;
     load.wire = Wire::Tls(setup);
     load.timeout = Nanos::from_secs(20);
-    load.ammo = [Request::build("GET", "/", &[], b"", load.habits, None).unwrap()].into();
-    let fired = fire(&load, &Stop::default(), &mut Nobody).unwrap();
-    assert_eq!(fired.counts.planned, SHOTS);
-    assert_eq!(fired.counts.ok + fired.counts.failed_total(), SHOTS, "{:?}", fired.counts);
-    fired
+    load.traffic = [Request::build("GET", "/", &[], b"", load.habits, None).unwrap()].into();
+    let result = run_load(&load, &Stop::default(), &mut Nobody).unwrap();
+    assert_eq!(result.counts.planned, REQUESTS);
+    assert_eq!(result.counts.ok + result.counts.failed_total(), REQUESTS, "{:?}", result.counts);
+    result
 }
 
 fn setup(sessions: Sessions) -> Setup {
     Setup::new("localhost", Certificates::Any, sessions).unwrap()
 }
 
-fn all(fired: &Fired) -> Vec<(&str, u64)> {
-    fired.counts.failed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
+fn all(result: &LoadResult) -> Vec<(&str, u64)> {
+    result.counts.failed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
 }
 
 #[test]
-fn shots_share_a_connection_or_have_their_own() {
+fn requests_share_a_connection_or_have_their_own() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
-        for (habit, connections) in
-            [(ConnectionHabit::KeepAlive, u64::from(USERS)), (ConnectionHabit::PerShot, SHOTS)]
-        {
+        for (habit, connections) in [
+            (ConnectionHabit::KeepAlive, u64::from(CONCURRENCY)),
+            (ConnectionHabit::PerRequest, REQUESTS),
+        ] {
             let (address, seen) = start(version, Then::Answers);
-            let fired = fired(address, habit, setup(Sessions::New));
-            assert_eq!((fired.counts.ok, fired.connections.opened), (SHOTS, connections));
+            let result = load_result(address, habit, setup(Sessions::New));
+            assert_eq!((result.counts.ok, result.connections.opened), (REQUESTS, connections));
             assert_eq!(seen.connections.load(Ordering::Relaxed), connections);
-            assert_eq!(seen.requests.load(Ordering::Relaxed), SHOTS);
+            assert_eq!(seen.requests.load(Ordering::Relaxed), REQUESTS);
             assert_eq!(seen.resumed.load(Ordering::Relaxed), 0);
-            assert_eq!(fired.connections.never_answered, 0);
+            assert_eq!(result.connections.never_answered, 0);
         }
     }
 }
@@ -134,20 +135,23 @@ fn shots_share_a_connection_or_have_their_own() {
 #[test]
 fn sessions_are_resumed_where_that_is_asked_for() {
     let (address, seen) = start(&rustls::version::TLS13, Then::Answers);
-    let fired = fired(address, ConnectionHabit::PerShot, setup(Sessions::Resumed));
-    assert_eq!(fired.counts.ok, SHOTS);
+    let result = load_result(address, ConnectionHabit::PerRequest, setup(Sessions::Resumed));
+    assert_eq!(result.counts.ok, REQUESTS);
     // The first of each user cannot be; a later one may come before the tickets do.
     let resumed = seen.resumed.load(Ordering::Relaxed);
-    assert!((1..=SHOTS - u64::from(USERS)).contains(&resumed), "{resumed} of {SHOTS}");
+    assert!((1..=REQUESTS - u64::from(CONCURRENCY)).contains(&resumed), "{resumed} of {REQUESTS}");
 }
 
 #[test]
 fn a_close_counts_where_the_server_said_so() {
     let kept = ConnectionHabit::KeepAlive;
     let (address, _) = start(&rustls::version::TLS13, Then::SaysClose);
-    assert_eq!(fired(address, kept, setup(Sessions::New)).counts.ok, SHOTS);
+    assert_eq!(load_result(address, kept, setup(Sessions::New)).counts.ok, REQUESTS);
     let (address, _) = start(&rustls::version::TLS13, Then::Closes);
-    assert_eq!(all(&fired(address, kept, setup(Sessions::New))), [("net:cut-short", SHOTS)]);
+    assert_eq!(
+        all(&load_result(address, kept, setup(Sessions::New))),
+        [("net:cut-short", REQUESTS)]
+    );
 }
 
 #[test]
@@ -162,10 +166,10 @@ fn what_is_not_tls_fails_as_tls() {
             let _ = client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
-    assert_eq!(all(&fired(plain, kept, setup(Sessions::New))), [("net:tls", SHOTS)]);
+    assert_eq!(all(&load_result(plain, kept, setup(Sessions::New))), [("net:tls", REQUESTS)]);
 
     let (address, _) = start(&rustls::version::TLS13, Then::Answers);
     let roots = Arc::new(rustls::RootCertStore::empty());
     let strict = Setup::new("localhost", Certificates::Of(roots), Sessions::New).unwrap();
-    assert_eq!(all(&fired(address, kept, strict)), [("net:tls", SHOTS)]);
+    assert_eq!(all(&load_result(address, kept, strict)), [("net:tls", REQUESTS)]);
 }

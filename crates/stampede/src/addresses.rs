@@ -108,7 +108,8 @@ pub fn elsewhere(asked: SocketAddr) -> Option<SocketAddr> {
     others.find(|other| TcpStream::connect_timeout(other, EACH_WITHIN).is_ok())
 }
 
-/// Whether it is one of this machine's. A datagram socket can be bound to those alone; nothing is sent.
+/// Whether it is one of this machine's. A datagram socket can be bound to those alone; nothing is
+/// sent.
 pub fn is_here(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }

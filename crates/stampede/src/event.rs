@@ -5,7 +5,7 @@ use stampede_load::report::Second;
 use stampede_load::time::Nanos;
 
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{CellRecord, RunRecord, TrialRecord};
+use crate::store::record::{CaseRecord, RunRecord, TrialRecord};
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub enum Event<'a> {
         /// 1 for the first.
         round: u32,
         /// What is measured.
-        cell: &'a CellRecord,
+        case: &'a CaseRecord,
         /// CPUs of its stack's budget: 100 % of CPU.
         budget_cpus: u32,
         /// How long it and the rest will take.
@@ -54,7 +54,7 @@ pub enum Event<'a> {
         /// As written to `trial.json`.
         record: &'a TrialRecord,
         /// What was measured.
-        cell: &'a CellRecord,
+        case: &'a CaseRecord,
     },
     /// After the last trial.
     RunEnded,
@@ -95,7 +95,7 @@ pub enum Phase {
     WarmUp,
     /// Measured load.
     Measure,
-    /// Shots under way end.
+    /// Requests under way end.
     Drain,
     /// Processes end.
     Stop,

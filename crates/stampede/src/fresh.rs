@@ -1,7 +1,8 @@
-//! Names that nobody can guess, for what is made in a folder that others may write to, such as `/tmp`.
+//! Names that nobody can guess, for what is made in a directory that others may write to, such as
+//! `/tmp`.
 //!
-//! A folder of ours is made by the call that fails where the name is taken: what is there already, be it a
-//! folder, a file or a link, was made by somebody else and is never used.
+//! A directory of ours is made by the call that fails where the name is taken: what is there
+//! already, be it a directory, a file or a link, was made by somebody else and is never used.
 
 /// 128 bits of the system's own random numbers, as 32 hex digits.
 ///

@@ -1,4 +1,4 @@
-//! The runs in a folder of results, each in a few words. Reads, and computes nothing anew:
+//! The runs in a directory of results, each in a few words. Reads, and computes nothing anew:
 //! answers are those of the run's own summary.
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::store::{self, RunState};
 /// One run, in a few words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// The folder's name: `report` takes it.
+    /// The directory's name: `report` takes it.
     pub name: String,
     /// RFC 3339; empty where the run cannot be read.
     pub started_at: String,
@@ -65,11 +65,11 @@ pub enum State {
     Unreadable,
 }
 
-/// All runs of a folder of results, the newest first; those that cannot be read last.
+/// All runs of a directory of results, the newest first; those that cannot be read last.
 pub fn of(results: &Path) -> Vec<Entry> {
-    let folders = store::folders(results);
-    let runs = folders.iter().filter(|folder| folder.join("run.json").is_file());
-    let mut entries: Vec<Entry> = runs.map(|folder| entry(folder)).collect();
+    let directories = store::directories(results);
+    let runs = directories.iter().filter(|directory| directory.join("run.json").is_file());
+    let mut entries: Vec<Entry> = runs.map(|directory| entry(directory)).collect();
     entries.sort_by_cached_key(|entry| {
         (entry.started_at.parse::<Timestamp>().ok(), entry.name.clone())
     });
@@ -79,21 +79,21 @@ pub fn of(results: &Path) -> Vec<Entry> {
 
 /// What changes when a run begins, ends a trial or ends: cheap enough to be asked each second.
 pub fn fingerprint(results: &Path) -> Vec<(PathBuf, RunState, usize)> {
-    let folders = store::folders(results).into_iter();
-    let runs = folders.filter(|folder| folder.join("run.json").is_file());
-    runs.map(|folder| {
-        let ended = store::ended_trials(&folder).len();
-        let is_whole = folder.join("summary.json").is_file();
-        let state = RunState::of(&folder, is_whole);
-        (folder, state, ended)
+    let directories = store::directories(results).into_iter();
+    let runs = directories.filter(|directory| directory.join("run.json").is_file());
+    runs.map(|directory| {
+        let ended = store::ended_trials(&directory).len();
+        let is_whole = directory.join("summary.json").is_file();
+        let state = RunState::of(&directory, is_whole);
+        (directory, state, ended)
     })
     .collect()
 }
 
-fn entry(folder: &Path) -> Entry {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    match store::read_record(folder) {
-        Ok(record) => of_run(name, folder, &record),
+fn entry(directory: &Path) -> Entry {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match store::read_record(directory) {
+        Ok(record) => of_run(name, directory, &record),
         Err(error) => Entry {
             name,
             started_at: String::new(),
@@ -111,27 +111,27 @@ fn entry(folder: &Path) -> Entry {
     }
 }
 
-fn of_run(name: String, folder: &Path, record: &RunRecord) -> Entry {
-    let ended = store::ended_trials(folder);
+fn of_run(name: String, directory: &Path, record: &RunRecord) -> Entry {
+    let ended = store::ended_trials(directory);
     let invalid = ended.iter().filter(|path| is_invalid(path)).count();
     let planned = record.trials();
     Entry {
         name,
         started_at: record.started_at.clone(),
-        state: match RunState::of(folder, record.is_whole(ended.len())) {
+        state: match RunState::of(directory, record.is_whole(ended.len())) {
             RunState::Ended => State::Ended,
             RunState::UnderWay => State::UnderWay,
             RunState::CutOff => State::CutOff,
         },
         why: String::new(),
-        apps: record.names_of(|cell| &cell.app),
-        loads: record.names_of(|cell| &cell.load),
-        runtimes: record.names_of(|cell| &cell.runtime),
+        apps: record.names_of(|case| &case.app),
+        loads: record.names_of(|case| &case.load),
+        runtimes: record.names_of(|case| &case.runtime),
         rounds: record.rounds,
         trials_ended: ended.len(),
         trials_planned: planned,
         trials_invalid: invalid,
-        answers: answers(folder),
+        answers: answers(directory),
     }
 }
 
@@ -149,11 +149,11 @@ fn is_invalid(trial: &Path) -> bool {
 }
 
 /// Of `summary.json`, which may not be there, or be of another version.
-fn answers(folder: &Path) -> Vec<Answer> {
+fn answers(directory: &Path) -> Vec<Answer> {
     #[derive(Deserialize)]
     struct Summary {
         groups: Vec<Answer>,
     }
-    let text = fs::read(folder.join("summary.json")).unwrap_or_default();
+    let text = fs::read(directory.join("summary.json")).unwrap_or_default();
     serde_json::from_slice(&text).map(|read: Summary| read.groups).unwrap_or_default()
 }

@@ -35,7 +35,7 @@ pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed) > 0
 }
 
-/// The stop flag of the load about to be fired: already asked when an end was.
+/// The stop flag of the load about to be run: already asked when an end was.
 pub fn stop_for_load() -> Stop {
     let stop = Stop::default();
     let mut load = LOAD.lock().unwrap_or_else(PoisonError::into_inner);

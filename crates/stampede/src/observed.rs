@@ -50,7 +50,7 @@ const LINE_MAX: usize = 160;
 ///
 /// What already ran is never the reference where there is another: little is known of it.
 pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
-    let is_started = |one: &&Shown| one.given.provider != Provider::Live;
+    let is_started = |one: &&Shown| one.given.provider != Provider::External;
     let started: Vec<&Shown> = shown.iter().filter(is_started).collect();
     let known = if started.is_empty() { shown.iter().collect() } else { started };
     let unlike = |reference: &Shown| {
@@ -143,13 +143,13 @@ fn differences(reference: &Shown, one: &Shown) -> Differences {
     let pair = Pair { first: reference, one };
     match one.given.provider {
         Provider::Native => pair.differences(),
-        Provider::Live => pair.as_far_as_told(),
+        Provider::External => pair.as_far_as_told(),
     }
 }
 
 /// What is wrong with one whatever the others show.
 fn alone(one: &Shown) -> Vec<Mismatch> {
-    if one.given.provider == Provider::Live {
+    if one.given.provider == Provider::External {
         return vec![Mismatch::AlreadyRunning {}];
     }
     let mut reasons: Vec<Mismatch> = Vec::new();
@@ -515,19 +515,19 @@ mod tests {
     }
 
     /// As something that already runs shows itself.
-    fn live(name: &str) -> Shown {
+    fn external(name: &str) -> Shown {
         let observed = Observed { answer_sha256: "a".into(), ..Observed::default() };
-        let given = Given { provider: Provider::Live, ..Given::default() };
+        let given = Given { provider: Provider::External, ..Given::default() };
         Shown { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
     #[test]
     fn what_already_ran_is_not_comparable_and_never_the_reference() {
-        let all = compare_observed(&[live("x"), live("y"), shown("a")]);
+        let all = compare_observed(&[external("x"), external("y"), shown("a")]);
         let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
         let already_running = || vec![Mismatch::AlreadyRunning {}];
         assert_eq!(reasons, [already_running(), already_running(), vec![]]);
-        let mut odd = live("z");
+        let mut odd = external("z");
         odd.observed.answer_sha256 = "b".into();
         odd.observed.php_version = "8.4.1".into();
         odd.observed.ini = BTreeMap::from([("memory_limit".into(), "128M".into())]);
@@ -539,7 +539,7 @@ mod tests {
         php.ini: memory_limit `128M` instead of `256M`
         ");
         assert!(found.asked.is_empty() && found.forced.is_empty());
-        let alone = compare_observed(&[live("x"), live("y")]);
+        let alone = compare_observed(&[external("x"), external("y")]);
         assert!(alone.iter().all(|one| one.not_comparable == already_running()));
     }
 

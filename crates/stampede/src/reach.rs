@@ -1,4 +1,4 @@
-//! How far away an address is: what may be fired at without being asked.
+//! How far away an address is: what may be sent to without being asked.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 

@@ -1,15 +1,16 @@
 //! Where a URL points: `http://host:port/path`, `https://…`, `unix:/run/app.sock:/path` (or
-//! `http+unix:`), `fcgi://host:port/script.php/path` and `fcgi+unix:/run/php.sock:/script.php/path`.
+//! `http+unix:`), `fcgi://host:port/script.php/path` and
+//! `fcgi+unix:/run/php.sock:/script.php/path`.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
-use stampede_load::ammo::{AmmoError, Request};
 use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup, SetupError};
 use stampede_load::spec::{Address, Habits, Wire};
+use stampede_load::traffic::{Request, TrafficError};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
@@ -17,7 +18,7 @@ use crate::addresses::{self, Choice, is_here};
 use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
-/// What a load fires at.
+/// What a load sends to.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// To connect to.
@@ -39,7 +40,7 @@ impl Target {
     /// Reads it, and asks for the host's address.
     ///
     /// # Errors
-    /// Anything that would send the shots elsewhere than was meant.
+    /// Anything that would send the requests elsewhere than was meant.
     pub fn parse(url: &str) -> Result<Target, TargetError> {
         Url::parse(url)?.resolve()
     }
@@ -100,7 +101,7 @@ impl Target {
         headers: &[(String, String)],
         body: &[u8],
         habits: Habits,
-    ) -> Result<Request, AmmoError> {
+    ) -> Result<Request, TrafficError> {
         match &self.script {
             None => Request::build(method, path, headers, body, habits, None),
             Some(script) => {
@@ -109,7 +110,7 @@ impl Target {
         }
     }
 
-    /// A connection per shot where FastCGI is spoken and nobody said otherwise: so web servers
+    /// A connection per request where FastCGI is spoken and nobody said otherwise: so web servers
     /// do, and a kept one holds a worker of php-fpm, whoever waits for one.
     pub fn settle(&self, client: &mut Client) {
         if self.script.is_some() && client.keep_alive == KeepAlive::Auto {
@@ -156,7 +157,7 @@ impl Url {
     /// Reads it.
     ///
     /// # Errors
-    /// Anything that would send the shots elsewhere than was meant.
+    /// Anything that would send the requests elsewhere than was meant.
     pub fn parse(url: &str) -> Result<Url, TargetError> {
         for (prefix, scheme) in SOCKETS {
             if let Some(rest) = url.strip_prefix(prefix) {
@@ -453,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fire_elsewhere_is_refused_with_a_hint() {
+    fn what_would_send_elsewhere_is_refused_with_a_hint() {
         let long = format!("unix:/{}", "a".repeat(120));
         let urls = [
             "127.0.0.1:8080",

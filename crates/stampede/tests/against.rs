@@ -1,5 +1,5 @@
-//! `stampede compare --against REV`: two versions of an app out of its git repository, measured in the
-//! same rounds; and the repository is as it was.
+//! `stampede compare --against REV`: two versions of an app out of its git repository, measured in
+//! the same rounds; and the repository is as it was.
 
 mod common;
 
@@ -21,10 +21,10 @@ use stampede::runtime::{Catalogue, Places};
 /// Far longer than any of these takes.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Git in a folder of a place, without the configuration of this machine.
-fn git(place: &Place, folder: &str, args: &[&str]) {
+/// Git in a directory of a place, without the configuration of this machine.
+fn git(place: &Place, directory: &str, args: &[&str]) {
     let mut git = Command::new("git");
-    git.current_dir(place.path().join(folder)).env("HOME", place.path());
+    git.current_dir(place.path().join(directory)).env("HOME", place.path());
     git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
     git.args([
         "-c",
@@ -38,9 +38,9 @@ fn git(place: &Place, folder: &str, args: &[&str]) {
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn commit(place: &Place, folder: &str, words: &str) {
-    git(place, folder, &["add", "--all"]);
-    git(place, folder, &["commit", "--quiet", "--message", words]);
+fn commit(place: &Place, directory: &str, words: &str) {
+    git(place, directory, &["add", "--all"]);
+    git(place, directory, &["commit", "--quiet", "--message", words]);
 }
 
 /// A shop in a repository, its first version committed.
@@ -50,10 +50,10 @@ fn shop(place: &Place, code: &str) {
     commit(place, "shop", "first");
 }
 
-/// Every file below a folder with its bytes and the moment that it was changed.
-fn seen(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
+/// Every file below a directory with its bytes and the moment that it was changed.
+fn seen(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
     let mut all = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+    for entry in fs::read_dir(directory).expect("a directory").flatten() {
         let meta = fs::symlink_metadata(entry.path()).expect("its facts");
         let bytes = if meta.is_file() { fs::read(entry.path()).expect("bytes") } else { vec![] };
         all.insert(entry.path(), (bytes, meta.mtime(), meta.mtime_nsec()));
@@ -65,7 +65,7 @@ fn seen(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
 }
 
 fn compare(place: &Place, args: &[&str]) -> Output {
-    let quick = ["--users", "2", "--warm-up", "0s"];
+    let quick = ["--concurrency", "2", "--warm-up", "0s"];
     finish(place.stampede(&[&["compare"], args, &quick[..]].concat()), LIMIT)
 }
 
@@ -90,29 +90,29 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
         "{told}"
     );
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    let names: Vec<&str> = json["cells"]
+    let names: Vec<&str> = json["cases"]
         .as_array()
-        .expect("cells")
+        .expect("cases")
         .iter()
-        .filter_map(|cell| cell["runtime"].as_str())
+        .filter_map(|case| case["runtime"].as_str())
         .collect();
     assert_eq!(names, ["nginx-fpm @main", "nginx-fpm"]);
     // The versions answer otherwise, which is nothing against either.
-    for cell in json["cells"].as_array().expect("cells") {
-        assert_eq!(cell["not_comparable"], serde_json::json!([]), "{cell:#}");
+    for case in json["cases"].as_array().expect("cases") {
+        assert_eq!(case["not_comparable"], serde_json::json!([]), "{case:#}");
     }
     let diff = &json["against"]["diffs"][0];
     assert_eq!(
         (&diff["pairing"], &diff["base"]["label"]),
         (&"within_rounds".into(), &"@main".into())
     );
-    let cell = &diff["cells"][0];
-    for figure in cell["figures"].as_array().expect("figures") {
+    let case = &diff["cases"][0];
+    for figure in case["figures"].as_array().expect("figures") {
         if ["p50", "throughput"].contains(&figure["figure"].as_str().expect("a name")) {
             assert_eq!(figure["judged"], "worse", "{figure:#}");
         }
     }
-    assert_eq!(cell["expectations"][0]["outcome"], "broken");
+    assert_eq!(case["expectations"][0]["outcome"], "broken");
     // A machine that is busy may make a trial invalid: then that is the exit code.
     if output.status.code() != Some(1) {
         assert_measured(&place, &output);
@@ -124,7 +124,7 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
     assert!(text.contains("throughput worse < 30%: broken: throughput "), "{text}");
 }
 
-/// One commit under two names, from a folder below the repository's own: two rounds are a hint,
+/// One commit under two names, from a directory below the repository's own: two rounds are a hint,
 /// whatever was measured.
 #[test]
 fn the_same_version_is_not_called_different() {
@@ -166,7 +166,7 @@ fn with_copy(
     let mut plan = from_flags(&Overrides {
         app: Some(app),
         runtimes: flag("php-builtin"),
-        users: flag("1"),
+        concurrency: flag("1"),
         for_: flag("1s"),
         ..Overrides::default()
     })
@@ -179,7 +179,7 @@ fn with_copy(
     let asked = Asked { rev, prepare, is_dry: false, keeper: &keeper };
     let catalogue = Catalogue::load(Places::from_env());
     let copies = against::add(&mut plan, &catalogue, asked)?;
-    let copy = plan.apps[1].folder().expect("a folder").to_path_buf();
+    let copy = plan.apps[1].directory().expect("a directory").to_path_buf();
     look(&plan, &copy);
     drop(copies);
     let until = std::time::Instant::now() + Duration::from_secs(5);
@@ -220,15 +220,15 @@ fn what_git_ignores_is_brought_and_leads_nowhere_else() {
         for gone in ["public/new.php", "node_modules/x/index.js", ".git/HEAD"] {
             assert!(text(gone).is_none(), "{gone}");
         }
-        // Its settings name the copy, and not the folder of whom it is of.
+        // Its settings name the copy, and not the directory of whom it is of.
         for (file, named) in [(".env", "var/data.db"), (".env.local", "var/other.db")] {
             let text = text(file).expect(file);
             let led = copy.join(named).display().to_string();
             assert!(text.contains(&led) && !text.contains(&top.display().to_string()), "{text}");
         }
         let mode = fs::metadata(copy).expect("its facts").mode() & 0o777;
-        let closed = copy.ancestors().any(|folder| {
-            fs::metadata(folder).is_ok_and(|meta| meta.mode() & 0o077 == 0)
+        let closed = copy.ancestors().any(|directory| {
+            fs::metadata(directory).is_ok_and(|meta| meta.mode() & 0o077 == 0)
         });
         assert!(closed, "settings are nobody else's: {mode:o}");
         let against = plan.against.as_ref().expect("the other version");
@@ -274,7 +274,7 @@ fn other_packages_are_installed_by_the_command_that_is_named_in_the_copy() {
 /// What a person reads, the place's own path left out.
 fn refused(place: &Place, args: &[&str]) -> String {
     let all = [
-        &["compare", "--runtimes", "php-builtin", "--users", "1", "--for", "1s", "--dry-run"],
+        &["compare", "--runtimes", "php-builtin", "--concurrency", "1", "--for", "1s", "--dry-run"],
         args,
     ];
     let output = finish(place.stampede(&all.concat()), LIMIT);
@@ -308,7 +308,8 @@ fn what_cannot_be_held_against_is_said_with_what_to_do() {
     place.write("shop/admin/public/index.php", "<?php echo 'no commit has it';");
     let no_git = {
         let args = ["compare", "--app", "./shop", "--against", "main", "--runtimes", "php-builtin"];
-        let mut command = place.stampede(&[&args[..], &["--users", "1", "--for", "1s"]].concat());
+        let mut command =
+            place.stampede(&[&args[..], &["--concurrency", "1", "--for", "1s"]].concat());
         command.env("PATH", place.path());
         stderr(&finish(command, LIMIT))
     };
@@ -336,7 +337,7 @@ fn a_plan_s_runtimes_are_each_there_twice() {
     let place = Place::new();
     shop(&place, "<?php echo 1;");
     let plan = "app: ./shop\nruntimes: [php-builtin, {other: {use: php-builtin, workers: 2}}]\n\
-                load: [{users: 1, for: 1s}]\nrounds: 1\n";
+                load: [{concurrency: 1, for: 1s}]\nrounds: 1\n";
     place.write("plan.yaml", plan);
     let args = ["compare", "plan.yaml", "--against", "main", "--dry-run", "--seed", "1"];
     let output = finish(place.stampede(&args), LIMIT);
@@ -352,8 +353,15 @@ fn a_plan_s_runtimes_are_each_there_twice() {
 fn what_already_runs_has_one_version() {
     let place = Place::new();
     place.write("shop/public/index.php", "<?php echo 1;");
-    let args =
-        ["compare", "--app", "./shop", "--runtimes", "live:http://127.0.0.1:9", "--users", "1"];
+    let args = [
+        "compare",
+        "--app",
+        "./shop",
+        "--runtimes",
+        "external:http://127.0.0.1:9",
+        "--concurrency",
+        "1",
+    ];
     let output =
         finish(place.stampede(&[&args[..], &["--for", "1s", "--against", "main"]].concat()), LIMIT);
     assert_eq!(output.status.code(), Some(2));

@@ -119,11 +119,11 @@ fn a_copy_brings_its_own_wordpress() {
     if !debian.is_dir() {
         return eprintln!("SKIPPED: WordPress is not installed here");
     }
-    let folder = tempfile::tempdir().expect("folder");
-    let blog = folder.path().join("blog");
+    let directory = tempfile::tempdir().expect("directory");
+    let blog = directory.path().join("blog");
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/wordpress"), &blog);
     std::os::unix::fs::symlink(debian, blog.join("wordpress")).expect("link");
-    let bench = Bench::new(&AppChoice::Folder(blog));
+    let bench = Bench::new(&AppChoice::Directory(blog));
     let Some(running) = bench.start("php-builtin", &ONE_WORKER) else { return };
     let version = &running.record().versions["wordpress"];
     let is_number = version.starts_with(|c: char| c.is_ascii_digit());
@@ -168,14 +168,14 @@ fn sleep_and_cpu_take_what_they_are_asked_for() {
 
 /// One with routes for all that a request may bring, of each kind.
 fn of_kind(kind: &str, ask: impl Fn(&str, &Running)) {
-    let folder = tempfile::tempdir().expect("folder");
+    let directory = tempfile::tempdir().expect("directory");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shipped = root.join("../../apps").join(kind);
     if shipped.is_dir() {
-        copy(&shipped, folder.path());
+        copy(&shipped, directory.path());
     }
-    copy(&root.join("tests/kinds").join(kind), folder.path());
-    same_everywhere(&AppChoice::Folder(folder.path().to_owned()), |runtime, _, running| {
+    copy(&root.join("tests/kinds").join(kind), directory.path());
+    same_everywhere(&AppChoice::Directory(directory.path().to_owned()), |runtime, _, running| {
         ask(runtime, running);
         assert_eq!(get(running, "/no-such-page", "").0, 404, "{runtime}");
         ["/form", "/cookies", "/upload"].map(|path| common(runtime, running, path)).join("\n")
@@ -264,7 +264,7 @@ fn no_framework_and_a_failed_preparation_are_clear_errors() {
         version: { file: /nowhere/autoload.php, after: x }\n    \
         install: { debian: { packages: [php-nowhere] } }\n";
     insta::assert_snapshot!(refused(framework, ""), @r"
-    error: app `shop` needs `a/framework`, which neither a vendor folder of its own nor this machine's packages have
+    error: app `shop` needs `a/framework`, which neither a vendor directory of its own nor this machine's packages have
     hint: get it with `apt-get install --no-install-recommends php-nowhere`, or with `composer require a/framework` in a copy of the app
     ");
     let failed = refused("prepare: prepare.php\n", "throw new Exception('no disk');");
@@ -273,11 +273,11 @@ fn no_framework_and_a_failed_preparation_are_clear_errors() {
 }
 
 fn refused(lines: &str, script: &str) -> String {
-    let folder = tempfile::tempdir().expect("folder");
-    let app = folder.path().join("shop");
+    let directory = tempfile::tempdir().expect("directory");
+    let app = directory.path().join("shop");
     let write = |name: &str, text: &str| {
         let path = app.join(name);
-        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("directory");
         std::fs::write(path, text).expect("file");
     };
     write("app.yaml", &format!("title: t\nkind: script\n{lines}"));
@@ -285,7 +285,7 @@ fn refused(lines: &str, script: &str) -> String {
     write("prepare.php", &format!("<?php {script}"));
     let places = Places { family: vec!["debian".into()], ..Places::from_env() };
     let catalogue = Catalogue::load(places);
-    let app = catalogue.app(&AppChoice::Folder(app)).expect("app");
+    let app = catalogue.app(&AppChoice::Directory(app)).expect("app");
     let choice = RuntimeChoice {
         name: "php-builtin".into(),
         source: RuntimeSource::Catalogue("php-builtin".into()),
@@ -295,7 +295,7 @@ fn refused(lines: &str, script: &str) -> String {
     };
     let options = KeeperOptions {
         program: env!("CARGO_BIN_EXE_stampede").into(),
-        journal: folder.path().join("journal"),
+        journal: directory.path().join("journal"),
         ..KeeperOptions::default()
     };
     let keep = under(&options);
@@ -336,8 +336,8 @@ fn cookies(answer: &Http) -> Vec<String> {
 }
 
 fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("folder");
-    for entry in std::fs::read_dir(from).expect("folder") {
+    std::fs::create_dir_all(to).expect("directory");
+    for entry in std::fs::read_dir(from).expect("directory") {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).expect("entry");
         match path.is_dir() {
             true => copy(&path, &to.join(name)),

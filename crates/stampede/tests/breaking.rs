@@ -22,7 +22,7 @@ fn compare(place: &Place, server: &KnownServer, load: &str) -> String {
     place.write("app/app.yaml", "title: known\nkind: callable\ndocroot: .\n");
     place.write("app/index.php", "<?php echo 'hello';\n");
     let plan = format!(
-        "app: ./app\nruntimes: [{{known: {{use: live, url: \"http://{}\"}}}}]\nload: {{it: {load}}}\n\
+        "app: ./app\nruntimes: [{{known: {{use: external, url: \"http://{}\"}}}}]\nload: {{it: {load}}}\n\
          timeout: 300ms\ncold: true\n",
         server.address()
     );
@@ -35,12 +35,12 @@ fn compare(place: &Place, server: &KnownServer, load: &str) -> String {
 fn a_rising_load_breaks_where_the_server_is_full() {
     let (place, server) = (Place::new(), server());
     let text = compare(&place, &server, "\"line(10, 310, 10s)\"");
-    let cell = &summary(&place)["cells"][0];
-    if cell["verdict"] == "invalid" {
+    let case = &summary(&place)["cases"][0];
+    if case["verdict"] == "invalid" {
         println!("SKIPPED: this machine is too busy: {text}");
         return;
     }
-    let breaking = &cell["breaking"];
+    let breaking = &case["breaking"];
     assert_eq!(breaking["trials_broken"], 1, "{breaking:#}\n{text}");
     let rate = breaking["offered_per_second"]["value"].as_f64().expect("a rate");
     // It is full at 100/s, and a queue of 300 ms later nobody is answered in time.
@@ -55,7 +55,7 @@ fn a_rising_load_breaks_where_the_server_is_full() {
     );
     assert!(text.contains("breaks at "), "{text}");
 
-    let over_time = &cell["trials"][0]["over_time"];
+    let over_time = &case["trials"][0]["over_time"];
     assert!(over_time.is_object(), "second by second: {over_time:#}");
     for format in ["markdown", "csv", "json"] {
         let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
@@ -68,12 +68,12 @@ fn a_rising_load_breaks_where_the_server_is_full() {
 fn a_load_that_the_server_bears_does_not_break() {
     let (place, server) = (Place::new(), server());
     let text = compare(&place, &server, "\"line(1, 40, 6s)\"");
-    let cell = &summary(&place)["cells"][0];
-    if cell["verdict"] == "invalid" {
+    let case = &summary(&place)["cases"][0];
+    if case["verdict"] == "invalid" {
         println!("SKIPPED: this machine is too busy: {text}");
         return;
     }
-    assert_eq!(cell["breaking"]["trials_broken"], 0, "{text}");
+    assert_eq!(case["breaking"]["trials_broken"], 0, "{text}");
     assert!(!text.contains("up to the breaking point"), "{text}");
     assert!(!text.contains("breaks at "), "{text}");
 }

@@ -50,7 +50,7 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
     // The last trial may take longer than those before it did.
     assert!(spent < 45.0 + 10.0, "{spent} s");
     let trials = std::fs::read_dir(place.run().join("trials")).expect("trials").count();
-    assert_eq!(trials, points.len(), "each trial has its folder");
+    assert_eq!(trials, points.len(), "each trial has its directory");
 
     assert_eq!(capacity_json(&place), found, "what is printed lies on disk");
     let again: Value = serde_json::from_str(&stdout(&report(&place, "json"))).expect("JSON");
@@ -174,7 +174,7 @@ fn what_never_fails_bears_at_least_what_the_generator_can_offer() {
     place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
     place.write("app/public/index.php", "<?php");
     let plan = format!(
-        "app: ./app\nload: {{rush: {{rate: 1, for: 1s}}}}\nruntimes: [{{live: {{url: 'http://{}'}}}}]\n",
+        "app: ./app\nload: {{rush: {{rate: 1, for: 1s}}}}\nruntimes: [{{external: {{url: 'http://{}'}}}}]\n",
         null.address()
     );
     place.write("plan.yaml", &plan);

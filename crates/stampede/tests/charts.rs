@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fixture::{MS, Shots, add, cell, closed, open, spread, troubled};
+use fixture::{MS, Requests, add, case, closed, open, spread, troubled};
 use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::Event as Xml;
@@ -152,8 +152,8 @@ fn err(output: &Output) -> String {
 
 #[test]
 fn every_chart_of_a_run_is_a_file_that_names_its_runtimes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = written::write(folder.path(), &open(), 130);
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = written::write(directory.path(), &open(), 130);
     let output = report(&run, &["--format", "svg"]);
     assert!(output.status.success(), "{}", err(&output));
     assert_eq!(err(&output), "");
@@ -203,10 +203,10 @@ fn every_chart_of_a_run_is_a_file_that_names_its_runtimes() {
 }
 
 #[test]
-fn out_is_a_folder_that_is_made_or_an_error() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = written::write(folder.path(), &closed(), 5);
-    let there = folder.path().join("a/b");
+fn out_is_a_directory_that_is_made_or_an_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = written::write(directory.path(), &closed(), 5);
+    let there = directory.path().join("a/b");
     let there = there.display().to_string();
     let output = report(&run, &["--format", "svg", "--out", &there]);
     assert!(output.status.success(), "{}", err(&output));
@@ -216,7 +216,7 @@ fn out_is_a_folder_that_is_made_or_an_error() {
     let taken = run.join("run.json/charts");
     let output = report(&run, &["--format", "svg", "--out", &taken.display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
-    let said = err(&output).replace(&folder.path().display().to_string(), "");
+    let said = err(&output).replace(&directory.path().display().to_string(), "");
     insta::assert_snapshot!("out_cannot_be_made", said);
     let output = report(&run, &["--format", "csv", "--out", &there]);
     assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""));
@@ -225,9 +225,9 @@ fn out_is_a_folder_that_is_made_or_an_error() {
 
 #[test]
 fn a_run_without_a_load_has_nothing_to_draw_and_test_cases_all_the_same() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = fixture::run(vec![cell("nginx-fpm", "day", "open", "const(5,10s)")], 2);
-    let run = written::write(folder.path(), &run, 0);
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = fixture::run(vec![case("nginx-fpm", "day", "open", "const(5,10s)")], 2);
+    let run = written::write(directory.path(), &run, 0);
     let output = report(&run, &["--format", "svg"]);
     assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""));
     insta::assert_snapshot!("nothing_to_draw", err(&output));
@@ -238,16 +238,17 @@ fn a_run_without_a_load_has_nothing_to_draw_and_test_cases_all_the_same() {
 
 #[test]
 fn nothing_of_a_run_is_ever_markup() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut run = fixture::run(vec![cell(PLANTED, PLANTED, "open", "const(5,10s)")], 2);
-    run.record.cells[0].app = PLANTED.to_owned();
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut run = fixture::run(vec![case(PLANTED, PLANTED, "open", "const(5,10s)")], 2);
+    run.record.cases[0].app = PLANTED.to_owned();
     run.record.expect.of_run.push(PLANTED.into());
     for judged in [Judged::Invalid, Judged::Suspect] {
         let answered_ns = spread(500, MS);
-        let shots = Shots { answered_ns, verdict: (judged, vec![PLANTED]), ..Shots::default() };
-        add(&mut run, 0, shots).record.verdict.reasons.push(Fact::bare(PLANTED.to_owned()));
+        let requests =
+            Requests { answered_ns, verdict: (judged, vec![PLANTED]), ..Requests::default() };
+        add(&mut run, 0, requests).record.verdict.reasons.push(Fact::bare(PLANTED.to_owned()));
     }
-    let run = written::write(folder.path(), &run, 3);
+    let run = written::write(directory.path(), &run, 3);
     let output = report(&run, &["--format", "svg"]);
     assert!(output.status.success(), "{}", err(&output));
     for path in out(&output).lines() {
@@ -318,8 +319,8 @@ fn a_chart_as_it_is_written() {
         ..Series::default()
     };
     page.series = vec![
-        Series { cell: 0, trial: 2, ..columns(Some(2_000.0)) },
-        Series { cell: 1, trial: 1, ..columns(None) },
+        Series { case: 0, trial: 2, ..columns(Some(2_000.0)) },
+        Series { case: 1, trial: 1, ..columns(None) },
     ];
     let charts = svg::charts(&page);
     let (name, text) = &charts[0];
@@ -333,10 +334,14 @@ fn a_chart_as_it_is_written() {
 #[test]
 fn a_trial_that_does_not_count_is_faint_and_said() {
     let drawn = |verdict: &[Judged], unfinished: &[bool]| {
-        let mut run = fixture::run(vec![cell("nginx-fpm", "day", "open", "const(200,10s)")], 2);
+        let mut run = fixture::run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 2);
         for judged in verdict {
-            let verdict = (*judged, vec!["p99 lateness 12 ms"]);
-            add(&mut run, 0, Shots { answered_ns: spread(2_000, MS), verdict, ..Shots::default() });
+            let verdict = (*judged, vec!["p99 schedule lag 12 ms"]);
+            add(
+                &mut run,
+                0,
+                Requests { answered_ns: spread(2_000, MS), verdict, ..Requests::default() },
+            );
         }
         let trials = unfinished.iter().zip(1..).map(|(unfinished, trial)| Series {
             trial,
@@ -353,7 +358,7 @@ fn a_trial_that_does_not_count_is_faint_and_said() {
     assert!(!valid.contains("opacity=\"0.35\"") && !valid.contains("unfinished"), "{valid}");
     let invalid = drawn(&[Judged::Invalid], &[false, true]);
     assert!(invalid.contains("nginx-fpm (invalid)"), "{invalid}");
-    assert!(invalid.contains("trial 1 is invalid, its line is faint: p99 lateness 12 ms."));
+    assert!(invalid.contains("trial 1 is invalid, its line is faint: p99 schedule lag 12 ms."));
     assert!(invalid.contains("opacity=\"0.35\""), "{invalid}");
     let unfinished = drawn(&[], &[true]);
     assert!(unfinished.contains("nginx-fpm (unfinished)"), "{unfinished}");
@@ -363,10 +368,10 @@ fn a_trial_that_does_not_count_is_faint_and_said() {
 /// As on the page: the colour says the runtime, dash and marker say the run.
 #[test]
 fn runs_that_are_laid_over_each_other_share_their_colours() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let runs = ["one", "two"].map(|name| {
-        let place = folder.path().join(name);
-        std::fs::create_dir(&place).expect("a folder");
+        let place = directory.path().join(name);
+        std::fs::create_dir(&place).expect("a directory");
         let mut run = open();
         run.record.id = name.to_owned();
         written::write(&place, &run, 20)
@@ -376,7 +381,7 @@ fn runs_that_are_laid_over_each_other_share_their_colours() {
     assert!(output.status.success(), "{}", err(&output));
     let files = out(&output);
     let first = files.lines().next().expect("a file");
-    let charts = folder.path().join("one/one+two-charts/hello-day-response-time-p95.svg");
+    let charts = directory.path().join("one/one+two-charts/hello-day-response-time-p95.svg");
     assert_eq!(first, charts.display().to_string());
     let svg = std::fs::read_to_string(first).expect("it is there");
     assert!(sound(&svg).text.contains("nginx-fpm (B)"), "{svg}");
@@ -393,8 +398,8 @@ fn every_view_of_a_chart_is_a_file_of_its_own() {
     let roles = |names: &[&str]| -> BTreeMap<String, Vec<Option<Number>>> {
         names.iter().map(|name| ((*name).to_owned(), numbers(&[Some(1.0), Some(2.0)]))).collect()
     };
-    let series = |cell, names: &[&str]| Series {
-        cell,
+    let series = |case, names: &[&str]| Series {
+        case,
         trial: 1,
         step: 1.0,
         times: Times { max: numbers(&[Some(7_000.0)]), ..Times::default() },
@@ -426,31 +431,36 @@ fn every_view_of_a_chart_is_a_file_of_its_own() {
         sound(chart);
     });
     assert!(
-        charts["hello-day-errors-dropped.svg"].contains("Shots without a correct answer: dropped")
+        charts["hello-day-errors-dropped.svg"]
+            .contains("Requests without a correct answer: dropped")
     );
     assert!(charts["hello-day-cpu-php.svg"].contains("CPU of role php"));
     assert!(charts[planted].contains("Without this role: "), "{}", charts[planted]);
     assert!(!charts["hello-day-cpu-php.svg"].contains("Without this role"));
 }
 
-/// A load that one run alone has is a point without a line, which is said; a line goes on past a load
-/// that its run does not have.
+/// A load that one run alone has is a point without a line, which is said; a line goes on past a
+/// load that its run does not have.
 #[test]
 fn a_load_that_not_all_runs_have_is_said() {
     let of = |id: &str, rates: &[(&str, u64)]| {
-        let cells = rates.iter().map(|(load, _)| cell("slow", load, "open", "const(200,10s)"));
-        let mut data = fixture::run(cells.collect(), 1);
+        let cases = rates.iter().map(|(load, _)| case("slow", load, "open", "const(200,10s)"));
+        let mut data = fixture::run(cases.collect(), 1);
         data.record.id = id.to_owned();
-        for (index, (_, shots)) in rates.iter().enumerate() {
-            add(&mut data, index, Shots { answered_ns: spread(*shots, MS), ..Shots::default() });
+        for (index, (_, requests)) in rates.iter().enumerate() {
+            add(
+                &mut data,
+                index,
+                Requests { answered_ns: spread(*requests, MS), ..Requests::default() },
+            );
         }
         data
     };
     let draw = |one: &RunData, two: &RunData| -> Option<String> {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let paths = [one, two].map(|run| {
-            let place = folder.path().join(&run.record.id);
-            std::fs::create_dir(&place).expect("a folder");
+            let place = directory.path().join(&run.record.id);
+            std::fs::create_dir(&place).expect("a directory");
             written::write(&place, run, 20)
         });
         let output = report(&paths[0], &[&paths[1].display().to_string(), "--format", "svg"]);
@@ -473,14 +483,14 @@ fn a_load_that_not_all_runs_have_is_said() {
 
 #[test]
 fn several_loads_are_laid_beside_each_other() {
-    let cells = ["slow", "light", "heavy"]
+    let cases = ["slow", "light", "heavy"]
         .iter()
-        .flat_map(|runtime| ["a", "b"].map(|load| cell(runtime, load, "open", "const(200,10s)")));
-    let mut run = fixture::run(cells.collect(), 1);
+        .flat_map(|runtime| ["a", "b"].map(|load| case(runtime, load, "open", "const(200,10s)")));
+    let mut run = fixture::run(cases.collect(), 1);
     for index in 0..6 {
         // Two rates, so that loads have places of their own.
         let answered_ns = spread(1_000 * (2 - index % 2), MS * (1 + index / 2));
-        add(&mut run, index as usize, Shots { answered_ns, ..Shots::default() });
+        add(&mut run, index as usize, Requests { answered_ns, ..Requests::default() });
     }
     let charts: BTreeMap<String, String> =
         svg::charts(&page_of(&run, Vec::new())).into_iter().collect();
@@ -531,12 +541,12 @@ fn any_column() -> impl Strategy<Value = Vec<Option<f64>>> {
 fn any_series() -> impl Strategy<Value = Series> {
     let columns = prop::collection::vec(any_column(), 5);
     (0..4_usize, 1..20_u32, any::<bool>(), columns).prop_map(
-        |(cell, trial, unfinished, columns)| {
+        |(case, trial, unfinished, columns)| {
             let whole = |column: &[Option<f64>]| {
                 column.iter().map(|value| Number(value.unwrap_or(0.0))).collect::<Vec<_>>()
             };
             Series {
-                cell,
+                case,
                 trial,
                 round: 1,
                 unfinished,
@@ -560,7 +570,7 @@ fn any_series() -> impl Strategy<Value = Series> {
 fn any_curve() -> impl Strategy<Value = Curve> {
     let points = prop::collection::vec((0.0..=100.0_f64, any_number().prop_map(Number)), 0..20);
     (0..4_usize, points, prop::option::of(0.0..100.0_f64))
-        .prop_map(|(cell, points, failed_from)| Curve { cell, points, failed_from })
+        .prop_map(|(case, points, failed_from)| Curve { case, points, failed_from })
 }
 
 proptest! {

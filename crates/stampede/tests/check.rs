@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(600);
 /// Enough for every fault here.
-const TOURS: &str = "in-order,interleaved";
+const PASSES: &str = "in-order,interleaved";
 
 /// A planted fault, and what is to be found of it.
 struct Fault {
@@ -22,7 +22,7 @@ struct Fault {
     steps: &'static [&'static str],
     /// What is asked; empty: what links of the app lead to.
     urls: &'static str,
-    tours: &'static str,
+    passes: &'static str,
     /// Flags beside.
     more: &'static [&'static str],
     /// The very thing that stays or grows, as the report names it; empty: none that its watch sees.
@@ -33,7 +33,7 @@ struct Fault {
 
 const fn fault(kind: &'static str, steps: &'static [&'static str]) -> Fault {
     let (more, only_on) = (&["--growth", "0"], None);
-    Fault { kind, steps, urls: "", tours: TOURS, more, about: "", only_on }
+    Fault { kind, steps, urls: "", passes: PASSES, more, about: "", only_on }
 }
 
 /// One that thousands of requests to one worker show: `about` is what grows.
@@ -68,7 +68,7 @@ const UPLOAD_KEPT: Fault = Fault {
 const FOREIGN_KEYS: &str = "db:foreign_keys App\\Shop->db";
 const QUERY_ONLY: &str = "db:query_only Illuminate\\Database\\SQLiteConnection->pdo";
 
-/// Name of the app's folder, its words joined by `_` → its fault.
+/// Name of the app's directory, its words joined by `_` → its fault.
 macro_rules! planted {
     ($($(#[$tier:meta])? $app:ident: $fault:expr;)*) => {$(
         #[test]
@@ -163,7 +163,7 @@ planted! {
     #[ignore = "long"] sets_session_symfony: fault("answer", &["/import", "/orders"]).leaves(FOREIGN_KEYS);
     // That `/import` has changed a connection is known where another request makes it.
     #[ignore = "long"] sets_session_laravel: Fault {
-        tours: "in-order,reversed",
+        passes: "in-order,reversed",
         ..fault("answer", &["/import", "/look"]).leaves(QUERY_ONLY)
     };
     #[ignore = "long"] changes_dir: fault("state", &["/files"]).leaves("cwd GET /files");
@@ -198,7 +198,7 @@ fn found(app: &str, fault: &Fault) {
         return;
     }
     let begun = Instant::now();
-    let checked = Checked::of(app, fault.urls, &[&["--tours", fault.tours], fault.more].concat());
+    let checked = Checked::of(app, fault.urls, &[&["--passes", fault.passes], fault.more].concat());
     for runtime in checked.runtimes() {
         match fault.only_on {
             Some(only) if runtime["runtime"] != only => checked.safe(runtime),
@@ -224,7 +224,7 @@ fn lacks(app: &str) -> bool {
     missing.is_some()
 }
 
-/// What a folder's name ends with, and the file that is there where Debian's packages of it are.
+/// What a directory's name ends with, and the file that is there where Debian's packages of it are.
 const FRAMEWORKS: [(&str, &str); 3] = [
     ("clean-db-symfony", "/usr/share/php/Symfony/Component/Security/Csrf/autoload.php"),
     ("symfony", "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php"),
@@ -244,11 +244,11 @@ impl Checked {
     fn of(name: &str, urls: &str, more: &[&str]) -> Checked {
         let place = Place::new();
         let runtimes = workers().join(",");
-        let folder = check_app(name, &place).display().to_string();
-        let mut args = vec!["check", "--app", &folder, "--runtime", &runtimes, "--out", "out"];
+        let directory = check_app(name, &place).display().to_string();
+        let mut args = vec!["check", "--app", &directory, "--runtime", &runtimes, "--out", "out"];
         if !urls.is_empty() {
             place.write("urls.txt", urls);
-            args.extend(["--urls", "urls.txt"]);
+            args.extend(["--traffic", "urls.txt"]);
         }
         if !more.contains(&"--seed") {
             args.extend(["--seed", "7"]);
@@ -268,7 +268,8 @@ impl Checked {
         self.report["runtimes"].as_array().expect("runtimes")
     }
 
-    /// It is found, shows again by just these requests, and whatever else is found is of the same request.
+    /// It is found, shows again by just these requests, and whatever else is found is of the same
+    /// request.
     fn finds(&self, runtime: &Value, fault: &Fault) {
         let (app, text, on) = (&self.app, &self.text, &runtime["runtime"]);
         let all = findings(runtime);
@@ -316,7 +317,8 @@ fn findings(runtime: &Value) -> &Vec<Value> {
     runtime["findings"].as_array().expect("findings")
 }
 
-/// Whether it is about the very thing that stays or grows, by the request that is to blame, each time.
+/// Whether it is about the very thing that stays or grows, by the request that is to blame, each
+/// time.
 fn tells(finding: &Value, fault: &Fault) -> bool {
     let fingerprint = finding["fingerprint"].as_str().expect("a fingerprint");
     let grows = format!(" growth {} ", fault.about);
@@ -344,7 +346,7 @@ fn one_users_data_comes_first_and_names_the_line() {
     if lacks("leaks-user") {
         return;
     }
-    let checked = Checked::of("leaks-user", ACCOUNT, &["--growth", "0", "--tours", TOURS]);
+    let checked = Checked::of("leaks-user", ACCOUNT, &["--growth", "0", "--passes", PASSES]);
     for runtime in checked.runtimes() {
         checked.finds(runtime, &fault("leak", &["/account", "/account"]));
         checked.finds(runtime, &fault("kept", &["/account"]));
@@ -360,7 +362,7 @@ fn a_setting_that_stays_is_found_with_the_request_that_set_it() {
     if lacks("sets-timezone") {
         return;
     }
-    let checked = Checked::of("sets-timezone", "", &["--growth", "0", "--tours", TOURS]);
+    let checked = Checked::of("sets-timezone", "", &["--growth", "0", "--passes", PASSES]);
     for runtime in checked.runtimes() {
         let found = findings(runtime).iter().find(|one| one["about"] == "timezone");
         let found = found.expect("the time zone");
@@ -375,10 +377,10 @@ fn what_a_baseline_has_is_accepted() {
     if lacks("exits") {
         return;
     }
-    let tours = ["--growth", "0", "--tours", "in-order"];
-    let first = Checked::of("exits", "", &tours);
+    let passes = ["--growth", "0", "--passes", "in-order"];
+    let first = Checked::of("exits", "", &passes);
     let baseline = first.place.path().join("out/check.json").display().to_string();
-    let known = Checked::of("exits", "", &[&tours[..], &["--baseline", &baseline]].concat());
+    let known = Checked::of("exits", "", &[&passes[..], &["--baseline", &baseline]].concat());
     assert_eq!(known.code, Some(0), "{}", known.text);
     for runtime in known.runtimes() {
         assert_eq!(runtime["findings"][0]["is_accepted"], true, "{}", known.text);
@@ -391,7 +393,7 @@ fn what_grows_is_told_with_its_request_and_after_how_many_a_worker_is_replaced()
     if lacks("grows-memory") {
         return;
     }
-    let checked = Checked::of("grows-memory", "", &["--growth", "4000", "--tours", TOURS]);
+    let checked = Checked::of("grows-memory", "", &["--growth", "4000", "--passes", PASSES]);
     for runtime in checked.runtimes() {
         checked.finds(runtime, &grows("heap", &["/search"]));
         assert_eq!(runtime["verdict"]["is"], "safe-with", "{}", checked.text);
@@ -410,7 +412,7 @@ fn a_clean_app_with_tokens_times_and_random_text_is_safe() {
     clean("clean", 1..=1);
 }
 
-/// Nothing is found, whatever the seed, on all tours.
+/// Nothing is found, whatever the seed, on all passes.
 fn clean(app: &str, seeds: std::ops::RangeInclusive<u64>) {
     if lacks(app) {
         return;
@@ -420,7 +422,7 @@ fn clean(app: &str, seeds: std::ops::RangeInclusive<u64>) {
         let checked = Checked::of(app, "", &["--growth", "2000", "--seed", &seed.to_string()]);
         checked.runtimes().iter().for_each(|runtime| checked.safe(runtime));
         assert_eq!(checked.code, Some(0), "{app} by seed {seed}: {}", checked.text);
-        assert_eq!(checked.report["tried"]["tours"].as_array().map(Vec::len), Some(5));
+        assert_eq!(checked.report["tried"]["passes"].as_array().map(Vec::len), Some(5));
         println!("{app} by seed {seed}: {} s", begun.elapsed().as_secs());
     }
 }

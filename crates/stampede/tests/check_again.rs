@@ -1,5 +1,5 @@
-//! `stampede check --finding N` end to end: a finding is sent again with the flags that its check was asked with,
-//! and what only a person has is asked for by name.
+//! `stampede check --finding N` end to end: a finding is sent again with the flags that its check
+//! was asked with, and what only a person has is asked for by name.
 
 mod common;
 
@@ -63,10 +63,11 @@ fn place() -> Option<(Place, &'static str)> {
     Some((place, runtime))
 }
 
-/// A check that finds the leak, in the folder `my check`.
+/// A check that finds the leak, in the directory `my check`.
 fn check(place: &Place, runtime: &str, more: &[&str]) -> String {
-    let mut args = vec!["check", "--app", "./my shop", "--runtime", runtime, "--urls", "urls.txt"];
-    args.extend(["--tours", "in-order", "--growth", "0", "--seed", "7", "--out", "my check"]);
+    let mut args =
+        vec!["check", "--app", "./my shop", "--runtime", runtime, "--traffic", "urls.txt"];
+    args.extend(["--passes", "in-order", "--growth", "0", "--seed", "7", "--out", "my check"]);
     args.extend(more);
     let output = finish(place.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
@@ -80,7 +81,7 @@ fn pasted(place: &Place, command: &str) -> Output {
     let plain = place.stampede(&[]);
     let program = Path::new(env!("CARGO_BIN_EXE_stampede"));
     let path = std::env::var("PATH").unwrap_or_default();
-    let path = format!("{}:{path}", program.parent().expect("a folder").display());
+    let path = format!("{}:{path}", program.parent().expect("a directory").display());
     let mut with = Command::new("sh");
     with.args(["-c", command]).current_dir(place.path()).env("PATH", path);
     with.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -116,7 +117,7 @@ fn the_printed_command_sends_it_again_with_what_the_check_was_given() {
     let output = pasted(&place, command);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    assert!(said.contains("cannot be sent again") && said.contains("--urls"), "{said}");
+    assert!(said.contains("cannot be sent again") && said.contains("--traffic"), "{said}");
     assert_eq!(stdout(&output), "");
     // A jar that has gone is named.
     place.write("urls.txt", "/account?user={user}&token=hunter2\n");

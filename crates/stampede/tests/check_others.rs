@@ -1,5 +1,5 @@
-//! `stampede check` end to end on other worker runtimes than RoadRunner and FrankenPHP: where requests overlap,
-//! and where they do not. None of them is a Debian package.
+//! `stampede check` end to end on other worker runtimes than RoadRunner and FrankenPHP: where
+//! requests overlap, and where they do not. None of them is a Debian package.
 
 mod common;
 
@@ -26,9 +26,9 @@ fn here(names: &[&'static str]) -> Option<String> {
 }
 
 /// The report of a check of one app, its words, and where it lies.
-fn check(app: &str, runtimes: &str, urls: &str, tours: &str) -> (Value, String, Place) {
+fn check(app: &str, runtimes: &str, urls: &str, passes: &str) -> (Value, String, Place) {
     let place = Place::new();
-    let (report, text) = check_in(&place, &check_app(app, &place), runtimes, urls, tours, "0");
+    let (report, text) = check_in(&place, &check_app(app, &place), runtimes, urls, passes, "0");
     (report, text, place)
 }
 
@@ -37,7 +37,7 @@ fn check_in(
     app: &Path,
     runtimes: &str,
     urls: &str,
-    tours: &str,
+    passes: &str,
     growth: &str,
 ) -> (Value, String) {
     place.write("urls.txt", urls);
@@ -50,10 +50,10 @@ fn check_in(
         runtimes,
         "--seed",
         "7",
-        "--urls",
+        "--traffic",
         "urls.txt",
-        "--tours",
-        tours,
+        "--passes",
+        passes,
         "--growth",
         growth,
         "--out",
@@ -87,7 +87,7 @@ fn what_two_requests_at_once_mix_up_is_found_where_they_meet() {
         assert_eq!(runtime["verdict"]["is"], "not-safe");
     }
     assert!(text.contains("(user A), at once with GET /account"), "{text}");
-    assert_eq!(report["tried"]["tours"][1], "overlapping", "all of them went it");
+    assert_eq!(report["tried"]["passes"][1], "overlapping", "all of them went it");
     let again = ["check", "--finding", "1", "--of", "out"];
     let output = finish(place.stampede(&again), LIMIT);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
@@ -97,14 +97,14 @@ fn what_two_requests_at_once_mix_up_is_found_where_they_meet() {
 #[test]
 fn where_a_worker_has_one_request_at_a_time_nothing_is_mixed_up() {
     let Some(runtimes) = here(&ALONE) else { return };
-    let tours = "in-order,interleaved,overlapping";
-    let (report, text, _) = check("overlaps-users", &runtimes, ACCOUNT, tours);
+    let passes = "in-order,interleaved,overlapping";
+    let (report, text, _) = check("overlaps-users", &runtimes, ACCOUNT, passes);
     for runtime in report["runtimes"].as_array().expect("runtimes") {
         assert_eq!(runtime["verdict"]["is"], "safe", "{text}");
-        // Two requests of two users, in two tours.
-        assert_eq!(runtime["sent"], 8, "the overlapping tour is not gone: {text}");
+        // Two requests of two users, in two passes.
+        assert_eq!(runtime["sent"], 8, "the overlapping pass is not gone: {text}");
     }
-    assert!(!report["tried"]["tours"].to_string().contains("overlapping"), "{text}");
+    assert!(!report["tried"]["passes"].to_string().contains("overlapping"), "{text}");
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn a_clean_app_is_clean_where_requests_meet() {
     }
 }
 
-/// FrankenPHP forgets a session's id with each request, so that nobody gets another's; but `$_SESSION` is still
-/// filled when the next request comes (up to 1.11.1: GHSA-r3xh-3r3w-47gp).
+/// FrankenPHP forgets a session's id with each request, so that nobody gets another's; but
+/// `$_SESSION` is still filled when the next request comes (up to 1.11.1: GHSA-r3xh-3r3w-47gp).
 #[test]
 fn a_session_that_stays_is_found() {
     let names = ["roadrunner", "frankenphp-worker", "amphp", "swoole"];
@@ -175,8 +175,8 @@ fn faults_are_found_on_every_other_runtime() {
     }
 }
 
-/// An app of Laravel 11 with Octane, as `composer create-project` makes one, is where `STAMPEDE_OCTANE_APP` says:
-/// this planted fault's own files and its pages are laid over it.
+/// An app of Laravel 11 with Octane, as `composer create-project` makes one, is where
+/// `STAMPEDE_OCTANE_APP` says: this planted fault's own files and its pages are laid over it.
 fn octane_app(name: &str, place: &Place) -> Option<PathBuf> {
     let Some(project) = std::env::var_os("STAMPEDE_OCTANE_APP") else {
         println!("SKIPPED: STAMPEDE_OCTANE_APP names no app of Laravel with Octane");
@@ -203,7 +203,8 @@ fn octane_app(name: &str, place: &Place) -> Option<PathBuf> {
     Some(made)
 }
 
-/// A container of its own for each request does not help where a static or a shared service keeps it; minutes.
+/// A container of its own for each request does not help where a static or a shared service keeps
+/// it; minutes.
 #[test]
 #[ignore = "minutes"]
 fn faults_of_laravel_are_found_under_octane() {
@@ -214,9 +215,9 @@ fn faults_of_laravel_are_found_under_octane() {
     ];
     for (app, kind, request, growth) in faults {
         let place = Place::new();
-        let Some(folder) = octane_app(app, &place) else { return };
+        let Some(directory) = octane_app(app, &place) else { return };
         let urls = format!("/\n/about\n{request}\n");
-        let (report, text) = check_in(&place, &folder, &runtimes, &urls, "in-order", growth);
+        let (report, text) = check_in(&place, &directory, &runtimes, &urls, "in-order", growth);
         for runtime in report["runtimes"].as_array().expect("runtimes") {
             let findings = runtime["findings"].as_array().expect("findings");
             let is_it =
@@ -228,9 +229,9 @@ fn faults_of_laravel_are_found_under_octane() {
     }
     // A singleton that holds the request, which Octane forgets with the request's container.
     let place = Place::new();
-    let Some(folder) = octane_app("leaks-user-laravel", &place) else { return };
+    let Some(directory) = octane_app("leaks-user-laravel", &place) else { return };
     let urls = "/\n/about\n/account?user={user}\n";
-    let (report, text) = check_in(&place, &folder, &runtimes, urls, "in-order,interleaved", "0");
+    let (report, text) = check_in(&place, &directory, &runtimes, urls, "in-order,interleaved", "0");
     for runtime in report["runtimes"].as_array().expect("runtimes") {
         assert_eq!(runtime["verdict"]["is"], "safe", "{text}");
     }

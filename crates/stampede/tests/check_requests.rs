@@ -1,4 +1,5 @@
-//! `stampede check` end to end: where requests come from, and the database that stands in for the app's own.
+//! `stampede check` end to end: where requests come from, and the database that stands in for the
+//! app's own.
 
 mod common;
 
@@ -16,10 +17,10 @@ fn worker() -> Option<&'static str> {
     workers().into_iter().next()
 }
 
-/// One tour, no growth.
-fn check(place: &Place, folder: &Path, worker: &str, more: &[&str]) -> (String, Option<i32>) {
-    let folder = folder.display().to_string();
-    let args = ["check", "--app", &folder, "--runtime", worker, "--tours", "in-order"];
+/// One pass, no growth.
+fn check(place: &Place, directory: &Path, worker: &str, more: &[&str]) -> (String, Option<i32>) {
+    let directory = directory.display().to_string();
+    let args = ["check", "--app", &directory, "--runtime", worker, "--passes", "in-order"];
     let short = ["--growth", "0", "--seed", "7", "--out", "out"];
     let output = finish(place.stampede(&[&args[..], &short[..], more].concat()), LIMIT);
     assert_eq!(place.left_behind(), Vec::<String>::new());
@@ -95,8 +96,8 @@ fn a_scratch_database_stands_in_for_the_apps_own() {
             continue;
         }
         let place = Place::new();
-        let folder = counting(&place, url);
-        let (text, code) = check(&place, &folder, worker, &["--database", "dump.sql"]);
+        let directory = counting(&place, url);
+        let (text, code) = check(&place, &directory, worker, &["--database", "dump.sql"]);
         assert_eq!(code, Some(0), "{text}");
         let said = format!("is left alone: a scratch one ({kind}) stands in for it, filled with `");
         assert!(text.contains(&said) && !text.contains("s3cr3t"), "{text}");
@@ -112,11 +113,11 @@ fn a_file_of_sqlite_is_copied_and_not_written_to() {
     };
     let place = Place::new();
     let file = place.path().join("shop.sqlite");
-    let folder = counting(&place, &format!("sqlite:///{}", file.display()));
+    let directory = counting(&place, &format!("sqlite:///{}", file.display()));
     let made = Command::new("sqlite3").arg(&file).arg(DUMP).status().expect("sqlite3");
     assert!(made.success());
     let before = std::fs::read(&file).expect("a database");
-    let (text, code) = check(&place, &folder, worker, &[]);
+    let (text, code) = check(&place, &directory, worker, &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
         text.contains("a scratch one (sqlite) stands in for it, filled with a copy of it"),
@@ -131,21 +132,21 @@ fn laravels_migrations_fill_a_scratch_database() {
     let programs = ["nginx", "php-fpm", "php", "mariadbd"];
     let Some(worker) = worker().filter(|_| file.is_file() && !skipped(&programs)) else { return };
     let place = Place::new();
-    let folder = place.path().join("shop");
-    std::fs::rename(check_app("clean-laravel", &place), &folder).expect("a name of its own");
+    let directory = place.path().join("shop");
+    std::fs::rename(check_app("clean-laravel", &place), &directory).expect("a name of its own");
     place.write(
         "shop/.env",
         "DB_CONNECTION=mysql\nDB_HOST=192.0.2.1\nDB_DATABASE=shop\nDB_USERNAME=joe\nDB_PASSWORD=s3cr3t\n",
     );
     place.write("shop/config/database.php", LARAVELS_DATABASE);
     place.write("shop/database/migrations/2024_01_01_000000_teas.php", MIGRATION);
-    let manifest = std::fs::read_to_string(folder.join("app.yaml")).expect("its manifest");
+    let manifest = std::fs::read_to_string(directory.join("app.yaml")).expect("its manifest");
     let manifest = manifest.replace("extensions: [", "extensions: [mysqlnd, pdo_mysql, ");
     place.write("shop/app.yaml", &manifest);
     let route = "\nRoute::get('/teas', static function () {\n    Illuminate\\Support\\Facades\\DB::table('teas')->insert(['name' => 'Assam']);\n    return response((string) Illuminate\\Support\\Facades\\DB::table('teas')->count());\n});\n";
-    let routes = std::fs::read_to_string(folder.join("routes/web.php")).expect("its routes");
+    let routes = std::fs::read_to_string(directory.join("routes/web.php")).expect("its routes");
     place.write("shop/routes/web.php", &(routes + route));
-    let (text, code) = check(&place, &folder, worker, &["--users", "1"]);
+    let (text, code) = check(&place, &directory, worker, &["--users", "1"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("filled by `artisan migrate --force --no-interaction`"), "{text}");
     assert!(text.contains("the app's router lists 7 that can be asked for"), "{text}");
@@ -181,8 +182,8 @@ fn what_no_database_can_stand_in_for_is_refused_in_clear_words() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
     let refused = |url: &str, more: &[&str]| {
         let place = Place::new();
-        let folder = counting(&place, url);
-        let (text, code) = check(&place, &folder, worker, more);
+        let directory = counting(&place, url);
+        let (text, code) = check(&place, &directory, worker, more);
         assert_eq!(code, Some(2), "{text}");
         assert!(!place.path().join("out").exists(), "nothing was checked");
         text
@@ -206,11 +207,11 @@ fn what_leaves_nothing_to_check_is_refused_in_clear_words() {
         stderr(&output)
     };
     let all = [
-        refused(&["--tours", "backwards"]),
+        refused(&["--passes", "backwards"]),
         refused(&["--worker-memory", "much"]),
         refused(&["--env", "DEBUG"]),
-        refused(&["--tours", "overlapping", "--limit", "1"]),
-        refused(&["--urls", "urls"]),
+        refused(&["--passes", "overlapping", "--limit", "1"]),
+        refused(&["--traffic", "urls"]),
     ];
     assert_eq!(place.left_behind(), Vec::<String>::new());
     assert!(!place.path().join("stampede-results").exists(), "nothing was checked");
@@ -240,8 +241,8 @@ fn answering(place: &Place, answers: &str) -> PathBuf {
 fn an_app_that_fails_already_is_said_with_its_errors() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
     let place = Place::new();
-    let folder = answering(&place, "['else' => [500, [], '<title>No table orders</title>']]");
-    let (text, code) = check(&place, &folder, worker, &[]);
+    let directory = answering(&place, "['else' => [500, [], '<title>No table orders</title>']]");
+    let (text, code) = check(&place, &directory, worker, &[]);
     assert_eq!(code, Some(2), "{text}");
     let said = "the app fails under nginx-fpm already, so there is nothing to compare: GET / answers 500 under \
                 nginx-fpm: No table orders";
@@ -255,7 +256,7 @@ fn an_app_that_wants_a_login_is_told_how_to_give_one() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
     let place = Place::new();
     let html = "['Content-Type' => 'text/html']";
-    let folder = answering(
+    let directory = answering(
         &place,
         &format!(
             "['/' => [200, {html}, '<a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>'],
@@ -263,7 +264,7 @@ fn an_app_that_wants_a_login_is_told_how_to_give_one() {
             'else' => [302, ['Location' => '/login'], '']]"
         ),
     );
-    let (text, code) = check(&place, &folder, worker, &[]);
+    let (text, code) = check(&place, &directory, worker, &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("3 of 5 requests lead to a login: `--login NAME:PASSWORD` or"), "{text}");
 }
@@ -274,9 +275,9 @@ fn a_dump_that_does_not_fit_is_said_with_the_servers_words() {
         return;
     };
     let place = Place::new();
-    let folder = counting(&place, "postgresql://joe:s3cr3t@192.0.2.1/shop");
+    let directory = counting(&place, "postgresql://joe:s3cr3t@192.0.2.1/shop");
     place.write("wrong.sql", "CREATE TABLE teas (name sometype);\n");
-    let (text, code) = check(&place, &folder, worker, &["--database", "wrong.sql"]);
+    let (text, code) = check(&place, &directory, worker, &["--database", "wrong.sql"]);
     assert_eq!(code, Some(2), "{text}");
     let words = [
         "wrong.sql` ended with exit code 3",

@@ -19,9 +19,9 @@ fn checked(app: &str, more: &[&str]) -> Option<(Value, String)> {
         return None;
     }
     let place = Place::new();
-    let folder = check_app(app, &place).display().to_string();
-    let mut args = vec!["check", "--app", &folder, "--runtime", &runtimes, "--seed", "7"];
-    args.extend(["--tours", "in-order,reversed", "--out", "out"]);
+    let directory = check_app(app, &place).display().to_string();
+    let mut args = vec!["check", "--app", &directory, "--runtime", &runtimes, "--seed", "7"];
+    args.extend(["--passes", "in-order,reversed", "--out", "out"]);
     args.extend(more);
     let output = finish(place.stampede(&args), LIMIT);
     let text = stdout(&output) + &stderr(&output);

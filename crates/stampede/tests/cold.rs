@@ -10,8 +10,8 @@ use serde_json::json;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Writes a line for each request: the copy that it is in, whether it is of the load, whether it found
-/// the app's cache, and whether OPcache knew a file that only requests use.
+/// Writes a line for each request: the copy that it is in, whether it is of the load, whether it
+/// found the app's cache, and whether OPcache knew a file that only requests use.
 const APP: &str = r#"<?php
 $cache = __DIR__ . '/var/cache/prod';
 $warm = is_file("$cache/filled") ? 'warm' : 'cold';
@@ -34,15 +34,15 @@ fn shop(place: &Place) {
     place.write("shop/public/index.php", "<?php require __DIR__ . '/../marks.php'; echo 'ok';");
 }
 
-/// What the first request of the load found in `./shop`, in each copy that had some, and whether it was
-/// the first of all; `None` where the runtime is not here, which is said.
+/// What the first request of the load found in `./shop`, in each copy that had some, and whether it
+/// was the first of all; `None` where the runtime is not here, which is said.
 fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)>> {
     let marks = place.write("marks/log", "");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(&marks, open).expect("open for all");
     let plan = format!(
         "app: ./shop\nruntimes: [{runtime}]\nworkers: 2\n{begin}\nenv: {{MARKS: {}}}\n\
-         load: [{{users: 1, requests: 20, path: '/?load=1'}}]\n",
+         load: [{{concurrency: 1, requests: 20, path: '/?load=1'}}]\n",
         marks.display()
     );
     place.write("plan.yaml", &plan);
@@ -115,7 +115,7 @@ fn a_framework_begins_without_its_cache() {
     let place = Place::new();
     place.write(
         "plan.yaml",
-        "app: symfony\nruntimes: [nginx-fpm]\nworkers: 2\ncold: true\nload: [{users: 1, requests: 30}]\n",
+        "app: symfony\nruntimes: [nginx-fpm]\nworkers: 2\ncold: true\nload: [{concurrency: 1, requests: 30}]\n",
     );
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     if is_missing(&output) {
@@ -130,7 +130,8 @@ fn a_framework_begins_without_its_cache() {
 }
 
 /// The catalogue's app, which writes down whether configuration and routes were cached, and whether
-/// Laravel has written the list of packages that it cannot do without. `false`: there is no Laravel here.
+/// Laravel has written the list of packages that it cannot do without. `false`: there is no Laravel
+/// here.
 fn laravel(place: &Place) -> bool {
     if !std::path::Path::new("/usr/share/php/Illuminate/autoload.php").is_file() {
         println!("SKIPPED: Laravel is not installed here");
@@ -154,8 +155,8 @@ fn laravel(place: &Place) -> bool {
 }
 
 fn copy(from: &std::path::Path, to: &std::path::Path) {
-    std::fs::create_dir_all(to).expect("a folder");
-    for entry in std::fs::read_dir(from).expect("a folder") {
+    std::fs::create_dir_all(to).expect("a directory");
+    for entry in std::fs::read_dir(from).expect("a directory") {
         let path = entry.expect("an entry").path();
         let to = to.join(path.file_name().expect("a name"));
         match path.is_dir() {
@@ -165,7 +166,8 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-/// What `artisan optimize` has cached is gone as well, and the folder that Laravel writes to is there.
+/// What `artisan optimize` has cached is gone as well, and the directory that Laravel writes to is
+/// there.
 #[test]
 fn laravel_begins_without_what_a_deployment_cached() {
     for runtime in ["nginx-fpm", "roadrunner"] {

@@ -38,11 +38,11 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
     );
 
     let summary = summary(&place);
-    let cells = summary["cells"].as_array().expect("cells");
-    assert_eq!(cells.len(), 3);
-    for cell in cells {
-        assert_eq!(cell["app"], "hello", "{cell:#}");
-        assert_eq!(cell["load"], "steady", "{cell:#}");
+    let cases = summary["cases"].as_array().expect("cases");
+    assert_eq!(cases.len(), 3);
+    for case in cases {
+        assert_eq!(case["app"], "hello", "{case:#}");
+        assert_eq!(case["load"], "steady", "{case:#}");
     }
     for trial in std::fs::read_dir(place.run().join("trials")).expect("trials").flatten() {
         let record: Value = serde_json::from_str(
@@ -87,7 +87,7 @@ fn again_from_disk(place: &Place, first: &str) {
     let run = place.run().display().to_string();
     let text = finish(place.stampede(&["report", &run]), LIMIT);
     assert!(first.starts_with(&stdout(&text)), "another table:\n{first}\n---\n{}", stdout(&text));
-    for (format, part) in [("markdown", "### hello"), ("csv", "runtime,"), ("json", "\"cells\"")] {
+    for (format, part) in [("markdown", "### hello"), ("csv", "runtime,"), ("json", "\"cases\"")] {
         let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stdout(&output).contains(part), "{format}: {}", stdout(&output));
@@ -107,7 +107,7 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
         "hello",
         "--runtimes",
         "broken,php-builtin",
-        "--users",
+        "--concurrency",
         "2",
         "--for",
         "1s",
@@ -122,9 +122,9 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
     assert!(all.contains("cannot bind the moon"), "its last log line is missing:\n{all}");
     let summary = summary(&place);
     let verdict = |name: &str| {
-        let cells = summary["cells"].as_array().expect("cells");
-        let cell = cells.iter().find(|cell| cell["runtime"] == name);
-        cell.expect("a row for each")["verdict"].clone()
+        let cases = summary["cases"].as_array().expect("cases");
+        let case = cases.iter().find(|case| case["runtime"] == name);
+        case.expect("a row for each")["verdict"].clone()
     };
     assert_eq!(verdict("broken"), "invalid", "{summary:#}");
     assert_ne!(verdict("php-builtin"), "invalid", "{summary:#}");
@@ -157,8 +157,8 @@ fn an_ordinary_user_can_compare() {
     }
     let place = Place::new();
     place.write("plan.yaml", THREE);
-    for folder in [place.path().to_path_buf(), place.tmp()] {
-        std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).expect("chown");
+    for directory in [place.path().to_path_buf(), place.tmp()] {
+        std::os::unix::fs::chown(directory, Some(NOBODY), Some(NOBODY)).expect("chown");
     }
     // The binary itself may lie where that user cannot go.
     let binary = place.path().join("stampede");
@@ -175,7 +175,7 @@ fn an_ordinary_user_can_compare() {
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = finish(command, LIMIT);
     assert_measured(&place, &output);
-    assert_eq!(summary(&place)["cells"].as_array().map(Vec::len), Some(3));
+    assert_eq!(summary(&place)["cases"].as_array().map(Vec::len), Some(3));
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
@@ -247,7 +247,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
             "hello",
             "--runtimes",
             "php-builtin",
-            "--users",
+            "--concurrency",
             "1",
             "--for",
             "1s",
@@ -265,22 +265,25 @@ fn bad_input_is_refused_before_anything_starts() {
     let place = Place::new();
     place.write("empty/readme.txt", "no app here");
     place.write("taken/keep.txt", "mine");
-    place.write("bad.yaml", "app: hello\nruntimes: [php-builtin]\nlaod: [{users: 4, for: 20s}]\n");
+    place.write(
+        "bad.yaml",
+        "app: hello\nruntimes: [php-builtin]\nlaod: [{concurrency: 4, for: 20s}]\n",
+    );
     place.write(
         "setting.yaml",
-        "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     place.write(
         "value.yaml",
-        "app: hello\nruntimes: [{nginx-fpm: {pm: sometimes}}]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nruntimes: [{nginx-fpm: {pm: sometimes}}]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     place.write(
         "not-honoured.yaml",
-        "app: hello\nmax_requests: 500\nruntimes: [apache-modphp]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nmax_requests: 500\nruntimes: [apache-modphp]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     place.write(
         "bad-only.yaml",
-        "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     for (name, args) in MISTAKES {
         let output = finish(place.stampede(args), LIMIT);
@@ -348,9 +351,9 @@ fn runtimes_alone_are_compared_under_the_default_load() {
         stdout(&output) + &stderr(&output)
     };
     let said = dry(&["--runtimes", "php-builtin"]);
-    assert!(said.contains("`--users 8 --for 10s --rounds 3`"), "{said}");
+    assert!(said.contains("`--concurrency 8 --for 10s --rounds 3`"), "{said}");
     let said = dry(&["--runtimes", "php-builtin", "--rounds", "1"]);
-    assert!(said.contains("`--users 8 --for 10s`"), "{said}");
+    assert!(said.contains("`--concurrency 8 --for 10s`"), "{said}");
     // A load without its length is a mistake all the same.
     let args = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--rate", "5"];
     let output = finish(place.stampede(&args), LIMIT);

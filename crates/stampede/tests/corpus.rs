@@ -1,5 +1,5 @@
-//! What the fuzzers of `load.yaml` and of an app's code begin with, once through the same functions; the others
-//! are in the crate `stampede-load`.
+//! What the fuzzers of `load.yaml` and of an app's code begin with, once through the same
+//! functions; the others are in the crate `stampede-load`.
 
 use std::path::Path;
 
@@ -19,9 +19,9 @@ fn every_code_holds() {
 }
 
 fn each(target: &str, run: impl Fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut inputs = 0;
-    for entry in std::fs::read_dir(folder).expect("inputs") {
+    for entry in std::fs::read_dir(directory).expect("inputs") {
         let path = entry.expect("an input").path();
         // Shown where it panics.
         println!("{}", path.display());

@@ -1,5 +1,5 @@
-//! Apps with a database: made in the work folder, gone with it, and the proof that each answer's
-//! queries reached it. Real databases, where they are installed.
+//! Apps with a database: made in the working directory, gone with it, and the proof that each
+//! answer's queries reached it. Real databases, where they are installed.
 
 mod bench_support;
 mod common;
@@ -12,7 +12,7 @@ use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::{DATABASE_ROLE, Placement};
 
 const LIMIT: Duration = Duration::from_secs(120);
-const LOAD: [&str; 8] = ["--users", "2", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
+const LOAD: [&str; 8] = ["--concurrency", "2", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
 
 /// A plan for PHP's own server, which is there where PHP is.
 fn plan(place: &Place, app: &str, database: &str, load: &str) -> std::process::Command {
@@ -41,11 +41,11 @@ fn each_database_is_made_and_asked_as_often_as_answered() {
     }
     for database in ["sqlite", "postgresql", "mariadb"] {
         for (app, load) in [
-            ("db-read", "{users: 2, for: 1s}"),
-            ("db-read", "{users: 2, for: 1s, path: '/?queries=20'}"),
-            ("db-read", "{users: 2, for: 1s, path: /rows}"),
-            ("db-write", "{users: 2, for: 1s}"),
-            ("symfony-db", "{users: 2, for: 1s, path: '/write?queries=3'}"),
+            ("db-read", "{concurrency: 2, for: 1s}"),
+            ("db-read", "{concurrency: 2, for: 1s, path: '/?queries=20'}"),
+            ("db-read", "{concurrency: 2, for: 1s, path: /rows}"),
+            ("db-write", "{concurrency: 2, for: 1s}"),
+            ("symfony-db", "{concurrency: 2, for: 1s, path: '/write?queries=3'}"),
         ] {
             let place = Place::new();
             let output = finish(plan(&place, app, database, load), LIMIT);
@@ -76,7 +76,7 @@ fn databases_are_compared_with_each_other() {
     }
     let place = Place::new();
     let text = "app: db-read\nruntimes:\n  - php-builtin: { sweep: { database: [sqlite, mariadb] } }\n\
-                workers: 2\nwarm_up: 200ms\nrounds: 1\nload: [{ users: 2, for: 1s }]\n";
+                workers: 2\nwarm_up: 200ms\nrounds: 1\nload: [{ concurrency: 2, for: 1s }]\n";
     place.write("plan.yaml", text);
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     if is_missing(&output) {
@@ -96,7 +96,7 @@ fn databases_serve_runtimes_of_both_kinds() {
             let place = Place::new();
             let text = format!(
                 "app: db-write\ndatabase: {database}\nruntimes: [{runtime}]\nworkers: 2\n\
-                 warm_up: 100ms\nload: [{{users: 2, requests: 100, path: '/?queries=3'}}]\n"
+                 warm_up: 100ms\nload: [{{concurrency: 2, requests: 100, path: '/?queries=3'}}]\n"
             );
             place.write("plan.yaml", &text);
             let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
@@ -130,7 +130,8 @@ fn answers_without_their_queries_are_not_measured() {
                  any_of: [{database}]\n  schema: schema.sql\n  queries: {{ each: 1 }}\n"
             ),
         );
-        let output = finish(plan(&place, "./app", database, "{users: 1, requests: 20}"), LIMIT);
+        let output =
+            finish(plan(&place, "./app", database, "{concurrency: 1, requests: 20}"), LIMIT);
         if is_missing(&output) {
             continue;
         }
@@ -148,13 +149,15 @@ fn what_people_read_when_a_database_cannot_be_had() {
         return;
     }
     let place = Place::new();
-    place
-        .write("plan.yaml", "app: db-read\nruntimes: [php-builtin]\nload: [{users: 1, for: 1s}]\n");
+    place.write(
+        "plan.yaml",
+        "app: db-read\nruntimes: [php-builtin]\nload: [{concurrency: 1, for: 1s}]\n",
+    );
     let asked = |app: &str, database: &str, env: &[(&str, &str)]| {
         let flags = ["compare", "--app", app, "--runtimes", "php-builtin"];
         let mut command = match database {
             "" => place.stampede(&[&flags[..], &LOAD].concat()),
-            _ => plan(&place, app, database, "{users: 1, for: 1s}"),
+            _ => plan(&place, app, database, "{concurrency: 1, for: 1s}"),
         };
         command.envs(env.iter().copied());
         let output = finish(command, LIMIT);
@@ -183,7 +186,9 @@ fn a_database_that_does_not_start_is_named() {
     let append = "runtimes: [{php-builtin: {append: {mariadb.cnf: 'no-such-option = 1'}}}]";
     place.write(
         "plan.yaml",
-        &format!("app: db-read\ndatabase: mariadb\n{append}\nload: [{{users: 1, for: 1s}}]\n"),
+        &format!(
+            "app: db-read\ndatabase: mariadb\n{append}\nload: [{{concurrency: 1, for: 1s}}]\n"
+        ),
     );
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     let text = stderr(&output);
@@ -224,7 +229,8 @@ fn an_app_is_prepared_with_its_database() {
                  any_of: [{database}]\n  schema: schema.sql\n  queries: {{ each: 1 }}\n"
             ),
         );
-        let output = finish(plan(&place, "./shop", database, "{users: 1, requests: 20}"), LIMIT);
+        let output =
+            finish(plan(&place, "./shop", database, "{concurrency: 1, requests: 20}"), LIMIT);
         if is_missing(&output) {
             continue;
         }
@@ -254,8 +260,8 @@ fn a_killed_stampede_leaves_nothing_of_a_preparation() {
         .spawn()
         .expect("starts");
     let begun = || {
-        let folders = std::fs::read_dir(place.tmp()).expect("folder").flatten();
-        folders.map(|entry| entry.path().join("tmp/begun")).any(|mark| mark.is_file())
+        let directories = std::fs::read_dir(place.tmp()).expect("directory").flatten();
+        directories.map(|entry| entry.path().join("tmp/begun")).any(|mark| mark.is_file())
     };
     let patience = std::time::Instant::now();
     while !begun() && patience.elapsed() < LIMIT {
@@ -274,7 +280,8 @@ fn wordpress_asks_its_database_for_each_page() {
         return;
     }
     let place = Place::new();
-    let output = finish(plan(&place, "wordpress", "mariadb", "{users: 1, requests: 20}"), LIMIT);
+    let output =
+        finish(plan(&place, "wordpress", "mariadb", "{concurrency: 1, requests: 20}"), LIMIT);
     let text = stderr(&output);
     if is_missing(&output) || text.contains("this machine's packages") {
         return println!("SKIPPED: {text}");

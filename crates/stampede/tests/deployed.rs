@@ -1,5 +1,5 @@
-//! What a deployment does with an app: a file that OPcache preloads, Composer's map of classes. Every
-//! runtime that is installed does it, and what cannot be done is said before anything starts.
+//! What a deployment does with an app: a file that OPcache preloads, Composer's map of classes.
+//! Every runtime that is installed does it, and what cannot be done is said before anything starts.
 
 mod bench_support;
 mod common;
@@ -34,7 +34,7 @@ fn a_file_is_preloaded_by_every_runtime() {
     place.write("shop/Preloaded.php", "<?php final class Preloaded {}");
     place.write("shop/handler.php", HANDLER);
     place.write("shop/public/index.php", INDEX);
-    let bench = Bench::new(&AppChoice::Folder(place.path().join("shop")));
+    let bench = Bench::new(&AppChoice::Directory(place.path().join("shop")));
     for (value, files, says) in [("app", 2, "preloaded"), ("off", 0, "not")] {
         let settings = [("workers", Scalar::Int(2)), ("preload", text(value))];
         bench.each(&settings, |name, running| {
@@ -82,9 +82,9 @@ fn composer_app(place: &Place) -> Vec<(String, Vec<u8>)> {
     files(&place.path().join("shop/vendor"))
 }
 
-fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("folder").flatten() {
+    for entry in std::fs::read_dir(directory).expect("directory").flatten() {
         match entry.path().is_dir() {
             true => all.extend(files(&entry.path())),
             false => {
@@ -104,7 +104,7 @@ fn composers_autoloader_is_written_in_the_copy() {
     }
     let place = Place::new();
     let before = composer_app(&place);
-    let bench = Bench::new(&AppChoice::Folder(place.path().join("shop")));
+    let bench = Bench::new(&AppChoice::Directory(place.path().join("shop")));
     for (value, says) in [
         ("as-is", "open searched there"),
         ("optimized", "open mapped there"),
@@ -135,7 +135,7 @@ fn what_cannot_be_done_is_said_before_anything_starts() {
     place.write("other/vendor/composer/autoload_classmap.php", "<?php return [];");
     let said = |app: &str, settings: &str| {
         let plan = format!(
-            "app: ./{app}\nruntimes: [php-builtin]\n{settings}\nload: [{{users: 1, for: 1s}}]\n"
+            "app: ./{app}\nruntimes: [php-builtin]\n{settings}\nload: [{{concurrency: 1, for: 1s}}]\n"
         );
         place.write("plan.yaml", &plan);
         let mut command = place.stampede(&["compare", "plan.yaml"]);

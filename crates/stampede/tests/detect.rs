@@ -34,7 +34,7 @@ fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
     place.write("bootless/vendor/autoload.php", "<?php");
     place.write("bootless/vendor/laravel/framework/composer.json", "{}");
     place.write("urls.txt", "# pages\nhttps://shop.example/\nhttps://cdn.example/a.js\n");
-    let load = "--users 1 --for 1s";
+    let load = "--concurrency 1 --for 1s";
     let shown: String = [
         bad(&place, "compare --app ./empty"),
         bad(&place, "compare --app ./nowhere"),
@@ -51,7 +51,10 @@ fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
         bad(&place, &format!("compare --app ./headless --runtimes roadrunner {load}")),
         bad(&place, "up roadrunner --app ./headless"),
         bad(&place, "up roadrunner --app ./bootless"),
-        bad(&place, &format!("compare --app ./plain --runtimes nginx-fpm --urls urls.txt {load}")),
+        bad(
+            &place,
+            &format!("compare --app ./plain --runtimes nginx-fpm --traffic urls.txt {load}"),
+        ),
         bad(&place, "compare"),
     ]
     .concat();
@@ -70,7 +73,7 @@ fn its_kind_can_be_said_in_a_plan_too() {
     place.write("shop/public/index.php", "<?php echo 'shop';");
     place.write("shop/bin/console", "");
     place.write("shop/src/Kernel.php", "<?php");
-    let rest = "runtimes: [php-builtin]\nload: [{users: 1, for: 1s}]\n";
+    let rest = "runtimes: [php-builtin]\nload: [{concurrency: 1, for: 1s}]\n";
     place.write("said.yaml", &format!("app: {{path: ./shop, kind: script}}\n{rest}"));
     place.write("detected.yaml", &format!("apps: [{{path: shop}}]\n{rest}"));
     let noted = |args: &[&str]| {
@@ -87,7 +90,7 @@ fn its_kind_can_be_said_in_a_plan_too() {
     assert_eq!(noted(&["compare", "said.yaml", "--kind", "symfony"]), detected);
 
     place.write("wrong.yaml", &format!("app: {{path: ./shop, kind: simfony}}\n{rest}"));
-    place.write("key.yaml", &format!("app: {{folder: ./shop}}\n{rest}"));
+    place.write("key.yaml", &format!("app: {{directory: ./shop}}\n{rest}"));
     place.write("pathless.yaml", &format!("app: {{kind: script}}\n{rest}"));
     let shown: String = ["wrong", "key", "pathless"]
         .iter()
@@ -98,15 +101,15 @@ fn its_kind_can_be_said_in_a_plan_too() {
 
 /// What is compared is what is said to be, and each of them serves it.
 #[test]
-fn a_folder_alone_is_compared() {
+fn a_directory_alone_is_compared() {
     if skipped(&["php"]) {
         return;
     }
     let place = Place::new();
     place.write("shop/index.php", "<?php echo 'shop ', $_SERVER['REQUEST_URI'];");
     place.write("urls.txt", "/\n/about\n");
-    let args = ["compare", "--app", "./shop", "--urls", "urls.txt"];
-    let short = ["--users", "2", "--for", "1s", "--rounds", "1", "--warm-up", "0s"];
+    let args = ["compare", "--app", "./shop", "--traffic", "urls.txt"];
+    let short = ["--concurrency", "2", "--for", "1s", "--rounds", "1", "--warm-up", "0s"];
     let output = finish(place.stampede(&[&args[..], &short].concat()), LIMIT);
     assert_measured(&place, &output);
     let run = std::fs::read_to_string(place.run().join("run.json")).expect("run.json");
@@ -120,15 +123,15 @@ fn a_folder_alone_is_compared() {
     assert_eq!(
         notices[0],
         "app `shop`: a PHP app (no composer.json, and neither `artisan`, `bin/console` nor \
-         WordPress), of kind `script`, served from the folder itself"
+         WordPress), of kind `script`, served from the directory itself"
     );
     let chosen = notices[1].strip_prefix("not said, and so chosen: `--runtimes ");
     let chosen: Vec<&str> = chosen.expect("said").trim_end_matches('`').split(',').collect();
     let summary = summary(&place);
-    let cells = summary["cells"].as_array().expect("cells");
-    let mut measured: Vec<&str> = cells
+    let cases = summary["cases"].as_array().expect("cases");
+    let mut measured: Vec<&str> = cases
         .iter()
-        .map(|cell| cell["runtime"].as_str().expect("a name").split(' ').next().unwrap_or(""))
+        .map(|case| case["runtime"].as_str().expect("a name").split(' ').next().unwrap_or(""))
         .collect();
     measured.sort_unstable();
     assert_eq!(measured, chosen);
@@ -162,7 +165,7 @@ fn a_symfony_project_runs_in_every_mode_and_its_version_is_recorded() {
     place.write("shop/vendor/symfony/framework-bundle/composer.json", "{}");
     let installed = r#"{"packages": [{"name": "symfony/framework-bundle", "version": "v5.4.53"}]}"#;
     place.write("shop/vendor/composer/installed.json", installed);
-    let args = ["compare", "--app", "./shop", "--users", "1", "--for", "500ms"];
+    let args = ["compare", "--app", "./shop", "--concurrency", "1", "--for", "500ms"];
     let output =
         finish(place.stampede(&[&args[..], &["--rounds", "1", "--warm-up", "0s"]].concat()), LIMIT);
     assert_measured(&place, &output);
@@ -187,8 +190,8 @@ spl_autoload_register(static function (string $class): void {
 ";
 
 fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("folder");
-    for entry in std::fs::read_dir(from).expect("folder").flatten() {
+    std::fs::create_dir_all(to).expect("directory");
+    for entry in std::fs::read_dir(from).expect("directory").flatten() {
         let to = to.join(entry.file_name());
         match entry.path().is_dir() {
             true => copy(&entry.path(), &to),
@@ -232,7 +235,7 @@ fn what_cannot_serve_an_app_is_said_of_every_runtime() {
     }
     // Its front controller makes the kernel: what is missing, if any, is something else.
     let plan = "app: ./headless\nruntimes: [{roadrunner: {adapter: symfony-runtime}}]\n\
-                load: [{users: 1, for: 1s}]\n";
+                load: [{concurrency: 1, for: 1s}]\n";
     place.write("adapter.yaml", plan);
     let output = finish(place.stampede(&["compare", "adapter.yaml", "--dry-run"]), LIMIT);
     assert!(!stderr(&output).contains("src/Kernel.php"), "{}", stderr(&output));

@@ -6,34 +6,34 @@ mod fixture;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fixture::{Shots, add, cell, spread};
+use fixture::{Requests, add, case, spread};
 use serde_json::Value;
 use stampede::fact::Fact;
-use stampede::store::RunFolder;
-use stampede::store::record::{AgainstRecord, FORMAT, FiredRecord, Judged, Spread};
+use stampede::store::RunDirectory;
+use stampede::store::record::{AgainstRecord, FORMAT, Judged, SentRecord, Spread};
 use stampede::summary::model::Expected;
 use stampede::summary::{RunData, summarize};
 
 /// A run of these runtimes under one open load: a trial a round, of some µs more in each.
 fn run(id: &str, rounds: u32, runtimes: &[(&str, u64)]) -> RunData {
-    let named = |(runtime, _): &(&str, u64)| cell(runtime, "day", "open", "const(200,10s)");
+    let named = |(runtime, _): &(&str, u64)| case(runtime, "day", "open", "const(200,10s)");
     let mut run = fixture::run(runtimes.iter().map(named).collect(), rounds);
     run.record.id = id.to_owned();
     for round in 0..u64::from(rounds) {
         for (index, (_, middle_us)) in runtimes.iter().enumerate() {
             let middle_ns = middle_us * 1_000 * (1_000 + 2 * round) / 1_000;
             let answered_ns = spread(2_000, middle_ns);
-            add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+            add(&mut run, index, Requests { answered_ns, ..Requests::default() });
         }
     }
     run
 }
 
-fn write(folder: &Path, run: &RunData) {
-    let written =
-        RunFolder::create(Some(&folder.join(&run.record.id)), &run.record).expect("a run's folder");
+fn write(directory: &Path, run: &RunData) {
+    let written = RunDirectory::create(Some(&directory.join(&run.record.id)), &run.record)
+        .expect("a run's directory");
     for trial in &run.trials {
-        let mut ended = written.trial(&trial.record, "x").expect("a folder");
+        let mut ended = written.trial(&trial.record, "x").expect("a directory");
         for sample in &trial.resources {
             use stampede::event::{Event, Listen};
             ended.event(&Event::Resources(sample));
@@ -44,14 +44,14 @@ fn write(folder: &Path, run: &RunData) {
 
 /// `stampede diff a b …` beside both runs.
 fn diff(runs: &[&RunData], arguments: &[&str]) -> Output {
-    let folder = tempfile::tempdir().expect("a folder");
-    runs.iter().for_each(|run| write(folder.path(), run));
+    let directory = tempfile::tempdir().expect("a directory");
+    runs.iter().for_each(|run| write(directory.path(), run));
     let names = runs.iter().map(|run| run.record.id.as_str());
     Command::new(env!("CARGO_BIN_EXE_stampede"))
         .arg("diff")
         .args(names)
         .args(arguments)
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .output()
         .expect("the binary starts")
 }
@@ -70,10 +70,10 @@ fn before() -> RunData {
 
 fn after() -> RunData {
     let mut run = run("after", 5, &[("nginx-fpm", 2_480), ("apache-modphp", 2_000)]);
-    let (cell, failed) = (1, vec![("http:502", 40)]);
-    let last = Shots { answered_ns: spread(1_960, 2_004_000), failed, ..Shots::default() };
-    run.trials.retain(|trial| (trial.record.cell, trial.record.round) != (1, 5));
-    let trial = add(&mut run, cell, last);
+    let (case, failed) = (1, vec![("http:502", 40)]);
+    let last = Requests { answered_ns: spread(1_960, 2_004_000), failed, ..Requests::default() };
+    run.trials.retain(|trial| (trial.record.case, trial.record.round) != (1, 5));
+    let trial = add(&mut run, case, last);
     trial.record.number = 10;
     trial.record.verdict.judged = Judged::Suspect;
     trial.record.verdict.reasons = vec![Fact::bare("a load thread was 85 % busy".to_owned())];
@@ -93,9 +93,9 @@ fn every_format_says_which_is_slower_and_how_sure_that_is() {
     assert_eq!(json.status.code(), Some(0), "{}", stderr(&json));
     let json: Value = serde_json::from_str(&stdout(&json)).expect("JSON");
     assert_eq!(json["format"], 2);
-    let cells = json["diffs"][0]["cells"].as_array().expect("cells");
-    let cell = cells.iter().find(|cell| cell["runtime"] == "nginx-fpm").expect("its cell");
-    let p95 = &cell["figures"][1];
+    let cases = json["diffs"][0]["cases"].as_array().expect("cases");
+    let case = cases.iter().find(|case| case["runtime"] == "nginx-fpm").expect("its case");
+    let p95 = &case["figures"][1];
     assert_eq!((&p95["figure"], &p95["judged"]), (&"p95".into(), &"worse".into()));
     let share = p95["worse"]["share"].as_f64().expect("a share");
     // The histogram keeps three digits.
@@ -115,7 +115,7 @@ fn several_runs_are_each_held_against_the_first() {
         .map(|diff| ["base", "other"].map(|side| diff[side]["label"].as_str().expect("a label")))
         .collect();
     assert_eq!(labels, [["A", "B"], ["A", "C"]]);
-    assert_eq!(diffs[1]["cells"][0]["figures"][1]["judged"], "better");
+    assert_eq!(diffs[1]["cases"][0]["figures"][1]["judged"], "better");
 }
 
 /// What becomes of `p95 worse < 5%` for one runtime that takes so many µs in the median.
@@ -156,7 +156,7 @@ fn a_percentile_that_no_summary_keeps_is_computed() {
     let after = run("after", 3, &[("nginx-fpm", 2_480)]);
     let output = diff(&[&before, &after], &["--json", "--expect", "p97 worse < 30%"]);
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    let expected = &json["diffs"][0]["cells"][0]["expectations"][0];
+    let expected = &json["diffs"][0]["cases"][0]["expectations"][0];
     assert_eq!(
         (&expected["text"], &expected["outcome"]),
         (&"p97 worse < 30%".into(), &"met".into())
@@ -164,11 +164,11 @@ fn a_percentile_that_no_summary_keeps_is_computed() {
 }
 
 #[test]
-fn a_cell_without_a_trial_that_counts_is_exit_code_3() {
+fn a_case_without_a_trial_that_counts_is_exit_code_3() {
     let mut after = after();
-    for trial in after.trials.iter_mut().filter(|trial| trial.record.cell == 0) {
+    for trial in after.trials.iter_mut().filter(|trial| trial.record.case == 0) {
         trial.record.verdict.judged = Judged::Invalid;
-        trial.record.verdict.reasons = vec![Fact::bare("p99 lateness 12.3 ms".to_owned())];
+        trial.record.verdict.reasons = vec![Fact::bare("p99 schedule lag 12.3 ms".to_owned())];
     }
     let output = diff(&[&before(), &after], &["--expect", "p95 worse < 5%"]);
     assert_eq!(output.status.code(), Some(3));
@@ -180,7 +180,7 @@ fn unlike() -> RunData {
     let mut run = after();
     run.record.machine =
         serde_json::json!({"cpu_model": "Another", "cpus_logical": 8, "kernel": "7.0"});
-    run.record.cells[0].load_text = "const(300,10s)".to_owned();
+    run.record.cases[0].load_text = "const(300,10s)".to_owned();
     for trial in &mut run.trials {
         let record = &mut trial.record;
         record.budget_cpus = 2;
@@ -227,43 +227,43 @@ fn what_is_not_comparable_is_refused_with_both_values_unless_told_to() {
     }
 }
 
-fn fired(app_kind: &str, requests: &str, arrivals: Spread) -> Option<FiredRecord> {
-    Some(FiredRecord {
+fn sent(app_kind: &str, requests: &str, arrivals: Spread) -> Option<SentRecord> {
+    Some(SentRecord {
         app_kind: app_kind.to_owned(),
         requests: requests.to_owned(),
         arrivals: Some(arrivals),
     })
 }
 
-/// One runtime, in three rounds, of which the record says what was fired at what.
-fn firing(id: &str, fired: Option<FiredRecord>) -> RunData {
+/// One runtime, in three rounds, of which the record says what was sent to what.
+fn sending(id: &str, sent: Option<SentRecord>) -> RunData {
     let mut run = run(id, 3, &[("nginx-fpm", 2_000)]);
-    run.record.cells[0].fired = fired;
+    run.record.cases[0].sent = sent;
     run
 }
 
 #[test]
 fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load() {
-    let before = firing("before", fired("script", "GET /?ms=10", Spread::Uniform));
+    let before = sending("before", sent("script", "GET /?ms=10", Spread::Uniform));
     for (after, said) in [
         (
-            fired("script", "GET /?ms=50", Spread::Uniform),
+            sent("script", "GET /?ms=50", Spread::Uniform),
             "requests: `GET /?ms=10` in A, `GET /?ms=50` in B (nginx-fpm)",
         ),
         (
-            fired("script", "2 requests, SHA-256 0123456789ab…", Spread::Uniform),
+            sent("script", "2 requests, SHA-256 0123456789ab…", Spread::Uniform),
             "requests: `GET /?ms=10` in A, `2 requests, SHA-256 0123456789ab…` in B (nginx-fpm)",
         ),
         (
-            fired("script", "GET /?ms=10", Spread::Poisson),
+            sent("script", "GET /?ms=10", Spread::Poisson),
             "arrivals: `uniform` in A, `poisson` in B (nginx-fpm)",
         ),
         (
-            fired("symfony", "GET /?ms=10", Spread::Uniform),
+            sent("symfony", "GET /?ms=10", Spread::Uniform),
             "app's kind: `script` in A, `symfony` in B (nginx-fpm)",
         ),
     ] {
-        let after = firing("after", after);
+        let after = sending("after", after);
         let refused = diff(&[&before, &after], &[]);
         assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
         let told = stderr(&refused);
@@ -273,15 +273,15 @@ fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load
         let text = stdout(&anyway);
         assert!(text.contains(&format!("compared although not alike: {said}")), "{text}");
     }
-    let alike = firing("alike", before.record.cells[0].fired.clone());
+    let alike = sending("alike", before.record.cases[0].sent.clone());
     assert_eq!(diff(&[&before, &alike], &[]).status.code(), Some(0));
 }
 
 /// Runs of versions that did not write it down stay comparable with each other and with new ones.
 #[test]
-fn what_a_run_does_not_say_it_fired_is_no_difference() {
-    let old = firing("old", None);
-    let new = firing("new", fired("script", "GET /?ms=10", Spread::Uniform));
+fn what_a_run_does_not_say_it_sent_is_no_difference() {
+    let old = sending("old", None);
+    let new = sending("new", sent("script", "GET /?ms=10", Spread::Uniform));
     for runs in [[&old, &new], [&new, &old]] {
         let output = diff(&runs, &[]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -292,7 +292,7 @@ fn what_a_run_does_not_say_it_fired_is_no_difference() {
 fn another_app_is_refused_by_both_names_and_compared_when_told_to() {
     let before = run("before", 3, &[("nginx-fpm", 2_000)]);
     let mut after = run("after", 3, &[("nginx-fpm", 2_480)]);
-    after.record.cells[0].app = "shop".to_owned();
+    after.record.cases[0].app = "shop".to_owned();
     let refused = diff(&[&before, &after], &[]);
     assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
     let told = stderr(&refused);
@@ -311,11 +311,11 @@ fn another_app_is_refused_by_both_names_and_compared_when_told_to() {
 fn of_several_apps_only_those_of_one_name_are_compared() {
     let before = run("before", 3, &[("nginx-fpm", 2_000)]);
     let mut after = run("after", 3, &[("nginx-fpm", 2_000), ("apache-modphp", 2_000)]);
-    after.record.cells[0].app = "shop".to_owned();
-    after.record.cells[1].app = "blog".to_owned();
+    after.record.cases[0].app = "shop".to_owned();
+    after.record.cases[1].app = "blog".to_owned();
     let output = diff(&[&before, &after], &["--anyway"]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
-    assert!(stderr(&output).contains("have no cell in common"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("have no case in common"), "{}", stderr(&output));
 }
 
 #[test]
@@ -350,17 +350,17 @@ fn before_again() -> RunData {
 fn the_same_trials_are_the_same() {
     let output = diff(&[&before(), &before_again()], &["--json"]);
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    for cell in json["diffs"][0]["cells"].as_array().expect("cells") {
-        for figure in cell["figures"].as_array().expect("figures") {
+    for case in json["diffs"][0]["cases"].as_array().expect("cases") {
+        for figure in case["figures"].as_array().expect("figures") {
             assert_eq!(figure["judged"], "same", "{figure:#}");
         }
     }
 }
 
-/// Two versions in five rounds, in each of which the machine has another mood; the working tree takes
-/// 10 % longer.
+/// Two versions in five rounds, in each of which the machine has another mood; the working tree
+/// takes 10 % longer.
 fn versions() -> RunData {
-    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut run = fixture::run(vec![named("nginx-fpm"), named("nginx-fpm @main")], 5);
     run.record.id = "versions".to_owned();
     run.record.against = Some(AgainstRecord {
@@ -373,13 +373,13 @@ fn versions() -> RunData {
         prepare: String::new(),
     });
     for mood in [1_000, 1_400, 800, 1_200, 900] {
-        for (cell, us) in [(0, 2_200), (1, 2_000)] {
+        for (case, us) in [(0, 2_200), (1, 2_000)] {
             let answered_ns = spread(2_000, us * mood);
-            add(&mut run, cell, Shots { answered_ns, ..Shots::default() });
+            add(&mut run, case, Requests { answered_ns, ..Requests::default() });
         }
     }
     // The answer of another version is another.
-    for trial in run.trials.iter_mut().filter(|trial| trial.record.cell == 1) {
+    for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 1) {
         let shown = trial.record.runtime.before.as_mut().expect("it showed itself");
         shown.answer_sha256 = "another".into();
     }
@@ -400,14 +400,14 @@ fn versions_of_one_run_are_compared_within_its_rounds() {
 
 /// So a run's own exit code, its table and its JUnit file say it.
 #[test]
-fn a_change_is_judged_in_the_working_tree_s_cells_and_nothing_is_expected_of_the_other_version() {
+fn a_change_is_judged_in_the_working_tree_s_cases_and_nothing_is_expected_of_the_other_version() {
     let mut run = versions();
     run.record.expect.of_run = vec!["p95 < 1ms".into(), "p95 worse < 5%".into()];
     let summary = summarize(&run);
     let of = |runtime: &str| {
-        let cell = summary.cells.iter().find(|cell| cell.runtime == runtime).expect(runtime);
-        assert!(cell.not_comparable.is_empty(), "{:?}", cell.not_comparable);
-        &cell.expectations
+        let case = summary.cases.iter().find(|case| case.runtime == runtime).expect(runtime);
+        assert!(case.not_comparable.is_empty(), "{:?}", case.not_comparable);
+        &case.expectations
     };
     assert!(of("nginx-fpm @main").is_empty());
     let [absolute, change] = of("nginx-fpm").as_slice() else { panic!("two expectations") };
@@ -423,14 +423,14 @@ fn a_change_is_judged_in_the_working_tree_s_cells_and_nothing_is_expected_of_the
 #[test]
 fn the_same_trials_unpaired_show_less() {
     let versions = versions();
-    let alone = |cell: usize, id: &str| {
+    let alone = |case: usize, id: &str| {
         let mut run = versions.clone();
         run.record.against = None;
         run.record.id = id.to_owned();
-        run.record.cells = vec![versions.record.cells[0].clone()];
+        run.record.cases = vec![versions.record.cases[0].clone()];
         run.record.order = vec![vec![0]; 5];
-        run.trials.retain(|trial| trial.record.cell == cell);
-        run.trials.iter_mut().for_each(|trial| trial.record.cell = 0);
+        run.trials.retain(|trial| trial.record.case == case);
+        run.trials.iter_mut().for_each(|trial| trial.record.case = 0);
         run
     };
     let output = diff(&[&alone(1, "main"), &alone(0, "tree")], &[]);

@@ -152,7 +152,8 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     assert_nothing_left(&place, pid, "keeper killed");
 }
 
-/// What lacks memory shows in a hundred ways: a 502, a worker that is missing, a refused connection.
+/// What lacks memory shows in a hundred ways: a 502, a worker that is missing, a refused
+/// connection.
 #[test]
 fn want_of_memory_is_named() {
     if skipped(&["nginx", "php-fpm"]) {
@@ -185,7 +186,7 @@ enum Victim {
 fn kill_once(runtimes: &str, victim: Victim, delay: Duration) {
     let place = Place::new();
     let line = format!(
-        "compare --app hello --runtimes {runtimes} --users 2 --for 500ms --warm-up 100ms --workers 3"
+        "compare --app hello --runtimes {runtimes} --concurrency 2 --for 500ms --warm-up 100ms --workers 3"
     );
     let args: Vec<&str> = line.split(' ').collect();
     let command = place.stampede(&args);
@@ -268,14 +269,14 @@ fn a_worker_that_dies_under_load_is_counted_with_its_last_words() {
     let place = Place::new();
     place.write("app/app.yaml", "title: dies\nkind: script\ndocroot: public\nwritable: [var]\n");
     place.write("app/public/index.php", DIES);
-    // One user: a busy host makes no shot late.
+    // One user: a busy host makes no request late.
     let load =
-        ["--users", "1", "--for", "3s", "--rounds", "1", "--warm-up", "0s", "--workers", "1"];
+        ["--concurrency", "1", "--for", "3s", "--rounds", "1", "--warm-up", "0s", "--workers", "1"];
     let app = ["compare", "--app", "./app", "--runtimes", "nginx-fpm", "--json"];
     let output = finish(place.stampede(&[&app[..], &load[..]].concat()), LIMIT);
     let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    let cell = &summary["cells"][0];
-    assert!(cell["counts"]["restarts"].as_u64() >= Some(1), "{cell:#}");
+    let case = &summary["cases"][0];
+    assert!(case["counts"]["restarts"].as_u64() >= Some(1), "{case:#}");
     let trial = &trials(&place)[0];
     let replaced = fact(&trial["verdict"]["notes"], "workers_replaced");
     assert!(replaced["log"].to_string().contains("SIGKILL"), "{trial:#}");

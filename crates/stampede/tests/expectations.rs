@@ -11,7 +11,7 @@ const PLAN: &str = "app: hello
 runtimes: [php-builtin]
 load:
   steady: {schedule: \"const(100,2s)\", expect: [\"p97 < 80ms\", \"ok >= 99%\"]}
-  rush: {users: 4, for: 1s}
+  rush: {concurrency: 4, for: 1s}
 expect: throughput > 10
 ";
 

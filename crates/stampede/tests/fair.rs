@@ -80,14 +80,14 @@ fn php_has_the_same_settings(name: &str, up: &Up) {
     for (key, value) in PINNED {
         assert_eq!(ini[key].as_str().unwrap_or(""), value, "{name}: {key}");
     }
-    let folder = up.folder.display().to_string();
+    let directory = up.directory.display().to_string();
     let save_path = ini["session.save_path"].as_str().expect("a path");
-    assert_eq!(save_path, format!("{folder}/sessions"), "{name}: the trial's own folder");
+    assert_eq!(save_path, format!("{directory}/sessions"), "{name}: the trial's own directory");
     assert_eq!(shown["env"]["APP_ENV"], "prod", "{name}: {shown:#}");
     assert_eq!(shown["env"]["APP_DEBUG"], "0", "{name}");
     // Nothing of the distribution's conf.d: no file beside ours was read.
     assert_eq!(shown["scanned"], false, "{name}: {}", shown["scanned"]);
-    assert_eq!(shown["loaded"], format!("{folder}/php.ini"), "{name}");
+    assert_eq!(shown["loaded"], format!("{directory}/php.ini"), "{name}");
 }
 
 /// Debian's `conf.d` would load Xdebug. The app names none, so there are PHP's own, those of the
@@ -107,14 +107,16 @@ fn no_extension_beyond_the_list(name: &str, up: &Up) {
 fn sessions_are_in_memory(name: &str, up: &Up) {
     assert_eq!(up.session(), ["1", "2"], "{name}: sessions work");
     if up.process_group != "\"pid-namespace\"" {
-        return println!("SKIPPED {name}: no namespaces here, so sessions are in a plain folder");
+        return println!(
+            "SKIPPED {name}: no namespaces here, so sessions are in a plain directory"
+        );
     }
     let shown = up.json("/?ini");
     let mounts = shown["mounts"].as_str().expect("mountinfo");
-    let folder = format!(" {}/sessions ", up.folder.display());
-    let mount = mounts.lines().find(|line| line.contains(&folder)).expect("mounted");
+    let directory = format!(" {}/sessions ", up.directory.display());
+    let mount = mounts.lines().find(|line| line.contains(&directory)).expect("mounted");
     assert!(mount.contains(" - tmpfs "), "{name}: {mount}");
-    let outside = std::fs::read_dir(up.folder.join("sessions")).expect("the folder");
+    let outside = std::fs::read_dir(up.directory.join("sessions")).expect("the directory");
     assert_eq!(outside.count(), 0, "{name}: nobody else sees them");
 }
 
@@ -137,7 +139,7 @@ fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &U
     if let Some(backlog) = support::backlog(up.port) {
         assert_eq!(backlog, support::somaxconn().min(4096), "{name}: listen backlog");
     }
-    for (path, backlog) in support::socket_backlogs(&up.folder) {
+    for (path, backlog) in support::socket_backlogs(&up.directory) {
         // mod_fcgid gives each process a socket of its own, and one request at a time.
         if !path.contains("/fcgid/") {
             assert_eq!(backlog, support::somaxconn().min(4096), "{name}: backlog of {path}");
@@ -159,7 +161,7 @@ fn nobody_is_replaced_and_no_connection_closed_after_many_requests(name: &str, u
         });
         pids.insert(answer.unwrap_or_else(|| panic!("{name}: request {number}")).body);
     }
-    // What closes every connection says so, and is in no cell with kept ones.
+    // What closes every connection says so, and is in no case with kept ones.
     let closes = up.settings["keep_alive"] == false;
     let most = if closes { usize::MAX } else { 1 };
     assert!(connections <= most, "{name}: {connections} connections");

@@ -14,14 +14,14 @@ fn url(server: &KnownServer) -> String {
     format!("http://{}/page?q=1", server.address())
 }
 
-/// Fires with `args` at `server`; the JSON summary. The exit code is 0 where an answer was correct.
-fn fired(server: &KnownServer, args: &[&str]) -> Value {
+/// Sends with `args` at `server`; the JSON summary. The exit code is 0 where an answer was correct.
+fn load_result(server: &KnownServer, args: &[&str]) -> Value {
     let place = Place::new();
     let url = url(server);
     let all: Vec<&str> = ["fire", &url, "--json"].iter().chain(args).copied().collect();
     let output = finish(place.stampede(&all), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
-    let code = if summary["shots_ok"] == 0 { 3 } else { 0 };
+    let code = if summary["requests_ok"] == 0 { 3 } else { 0 };
     assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
     summary
 }
@@ -31,10 +31,10 @@ fn server(behaviour: Behaviour) -> KnownServer {
 }
 
 #[test]
-fn users_fire_what_they_are_told_to() {
+fn users_send_what_they_are_told_to() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let summary = fired(&server, &["--users", "4", "--requests", "500"]);
-    let (planned, ok) = (&summary["shots_planned"], &summary["shots_ok"]);
+    let summary = load_result(&server, &["--concurrency", "4", "--requests", "500"]);
+    let (planned, ok) = (&summary["requests_planned"], &summary["requests_ok"]);
     assert_eq!((planned, ok), (&500.into(), &500.into()), "{summary:#}");
     assert_eq!((server.journal().requests, server.journal().connections), (500, 4));
     let p95 = &summary["service_time_ns"]["p95"];
@@ -44,14 +44,14 @@ fn users_fire_what_they_are_told_to() {
 }
 
 #[test]
-fn every_shot_of_a_schedule_is_planned() {
+fn every_request_of_a_schedule_is_planned() {
     let server = server(Behaviour::answering(Answer::ok()));
     let args = ["--schedule", "line(1,100,1s) const(100,500ms)", "--keep-alive", "off"];
-    let summary = fired(&server, &args);
+    let summary = load_result(&server, &args);
     // 50.5 + 50: one cumulative count, rounded down once.
-    assert_eq!(summary["shots_planned"], 100, "{summary:#}");
-    assert_eq!(summary["shots_ok"], 100, "{summary:#}");
-    assert_eq!(server.journal().connections, 100, "a connection per shot");
+    assert_eq!(summary["requests_planned"], 100, "{summary:#}");
+    assert_eq!(summary["requests_ok"], 100, "{summary:#}");
+    assert_eq!(server.journal().connections, 100, "a connection per request");
 }
 
 /// Its figures are the machine's; that there are some, and that they agree, is ours.
@@ -63,9 +63,9 @@ fn the_ceiling_is_measured_beside_our_own_server() {
     let said: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
     let figure = |name: &str| said["ceiling"][name].as_f64().expect("a number");
     assert!(figure("closed_per_second") > 100.0, "{said:#}");
-    let busy = figure("closed_per_second") * figure("cpu_ns_per_shot") / 1e9;
+    let busy = figure("closed_per_second") * figure("cpu_ns_per_request") / 1e9;
     assert!(busy > 0.05 && busy < 1.5, "a load thread has one CPU: {said:#}");
-    assert!(figure("lateness_ns_p99") <= 1e6, "{said:#}");
+    assert!(figure("schedule_lag_ns_p99") <= 1e6, "{said:#}");
 }
 
 #[test]
@@ -73,23 +73,24 @@ fn failures_are_counted_by_kind() {
     let bad = Reply { answer: Answer::new(503, "busy"), ..Reply::default() };
     let behaviour = Behaviour { exceptions: vec![(5, bad)], ..Behaviour::answering(Answer::ok()) };
     let server = server(behaviour);
-    let summary = fired(&server, &["--users", "1", "--requests", "100"]);
+    let summary = load_result(&server, &["--concurrency", "1", "--requests", "100"]);
     let errors = &summary["errors"];
-    assert_eq!((&summary["shots_ok"], &errors["http:503"]), (&80.into(), &20.into()));
+    assert_eq!((&summary["requests_ok"], &errors["http:503"]), (&80.into(), &20.into()));
 
-    let summary = fired(&server, &["--users", "1", "--requests", "10", "--contains", "no such"]);
+    let summary =
+        load_result(&server, &["--concurrency", "1", "--requests", "10", "--contains", "no such"]);
     let errors = &summary["errors"];
     assert_eq!((&errors["check"], &errors["http:503"]), (&8.into(), &2.into()));
 
-    let accepted = ["--users", "1", "--requests", "10", "--status", "200,503"];
-    assert_eq!(fired(&server, &accepted)["shots_ok"], 10);
+    let accepted = ["--concurrency", "1", "--requests", "10", "--status", "200,503"];
+    assert_eq!(load_result(&server, &accepted)["requests_ok"], 10);
 }
 
 #[test]
 fn a_server_that_is_not_there_has_a_summary_and_an_error() {
     let place = Place::new();
     // Port 1 of loopback: nobody listens there.
-    let args = ["fire", "http://127.0.0.1:1/", "--users", "2", "--requests", "4"];
+    let args = ["fire", "http://127.0.0.1:1/", "--concurrency", "2", "--requests", "4"];
     let output = finish(place.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let text = stdout(&output);
@@ -103,11 +104,11 @@ fn headers_and_body_arrive() {
     let place = Place::new();
     let body = place.write("body.txt", &"x".repeat(10_000)).display().to_string();
     let body = format!("@{body}");
-    let args = ["--users", "1", "--requests", "3", "-d", &body, "-H", "X-One: two"];
-    let summary = fired(&server, &args);
+    let args = ["--concurrency", "1", "--requests", "3", "-d", &body, "-H", "X-One: two"];
+    let summary = load_result(&server, &args);
     let sent = summary["bytes_out"].as_u64().expect("bytes");
     assert!((30_000..33_000).contains(&sent), "three bodies and heads: {sent}");
-    assert_eq!(summary["shots_ok"], 3);
+    assert_eq!(summary["requests_ok"], 3);
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn ctrl_c_ends_it_with_a_summary() {
     let args = ["fire", &url, "--rate", "100", "--for", "60s"];
     let child = place.stampede(&args).spawn().expect("the binary starts");
     let pid = rustix::process::Pid::from_child(&child);
-    // Some shots in; at most 10 s, should it have ended early.
+    // Some requests in; at most 10 s, should it have ended early.
     (0..500).take_while(|_| server.journal().requests < 50).for_each(|_| {
         std::thread::sleep(Duration::from_millis(20));
     });
@@ -127,14 +128,15 @@ fn ctrl_c_ends_it_with_a_summary() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.starts_with("INVALID: stopped after"), "{text}");
-    let planned = text.split("shots").nth(1).and_then(|rest| rest.trim_start().split(' ').next());
+    let planned =
+        text.split("requests").nth(1).and_then(|rest| rest.trim_start().split(' ').next());
     let planned: u64 = planned.and_then(|count| count.parse().ok()).expect("a count");
     assert!((50..6_000).contains(&planned), "what was not due yet is not counted: {text}");
     assert!(text.contains("response time"), "{text}");
 }
 
 /// Stopped as by a host that takes its CPU away: the answers that come meanwhile took no longer for
-/// that, and the shots that were due meanwhile are late by our own doing.
+/// that, and the requests that were due meanwhile are late by our own doing.
 #[test]
 fn a_generator_that_stands_still_does_not_call_the_server_slow() {
     let work = Duration::from_millis(100);
@@ -158,14 +160,17 @@ fn a_generator_that_stands_still_does_not_call_the_server_slow() {
         let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
         let max = |name: &str| summary[name]["max"].as_u64().expect("ns") / 1_000_000;
         assert!(max("service_time_ns") < 500, "{engine}: {summary:#}");
-        assert!(max("lateness_ns") > 800, "{engine}: {summary:#}");
-        assert_eq!((&summary["verdict"], &summary["shots_ok"]), (&"invalid".into(), &200.into()));
+        assert!(max("schedule_lag_ns") > 800, "{engine}: {summary:#}");
+        assert_eq!(
+            (&summary["verdict"], &summary["requests_ok"]),
+            (&"invalid".into(), &200.into())
+        );
     }
 }
 
-/// The shot that the end comes with was not due before it, on whichever thread.
+/// The request that the end comes with was not due before it, on whichever thread.
 #[test]
-fn an_end_before_the_schedules_drops_no_shot() {
+fn an_end_before_the_schedules_drops_no_request() {
     let server = server(Behaviour::answering(Answer::new(503, "busy")));
     for threads in ["1", "4"] {
         for stop in ["limit(1s)", "total_http(5xx,10%,2s)"] {
@@ -176,8 +181,8 @@ fn an_end_before_the_schedules_drops_no_shot() {
             let output = finish(place.stampede(&args), LIMIT);
             let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
             assert!(summary["autostop"].is_string(), "{summary:#}");
-            assert_eq!(summary["shots_dropped"], 0, "{threads} threads, {stop}: {summary:#}");
-            assert_eq!(summary["shots_planned"], summary["shots_started"], "{summary:#}");
+            assert_eq!(summary["requests_dropped"], 0, "{threads} threads, {stop}: {summary:#}");
+            assert_eq!(summary["requests_planned"], summary["requests_started"], "{summary:#}");
             assert!(fact(&summary["reasons"], "generator_short").is_null(), "{summary:#}");
         }
     }
@@ -201,10 +206,11 @@ fn odd_answers_are_counted_as_what_they_are() {
     ];
     for (answer, kind) in table {
         let server = server(Behaviour::answering(answer));
-        let summary = fired(&server, &["--users", "1", "--requests", "3", "--timeout", "5s"]);
-        let count = if kind == "ok" { &summary["shots_ok"] } else { &summary["errors"][kind] };
+        let summary =
+            load_result(&server, &["--concurrency", "1", "--requests", "3", "--timeout", "5s"]);
+        let count = if kind == "ok" { &summary["requests_ok"] } else { &summary["errors"][kind] };
         assert_eq!(*count, 3, "{kind}: {summary:#}");
-        assert_eq!(summary["shots_planned"], 3, "{kind}");
+        assert_eq!(summary["requests_planned"], 3, "{kind}");
     }
 }
 
@@ -214,15 +220,15 @@ fn what_a_timeout_cuts_off_is_in_mean_and_max() {
     let behaviour = Behaviour { exceptions: vec![(2, slow)], ..Behaviour::answering(Answer::ok()) };
     let server = server(behaviour);
     let args = ["--rate", "40", "--for", "1s", "--timeout", "300ms", "--keep-alive", "off"];
-    let summary = fired(&server, &args);
-    let (planned, timeouts) = (&summary["shots_planned"], &summary["errors"]["net:timeout"]);
+    let summary = load_result(&server, &args);
+    let (planned, timeouts) = (&summary["requests_planned"], &summary["errors"]["net:timeout"]);
     assert_eq!((planned, timeouts), (&40.into(), &20.into()));
     let bounds = summary["lower_bounds"].as_array().expect("a list");
     for time in ["response_time", "service_time"] {
         let figures = &summary[format!("{time}_ns")];
         assert!(bounds.contains(&format!("{time}_ns.max").into()), "{summary:#}");
         assert!(figures["max"].as_u64() >= Some(300_000_000), "{summary:#}");
-        // Half of the shots took 300 ms at least.
+        // Half of the requests took 300 ms at least.
         assert!(figures["mean"].as_u64() >= Some(150_000_000), "{summary:#}");
         assert!(summary[format!("{time}_ok_ns")]["max"].as_u64() < Some(300_000_000));
     }
@@ -233,32 +239,34 @@ fn clients_have_their_habits() {
     let table = [("stampede", 1), ("tank", 20), ("ab", 20), ("k6", 1)];
     for (client, connections) in table {
         let server = server(Behaviour::answering(Answer::ok()));
-        let summary = fired(&server, &["--users", "1", "--requests", "20", "--client", client]);
-        assert_eq!(summary["shots_ok"], 20, "{client}: {summary:#}");
+        let summary =
+            load_result(&server, &["--concurrency", "1", "--requests", "20", "--client", client]);
+        assert_eq!(summary["requests_ok"], 20, "{client}: {summary:#}");
         assert_eq!(server.journal().connections, connections, "{client}");
         assert_eq!(summary["connections"], connections, "{client}");
     }
 }
 
-/// By a flag or in the ammo; the server closes, and does not say so.
+/// By a flag or in the traffic; the server closes, and does not say so.
 #[test]
-fn a_connection_that_is_to_be_closed_carries_no_other_shot() {
+fn a_connection_that_is_to_be_closed_carries_no_other_request() {
     let place = Place::new();
     let uris = place.write("uris.txt", "[Connection: close]\n/a\n/b\n").display().to_string();
     let raw = ["GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"];
     let raw = raw.map(|request| format!("{}\n{request}\n", request.len()));
     let raw = place.write("raw.txt", &raw.concat()).display().to_string();
-    for said in [["-H", "Connection: close"], ["--ammo", &uris], ["--ammo", &raw]] {
+    for said in [["-H", "Connection: close"], ["--traffic", &uris], ["--traffic", &raw]] {
         let server = server(Behaviour::answering(Answer::ok().then(Then::Close)));
-        let args = [&["--users", "1", "--requests", "20"], &said[..]].concat();
-        let summary = fired(&server, &args);
-        assert_eq!(summary["shots_ok"], 20, "{said:?}: {summary:#}");
+        let args = [&["--concurrency", "1", "--requests", "20"], &said[..]].concat();
+        let summary = load_result(&server, &args);
+        assert_eq!(summary["requests_ok"], 20, "{said:?}: {summary:#}");
         assert_eq!(summary["connections"], 20, "{said:?}");
         assert_eq!(summary["keep_alive"], false, "{said:?}: what is checked and said beforehand");
     }
     let some = place.write("some.txt", "/a\n[Connection: close]\n/b\n").display().to_string();
     let server = server(Behaviour::answering(Answer::ok()));
-    let summary = fired(&server, &["--users", "1", "--requests", "20", "--ammo", &some]);
+    let summary =
+        load_result(&server, &["--concurrency", "1", "--requests", "20", "--traffic", &some]);
     assert_eq!((&summary["connections"], &summary["keep_alive"]), (&10.into(), &true.into()));
 }
 
@@ -270,10 +278,10 @@ fn a_server_that_answers_nobody_is_measured() {
     for answer in [Answer::none(Then::Hold), endless] {
         let server = server(Behaviour::answering(answer));
         let args = ["--connections", "2", "--for", "600ms", "--timeout", "300ms"];
-        let summary = fired(&server, &args);
+        let summary = load_result(&server, &args);
         // A host that takes CPU time away makes it suspect.
         assert_ne!(summary["verdict"], "invalid", "{summary:#}");
-        assert_eq!(summary["shots_ok"], 0, "{summary:#}");
+        assert_eq!(summary["requests_ok"], 0, "{summary:#}");
         let url = url(&server);
         let args = [&["fire", &url][..], &args, &["--expect", "ok >= 99%"]].concat();
         let output = finish(place.stampede(&args), LIMIT);
@@ -286,17 +294,17 @@ fn a_server_that_answers_nobody_is_measured() {
 fn a_drawn_seed_is_told_and_can_be_given_again() {
     let server = server(Behaviour::answering(Answer::ok()));
     let args = ["--rate", "200", "--for", "500ms", "--arrivals", "poisson"];
-    let drawn = fired(&server, &args);
+    let drawn = load_result(&server, &args);
     let seed = drawn["poisson_seed"].as_u64().expect("a seed").to_string();
-    let again = fired(&server, &[&args[..], &["--seed", &seed]].concat());
+    let again = load_result(&server, &[&args[..], &["--seed", &seed]].concat());
     assert_eq!(again["poisson_seed"], drawn["poisson_seed"]);
-    assert_eq!(again["shots_planned"], drawn["shots_planned"]);
+    assert_eq!(again["requests_planned"], drawn["requests_planned"]);
 }
 
 #[test]
 fn flags_that_would_do_nothing_are_refused() {
     let place = Place::new();
-    let users = ["fire", "http://127.0.0.1:1/", "--users", "1", "--requests", "1"];
+    let users = ["fire", "http://127.0.0.1:1/", "--concurrency", "1", "--requests", "1"];
     refused(&place, &users, &TABLE);
     let connections = ["fire", "http://127.0.0.1:1/", "--connections", "1", "--for", "1s"];
     refused(&place, &connections, &TABLE[5..8]);
@@ -328,19 +336,19 @@ fn refused(place: &Place, load: &[&str], table: &[&[&str]]) {
 }
 
 #[test]
-fn what_would_fire_or_write_nothing_is_refused_in_words() {
+fn what_would_send_or_write_nothing_is_refused_in_words() {
     let place = Place::new();
-    place.write("ammo", "/a\n/b\n");
+    place.write("traffic", "/a\n/b\n");
     place.write("broken.yaml", "phantom: {address: [\n");
     let phantom = "phantom:\n  address: a:1\n  uris: [/]\n  rps_schedule: const(1,1s)\n";
     place.write("off.yaml", &format!("{phantom}  enabled: false\n"));
     let criteria = "autostop:\n  autostop:\n  - limit(9s), http( 200, 10%,2s)\n";
     place.write("misfit.yaml", &format!("{phantom}{criteria}"));
-    let load = ["fire", "http://127.0.0.1:1/", "--users", "1", "--requests", "1"];
+    let load = ["fire", "http://127.0.0.1:1/", "--concurrency", "1", "--requests", "1"];
     let tank = |file| vec!["fire", "http://127.0.0.1:1/", "--tank", file];
     let said = [
-        [&load[..], &["--ammo", "ammo", "--ammo-limit", "0"]].concat(),
-        [&load[..], &["--ammo-order", "random"]].concat(),
+        [&load[..], &["--traffic", "traffic", "--traffic-limit", "0"]].concat(),
+        [&load[..], &["--traffic-order", "random"]].concat(),
         [&load[..], &["--contains", ""]].concat(),
         [&load[..], &["--keep-alive", "sometimes"]].concat(),
         [&load[..], &["--csv", "same", "--phout", "same"]].concat(),
@@ -353,7 +361,7 @@ fn what_would_fire_or_write_nothing_is_refused_in_words() {
         [&load[..], &["--csv", "-"]].concat(),
         vec!["fire", "http://127.0.0.1:1/", "--rate", "1", "--for", "1s", "--connections", "0"],
         vec!["fire", "broken.yaml"],
-        vec!["fire", "ammo", "--users", "1"],
+        vec!["fire", "traffic", "--concurrency", "1"],
         vec!["fire", "http://127.0.0.1:1/", "--rate", "1", "--for", "1s", "--seed", "5"],
         tank("nowhere.yaml"),
         tank("broken.yaml"),
@@ -370,28 +378,34 @@ fn what_would_fire_or_write_nothing_is_refused_in_words() {
 }
 
 #[test]
-fn what_ends_with_the_ammo_is_said() {
+fn what_ends_with_the_traffic_is_said() {
     let server = server(Behaviour::answering(Answer::ok()));
     let place = Place::new();
-    place.write("ammo", "/a\n/b\n/c\n");
-    let ammo = place.path().join("ammo").display().to_string();
-    let by_limit = fired(&server, &["--users", "2", "--ammo", &ammo, "--ammo-limit", "8"]);
-    assert_eq!(by_limit["shots_ok"], 8, "{by_limit:#}");
+    place.write("traffic", "/a\n/b\n/c\n");
+    let traffic = place.path().join("traffic").display().to_string();
+    let by_limit = load_result(
+        &server,
+        &["--concurrency", "2", "--traffic", &traffic, "--traffic-limit", "8"],
+    );
+    assert_eq!(by_limit["requests_ok"], 8, "{by_limit:#}");
     let notes = &by_limit["notes"];
     assert!(fact(notes, "requests_over").is_null(), "that was asked for: {notes}");
-    let once = ["--rate", "100", "--for", "5s", "--ammo", &ammo, "--once", "--status", "2xx,301"];
-    let once = fired(&server, &once);
-    assert_eq!(once["shots_ok"], 3, "{once:#}");
+    let once =
+        ["--rate", "100", "--for", "5s", "--traffic", &traffic, "--once", "--status", "2xx,301"];
+    let once = load_result(&server, &once);
+    assert_eq!(once["requests_ok"], 3, "{once:#}");
     let notes = &once["notes"];
     assert_eq!(fact(notes, "requests_over")["requests"], 3, "{notes}");
-    assert!(notes.to_string().contains("`/page?q=1` of the URL is not fired"), "{notes}");
+    assert!(notes.to_string().contains("`/page?q=1` of the URL is not sent"), "{notes}");
 }
 
 #[test]
 fn connections_are_kept_where_only_that_is_said() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let kept =
-        fired(&server, &["--client", "ab", "--users", "1", "--requests", "5", "--keep-alive"]);
+    let kept = load_result(
+        &server,
+        &["--client", "ab", "--concurrency", "1", "--requests", "5", "--keep-alive"],
+    );
     assert_eq!((&kept["keep_alive"], &kept["connections"]), (&true.into(), &1.into()), "{kept:#}");
     assert_eq!(kept["document_bytes_mean"], 2.0, "{kept:#}");
 }
@@ -402,7 +416,7 @@ fn a_pipe_is_not_read_twice() {
     let pipe = place.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
         .expect("a pipe");
-    let load = ["--users", "1", "--for", "1s", "--ammo", "pipe", "--warm-up", "1s"];
+    let load = ["--concurrency", "1", "--for", "1s", "--traffic", "pipe", "--warm-up", "1s"];
     let fire = [&["fire", "http://127.0.0.1:1/"][..], &load].concat();
     let output = finish(place.stampede(&fire), LIMIT);
     assert_eq!(output.status.code(), Some(2));
@@ -410,20 +424,20 @@ fn a_pipe_is_not_read_twice() {
 }
 
 #[test]
-fn users_fire_a_file_once_without_a_length_and_in_a_random_order_again() {
+fn users_send_a_file_once_without_a_length_and_in_a_random_order_again() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(path("ammo"), "/ a\n/ b\n/ c\n/ d\n/ e\n/ f\n").expect("written");
-    let ammo = path("ammo");
-    let once = ["--users", "1", "--once", "--ammo", &ammo, "--ammo-order", "random"];
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    std::fs::write(path("traffic"), "/ a\n/ b\n/ c\n/ d\n/ e\n/ f\n").expect("written");
+    let traffic = path("traffic");
+    let once = ["--concurrency", "1", "--once", "--traffic", &traffic, "--traffic-order", "random"];
     let order = |file: &str, more: &[&str]| {
         let phout = path(file);
-        let summary = fired(&server, &[&once[..], &["--phout", &phout], more].concat());
-        assert_eq!(summary["shots_ok"], 6, "{summary:#}");
+        let summary = load_result(&server, &[&once[..], &["--phout", &phout], more].concat());
+        assert_eq!(summary["requests_ok"], 6, "{summary:#}");
         let rows = std::fs::read_to_string(phout).expect("rows");
         let tag = |row: &str| row.split('\t').nth(1).map(str::to_owned);
-        (summary["ammo_seed"].clone(), rows.lines().map(tag).collect::<Vec<_>>())
+        (summary["traffic_seed"].clone(), rows.lines().map(tag).collect::<Vec<_>>())
     };
     let drawn = order("drawn", &[]);
     let seed = drawn.0.as_u64().expect("a seed").to_string();
@@ -445,7 +459,7 @@ fn flags_beside_a_load_yaml_that_would_do_nothing_are_refused() {
         &["--no-keep-alive"],
         &["--when-full", "drop"],
         &["--client", "k6"],
-        &["--ammo-order", "random"],
+        &["--traffic-order", "random"],
     ];
     for more in table {
         let output =
@@ -464,10 +478,11 @@ fn flags_beside_a_load_yaml_that_would_do_nothing_are_refused() {
 }
 
 #[test]
-fn the_summary_says_why_shots_failed() {
+fn the_summary_says_why_requests_failed() {
     let place = Place::new();
     let gone = format!("unix:{}:/", place.path().join("no.sock").display());
-    let output = finish(place.stampede(&["fire", &gone, "--users", "1", "--requests", "1"]), LIMIT);
+    let output =
+        finish(place.stampede(&["fire", &gone, "--concurrency", "1", "--requests", "1"]), LIMIT);
     let text = stdout(&output);
     assert!(text.contains("\n1 user, 1 request at unix:"), "{text}");
     assert!(text.contains("net:errno-2          1  No such file or directory"), "{text}");
@@ -475,10 +490,10 @@ fn the_summary_says_why_shots_failed() {
 }
 
 #[test]
-fn a_public_address_is_not_fired_at_by_accident() {
+fn a_public_address_is_not_loaded_by_accident() {
     let place = Place::new();
     // An address for documentation (RFC 5737): nobody's, and no packet is sent to it.
-    let args = ["fire", "http://192.0.2.1:1/", "--users", "1", "--requests", "1"];
+    let args = ["fire", "http://192.0.2.1:1/", "--concurrency", "1", "--requests", "1"];
     let output = finish(place.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     insta::assert_snapshot!(stderr(&output));
@@ -520,7 +535,7 @@ fn exit_codes_say_what_held() {
     assert_eq!(code(&["--expect", "ok >= 99%"]), Some(1));
     assert_eq!(code(&["--autostop", "http(5xx,50%,1s)"]), Some(1));
     assert_eq!(code(&["--status", "503", "--autostop", "limit(1s)"]), Some(0));
-    assert_eq!(code(&["--csv", "no/such/folder.csv"]), Some(2), "nothing was fired");
+    assert_eq!(code(&["--csv", "no/such/directory.csv"]), Some(2), "nothing was sent");
     assert_eq!(code(&["--csv", "/dev/full"]), Some(3), "measured, and not all of it written");
 }
 
@@ -528,8 +543,8 @@ fn exit_codes_say_what_held() {
 fn a_warm_up_is_thrown_away() {
     let server = server(Behaviour::answering(Answer::ok()));
     let args = ["--rate", "100", "--for", "1s", "--warm-up", "500ms"];
-    let summary = fired(&server, &args);
-    assert_eq!(summary["shots_planned"], 100, "{summary:#}");
+    let summary = load_result(&server, &args);
+    assert_eq!(summary["requests_planned"], 100, "{summary:#}");
     assert_eq!(server.journal().requests, 150, "100, and half a second of the same rate");
 }
 
@@ -551,6 +566,6 @@ fn files_hold_each_second() {
     assert_eq!(sum, 200, "{csv}");
     assert!(read("a.hlog").lines().filter(|line| line.contains("response_time")).count() >= 2);
     let metrics = read("a.prom");
-    assert!(metrics.contains("stampede_shots_total{outcome=\"ok\"} 200\n"), "{metrics}");
+    assert!(metrics.contains("stampede_requests_total{outcome=\"ok\"} 200\n"), "{metrics}");
     assert!(metrics.contains("stampede_response_time_seconds_count 200\n"), "{metrics}");
 }

@@ -1,4 +1,4 @@
-//! Fired straight at a real php-fpm, over its unix socket and over TCP.
+//! Sent straight at a real php-fpm, over its unix socket and over TCP.
 
 mod common;
 
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use common::{Place, finish, skipped, stderr, stdout};
 use stampede::target::Target;
-use stampede_load::report::{Fired, Second};
+use stampede_load::report::{LoadResult, Second};
 use stampede_load::spec::{Check, ConnectionHabit, Load, Model, Until};
 use stampede_load::time::Nanos;
-use stampede_load::{Listener, Stop, fire};
+use stampede_load::{Listener, Stop, run_load};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const WORKERS: u32 = 2;
-const SHOTS: u64 = 60;
+const REQUESTS: u64 = 60;
 
 /// Says what it was asked, and leaves a byte a request beside itself.
 const SCRIPT: &str = r#"<?php
@@ -49,9 +49,9 @@ impl Fpm {
         let place = Place::new();
         let path = place.path().display().to_string();
         place.write("www/index.php", SCRIPT);
-        let folder = place.path().join("www");
+        let directory = place.path().join("www");
         let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-        std::fs::set_permissions(folder, all).expect("a folder for anybody");
+        std::fs::set_permissions(directory, all).expect("a directory for anybody");
         let user = match rustix::process::getuid().is_root() {
             true => "user = nobody\ngroup = nogroup\n",
             false => "",
@@ -98,8 +98,9 @@ impl Fpm {
 /// `php-fpm`, or the first of those that bear their version.
 fn program() -> PathBuf {
     let path = std::env::var("PATH").unwrap_or_default();
-    let folders = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]);
-    let mut all = folders.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
+    let directories = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]);
+    let mut all =
+        directories.flat_map(|directory| std::fs::read_dir(directory).into_iter().flatten());
     let is_fpm = |path: &Path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("php-fpm"))
     };
@@ -113,7 +114,7 @@ impl Listener for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-/// What a shot is, beside its URL.
+/// What a request is, beside its URL.
 #[derive(Clone, Copy)]
 struct Ask<'a> {
     method: &'a str,
@@ -123,12 +124,12 @@ struct Ask<'a> {
 }
 
 const GET: Ask<'_> =
-    Ask { method: "GET", body: b"", contains: "", habit: ConnectionHabit::PerShot };
+    Ask { method: "GET", body: b"", contains: "", habit: ConnectionHabit::PerRequest };
 
 /// As many users as workers, for a kept connection holds one.
-fn fired(url: &str, ask: Ask<'_>) -> Fired {
+fn load_result(url: &str, ask: Ask<'_>) -> LoadResult {
     let target = Target::parse(url).expect(url);
-    let model = Model::Closed { users: WORKERS, until: Until::Requests(SHOTS) };
+    let model = Model::Closed { concurrency: WORKERS, until: Until::Requests(REQUESTS) };
     let mut load = Load::new(target.address.clone(), model, []);
     load.wire = target.wire.clone();
     load.timeout = Nanos::from_secs(20);
@@ -136,14 +137,14 @@ fn fired(url: &str, ask: Ask<'_>) -> Fired {
     load.check = Check { body_contains: ask.contains.as_bytes().to_vec(), ..Check::default() };
     let headers = [("Host".to_owned(), target.host.clone())];
     let request = target.request(ask.method, &target.path, &headers, ask.body, load.habits);
-    load.ammo = [request.expect("a request")].into();
-    let fired = fire(&load, &Stop::default(), &mut Nobody).expect("a load");
-    assert_eq!(fired.counts.ok + fired.counts.failed_total(), SHOTS, "{:?}", fired.counts);
-    fired
+    load.traffic = [request.expect("a request")].into();
+    let result = run_load(&load, &Stop::default(), &mut Nobody).expect("a load");
+    assert_eq!(result.counts.ok + result.counts.failed_total(), REQUESTS, "{:?}", result.counts);
+    result
 }
 
 fn all(kind: &str) -> BTreeMap<String, u64> {
-    BTreeMap::from([(kind.to_owned(), SHOTS)])
+    BTreeMap::from([(kind.to_owned(), REQUESTS)])
 }
 
 #[test]
@@ -154,21 +155,21 @@ fn php_fpm_answers_without_a_web_server() {
     let fpm = Fpm::start();
     let url = fpm.url("/shop/5?a=b");
     let said = "GET|/shop/5?a=b|/index.php|a=b|localhost|0";
-    let per_shot = fired(&url, Ask { contains: said, ..GET });
-    assert_eq!((per_shot.counts.ok, per_shot.connections.opened), (SHOTS, SHOTS));
+    let per_request = load_result(&url, Ask { contains: said, ..GET });
+    assert_eq!((per_request.counts.ok, per_request.connections.opened), (REQUESTS, REQUESTS));
     let habit = ConnectionHabit::KeepAlive;
-    let kept = fired(&url, Ask { contains: said, habit, ..GET });
-    assert_eq!((kept.counts.ok, kept.connections.opened), (SHOTS, u64::from(WORKERS)));
-    assert_eq!(fpm.hits(), 2 * SHOTS, "what was counted was served");
+    let kept = load_result(&url, Ask { contains: said, habit, ..GET });
+    assert_eq!((kept.counts.ok, kept.connections.opened), (REQUESTS, u64::from(WORKERS)));
+    assert_eq!(fpm.hits(), 2 * REQUESTS, "what was counted was served");
 
     // More than one record holds, both ways.
     let body = vec![b'x'; 200_000];
     let said = "POST|/index.php|/index.php||localhost|200000";
     let posted = Ask { method: "POST", body: &body, contains: said, habit };
-    assert_eq!(fired(&fpm.url(""), posted).counts.ok, SHOTS);
-    let large = fired(&fpm.url("/large"), Ask { contains: "the end", habit, ..GET });
-    assert_eq!(large.counts.ok, SHOTS);
-    assert_eq!(fired(&fpm.url("/"), Ask { method: "HEAD", ..GET }).counts.ok, SHOTS);
+    assert_eq!(load_result(&fpm.url(""), posted).counts.ok, REQUESTS);
+    let large = load_result(&fpm.url("/large"), Ask { contains: "the end", habit, ..GET });
+    assert_eq!(large.counts.ok, REQUESTS);
+    assert_eq!(load_result(&fpm.url("/"), Ask { method: "HEAD", ..GET }).counts.ok, REQUESTS);
 }
 
 #[test]
@@ -177,33 +178,33 @@ fn what_php_fpm_does_not_serve_is_counted_as_what_it_is() {
         return;
     }
     let fpm = Fpm::start();
-    assert_eq!(fired(&fpm.url("/missing"), GET).counts.failed, all("http:404"));
-    assert_eq!(fired(&fpm.url("/broken"), GET).counts.failed, all("http:500"));
+    assert_eq!(load_result(&fpm.url("/missing"), GET).counts.failed, all("http:404"));
+    assert_eq!(load_result(&fpm.url("/broken"), GET).counts.failed, all("http:500"));
     assert_eq!(
-        fired(&fpm.url("/"), Ask { contains: "no such", ..GET }).counts.failed,
+        load_result(&fpm.url("/"), Ask { contains: "no such", ..GET }).counts.failed,
         all("check")
     );
     // php-fpm's own answer, with a word on STDERR.
     let elsewhere = format!("fcgi+unix:{}:/nowhere/index.php", fpm.socket().display());
-    assert_eq!(fired(&elsewhere, GET).counts.failed, all("http:404"));
+    assert_eq!(load_result(&elsewhere, GET).counts.failed, all("http:404"));
     // HTTP to a FastCGI server, and nobody at all.
     let http = format!("http+unix:{}:/", fpm.socket().display());
-    let failed = fired(&http, GET).counts.failed;
+    let failed = load_result(&http, GET).counts.failed;
     assert!(failed.keys().all(|kind| kind.starts_with("net:")), "{failed:?}");
     let url = fpm.url("/");
     drop(fpm);
-    assert_eq!(fired(&url, GET).counts.failed, all("net:errno-2"));
+    assert_eq!(load_result(&url, GET).counts.failed, all("net:errno-2"));
 }
 
 #[test]
-fn the_command_fires_at_php_fpm() {
+fn the_command_sends_to_php_fpm() {
     if skipped(&["php-fpm"]) {
         return;
     }
     let fpm = Fpm::start();
     let place = Place::new();
     let url = fpm.url("/");
-    let args = ["fire", &url, "--users", "2", "--requests", "50", "--contains", "GET|/|"];
+    let args = ["fire", &url, "--concurrency", "2", "--requests", "50", "--contains", "GET|/|"];
     let output = finish(place.stampede(&args), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     assert_eq!((output.status.code(), fpm.hits()), (Some(0), 50), "{text}");

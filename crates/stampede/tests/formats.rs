@@ -7,11 +7,11 @@ mod fixture;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fixture::{MS, Shots, add, cell, spread};
+use fixture::{MS, Requests, add, case, spread};
 use stampede::event::{Event, Listen};
 use stampede::fact::{Notice, Observation, Traffic};
 use stampede::report::{Shown, Style};
-use stampede::store::RunFolder;
+use stampede::store::RunDirectory;
 use stampede::store::record::{FORMAT, LoadModel};
 
 /// Written once, when the format was new, and never again.
@@ -19,8 +19,8 @@ fn kept(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/runs/format-{format}"))
 }
 
-/// How the run of the newest format was written: `STAMPEDE_WRITE=1 cargo test --test formats -- --ignored`.
-/// In that of format 1, sentences stand where format 2 has facts.
+/// How the run of the newest format was written: `STAMPEDE_WRITE=1 cargo test --test formats --
+/// --ignored`. In that of format 1, sentences stand where format 2 has facts.
 #[test]
 #[ignore = "writes what the other tests read"]
 fn write() {
@@ -28,16 +28,16 @@ fn write() {
     let rise = "line(1,50,10s)";
     let mut run = fixture::run(
         vec![
-            cell("nginx-fpm", "rise", "open", rise),
-            cell("apache-modphp", "rise", "open", rise),
-            cell("nginx-fpm", "rush", "closed", "4 users for 10s"),
+            case("nginx-fpm", "rise", "open", rise),
+            case("apache-modphp", "rise", "open", rise),
+            case("nginx-fpm", "rush", "closed", "4 users for 10s"),
         ],
         1,
     );
     run.record.expect.of_run = vec!["p95 < 50ms".into()];
     for index in 0..3 {
         let answered_ns = spread(300, MS * (index as u64 + 1));
-        add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+        add(&mut run, index, Requests { answered_ns, ..Requests::default() });
     }
     run.record.format = FORMAT;
     run.record.notices.push(Notice::TimeScale { scale: 0.5 }.into());
@@ -47,9 +47,10 @@ fn write() {
         before.notices.push(Observation::Visible { what: "class".to_owned() }.into());
     }
     run.trials.iter_mut().for_each(|trial| trial.record.format = FORMAT);
-    let folder = RunFolder::create(Some(&kept(FORMAT)), &run.record).expect("a new folder");
+    let directory =
+        RunDirectory::create(Some(&kept(FORMAT)), &run.record).expect("a new directory");
     for trial in &run.trials {
-        let mut written = folder.trial(&trial.record, "x").expect("a folder");
+        let mut written = directory.trial(&trial.record, "x").expect("a directory");
         for sample in &trial.resources {
             written.event(&Event::Resources(sample));
         }
@@ -88,10 +89,10 @@ fn what_a_run_tells_is_facts_once_it_is_read() {
 #[test]
 fn what_an_old_run_has_as_text_is_data_once_it_is_read() {
     let record = stampede::store::read_record(&kept(1)).expect("it reads");
-    let models: Vec<LoadModel> = record.cells.iter().map(|cell| cell.model).collect();
+    let models: Vec<LoadModel> = record.cases.iter().map(|case| case.model).collect();
     assert_eq!(models, [LoadModel::Open, LoadModel::Open, LoadModel::Closed]);
     let schedules: Vec<Option<String>> =
-        record.cells.iter().map(|cell| Some(cell.schedule.as_ref()?.to_string())).collect();
+        record.cases.iter().map(|case| Some(case.schedule.as_ref()?.to_string())).collect();
     assert_eq!(
         schedules,
         [Some("line(1,50,10s)"), Some("line(1,50,10s)"), None].map(|one| one.map(str::to_owned))
@@ -102,11 +103,11 @@ fn what_an_old_run_has_as_text_is_data_once_it_is_read() {
 
 /// What `report` says of the kept run with other words in its `run.json`.
 fn said_of(from: &str, to: &str) -> String {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let text = std::fs::read_to_string(kept(1).join("run.json")).expect("it is there");
     assert!(text.contains(from));
-    std::fs::write(folder.path().join("run.json"), text.replacen(from, to, 1)).expect("written");
-    let run = folder.path().display().to_string();
+    std::fs::write(directory.path().join("run.json"), text.replacen(from, to, 1)).expect("written");
+    let run = directory.path().display().to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
         .args(["report", &run])
         .output()
@@ -119,10 +120,11 @@ fn said_of(from: &str, to: &str) -> String {
 #[test]
 fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
     for name in ["capacity.json", "tune.json"] {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::copy(kept(1).join("run.json"), folder.path().join("run.json")).expect("copied");
-        std::fs::write(folder.path().join(name), "{\"format\": 3, \"new\": []}").expect("written");
-        let run = folder.path().display().to_string();
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::copy(kept(1).join("run.json"), directory.path().join("run.json")).expect("copied");
+        std::fs::write(directory.path().join(name), "{\"format\": 3, \"new\": []}")
+            .expect("written");
+        let run = directory.path().display().to_string();
         for format in ["text", "json"] {
             let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
                 .args(["report", &run, "--format", format])

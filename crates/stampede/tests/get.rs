@@ -1,5 +1,5 @@
-//! What no package has and `stampede install` makes by a script of a runtime's folder, and how such
-//! needs are found: with a runtime, a script and a tool of the test's own.
+//! What no package has and `stampede install` makes by a script of a runtime's directory, and how
+//! such needs are found: with a runtime, a script and a tool of the test's own.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn install(place: &Place, words: &[&str]) -> Command {
     command
 }
 
-/// What lies in the folder of made things.
+/// What lies in the directory of made things.
 fn made(place: &Place) -> Vec<String> {
     let found = std::fs::read_dir(place.path().join("data/stampede/lib"));
     let names = found.into_iter().flatten().flatten();
@@ -238,7 +238,7 @@ fn an_extension_for_another_php_is_an_error() {
     };
     let listed = stdout(&with(&["runtimes"]));
     assert!(listed.contains("✘ PHP does not load"), "{listed}");
-    let load = ["--users", "1", "--for", "1s"];
+    let load = ["--concurrency", "1", "--for", "1s"];
     let output = with(&[&["compare", "--app", "hello", "--runtimes", "own"], &load[..]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let said = stderr(&output).replace(&place.path().display().to_string(), "");

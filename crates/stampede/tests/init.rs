@@ -19,10 +19,10 @@ const PROJECTS: [(&str, &[&str]); 5] = [
     ("it's an odd name: #1", &["public/index.php"]),
 ];
 
-/// All files below a folder.
-fn files(folder: &Path) -> BTreeSet<PathBuf> {
+/// All files below a directory.
+fn files(directory: &Path) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
-    for entry in std::fs::read_dir(folder).expect("folder").flatten() {
+    for entry in std::fs::read_dir(directory).expect("directory").flatten() {
         match entry.path().is_dir() {
             true => all.extend(files(&entry.path())),
             false => drop(all.insert(entry.path())),
@@ -31,9 +31,9 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
     all
 }
 
-fn dry_run(place: &Place, folder: &Path, plan: &str) -> String {
+fn dry_run(place: &Place, directory: &Path, plan: &str) -> String {
     let mut command = place.stampede(&["compare", plan, "--dry-run"]);
-    command.current_dir(folder);
+    command.current_dir(directory);
     let output = finish(command, LIMIT);
     assert_eq!(output.status.code(), Some(0), "{plan}: {}", stderr(&output));
     stdout(&output)
@@ -47,21 +47,21 @@ fn what_it_writes_can_run_and_nothing_else_is_written() {
     let place = Place::new();
     for (name, all) in PROJECTS {
         all.iter().for_each(|file| drop(place.write(&format!("{name}/{file}"), "<?php")));
-        let folder = place.path().join(name);
+        let directory = place.path().join(name);
         let before = files(place.path());
         let mut command = place.stampede(&["init"]);
-        command.current_dir(&folder);
+        command.current_dir(&directory);
         let output = finish(command, LIMIT);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         assert!(stdout(&output).contains("stampede compare stampede.yaml --dry-run"));
         let mut after = files(place.path());
-        assert!(after.remove(&folder.join("stampede.yaml")), "{name}");
+        assert!(after.remove(&directory.join("stampede.yaml")), "{name}");
         assert_eq!(after, before, "{name}");
-        let said = dry_run(&place, &folder, "stampede.yaml");
+        let said = dry_run(&place, &directory, "stampede.yaml");
         assert!(said.contains(&format!(" · {name} · rush (8 users for 10 s)")), "{said}");
         assert!(said.contains(&format!("note: app `{name}`: ")), "{said}");
 
-        // From elsewhere, into another folder; and of another kind.
+        // From elsewhere, into another directory; and of another kind.
         let app = format!("./{name}");
         let args = ["init", "--app", &app, "--kind", "script", "--out", "plans/shop.yaml"];
         let out = place.write("plans/shop.yaml", "");
@@ -85,7 +85,7 @@ fn its_commented_lines_are_good_too() {
     let output = finish(place.stampede(&["init"]), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = std::fs::read_to_string(place.path().join("stampede.yaml")).expect("the plan");
-    let lines = text.lines().filter(|line| !line.contains("live:") && !line.contains("cold:"));
+    let lines = text.lines().filter(|line| !line.contains("external:") && !line.contains("cold:"));
     let taken_in: String = lines.map(|line| taken_in(line) + "\n").collect();
     assert_ne!(text, taken_in);
     let found = taken_in.replace("urls: [/, /about]", "urls: urls.txt");

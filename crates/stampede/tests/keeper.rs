@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use keeper_support::{NOBODY, PROGRAM, Place, is_root, namespaces, processes_of, wait_until};
 use stampede::keeper::spec::Accounting;
 use stampede::keeper::{
-    CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, Stack, WorkFolder, Writable,
+    CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, Stack, WorkingDirectory, Writable,
     capabilities, place_self, split_cpus, sweep_in,
 };
 use stampede_load::time::Nanos;
@@ -98,7 +98,7 @@ fn a_stack_that_waits_ends_without_its_others() {
 }
 
 #[test]
-fn what_runs_beside_ends_alone_and_leaves_the_folder() {
+fn what_runs_beside_ends_alone_and_leaves_the_directory() {
     let place = Place::with(NamespaceUse::Allowed, CgroupUse::Allowed);
     let keeper = Keeper::guard(&place.id, &place.work(), &place.options).unwrap();
     let input = place.work().join("input");
@@ -178,9 +178,9 @@ fn a_missing_program_is_named_and_nothing_is_left() {
 }
 
 #[test]
-fn a_file_that_is_no_program_and_a_folder_that_is_not_there_are_named() {
+fn a_file_that_is_no_program_and_a_directory_that_is_not_there_are_named() {
     let place = Place::new();
-    let file = place.folder.path().join("plain");
+    let file = place.directory.path().join("plain");
     fs::write(&file, "text").unwrap();
     let spec = place.stack(vec![place.process("php", file.to_str().unwrap(), &[])]);
     let error = Stack::start(&spec, &place.options).unwrap_err();
@@ -212,7 +212,7 @@ fn a_process_gets_its_environment_and_nothing_else() {
     let out = output_of(&place, "env | sort");
     let expected = format!(
         "PATH=/usr/bin:/bin\nPWD={}\nSTAMPEDE_STACK={}\n",
-        place.folder.path().display(),
+        place.directory.path().display(),
         place.id
     );
     assert_eq!(out.replace("_=/usr/bin/env\n", ""), expected);
@@ -230,7 +230,7 @@ fn a_process_inherits_no_descriptor_and_no_signal_setting() {
     let out = output_of(&place, script);
     drop(leaked);
     let none = "0000000000000000";
-    // 3 is the folder that `ls` reads.
+    // 3 is the directory that `ls` reads.
     let expected = format!("0\n1\n2\n3\n/dev/null\nSigBlk:\t{none}\nSigIgn:\t{none}\n");
     assert_eq!(out, expected);
 }
@@ -319,17 +319,17 @@ fn figures_of_a_role_are_counted_in_its_own_group() {
         place.stack(vec![place.sh("php", "while :; do :; done"), place.sh("web", "sleep 9")]);
     let stack = Stack::start(&spec, &place.options).unwrap();
     let group = stack.group();
-    let folder = |role: usize| match &group.roles[role].accounting {
-        Accounting::CgroupV2(folder) => Some(folder.clone()),
+    let directory = |role: usize| match &group.roles[role].accounting {
+        Accounting::CgroupV2(directory) => Some(directory.clone()),
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or_else(|| memory.clone()),
         Accounting::Proc => None,
     };
-    let (Some(php), Some(web)) = (folder(0), folder(1)) else {
+    let (Some(php), Some(web)) = (directory(0), directory(1)) else {
         println!("skipped: no cgroups here");
         return;
     };
-    for (folder, process) in [php, web].iter().zip(stack.processes()) {
-        let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap();
+    for (directory, process) in [php, web].iter().zip(stack.processes()) {
+        let members = fs::read_to_string(directory.join("cgroup.procs")).unwrap();
         assert!(members.lines().any(|line| line == process.pid.to_string()), "{members}");
     }
 }
@@ -376,15 +376,15 @@ fn two_stacks_live_side_by_side_and_one_id_only_once() {
 }
 
 #[test]
-fn a_kept_work_folder_stays_and_a_reserved_one_goes() {
+fn a_kept_working_directory_stays_and_a_reserved_one_goes() {
     let mut place = Place::new();
-    place.options.work = WorkFolder::Keep;
+    place.options.work = WorkingDirectory::Keep;
     let spec = place.stack(vec![place.sh("php", "sleep 1000")]);
     Stack::start(&spec, &place.options).unwrap().stop().unwrap();
     assert!(place.work().exists());
     fs::remove_dir(place.work()).unwrap();
 
-    place.options.work = WorkFolder::Remove;
+    place.options.work = WorkingDirectory::Remove;
     let guard = || Keeper::guard(&place.id, &place.work(), &place.options).unwrap();
     let keeper = guard();
     fs::write(place.work().join("rendered.conf"), "x").unwrap();
@@ -400,18 +400,18 @@ fn a_kept_work_folder_stays_and_a_reserved_one_goes() {
 }
 
 #[test]
-fn a_work_folder_that_cannot_be_made_is_named() {
+fn a_working_directory_that_cannot_be_made_is_named() {
     let place = Place::new();
     let mut spec = place.stack(vec![place.sh("php", "sleep 1000")]);
-    fs::write(place.folder.path().join("file"), "").unwrap();
-    spec.work = place.folder.path().join("file/work");
+    fs::write(place.directory.path().join("file"), "").unwrap();
+    spec.work = place.directory.path().join("file/work");
     let error = Stack::start(&spec, &place.options).unwrap_err();
-    assert!(matches!(error, KeeperError::Folder { .. }), "{error:?}");
+    assert!(matches!(error, KeeperError::Directory { .. }), "{error:?}");
     assert_eq!(place.left(), [""; 0]);
 }
 
 #[test]
-fn ids_that_could_leave_the_folder_are_refused() {
+fn ids_that_could_leave_the_directory_are_refused() {
     let place = Place::new();
     for id in ["", "../x", "a/b", ".hidden", "a b", &"x".repeat(65)] {
         let mut spec = place.stack(Vec::new());

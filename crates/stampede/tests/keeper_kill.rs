@@ -1,6 +1,6 @@
 //! Nothing is left after SIGKILL of stampede, of its keeper or of both, at a random moment,
-//! also while they start or fill the work folder; what both left when they were killed at once
-//! goes with the next start. And after signals that end stampede without its doing anything.
+//! also while they start or fill the working directory; what both left when they were killed at
+//! once goes with the next start. And after signals that end stampede without its doing anything.
 
 mod keeper_support;
 
@@ -55,9 +55,9 @@ struct Case {
     run_as: As,
 }
 
-/// The binary where every user may execute it: the build folder can be below a home.
-fn program_for_all(folder: &Path) -> PathBuf {
-    let copy = folder.join("stampede");
+/// The binary where every user may execute it: the build directory can be below a home.
+fn program_for_all(directory: &Path) -> PathBuf {
+    let copy = directory.join("stampede");
     // Not `fs::copy`: a fork of another test at that moment would hold the file open for
     // writing, and executing it would be refused (ETXTBSY).
     assert!(Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap().success());
@@ -65,7 +65,7 @@ fn program_for_all(folder: &Path) -> PathBuf {
 }
 
 fn hold(place: &Place, case: &Case, program: &Path) -> Child {
-    let port_file = place.folder.path().join("port");
+    let port_file = place.directory.path().join("port");
     let program_text = program.to_str().unwrap();
     let listener = place.process("web", program_text, &["__listen", port_file.to_str().unwrap()]);
     let spec = place.stack(vec![place.sh("php", TREE), listener]);
@@ -73,7 +73,7 @@ fn hold(place: &Place, case: &Case, program: &Path) -> Child {
         "spec": spec, "namespaces": case.namespaces, "cgroups": case.cgroups,
         "work": place.options.work, "journal": place.options.journal,
     });
-    let file = place.folder.path().join("stack.json");
+    let file = place.directory.path().join("stack.json");
     fs::write(&file, held.to_string()).unwrap();
     let mut command = Command::new(program);
     command.arg("__hold").arg(&file).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -168,7 +168,7 @@ fn run_case(case: &Case, program: &Path) {
     }
     place.assert_nothing_left(&when);
     let port: Option<u16> =
-        fs::read_to_string(place.folder.path().join("port")).ok().and_then(|p| p.parse().ok());
+        fs::read_to_string(place.directory.path().join("port")).ok().and_then(|p| p.parse().ok());
     if let Some(port) = port {
         wait_until(|| TcpListener::bind(("127.0.0.1", port)).is_ok())
             .unwrap_or_else(|()| panic!("{when}: port {port} is taken"));
@@ -192,10 +192,10 @@ fn sweep(place: &Place, case: &Case, program: &Path) {
 
 /// `count` cases with seeded victims and delays of 0 to 100 ms, four at a time.
 fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: As) {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(folder.path(), mode).unwrap();
-    let program = program_for_all(folder.path());
+    fs::set_permissions(directory.path(), mode).unwrap();
+    let program = program_for_all(directory.path());
     std::thread::scope(|scope| {
         for lane in 0..4_u64 {
             let program = &program;

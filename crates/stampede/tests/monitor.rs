@@ -103,16 +103,17 @@ fn restarts_are_seen() {
 }
 
 /// A cgroup of our own, removed with the test.
-struct OwnFolder(PathBuf);
+struct OwnDirectory(PathBuf);
 
-impl OwnFolder {
-    fn create(hierarchy: &str) -> Option<OwnFolder> {
-        let folder = PathBuf::from(hierarchy).join(format!("stampede-test-{}", std::process::id()));
-        fs::create_dir(&folder).ok().map(|()| OwnFolder(folder))
+impl OwnDirectory {
+    fn create(hierarchy: &str) -> Option<OwnDirectory> {
+        let directory =
+            PathBuf::from(hierarchy).join(format!("stampede-test-{}", std::process::id()));
+        fs::create_dir(&directory).ok().map(|()| OwnDirectory(directory))
     }
 }
 
-impl Drop for OwnFolder {
+impl Drop for OwnDirectory {
     fn drop(&mut self) {
         // Its process has just been waited for; the kernel may need a moment to let go.
         for _ in 0..100 {
@@ -126,10 +127,10 @@ impl Drop for OwnFolder {
 
 #[test]
 fn a_real_cgroup_v1_role() {
-    let cpuacct = OwnFolder::create("/sys/fs/cgroup/cpuacct");
-    let memory = OwnFolder::create("/sys/fs/cgroup/memory");
+    let cpuacct = OwnDirectory::create("/sys/fs/cgroup/cpuacct");
+    let memory = OwnDirectory::create("/sys/fs/cgroup/memory");
     let (Some(cpuacct), Some(memory)) = (cpuacct, memory) else {
-        println!("skipped: no cgroup v1 folder can be made here");
+        println!("skipped: no cgroup v1 directory can be made here");
         return;
     };
     let usage = || -> u64 {
@@ -148,32 +149,32 @@ fn a_real_cgroup_v2_role() {
     let trees = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
     let tree =
         trees.into_iter().find(|tree| PathBuf::from(tree).join("cgroup.controllers").exists());
-    let Some(folder) = tree.and_then(OwnFolder::create) else {
-        println!("skipped: no cgroup v2 folder can be made here");
+    let Some(directory) = tree.and_then(OwnDirectory::create) else {
+        println!("skipped: no cgroup v2 directory can be made here");
         return;
     };
     // Without the memory controller the processes' own memory is read, at the ends at least.
-    let by_cgroup = folder.0.join("memory.stat").exists();
+    let by_cgroup = directory.0.join("memory.stat").exists();
     let usage = || -> u64 {
-        let text = fs::read_to_string(folder.0.join("cpu.stat")).expect("a counter");
+        let text = fs::read_to_string(directory.0.join("cpu.stat")).expect("a counter");
         parse::keyed(&text, "usage_usec").expect("the kernel's cgroup-v2.rst") * 1_000
     };
-    let accounting = Accounting::CgroupV2(folder.0.clone());
-    let rows = busy_in_a_cgroup(&[&folder], accounting, &usage);
+    let accounting = Accounting::CgroupV2(directory.0.clone());
+    let rows = busy_in_a_cgroup(&[&directory], accounting, &usage);
     assert!(php(&rows).all(|role| role.memory_read || !by_cgroup));
     assert!(php(&rows).last().is_some_and(|role| role.memory_read && role.memory_bytes > 0));
 }
 
-/// Rows of a busy process that is moved into these folders; their CPU time lies between
+/// Rows of a busy process that is moved into these directories; their CPU time lies between
 /// what `usage` says inside and around them.
 fn busy_in_a_cgroup(
-    folders: &[&OwnFolder],
+    directories: &[&OwnDirectory],
     accounting: Accounting,
     usage: &dyn Fn() -> u64,
 ) -> Vec<ResourceSample> {
     let busy = Running::shell("while :; do :; done");
-    for folder in folders {
-        fs::write(folder.0.join("cgroup.procs"), busy.0.id().to_string()).expect("it moves");
+    for directory in directories {
+        fs::write(directory.0.join("cgroup.procs"), busy.0.id().to_string()).expect("it moves");
     }
     let before = usage();
     let roots = vec![busy.0.id()];

@@ -1,5 +1,5 @@
 //! A person's own project: what its `.env` says reaches every runtime, what it says when it fails
-//! is shown, and its folder is as it was, however a run ends.
+//! is shown, and its directory is as it was, however a run ends.
 
 mod bench_support;
 mod common;
@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use stampede::plan::model::AppChoice;
 
 const LIMIT: Duration = Duration::from_secs(120);
-const QUICK: [&str; 6] = ["--users", "1", "--for", "1s", "--warm-up", "0s"];
+const QUICK: [&str; 6] = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s"];
 
 /// Of everything below: kind, mode, owner, time of the last change and contents.
 fn seen(root: &Path) -> BTreeMap<PathBuf, String> {
@@ -29,7 +29,7 @@ fn seen(root: &Path) -> BTreeMap<PathBuf, String> {
             () => format!("{:?}", std::fs::read(&path).expect("readable")),
         };
         if meta.is_dir() {
-            let entries = std::fs::read_dir(&path).expect("a folder");
+            let entries = std::fs::read_dir(&path).expect("a directory");
             todo.extend(entries.map(|entry| entry.expect("an entry").path()));
         }
         let (mode, owner) = (meta.mode(), (meta.uid(), meta.gid()));
@@ -47,11 +47,11 @@ $cached = @include "$root/var/cache/prod/where.php" ?: "$root/var/cache";
 $env = parse_ini_file("$root/.env");
 $to = [$root, __DIR__, "$root/var", "$root/var/log", "$root/storage", "$root/storage/logs",
     "$root/uploads", "$root/bootstrap/cache", $cached, dirname($env['DATA'])];
-foreach ($to as $folder) {
-    @mkdir($folder, 0777, true);
-    @file_put_contents("$folder/written.txt", 'by the app');
-    @file_put_contents("$folder/kept.txt", 'by the app');
-    @chmod("$folder/kept.txt", 0600);
+foreach ($to as $directory) {
+    @mkdir($directory, 0777, true);
+    @file_put_contents("$directory/written.txt", 'by the app');
+    @file_put_contents("$directory/kept.txt", 'by the app');
+    @chmod("$directory/kept.txt", 0600);
 }
 @unlink("$root/storage/logs/kept.txt");
 echo 'written: ', is_file("$root/storage/logs/written.txt") ? 'yes' : 'no';
@@ -62,7 +62,7 @@ const PREPARED: &str = "title: a project\nkind: script\ndocroot: public\nprepare
 /// Writes as the app does, and takes its time.
 const PREPARES: &str = "<?php require __DIR__ . '/public/index.php'; usleep(300000);";
 
-/// A project as deployments make it, with folders that are shared between releases; anybody may
+/// A project as deployments make it, with directories that are shared between releases; anybody may
 /// write anywhere.
 fn project(place: &Place) -> PathBuf {
     let project = place.path().join("project");
@@ -75,8 +75,8 @@ fn project(place: &Place) -> PathBuf {
         "current/bootstrap/cache",
         "common/storage/logs",
     ];
-    for folder in kept {
-        place.write(&format!("project/{folder}/kept.txt"), "as it was");
+    for directory in kept {
+        place.write(&format!("project/{directory}/kept.txt"), "as it was");
     }
     place.write("project/current/public/index.php", WRITES);
     place.write("project/current/app.yaml", PREPARED);
@@ -105,7 +105,7 @@ enum End {
 }
 
 #[test]
-fn the_folder_of_the_person_is_as_it_was_however_a_run_ends() {
+fn the_directory_of_the_person_is_as_it_was_however_a_run_ends() {
     if skipped(&["php"]) {
         return;
     }
@@ -154,7 +154,7 @@ fn changed(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>
 fn what_is_shared_between_releases_is_writable_in_the_copy() {
     let place = Place::new();
     let app = project(&place).join("current");
-    let bench = Bench::new(&AppChoice::Folder(app));
+    let bench = Bench::new(&AppChoice::Directory(app));
     let Some(running) = bench.start("php-builtin", &[]) else { return };
     let answer = running.ask(Duration::from_secs(5)).expect("an answer");
     assert_eq!(answer.body, "written: yes");
@@ -221,8 +221,8 @@ fn secrets_of_env_files_do_not_reach_the_results() {
     }
 }
 
-/// The catalogue's app as a project in `./shop` that answers with what is in its `.env`. Where it is
-/// copied from.
+/// The catalogue's app as a project in `./shop` that answers with what is in its `.env`. Where it
+/// is copied from.
 fn shop_of(place: &Place, app: &str) -> PathBuf {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").join(app);
     for file in seen(&ours).keys().filter(|path| path.is_file()) {
@@ -292,7 +292,7 @@ fn env_files_of_frameworks_are_read_on_every_runtime() {
     for project in [symfony_with_env, laravel_with_env] {
         let place = Place::new();
         let Some(app) = project(&place) else { continue };
-        let bench = Bench::new(&AppChoice::Folder(app));
+        let bench = Bench::new(&AppChoice::Directory(app));
         let mut answered = 0;
         for name in bench.catalogue.runtime_names() {
             let Some(running) = bench.start(name, &[]) else { continue };
@@ -319,7 +319,7 @@ fn a_database_of_one_file_is_written_to_in_the_copy() {
     place.write("shop/public/index.php", code);
     place.write("shop/database/shop.sqlite", "");
     let before = seen(&place.path().join("shop"));
-    let bench = Bench::new(&AppChoice::Folder(place.path().join("shop")));
+    let bench = Bench::new(&AppChoice::Directory(place.path().join("shop")));
     for name in ["php-builtin", "nginx-fpm"] {
         let Some(running) = bench.start(name, &[]) else { continue };
         let probe = running.ask(Duration::from_secs(5)).expect("an answer");
@@ -344,7 +344,7 @@ fn a_path_of_the_load_that_answers_500_is_not_measured() {
     let compare = |urls: &str| {
         place.write("urls.txt", urls);
         let words =
-            ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--urls", "urls.txt"];
+            ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--traffic", "urls.txt"];
         let output = finish(place.stampede(&[&words[..], &QUICK].concat()), LIMIT);
         let next = String::from_utf8_lossy(&output.stdout).into_owned();
         (output.status.code(), stderr(&output) + &next)

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use fixture::{MS, Shots, add, cell, spread};
+use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
 use stampede::event::{Event, Listen};
 use stampede::fact::Fact;
-use stampede::store::RunFolder;
+use stampede::store::RunDirectory;
 use written::{second, write};
 
 /// What would be markup, were it taken for it.
@@ -43,9 +43,9 @@ fn parsed(page: &str) -> Value {
 
 #[test]
 fn a_page_has_all_of_a_run() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let run = fixture::open();
-    let page = page_of(&write(folder.path(), &run, 10));
+    let page = page_of(&write(directory.path(), &run, 10));
     let data = parsed(&page);
     assert_eq!(data["format"], 2);
     let all = |key: &str| data[key].as_array().expect("a list").len();
@@ -66,17 +66,17 @@ fn a_page_has_all_of_a_run() {
     assert!(data.get("progress").is_none() && data.get("served").is_none());
     assert_eq!(evidence["runtimes"].as_array().expect("a list").len(), 3);
     assert_eq!(evidence["trials"].as_array().expect("a list").len(), 15);
-    let cells = evidence["cells"].as_array().expect("a list");
-    let told = |cell: &Value, what: &str| {
-        let figures = cell["figures"].as_array().expect("a list");
+    let cases = evidence["cases"].as_array().expect("a list");
+    let told = |case: &Value, what: &str| {
+        let figures = case["figures"].as_array().expect("a list");
         figures.iter().any(|figure| figure[0] == what)
     };
-    assert_eq!(cells.len(), 3);
-    assert!(cells.iter().all(|cell| told(cell, "in flight") && told(cell, "1 million requests")));
-    // The cell of a series is the one that has its trial.
+    assert_eq!(cases.len(), 3);
+    assert!(cases.iter().all(|case| told(case, "in flight") && told(case, "1 million requests")));
+    // The case of a series is the one that has its trial.
     for series in data["series"].as_array().expect("a list") {
-        let cell = series["cell"].as_u64().expect("an index") as usize;
-        let trials = data["summary"]["cells"][cell]["trials"].as_array().expect("trials");
+        let case = series["case"].as_u64().expect("an index") as usize;
+        let trials = data["summary"]["cases"][case]["trials"].as_array().expect("trials");
         assert!(trials.iter().any(|trial| trial["number"] == series["trial"]), "{series}");
         assert!(trials.iter().all(|trial| trial.get("over_time").is_none()));
     }
@@ -84,16 +84,16 @@ fn a_page_has_all_of_a_run() {
 
 #[test]
 fn nothing_of_a_run_is_ever_markup() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut run = fixture::run(vec![cell(PLANTED, PLANTED, "open", "const(5,10s)")], 1);
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut run = fixture::run(vec![case(PLANTED, PLANTED, "open", "const(5,10s)")], 1);
     run.record.plan_text = PLANTED.to_owned();
     run.record.notices.push(Fact::bare(PLANTED.to_owned()));
-    let shots = Shots { answered_ns: spread(500, MS), ..Shots::default() };
-    let trial = add(&mut run, 0, shots);
+    let requests = Requests { answered_ns: spread(500, MS), ..Requests::default() };
+    let trial = add(&mut run, 0, requests);
     trial.record.runtime.files.insert(PLANTED.to_owned(), PLANTED.to_owned());
     trial.record.runtime.versions.insert("php".to_owned(), PLANTED.to_owned());
     trial.record.verdict.reasons.push(Fact::bare(PLANTED.to_owned()));
-    let path = write(folder.path(), &run, 3);
+    let path = write(directory.path(), &run, 3);
     let logs = std::fs::read_dir(path.join("trials")).expect("trials").next().expect("one");
     let logs = logs.expect("it").path().join("logs");
     std::fs::create_dir_all(&logs).expect("logs");
@@ -113,13 +113,13 @@ fn nothing_of_a_run_is_ever_markup() {
 
 #[test]
 fn runs_that_are_cut_off_or_empty_have_a_page_too() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = fixture::run(vec![cell("nginx-fpm", "day", "open", "const(5,10s)")], 2);
-    let empty = parsed(&page_of(&write(folder.path(), &run, 0)));
-    assert_eq!(empty["summary"]["cells"][0]["verdict"], "missing");
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = fixture::run(vec![case("nginx-fpm", "day", "open", "const(5,10s)")], 2);
+    let empty = parsed(&page_of(&write(directory.path(), &run, 0)));
+    assert_eq!(empty["summary"]["cases"][0]["verdict"], "missing");
     assert_eq!(empty["series"], serde_json::json!([]));
 
-    let other = tempfile::tempdir().expect("a folder");
+    let other = tempfile::tempdir().expect("a directory");
     let path = write(other.path(), &fixture::open(), 3);
     let trials = std::fs::read_dir(path.join("trials")).expect("trials");
     let mut trials: Vec<PathBuf> = trials.flatten().map(|trial| trial.path()).collect();
@@ -150,22 +150,22 @@ fn runs_that_are_cut_off_or_empty_have_a_page_too() {
 #[test]
 fn an_ordinary_drain_is_not_drawn() {
     let rows_of = |model: &str, seconds: u32| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut run = fixture::run(vec![cell("a", "rush", model, "for 10s")], 1);
-        add(&mut run, 0, Shots { answered_ns: spread(500, MS), ..Shots::default() });
-        let data = parsed(&page_of(&write(folder.path(), &run, seconds)));
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut run = fixture::run(vec![case("a", "rush", model, "for 10s")], 1);
+        add(&mut run, 0, Requests { answered_ns: spread(500, MS), ..Requests::default() });
+        let data = parsed(&page_of(&write(directory.path(), &run, seconds)));
         data["series"][0]["ok"].as_array().expect("a column").len()
     };
     let rows = |model: &str| [9, 10, 11, 12, 99].map(|seconds| rows_of(model, seconds));
-    // The fixture's 97th second has failed shots.
+    // The fixture's 97th second has failed requests.
     assert_eq!(rows("closed"), [9, 10, 10, 10, 99]);
     assert_eq!(rows("open"), [9, 10, 10, 12, 99]);
 }
 
 #[test]
 fn what_is_damaged_is_left_out_and_said() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = write(folder.path(), &fixture::open(), 3);
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = write(directory.path(), &fixture::open(), 3);
     let trials = std::fs::read_dir(path.join("trials")).expect("trials");
     let mut trials: Vec<PathBuf> = trials.flatten().map(|trial| trial.path()).collect();
     trials.sort();
@@ -194,21 +194,21 @@ fn what_is_damaged_is_left_out_and_said() {
 
 #[test]
 fn a_run_under_way_says_how_far_it_is() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let run = fixture::open();
-    let path = folder.path().join("run");
-    let written = RunFolder::create(Some(&path), &run.record).expect("a run's folder");
+    let path = directory.path().join("run");
+    let written = RunDirectory::create(Some(&path), &run.record).expect("a run's directory");
     for trial in &run.trials[..2] {
-        let ended = written.trial(&trial.record, "x").expect("a folder");
+        let ended = written.trial(&trial.record, "x").expect("a directory");
         ended.finish(&trial.record, None).expect("written");
     }
-    let mut third = written.trial(&run.trials[2].record, "x").expect("a folder");
+    let mut third = written.trial(&run.trials[2].record, "x").expect("a directory");
     let data = parsed(&page_of(&path));
-    assert_eq!(data["summary"]["cells"][2]["reasons"][0]["text"], "no trial of it has ended yet");
+    assert_eq!(data["summary"]["cases"][2]["reasons"][0]["text"], "no trial of it has ended yet");
     let begun = data["progress"].clone();
-    let cell = begun["under_way"]["cell"].as_u64().expect("an index");
+    let case = begun["under_way"]["case"].as_u64().expect("an index");
     let under_way = |seconds: u32| {
-        let under_way = serde_json::json!({ "trial": 3, "cell": cell, "seconds": seconds });
+        let under_way = serde_json::json!({ "trial": 3, "case": case, "seconds": seconds });
         serde_json::json!({ "ended": 2, "planned": 15, "under_way": under_way })
     };
     assert_eq!(begun, under_way(0));
@@ -216,8 +216,8 @@ fn a_run_under_way_says_how_far_it_is() {
     third.event(&Event::Second(&second(1, 1)));
     let data = parsed(&page_of(&path));
     assert_eq!(data["progress"], under_way(2));
-    let of_cell = &run.record.cells[run.trials[2].record.cell].runtime;
-    assert_eq!(data["summary"]["cells"][cell as usize]["runtime"], of_cell.as_str());
+    let of_case = &run.record.cases[run.trials[2].record.case].runtime;
+    assert_eq!(data["summary"]["cases"][case as usize]["runtime"], of_case.as_str());
     drop(third);
     drop(written);
     assert_eq!(parsed(&page_of(&path))["runs"][0]["state"], "cut_off", "its writer is gone");
@@ -226,22 +226,22 @@ fn a_run_under_way_says_how_far_it_is() {
 /// The size: ten runtimes, four loads, ten minutes. The time is printed, not judged.
 #[test]
 fn a_large_run_stays_small() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let cells = (0..40).map(|index| {
-        cell(
+    let directory = tempfile::tempdir().expect("a directory");
+    let cases = (0..40).map(|index| {
+        case(
             &format!("runtime-{}", index % 10),
             &format!("load-{}", index / 10),
             "open",
             "const(52,600s)",
         )
     });
-    let mut run = fixture::run(cells.collect(), 1);
+    let mut run = fixture::run(cases.collect(), 1);
     for index in 0..40 {
         let answered_ns = spread(2_000, MS + index);
-        add(&mut run, index as usize, Shots { answered_ns, ..Shots::default() });
+        add(&mut run, index as usize, Requests { answered_ns, ..Requests::default() });
     }
     let begun = Instant::now();
-    let path = write(folder.path(), &run, 600);
+    let path = write(directory.path(), &run, 600);
     let written = begun.elapsed();
     let begun = Instant::now();
     let page = page_of(&path);

@@ -52,7 +52,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("near-runtime", "app: hello\nruntimes: [roadruner]"),
     (
         "nothing-fit",
-        "app: hello\nruntimes: [closing]\nload: {kept: {users: 2, for: 1s, keep_alive: true}}",
+        "app: hello\nruntimes: [closing]\nload: {kept: {concurrency: 2, for: 1s, keep_alive: true}}",
     ),
     ("near-program", "app: hello\nruntimes: [{nginx-fpm: {php-fmp: /opt/php-fpm}}]"),
     ("in-capitals", "app: hello\nruntimes: [{nginx-fpm: {PM: static}}]"),
@@ -71,20 +71,20 @@ const MISTAKES: &[(&str, &str)] = &[
     ("file-not-there", "app: hello\nruntimes: [{nginx-fpm: {append: {ngin.conf: x}}}]"),
     ("no-files", "app: hello\nruntimes: [{plain: {append: {php.ini: x}}}]"),
     ("append-as-a-key", "app: hello\nruntimes: [{nginx-fpm: {append.nginx.conf: x}}]"),
-    ("folder-not-there", "app: ./shop\nruntimes: [plain]"),
-    ("folder-without-app", "apps: [hello, ./empty]\nruntimes: [plain]"),
+    ("directory-not-there", "app: ./shop\nruntimes: [plain]"),
+    ("directory-without-app", "apps: [hello, ./empty]\nruntimes: [plain]"),
     ("unknown-app", "apps: [hello, helo]\nruntimes: [plain]"),
-    ("folder-as-a-name", "app: empty\nruntimes: [plain]"),
+    ("directory-as-a-name", "app: empty\nruntimes: [plain]"),
     ("wrong-kind", "app: hello\nruntimes: [plain, {few: {use: picky, workers: 2}}]"),
-    ("live", "app: hello\nruntimes: [live: {url: \"http://127.0.0.1:1\"}]"),
+    ("external", "app: hello\nruntimes: [external: {url: \"http://127.0.0.1:1\"}]"),
 ];
 
 /// The same in flags: a name, the app, the runtimes.
 const FLAGS: &[(&str, &str, &str)] = &[
     ("flag-unknown-app", "helo", "plain"),
-    ("flag-folder-not-there", "./shop", "plain"),
-    ("flag-folder-without-app", "hello,./empty", "plain"),
-    ("flag-folder-as-a-name", "empty", "plain"),
+    ("flag-directory-not-there", "./shop", "plain"),
+    ("flag-directory-without-app", "hello,./empty", "plain"),
+    ("flag-directory-as-a-name", "empty", "plain"),
     ("flag-unknown-runtime", "hello", "plain,plian"),
     ("flag-wrong-kind", "hello", "plain,picky"),
 ];
@@ -110,7 +110,7 @@ fn what_is_wrong_is_refused_at_its_place() {
         let file = format!("{name}.yaml");
         let load = match lines.contains("\nload:") {
             true => "",
-            false => "load: [{users: 4, for: 20s}]\n",
+            false => "load: [{concurrency: 4, for: 20s}]\n",
         };
         place.write(&file, &format!("{lines}\n{load}"));
         shown += &refused(name, &["compare", &file]);
@@ -118,7 +118,8 @@ fn what_is_wrong_is_refused_at_its_place() {
     insta::assert_snapshot!("mistakes", shown);
     let mut shown = String::new();
     for (name, app, runtimes) in FLAGS {
-        let args = ["compare", "--app", app, "--runtimes", runtimes, "--users", "4", "--for", "1s"];
+        let args =
+            ["compare", "--app", app, "--runtimes", runtimes, "--concurrency", "4", "--for", "1s"];
         shown += &refused(name, &args);
     }
     // A flag laid over a plan: the place is the flag's, whatever the plan says.
@@ -136,9 +137,9 @@ fn appended_lines_and_named_programs_reach_the_runtime() {
         return;
     }
     let place = Place::new();
-    // A program of the plan's own folder: the path starts where the plan is.
+    // A program of the plan's own directory: the path starts where the plan is.
     let php = place.path().join("bin/php");
-    std::fs::create_dir(place.path().join("bin")).expect("a folder");
+    std::fs::create_dir(place.path().join("bin")).expect("a directory");
     let installed = std::fs::canonicalize("/usr/bin/php").expect("a PHP where Debian has it");
     std::os::unix::fs::symlink(installed, &php).expect("a link");
     let plan = "app: hello
@@ -147,7 +148,7 @@ runtimes:
       workers: 2
       append: {nginx.conf: \"add_header X-Appended yes;\", php.ini: [date.timezone = Europe/Paris, precision = 9]}
   - php-builtin: {workers: 2, php: ./bin/php, append: {php.ini: date.timezone = Europe/Paris}}
-load: [{users: 1, requests: 5}]
+load: [{concurrency: 1, requests: 5}]
 warm_up: 0s
 ";
     place.write("plan.yaml", plan);

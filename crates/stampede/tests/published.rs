@@ -50,8 +50,8 @@ fn numbers(data: &Value) -> Vec<f64> {
 
 /// The article's text; `None`, with a word, where it is not beside the project.
 fn article(file: &str) -> Option<String> {
-    let folder = root().join("../shared/articles"); // tidy: these are the paths
-    let text = std::fs::read_to_string(folder.join(file)).ok();
+    let directory = root().join("../shared/articles"); // tidy: these are the paths
+    let text = std::fs::read_to_string(directory.join(file)).ok();
     if text.is_none() {
         println!("SKIPPED: the text of {file} is not here");
     }
@@ -69,15 +69,15 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Cells of lines such as `php-fpm | 9.9 | 6.3 |`.
+/// Cases of lines such as `php-fpm | 9.9 | 6.3 |`.
 fn piped(text: &str) -> Vec<f64> {
     let rows = text.lines().filter(|line| line.trim_end().ends_with('|') && !line.contains("---"));
     let rows = rows.filter(|line| !line.contains('%'));
     rows.flat_map(|line| {
-        let cells: Vec<&str> = line.trim_end().trim_end_matches('|').split('|').skip(1).collect();
-        cells
+        let cases: Vec<&str> = line.trim_end().trim_end_matches('|').split('|').skip(1).collect();
+        cases
             .into_iter()
-            .map(move |cell| number(cell).unwrap_or_else(|| panic!("{cell} in {line}")))
+            .map(move |case| number(case).unwrap_or_else(|| panic!("{case} in {line}")))
     })
     .collect()
 }
@@ -196,7 +196,7 @@ fn every_published_plan_says_what_it_would_do_and_what_it_leaves_out() {
         let path = plan_path(plan).display().to_string();
         let args = ["compare", &path, "--time-scale", "0.02", "--dry-run"];
         let output = finish(place.stampede(&args), LIMIT);
-        if stderr(&output).contains("which neither a vendor folder of its own") {
+        if stderr(&output).contains("which neither a vendor directory of its own") {
             return println!("SKIPPED: {}", stderr(&output));
         }
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -213,7 +213,7 @@ fn every_published_plan_says_what_it_would_do_and_what_it_leaves_out() {
 #[test]
 fn what_is_missing_is_refused_or_skipped_and_a_typo_is_a_mistake() {
     let place = Place::new();
-    let rest = "app: hello\nload: [{users: 1, for: 1s}]\n";
+    let rest = "app: hello\nload: [{concurrency: 1, for: 1s}]\n";
     let gone = "title: it is gone\nmode: per-request\napp_kinds: [callable]\n\
         worker_held_by: request\nneeds: { gone: { programs: [no-such-program] } }\n\
         processes: [{ role: php, run: gone, stop: { signal: TERM, grace: 1s } }]\n\
@@ -257,7 +257,7 @@ fn a_runtime_without_its_programs_is_skipped_with_the_load_that_is_for_it() {
         "app: hello
 missing: skip
 runtimes: [there, gone]
-load: {all: \"const(5,1s)\", one: {users: 1, for: 1s, only: [gone]}}
+load: {all: \"const(5,1s)\", one: {concurrency: 1, for: 1s, only: [gone]}}
 ",
     );
     let mut command = place.stampede(&["compare", "plan.yaml", "--dry-run"]);
@@ -307,8 +307,8 @@ fn a_runtime_that_serves_one_of_two_apps_is_left_out_for_the_other() {
     assert_eq!(compare("strict.yaml").status.code(), Some(2));
 }
 
-/// Article 000 at 10 000 a second: whoever cannot answer that many is asked by 1 000 shots at
-/// once and no more, so a shot takes 1 000 ÷ throughput, whatever was offered.
+/// Article 000 at 10 000 a second: whoever cannot answer that many is asked by 1 000 requests at
+/// once and no more, so a request takes 1 000 ÷ throughput, whatever was offered.
 #[test]
 fn tank_far_above_what_a_server_can_do_is_capped_by_its_thousand_in_flight() {
     // 40 workers of 20 ms: 2 000 a second at most, whatever the machine.
@@ -325,8 +325,8 @@ fn tank_far_above_what_a_server_can_do_is_capped_by_its_thousand_in_flight() {
     let output = finish(place.stampede(&args), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let number = |field: &str| summary[field].as_f64().unwrap_or_else(|| panic!("{summary:#}"));
-    assert_eq!(summary["shots_planned"], 5_500, "{summary:#}");
-    assert_eq!(summary["shots_ok"], 5_500, "{summary:#}");
+    assert_eq!(summary["requests_planned"], 5_500, "{summary:#}");
+    assert_eq!(summary["requests_ok"], 5_500, "{summary:#}");
     assert_eq!(summary["in_flight_max"], 1_000, "{summary:#}");
     assert!(number("stretched") > 2.0, "5 500 at 2 000 a second take 2.75 s: {summary:#}");
     let throughput = 5_500.0 / number("lasted_s");

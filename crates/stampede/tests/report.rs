@@ -3,11 +3,11 @@
 mod report_fixture;
 
 use console::measure_text_width;
-use report_fixture::{Shots, add, cell, closed, open, run, spread, troubled};
+use report_fixture::{Requests, add, case, closed, open, run, spread, troubled};
 use stampede::fact::Fact;
 use stampede::report::{Colour, Letters, Style, csv, json, markdown, text};
 use stampede::store::record::Judged;
-use stampede::summary::model::CellVerdict;
+use stampede::summary::model::CaseVerdict;
 use stampede::summary::{RunData, summarize};
 
 fn page(run: &RunData, width: usize) -> String {
@@ -53,32 +53,32 @@ fn json_for_machines() {
 /// Two of three trials count: the row stays, and the third is named below the table.
 #[test]
 fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(200,10s)")], 3);
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 3);
     for verdict in [Judged::Valid, Judged::Invalid, Judged::Valid] {
-        let why = if verdict == Judged::Valid { vec![] } else { vec!["p99 lateness 12 ms"] };
-        let shots = Shots {
+        let why = if verdict == Judged::Valid { vec![] } else { vec!["p99 schedule lag 12 ms"] };
+        let requests = Requests {
             answered_ns: spread(2_000, 2_000_000),
             verdict: (verdict, why),
-            ..Shots::default()
+            ..Requests::default()
         };
-        add(&mut run, 0, shots);
+        add(&mut run, 0, requests);
     }
     let summary = summarize(&run);
-    assert_eq!(summary.cells[0].verdict, CellVerdict::Valid);
+    assert_eq!(summary.cases[0].verdict, CaseVerdict::Valid);
     assert!(summary.is_whole(), "two of three trials count");
     let page = page(&run, 160);
     assert!(page.contains("nginx-fpm ! │"), "{page}");
-    let note = "! nginx-fpm: trial 2 invalid, not counted: p99 lateness 12 ms\n";
+    let note = "! nginx-fpm: trial 2 invalid, not counted: p99 schedule lag 12 ms\n";
     assert!(page.contains(note), "{page}");
 }
 
 /// `summary.json` and the page have all of the evidence; here is the first that adds to the reason.
 #[test]
 fn a_reason_has_its_evidence_in_brackets() {
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(200,10s)")], 2);
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 2);
     for (opcache, enabled) in [(false, "0"), (true, "1")] {
-        let shots = Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() };
-        let before = add(&mut run, 0, shots).record.runtime.before.as_mut().expect("shown");
+        let requests = Requests { answered_ns: spread(2_000, 2_000_000), ..Requests::default() };
+        let before = add(&mut run, 0, requests).record.runtime.before.as_mut().expect("shown");
         before.opcache = opcache;
         before.ini.insert("opcache.enable".into(), enabled.into());
     }
@@ -93,11 +93,11 @@ fn a_reason_has_its_evidence_in_brackets() {
 /// What the plan asked for and what a SAPI forces is said, and takes no sign.
 #[test]
 fn settings_and_what_a_sapi_forces_are_notes() {
-    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut run = run(vec![named("nginx-fpm"), named("small")], 1);
     for (index, limit) in [(0, "256M"), (1, "64M")] {
-        let shots = Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() };
-        let runtime = &mut add(&mut run, index, shots).record.runtime;
+        let requests = Requests { answered_ns: spread(2_000, 2_000_000), ..Requests::default() };
+        let runtime = &mut add(&mut run, index, requests).record.runtime;
         runtime.given.ini.insert("memory_limit".into(), limit.into());
         let before = runtime.before.as_mut().expect("the fixture has it");
         before.ini.insert("memory_limit".into(), limit.into());

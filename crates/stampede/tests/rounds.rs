@@ -7,7 +7,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use common::{Place, finish, stderr, stdout};
-use report_fixture::{MS, SECOND, Shots, add, cell, run};
+use report_fixture::{MS, Requests, SECOND, add, case, run};
 use serde_json::Value;
 use stampede::report::{self, Style};
 use stampede::store::record::{AutoEnd, AutoRecord, Judged, LookRecord};
@@ -27,9 +27,9 @@ fn server(workers: Workers) -> KnownServer {
 }
 
 fn compare(place: &Place, server: &KnownServer, plan: &str) -> Output {
-    let live =
-        format!("app: hello\nruntimes:\n  - live: {{url: \"http://{}\"}}\n", server.address());
-    place.write("plan.yaml", &format!("{live}warm_up: 0s\n{plan}"));
+    let external =
+        format!("app: hello\nruntimes:\n  - external: {{url: \"http://{}\"}}\n", server.address());
+    place.write("plan.yaml", &format!("{external}warm_up: 0s\n{plan}"));
     finish(place.stampede(&["compare", "plan.yaml"]), LIMIT)
 }
 
@@ -46,7 +46,7 @@ fn lengths(run: &Value) -> Vec<usize> {
 #[test]
 fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
     let (place, server) = (Place::new(), server(Workers::Unlimited));
-    let plan = "load: [{users: 2, for: 300ms}]\nrounds: auto\nprecision: 100%\n";
+    let plan = "load: [{concurrency: 2, for: 300ms}]\nrounds: auto\nprecision: 100%\n";
     let output = compare(&place, &server, plan);
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
     let run = record(&place, "run.json");
@@ -64,13 +64,14 @@ fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
     let again = finish(place.stampede(&["report", "last", "--format", "json"]), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&again)).expect("JSON");
     assert_eq!(summary["auto"], run["auto"]);
-    assert_eq!(summary["cells"][0]["trials_missing"], 0);
+    assert_eq!(summary["cases"][0]["trials_missing"], 0);
 }
 
 #[test]
 fn auto_begins_no_round_that_would_end_after_max_time() {
     let (place, server) = (Place::new(), server(Workers::Unlimited));
-    let plan = "load: [{users: 2, for: 700ms}]\nrounds: auto\nprecision: 0.1%\nmax_time: 1s\n";
+    let plan =
+        "load: [{concurrency: 2, for: 700ms}]\nrounds: auto\nprecision: 0.1%\nmax_time: 1s\n";
     let output = compare(&place, &server, plan);
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
     let run = record(&place, "run.json");
@@ -84,23 +85,23 @@ fn auto_begins_no_round_that_would_end_after_max_time() {
 #[test]
 fn an_invalid_trial_is_measured_again_but_not_for_ever() {
     let (place, server) = (Place::new(), server(Workers::PerConnection(1)));
-    let load = "load: [{users: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
+    let load = "load: [{concurrency: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
     let output = compare(&place, &server, &format!("{load}rounds: 3\nrepeat_invalid: 2\n"));
     let run = record(&place, "run.json");
     let summary = record(&place, "summary.json");
-    let cell = &summary["cells"][0];
-    assert_eq!(cell["verdict"], "invalid", "{cell:#}");
+    let case = &summary["cases"][0];
+    assert_eq!(case["verdict"], "invalid", "{case:#}");
     // Twice again in the first round; then it is known that it is not chance.
     assert_eq!(lengths(&run), [3, 1, 1]);
-    assert_eq!((&cell["trials_invalid"], &cell["trials_counted"]), (&5.into(), &0.into()));
-    assert_eq!(cell["trials_missing"], 0);
+    assert_eq!((&case["trials_invalid"], &case["trials_counted"]), (&5.into(), &0.into()));
+    assert_eq!(case["trials_missing"], 0);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
 }
 
 #[test]
 fn nothing_is_repeated_where_the_plan_does_not_want_it() {
     let (place, server) = (Place::new(), server(Workers::PerConnection(1)));
-    let load = "load: [{users: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
+    let load = "load: [{concurrency: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
     compare(&place, &server, &format!("{load}repeat_invalid: 0\n"));
     assert_eq!(lengths(&record(&place, "run.json")), [1]);
 }
@@ -108,14 +109,14 @@ fn nothing_is_repeated_where_the_plan_does_not_want_it() {
 #[test]
 fn precision_without_auto_is_a_mistake_and_fixed_rounds_as_a_flag_win() {
     let (place, server) = (Place::new(), server(Workers::Unlimited));
-    let load = "load: [{users: 1, for: 200ms}]\n";
+    let load = "load: [{concurrency: 1, for: 200ms}]\n";
     let output = compare(&place, &server, &format!("{load}precision: 5%\n"));
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("`precision` without `rounds: auto`"), "{}", stderr(&output));
     place.write(
         "auto.yaml",
         &format!(
-            "app: hello\nruntimes:\n  - live: {{url: \"http://{}\"}}\n{load}rounds: auto\nprecision: 5%\n",
+            "app: hello\nruntimes:\n  - external: {{url: \"http://{}\"}}\n{load}rounds: auto\nprecision: 5%\n",
             server.address()
         ),
     );
@@ -129,15 +130,15 @@ fn precision_without_auto_is_a_mistake_and_fixed_rounds_as_a_flag_win() {
     );
 }
 
-/// Cells whose shots all take this long in each round, in ms.
-fn measured(cells: &[(&str, &[f64])]) -> RunData {
-    let rounds = cells[0].1.len() as u32;
-    let records = cells.iter().map(|(name, _)| cell(name, "day", "open", "const(40,10s)"));
+/// Cases whose requests all take this long in each round, in ms.
+fn measured(cases: &[(&str, &[f64])]) -> RunData {
+    let rounds = cases[0].1.len() as u32;
+    let records = cases.iter().map(|(name, _)| case(name, "day", "open", "const(40,10s)"));
     let mut run = run(records.collect(), rounds);
-    for (index, (_, ms)) in cells.iter().enumerate() {
+    for (index, (_, ms)) in cases.iter().enumerate() {
         for ms in *ms {
             let answered_ns = vec![(ms * MS as f64) as u64; 400];
-            add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+            add(&mut run, index, Requests { answered_ns, ..Requests::default() });
         }
     }
     run
@@ -148,7 +149,7 @@ fn text(summary: &Summary) -> String {
 }
 
 fn letters(summary: &Summary) -> Vec<(&str, &str)> {
-    summary.cells.iter().map(|cell| (cell.runtime.as_str(), cell.letters.as_str())).collect()
+    summary.cases.iter().map(|case| (case.runtime.as_str(), case.letters.as_str())).collect()
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn each_other_has_its_own_verdict_where_the_sentence_begins_with_another() {
     let like_it = ("like-it", &[10.1, 10.0, 10.2, 10.0, 10.1][..]);
     let noisy = ("noisy", &[11.1, 9.7, 10.9, 9.8, 10.9][..]);
     let far = ("far", &[20.0, 20.1, 20.2, 20.0, 20.1][..]);
-    let of = |cells: &[(&str, &[f64])]| sentence(&summarize(&measured(cells))).to_owned();
+    let of = |cases: &[(&str, &[f64])]| sentence(&summarize(&measured(cases))).to_owned();
     insta::assert_snapshot!(
         "verdicts",
         [
@@ -226,14 +227,14 @@ fn each_other_has_its_own_verdict_where_the_sentence_begins_with_another() {
     );
 }
 
-/// Of five rounds the third's, fourth's and fifth's trials of one cell do not count.
+/// Of five rounds the third's, fourth's and fifth's trials of one case do not count.
 #[test]
 fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     let best = ("best", &[10.0, 10.1, 10.0, 10.1, 10.0][..]);
     let few = ("few", &[14.0, 14.2, 14.0, 14.1, 14.0][..]);
     let far = ("far", &[20.0, 20.1, 20.2, 20.0, 20.1][..]);
     let mut run = measured(&[best, few, far]);
-    for trial in run.trials.iter_mut().filter(|trial| trial.record.cell == 1) {
+    for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 1) {
         if trial.record.round > 2 {
             trial.record.verdict.judged = Judged::Invalid;
         }
@@ -245,7 +246,7 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
         "{said}"
     );
     assert!(said.ends_with("far 2.00 × (1.98 to 2.02); 95 % intervals over 5 rounds."), "{said}");
-    for trial in run.trials.iter_mut().filter(|trial| trial.record.cell == 2) {
+    for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 2) {
         if trial.record.round > 2 {
             trial.record.verdict.judged = Judged::Invalid;
         }
@@ -277,10 +278,11 @@ fn an_invalid_trial_is_shown_and_the_repeated_one_counts_in_its_round() {
     run.trials[1].record.verdict.judged = Judged::Invalid;
     let slow = vec![2_000 * MS; 400];
     run.trials[1].times.as_mut().expect("times").response_time = report_fixture::times(&slow);
-    let repeated = add(&mut run, 0, Shots { answered_ns: vec![20 * MS; 400], ..Shots::default() });
+    let repeated =
+        add(&mut run, 0, Requests { answered_ns: vec![20 * MS; 400], ..Requests::default() });
     repeated.record.round = 2;
     let summary = summarize(&run);
-    let best = &summary.cells[0];
+    let best = &summary.cases[0];
     assert_eq!((best.runtime.as_str(), best.trials_counted, best.trials_invalid), ("a", 3, 1));
     assert_eq!(best.trials_missing, 0);
     let ratio = summary.groups[0].comparisons[0].ratio.expect("a ratio");
@@ -295,7 +297,7 @@ fn a_figure_that_grows_from_round_to_round_is_told() {
         ("even", &[8.0, 8.1, 7.9, 8.0, 8.1, 8.0]),
     ]));
     let drift = |name: &str| {
-        summary.cells.iter().find(|cell| cell.runtime == name).and_then(|cell| cell.drift)
+        summary.cases.iter().find(|case| case.runtime == name).and_then(|case| case.drift)
     };
     let leaks = drift("leaks").expect("it drifts");
     assert!((1.45..1.55).contains(&leaks.ratio) && leaks.chance < 0.001, "{leaks:?}");
@@ -310,28 +312,28 @@ fn a_figure_that_grows_from_round_to_round_is_told() {
 #[test]
 fn a_constant_load_of_a_minute_is_steady_or_not_and_a_rising_one_is_neither() {
     let of = |load: &str, seconds: Vec<Option<f64>>| {
-        let mut run = run(vec![cell("a", "day", "open", load)], 1);
-        let shots = Shots {
+        let mut run = run(vec![case("a", "day", "open", load)], 1);
+        let requests = Requests {
             answered_ns: vec![10 * MS; 400],
             scheduled_ns: 90 * SECOND,
-            ..Shots::default()
+            ..Requests::default()
         };
-        add(&mut run, 0, shots).service = seconds;
+        add(&mut run, 0, requests).service = seconds;
         summarize(&run)
     };
     let slow_start: Vec<Option<f64>> =
         (0..90).map(|second| Some(if second < 30 { 11e6 } else { 10e6 })).collect();
     let moved = of("const(4,90s)", slow_start.clone());
-    assert_eq!(steady::word(&moved.cells[0]), Some("no"));
+    assert_eq!(steady::word(&moved.cases[0]), Some("no"));
     let page = text(&moved);
     let said = "a: not steady: median service time in trial 1 11.0 ms, from second 30 on 10.0 ms";
     assert!(page.contains(said), "{page}");
     let even = of("const(4,90s)", vec![Some(1e7); 90]);
-    assert_eq!(even.cells[0].trials[0].steady, Some(Steady::Steady));
+    assert_eq!(even.cases[0].trials[0].steady, Some(Steady::Steady));
     let short = of("const(4,30s)", Vec::new());
-    assert_eq!(steady::word(&short.cells[0]), Some("too short"));
+    assert_eq!(steady::word(&short.cases[0]), Some("too short"));
     assert!(!text(&short).contains("steady"), "{}", text(&short));
-    assert_eq!(steady::word(&of("line(1,10,90s)", slow_start).cells[0]), None);
+    assert_eq!(steady::word(&of("line(1,10,90s)", slow_start).cases[0]), None);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use stampede::runtime::{
 
 const PAGE: &str = include_str!("../../../docs/add-a-runtime.md");
 
-/// The block that follows "`FOLDER/FILE`:".
+/// The block that follows "`DIRECTORY/FILE`:".
 fn block(file: &str) -> &'static str {
     let (_, rest) = PAGE.split_once(&format!("`{file}`:")).expect("named on the page");
     let (_, rest) = rest.split_once("```").expect("block begins");
@@ -21,14 +21,14 @@ fn block(file: &str) -> &'static str {
 
 #[test]
 fn the_worked_example_works() {
-    let folder = tempfile::tempdir().expect("folder");
-    let own = folder.path().join("my-apache-fpm");
-    std::fs::create_dir(&own).expect("folder");
+    let directory = tempfile::tempdir().expect("directory");
+    let own = directory.path().join("my-apache-fpm");
+    std::fs::create_dir(&own).expect("directory");
     for file in ["runtime.yaml", "fpm.conf.j2", "httpd.conf.j2"] {
         std::fs::write(own.join(file), block(&format!("my-apache-fpm/{file}"))).expect("file");
     }
     let mut places = Places::from_env();
-    places.runtimes.push(folder.path().into());
+    places.runtimes.push(directory.path().into());
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let choice = RuntimeChoice {
@@ -40,7 +40,7 @@ fn the_worked_example_works() {
     };
     let options = KeeperOptions {
         program: env!("CARGO_BIN_EXE_stampede").into(),
-        journal: folder.path().join("journal"),
+        journal: directory.path().join("journal"),
         ..KeeperOptions::default()
     };
     let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), under(&options))
@@ -60,8 +60,8 @@ fn the_page_names_every_common_setting_and_field() {
     for common in COMMON {
         assert!(PAGE.contains(&format!("`{}`", common.name)), "{}", common.name);
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes");
-    for entry in std::fs::read_dir(folder).expect("runtimes").flatten() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes");
+    for entry in std::fs::read_dir(directory).expect("runtimes").flatten() {
         let file = entry.path().join("runtime.yaml");
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         let fields = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));

@@ -19,7 +19,7 @@ fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
     }
 }
 
-/// Knows the embedded folders, finds no program, and is a Debian.
+/// Knows the embedded directories, finds no program, and is a Debian.
 fn bare() -> Places {
     Places { temp: std::env::temp_dir(), family: vec!["debian".into()], ..Places::default() }
 }
@@ -37,7 +37,7 @@ fn said(error: &RuntimeError) -> String {
     }
 }
 
-/// All that is tried here is refused before a folder is made.
+/// All that is tried here is refused before a directory is made.
 fn never(_id: &str, path: &std::path::Path) -> Result<Box<dyn Keep>, Failure> {
     Err(format!("`{}` would be made", path.display()).into())
 }
@@ -112,27 +112,27 @@ fn a_named_program_that_is_not_there_says_who_named_it() {
 }
 
 #[test]
-fn a_folder_without_an_app_says_what_it_lacks() {
-    let folder = tempfile::tempdir().expect("folder");
+fn a_directory_without_an_app_says_what_it_lacks() {
+    let directory = tempfile::tempdir().expect("directory");
     let catalogue = Catalogue::load(bare());
-    let path = folder.path().join("shop");
-    fs::create_dir(&path).expect("folder");
-    let error = catalogue.app(&AppChoice::Folder(path.clone())).expect_err("no app");
-    let text = said(&error).replace(&*path.to_string_lossy(), "FOLDER");
-    insta::assert_snapshot!("folder_without_app", text);
-    assert!(catalogue.app(&AppChoice::Folder(path.join("not-there"))).is_err());
+    let path = directory.path().join("shop");
+    fs::create_dir(&path).expect("directory");
+    let error = catalogue.app(&AppChoice::Directory(path.clone())).expect_err("no app");
+    let text = said(&error).replace(&*path.to_string_lossy(), "DIRECTORY");
+    insta::assert_snapshot!("directory_without_app", text);
+    assert!(catalogue.app(&AppChoice::Directory(path.join("not-there"))).is_err());
     let error = catalogue.app(&AppChoice::Named("helo".into())).expect_err("unknown");
     insta::assert_snapshot!("app_nearest", said(&error));
 }
 
 #[test]
 fn a_project_is_recognised_by_what_it_requires() {
-    let folder = tempfile::tempdir().expect("folder");
+    let directory = tempfile::tempdir().expect("directory");
     let catalogue = Catalogue::load(bare());
-    fs::create_dir(folder.path().join("public")).expect("folder");
-    fs::write(folder.path().join("public/index.php"), "<?php").expect("file");
-    fs::create_dir(folder.path().join("vendor")).expect("folder");
-    fs::write(folder.path().join("vendor/autoload.php"), "<?php").expect("file");
+    fs::create_dir(directory.path().join("public")).expect("directory");
+    fs::write(directory.path().join("public/index.php"), "<?php").expect("file");
+    fs::create_dir(directory.path().join("vendor")).expect("directory");
+    fs::write(directory.path().join("vendor/autoload.php"), "<?php").expect("file");
     for (package, kind) in [
         ("laravel/framework", "laravel"),
         ("laravel/lumen-framework", "lumen"),
@@ -140,21 +140,21 @@ fn a_project_is_recognised_by_what_it_requires() {
         ("monolog/monolog", "script"),
     ] {
         let composer = format!("{{\"require\":{{\"{package}\":\"*\"}}}}");
-        fs::write(folder.path().join("composer.json"), composer).expect("file");
-        let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
+        fs::write(directory.path().join("composer.json"), composer).expect("file");
+        let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
         assert_eq!((app.manifest.kind.name(), app.manifest.docroot.as_str()), (kind, "public"));
     }
 }
 
 #[test]
-fn a_wrong_folder_points_into_its_file() {
-    let folder = tempfile::tempdir().expect("folder");
+fn a_wrong_directory_points_into_its_file() {
+    let directory = tempfile::tempdir().expect("directory");
     let good = fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes/php-builtin/runtime.yaml"),
     )
     .expect("runtime.yaml");
-    let own = folder.path().join("own");
-    fs::create_dir(&own).expect("folder");
+    let own = directory.path().join("own");
+    fs::create_dir(&own).expect("directory");
     for (snapshot, from, to) in [
         ("field_unknown", "worker_held_by:", "worker_heldby:"),
         ("field_missing", "title: PHP's built-in web server\n", ""),
@@ -169,9 +169,9 @@ fn a_wrong_folder_points_into_its_file() {
     ] {
         assert!(good.contains(from), "{from}");
         fs::write(own.join("runtime.yaml"), good.replacen(from, to, 1)).expect("file");
-        let places = Places { runtimes: vec![folder.path().into()], ..bare() };
+        let places = Places { runtimes: vec![directory.path().into()], ..bare() };
         let error = Catalogue::load(places).runtime("own").expect_err("wrong");
-        let text = said(&error).replace(&*folder.path().to_string_lossy(), "FOLDER");
+        let text = said(&error).replace(&*directory.path().to_string_lossy(), "DIRECTORY");
         insta::assert_snapshot!(snapshot, text);
     }
 }
@@ -194,9 +194,9 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_work_folder_with_odd_characters_is_refused() {
-    let folder = tempfile::Builder::new().prefix("odd name").tempdir().expect("folder");
-    let places = Places { temp: folder.path().into(), ..Places::from_env() };
+fn a_working_directory_with_odd_characters_is_refused() {
+    let directory = tempfile::Builder::new().prefix("odd name").tempdir().expect("directory");
+    let places = Places { temp: directory.path().into(), ..Places::from_env() };
     let text = refused(places, &choice("php-builtin", &[]));
     if !text.contains("needs") {
         assert!(text.contains("has other characters than letters"), "{text}");

@@ -25,17 +25,17 @@ use stampede::runtime::{
     under, verify,
 };
 
-/// A work folder that goes when this is dropped.
-struct Folder(PathBuf);
+/// A working directory that goes when this is dropped.
+struct Directory(PathBuf);
 
-impl Folder {
+impl Directory {
     fn keep(_id: &str, path: &Path) -> Result<Box<dyn Keep>, Failure> {
         std::fs::create_dir(path)?;
-        Ok(Box::new(Folder(path.to_owned())))
+        Ok(Box::new(Directory(path.to_owned())))
     }
 }
 
-impl Drop for Folder {
+impl Drop for Directory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -45,19 +45,19 @@ impl Drop for Folder {
 struct Held {
     children: Mutex<Vec<(ProcessSpec, Child)>>,
     all: Vec<ProcessSpec>,
-    _folder: Option<Folder>,
+    _directory: Option<Directory>,
 }
 
 impl Held {
-    fn start(spec: &StackSpec, folder: Option<Folder>) -> Result<Box<dyn Guard>, Failure> {
+    fn start(spec: &StackSpec, directory: Option<Directory>) -> Result<Box<dyn Guard>, Failure> {
         let all = spec.processes.clone();
-        let mut held = Held { children: Mutex::default(), all, _folder: folder };
+        let mut held = Held { children: Mutex::default(), all, _directory: directory };
         held.go(if spec.first == 0 { usize::MAX } else { spec.first })?;
         Ok(Box::new(held))
     }
 }
 
-impl Keep for Folder {
+impl Keep for Directory {
     fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
         Held::start(spec, None)
     }
@@ -174,7 +174,7 @@ fn hello(catalogue: &Catalogue) -> App {
 /// `None` where something is missing, which is said.
 fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<Running> {
     let app = hello(catalogue);
-    match prepare(catalogue, choice, &app, &Placement::default(), Folder::keep) {
+    match prepare(catalogue, choice, &app, &Placement::default(), Directory::keep) {
         Ok(prepared) => match start(prepared) {
             Ok(running) => Some(running),
             Err(error) => panic!("{}: {error}", choice.name),
@@ -224,7 +224,7 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
             begun.elapsed()
         );
         assert!(exits.iter().all(|exit| exit.signal != Some(9)), "{name}: {exits:?}");
-        assert!(!dir.exists(), "{name}: the work folder is gone");
+        assert!(!dir.exists(), "{name}: the working directory is gone");
     }
     for (one, differences) in shown.iter().zip(compare_observed(&shown)) {
         let reasons = differences.not_comparable;
@@ -252,8 +252,8 @@ fn one_two_and_three_workers_are_what_they_say() {
 /// while another has found it: none is started before PHP listens, however long that takes.
 #[test]
 fn a_web_server_that_remembers_waits_for_php() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let slow = folder.path().join("spawn-fcgi");
+    let directory = tempfile::tempdir().expect("a directory");
+    let slow = directory.path().join("spawn-fcgi");
     let script = "#!/bin/sh\n[ \"$1\" = -v ] || sleep 0.5\nexec spawn-fcgi \"$@\"\n";
     std::fs::write(&slow, script).expect("a script");
     std::fs::set_permissions(&slow, PermissionsExt::from_mode(0o755)).expect("its mode");
@@ -323,16 +323,16 @@ fn a_variant_over_tcp_with_kept_connections_works() {
 #[test]
 fn a_page_that_is_wrong_never_counts_as_ready() {
     let catalogue = catalogue();
-    let folder = tempfile::tempdir().expect("folder");
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    let directory = tempfile::tempdir().expect("directory");
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text);
     write("index.php", "<?php http_response_code(503); echo 'closed today';").expect("write");
-    let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
+    let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
     let choice = choice("php-builtin", &workers(1));
-    let mut prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Folder::keep)
-    {
-        Ok(prepared) => prepared,
-        Err(error) => return eprintln!("SKIPPED: {error}"),
-    };
+    let mut prepared =
+        match prepare(&catalogue, &choice, &app, &Placement::default(), Directory::keep) {
+            Ok(prepared) => prepared,
+            Err(error) => return eprintln!("SKIPPED: {error}"),
+        };
     prepared.stack.ready_within = Duration::from_millis(500);
     let port = prepared.stack.port.to_string();
     let error = start(prepared).err().expect("never ready");
@@ -347,7 +347,8 @@ fn a_runtime_that_ends_shows_its_last_log_lines() {
     let settings = [("append.nginx.conf", Scalar::Text("no_such_directive on;".into()))];
     let app = hello(&catalogue);
     let choice = choice("nginx-fpm", &settings);
-    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Folder::keep) {
+    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Directory::keep)
+    {
         Ok(prepared) => prepared,
         Err(error) => return eprintln!("SKIPPED: {error}"),
     };
@@ -356,11 +357,11 @@ fn a_runtime_that_ends_shows_its_last_log_lines() {
     let text = error.to_string();
     assert!(text.starts_with("runtime `nginx-fpm` ended while it started: `web` with exit code 1"));
     assert!(text.contains("unknown directive \"no_such_directive\""), "{text}");
-    assert!(!std::path::Path::new(&dir).exists(), "the work folder is gone");
+    assert!(!std::path::Path::new(&dir).exists(), "the working directory is gone");
     assert_eq!(error.hint().as_deref(), Some("look at it alone with `stampede up nginx-fpm`"));
 }
 
-/// The binary that becomes keeper and init; another one where the build folder is closed.
+/// The binary that becomes keeper and init; another one where the build directory is closed.
 fn keeper_options(journal: &std::path::Path) -> KeeperOptions {
     let program = std::env::var_os("TEST_KEEPER_PROGRAM")
         .map_or_else(|| env!("CARGO_BIN_EXE_stampede").into(), std::path::PathBuf::from);
@@ -370,7 +371,7 @@ fn keeper_options(journal: &std::path::Path) -> KeeperOptions {
 #[test]
 fn under_the_keeper_the_same_is_seen() {
     let catalogue = catalogue();
-    let journal = tempfile::tempdir().expect("folder");
+    let journal = tempfile::tempdir().expect("directory");
     let options = keeper_options(journal.path());
     let app = hello(&catalogue);
     for name in catalogue.runtime_names() {
@@ -395,7 +396,7 @@ fn under_the_keeper_the_same_is_seen() {
         let verified = begun.elapsed();
         let exits = running.stop().expect("stop");
         eprintln!("{name}: {started:?}, {verified:?}, {:?}, {exits:?}", begun.elapsed());
-        assert!(!dir.exists(), "{name}: the work folder is gone");
+        assert!(!dir.exists(), "{name}: the working directory is gone");
         for pid in pids {
             assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{name}: {pid}");
         }
@@ -409,13 +410,13 @@ fn an_ordinary_user_can_do_the_same() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("SKIPPED: the other tests run as an ordinary user already");
     }
-    // Copied, for the build folder need not be open to others.
-    let folder = tempfile::tempdir().expect("folder");
-    let program = folder.path().join("test");
+    // Copied, for the build directory need not be open to others.
+    let directory = tempfile::tempdir().expect("directory");
+    let program = directory.path().join("test");
     std::fs::copy(std::env::current_exe().expect("program"), &program).expect("copy");
-    let keeper = folder.path().join("stampede");
+    let keeper = directory.path().join("stampede");
     std::fs::copy(env!("CARGO_BIN_EXE_stampede"), &keeper).expect("copy");
-    for path in [folder.path(), &program, &keeper] {
+    for path in [directory.path(), &program, &keeper] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("mode");
     }
     let output = Command::new(&program)
@@ -456,25 +457,25 @@ fn the_probe_sees_what_an_earlier_request_left() {
 #[test]
 fn a_project_is_served_alike_and_left_alone() {
     let catalogue = catalogue();
-    let folder = tempfile::tempdir().expect("folder");
-    let public = folder.path().join("public");
-    std::fs::create_dir(&public).expect("folder");
+    let directory = tempfile::tempdir().expect("directory");
+    let public = directory.path().join("public");
+    std::fs::create_dir(&public).expect("directory");
     let front = "<?php echo $_SERVER['REQUEST_METHOD'], ' ', $_SERVER['REQUEST_URI'], ' ', \
                  $_GET['x'] ?? '-', ' ', getenv('APP_ENV'), ' ', $_SERVER['DOCUMENT_ROOT'] === \
                  __DIR__ ? 'here' : 'elsewhere';";
     std::fs::write(public.join("index.php"), front).expect("file");
     std::fs::write(public.join("style.css"), "a{}").expect("file");
-    let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
+    let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
     for name in catalogue.runtime_names() {
         let choice = choice(name, &workers(1));
-        let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Folder::keep)
-        {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                eprintln!("SKIPPED {name}: {error}");
-                continue;
-            }
-        };
+        let prepared =
+            match prepare(&catalogue, &choice, &app, &Placement::default(), Directory::keep) {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    eprintln!("SKIPPED {name}: {error}");
+                    continue;
+                }
+            };
         let running = start(prepared).expect("starts");
         let get = |path: &str| {
             let mut answer = ureq::get(format!("{}{path}", running.url())).call().expect(path);
@@ -493,12 +494,12 @@ fn a_project_is_served_alike_and_left_alone() {
         running.stop().expect("stop");
     }
     let mut left: Vec<_> = std::fs::read_dir(&public)
-        .expect("folder")
+        .expect("directory")
         .flatten()
         .map(|entry| entry.file_name())
         .collect();
     left.sort();
-    assert_eq!(left, ["index.php", "style.css"], "nothing was written to the user's folder");
+    assert_eq!(left, ["index.php", "style.css"], "nothing was written to the user's directory");
 }
 
 /// DESIGN's `nginx-fpm-80`: it starts small, which is no reason to leave it out.

@@ -1,4 +1,4 @@
-//! `stampede history` and `stampede serve`: the runs of a folder, the one under way live.
+//! `stampede history` and `stampede serve`: the runs of a directory, the one under way live.
 
 #[path = "report_fixture/mod.rs"]
 mod fixture;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use fixture::{MS, Shots, add, cell, spread};
+use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
 use stampede::event::{Event, Listen};
-use stampede::store::{RunFolder, write_summary};
+use stampede::store::{RunDirectory, write_summary};
 use stampede::summary::{RunData, summarize};
 use stampede_load::report::{Counts, Second};
 use stampede_load::time::Nanos;
@@ -20,8 +20,8 @@ use stampede_load::time::Nanos;
 fn run(id: &str, started_at: &str) -> RunData {
     let mut run = fixture::run(
         vec![
-            cell("nginx-fpm", "day", "open", "const(5,10s)"),
-            cell("php-builtin", "day", "open", "const(5,10s)"),
+            case("nginx-fpm", "day", "open", "const(5,10s)"),
+            case("php-builtin", "day", "open", "const(5,10s)"),
         ],
         1,
     );
@@ -29,45 +29,46 @@ fn run(id: &str, started_at: &str) -> RunData {
     run.record.started_at = started_at.to_owned();
     for index in 0..2 {
         let answered_ns = spread(2_000, MS + 500_000 * index as u64);
-        add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+        add(&mut run, index, Requests { answered_ns, ..Requests::default() });
     }
     run
 }
 
-fn begin(results: &Path, run: &RunData) -> RunFolder {
-    RunFolder::create(Some(&results.join(&run.record.id)), &run.record).expect("a run's folder")
+fn begin(results: &Path, run: &RunData) -> RunDirectory {
+    RunDirectory::create(Some(&results.join(&run.record.id)), &run.record)
+        .expect("a run's directory")
 }
 
-fn end_trial(folder: &RunFolder, run: &RunData, index: usize) {
+fn end_trial(directory: &RunDirectory, run: &RunData, index: usize) {
     let trial = &run.trials[index];
-    let ended = folder.trial(&trial.record, "x").expect("a folder");
+    let ended = directory.trial(&trial.record, "x").expect("a directory");
     ended.finish(&trial.record, trial.times.as_ref()).expect("written");
 }
 
 fn whole(results: &Path, run: &RunData) -> PathBuf {
-    let folder = begin(results, run);
-    (0..run.trials.len()).for_each(|index| end_trial(&folder, run, index));
-    let path = folder.close();
+    let directory = begin(results, run);
+    (0..run.trials.len()).for_each(|index| end_trial(&directory, run, index));
+    let path = directory.close();
     write_summary(&path, &stampede::report::json(&summarize(run))).expect("written");
     path
 }
 
-/// A folder with a whole run, one cut off, one under way, one damaged, and what is no run.
-fn results() -> (tempfile::TempDir, RunFolder, RunData) {
-    let results = tempfile::tempdir().expect("a folder");
+/// A directory with a whole run, one cut off, one under way, one damaged, and what is no run.
+fn results() -> (tempfile::TempDir, RunDirectory, RunData) {
+    let results = tempfile::tempdir().expect("a directory");
     whole(results.path(), &run("whole", "2026-11-19T10:00:00+00:00"));
     let cut_off = run("cut-off", "2026-11-20T10:00:00+00:00");
-    let folder = begin(results.path(), &cut_off);
-    end_trial(&folder, &cut_off, 0);
-    drop(folder);
+    let directory = begin(results.path(), &cut_off);
+    end_trial(&directory, &cut_off, 0);
+    drop(directory);
     let damaged = results.path().join("damaged");
-    std::fs::create_dir(&damaged).expect("a folder");
+    std::fs::create_dir(&damaged).expect("a directory");
     std::fs::write(damaged.join("run.json"), "{").expect("written");
-    std::fs::create_dir(results.path().join("no-run")).expect("a folder");
+    std::fs::create_dir(results.path().join("no-run")).expect("a directory");
     let under_way = run("under way & <b>", "2026-11-21T10:00:00+00:00");
-    let folder = begin(results.path(), &under_way);
-    end_trial(&folder, &under_way, 0);
-    (results, folder, under_way)
+    let directory = begin(results.path(), &under_way);
+    end_trial(&directory, &under_way, 0);
+    (results, directory, under_way)
 }
 
 fn stampede(arguments: &[&str]) -> Output {
@@ -82,11 +83,11 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn history_lists_every_run_the_newest_first() {
     let (results, _held, _) = results();
-    let folder = results.path().display().to_string();
-    let listed = stampede(&["history", "--in", &folder]);
+    let directory = results.path().display().to_string();
+    let listed = stampede(&["history", "--in", &directory]);
     assert!(listed.status.success(), "{}", text(&listed.stderr));
-    insta::assert_snapshot!(text(&listed.stdout).replace(&folder, "RESULTS"));
-    let json = stampede(&["history", "--in", &folder, "--json", "-n", "3"]);
+    insta::assert_snapshot!(text(&listed.stdout).replace(&directory, "RESULTS"));
+    let json = stampede(&["history", "--in", &directory, "--json", "-n", "3"]);
     let json: Value = serde_json::from_slice(&json.stdout).expect("JSON");
     let states: Vec<(&str, &str)> = json
         .as_array()
@@ -100,17 +101,17 @@ fn history_lists_every_run_the_newest_first() {
 
 #[test]
 fn history_of_nothing_says_what_to_do() {
-    let empty = tempfile::tempdir().expect("a folder");
-    let folder = empty.path().display().to_string();
-    let listed = stampede(&["history", "--in", &folder]);
+    let empty = tempfile::tempdir().expect("a directory");
+    let directory = empty.path().display().to_string();
+    let listed = stampede(&["history", "--in", &directory]);
     assert!(listed.status.success() && listed.stdout.is_empty());
     assert_eq!(
         text(&listed.stderr),
-        format!("`{folder}` holds no run; `stampede compare` makes one\n")
+        format!("`{directory}` holds no run; `stampede compare` makes one\n")
     );
-    let listed = stampede(&["history", "--in", &format!("{folder}/no")]);
+    let listed = stampede(&["history", "--in", &format!("{directory}/no")]);
     assert_eq!(listed.status.code(), Some(2));
-    insta::assert_snapshot!(text(&listed.stderr).replace(&folder, "FOLDER"));
+    insta::assert_snapshot!(text(&listed.stderr).replace(&directory, "DIRECTORY"));
 }
 
 /// A server that ends with the test, by the signal that a person sends.
@@ -210,7 +211,7 @@ fn the_list_and_its_runs_are_served_to_who_has_the_token() {
 #[test]
 fn nobody_else_is_answered_and_nothing_else_is_done() {
     let (results, _held, _) = results();
-    std::fs::create_dir(results.path().join("inside")).expect("a folder");
+    std::fs::create_dir(results.path().join("inside")).expect("a directory");
     let served = Served::of(&results.path().join("inside"));
     let token = served.token();
     let wrong = "0".repeat(token.len());
@@ -228,7 +229,7 @@ fn nobody_else_is_answered_and_nothing_else_is_done() {
     for method in ["POST", "PUT", "DELETE"] {
         assert_eq!(served.ask(method, &home, served.place()).0, 405, "{method}");
     }
-    // A name is no path: the runs beside the folder are not its runs.
+    // A name is no path: the runs beside the directory are not its runs.
     for name in ["..%2Fwhole", "..", "", "%2Fetc", "whole"] {
         let (status, said) = served.get(&format!("/run?name={name}&token={token}"));
         assert_eq!(status, 404, "{name}: {said}");
@@ -252,7 +253,7 @@ fn event(stream: &mut impl std::io::BufRead) -> (String, Value) {
 
 #[test]
 fn a_run_under_way_fills_its_page() {
-    let (results, folder, run) = results();
+    let (results, directory, run) = results();
     let served = Served::of(results.path());
     let (_, list) = served.get(&format!("/?token={}", served.token()));
     let list = data_of(&list);
@@ -264,7 +265,7 @@ fn a_run_under_way_fills_its_page() {
     let events = page["served"]["events"].as_str().expect("an address");
     let mut of_run = served.connect("GET", events, served.place());
 
-    let mut second = folder.trial(&run.trials[1].record, "x").expect("a folder");
+    let mut second = directory.trial(&run.trials[1].record, "x").expect("a directory");
     let counts = Counts { planned: 5, started: 5, ok: 5, ..Counts::default() };
     let times = stampede::store::hlog::no_times();
     let row = Second { index: 0, counts, times, in_flight_max: 3, busy: Nanos(9) };
@@ -278,7 +279,7 @@ fn a_run_under_way_fills_its_page() {
     };
     assert_eq!((&now["series"]["ok"][0], &now["series"]["unfinished"]), (&5.into(), &true.into()));
     second.finish(&run.trials[1].record, run.trials[1].times.as_ref()).expect("written");
-    folder.close();
+    directory.close();
     let mut last = event(&mut of_run);
     while last.0 == "now" {
         last = event(&mut of_run);

@@ -13,10 +13,10 @@ use stampede::keeper::spec::{Exit, IsolationRecord};
 use stampede::monitor::sample::ResourceSample;
 use stampede::store::hlog::no_times;
 use stampede::store::record::{
-    CellRecord, ErrorRecord, FORMAT, Judged, LoadModel, LoadRecord, PhaseRecord, RunRecord,
+    CaseRecord, ErrorRecord, FORMAT, Judged, LoadModel, LoadRecord, PhaseRecord, RunRecord,
     RuntimeRecord, SecondRecord, TrialRecord, Verdict,
 };
-use stampede::store::{RunFolder, StoreError, StoredTrial, read_below, runs};
+use stampede::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
 use stampede_load::report::{Connections, Counts, End, Second, TimeSet};
 use stampede_load::schedule::Segments;
 use stampede_load::time::Nanos;
@@ -33,7 +33,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         seed: 7,
         rounds: 1,
         auto: None,
-        cells: vec![CellRecord {
+        cases: vec![CaseRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),
             load: "day".to_owned(),
@@ -41,7 +41,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
             load_text: "const(200,60s)".to_owned(),
             schedule: Segments::parse("const(200,60s)").ok(),
             refused: None,
-            fired: None,
+            sent: None,
         }],
         order: vec![vec![0]],
         expect: Default::default(),
@@ -56,7 +56,7 @@ fn trial_record(number: u32, load: Option<LoadRecord>) -> TrialRecord {
         format: FORMAT,
         number,
         round: 1,
-        cell: 0,
+        case: 0,
         started_at: "2026-11-21T03:51:51+01:00".to_owned(),
         phases: vec![PhaseRecord { phase: "start".to_owned(), begin_ns: 0, end_ns: 5 }],
         load,
@@ -81,8 +81,8 @@ fn load_record(counts: Counts, share: f64) -> LoadRecord {
         connections: Connections { opened: 2, never_answered: 0, sources: 1 },
         busy_share_max: share / 3.0,
         stretched: 1.0,
-        lateness_ns_p99: 12_345,
-        lateness_ns_sure: 12_345,
+        schedule_lag_ns_p99: 12_345,
+        schedule_lag_ns_sure: 12_345,
         clipped: 0,
         service_time_ns_p50: 1_000_000,
         timeout_ns: 11_000_000_000,
@@ -108,9 +108,9 @@ fn second(index: u32, service: &[u64], failed: &[(&str, u64)]) -> Second {
 }
 
 /// A finished trial of two seconds below `run`.
-fn two_seconds(run: &RunFolder, number: u32) -> std::path::PathBuf {
+fn two_seconds(run: &RunDirectory, number: u32) -> std::path::PathBuf {
     let mut trial =
-        run.trial(&trial_record(number, None), "nginx-fpm hello day").expect("a folder");
+        run.trial(&trial_record(number, None), "nginx-fpm hello day").expect("a directory");
     let mut totals = no_times();
     for (index, service) in [[1_000_000, 2_000_000], [3_000_000, 40_000_000]].iter().enumerate() {
         let second = second(index as u32, service, &[("http:502", 3)]);
@@ -129,18 +129,19 @@ fn only_trial(results: &Path) -> StoredTrial {
     run.trials.remove(0)
 }
 
-fn new_run(results: &Path, id: &str, started_at: &str) -> RunFolder {
-    RunFolder::create(Some(&results.join(id)), &run_record(id, started_at)).expect("a new folder")
+fn new_run(results: &Path, id: &str, started_at: &str) -> RunDirectory {
+    RunDirectory::create(Some(&results.join(id)), &run_record(id, started_at))
+        .expect("a new directory")
 }
 
 const MORNING: &str = "2026-11-21T03:51:51+01:00";
 
 #[test]
 fn a_trial_is_read_back_as_it_was_told() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
-    let folder = two_seconds(&run, 7);
-    assert_eq!(folder, run.path().join("trials/007-nginx-fpm-hello-day"));
+    let directory = two_seconds(&run, 7);
+    assert_eq!(directory, run.path().join("trials/007-nginx-fpm-hello-day"));
 
     let trial = only_trial(results.path());
     let seconds = trial.seconds().expect("seconds");
@@ -161,7 +162,7 @@ fn a_trial_is_read_back_as_it_was_told() {
     let totals = trial.totals().expect("totals");
     let all = times_of(&[1_000_000, 2_000_000, 3_000_000, 40_000_000]);
     assert_eq!(totals.service_time.histogram(), all.histogram());
-    assert!(totals.response_time.is_empty() && totals.lateness.is_empty());
+    assert!(totals.response_time.is_empty() && totals.schedule_lag.is_empty());
     let mut by_second = Vec::new();
     let take = |index, times: &TimeSet| by_second.push((index, times.service_time.len()));
     assert_eq!(trial.times_by_second(take).expect("times"), None);
@@ -170,10 +171,10 @@ fn a_trial_is_read_back_as_it_was_told() {
 
 /// The monitor's rows come from its own thread.
 #[test]
-fn a_trial_folder_may_move_to_another_thread() {
-    let results = tempfile::tempdir().expect("a folder");
+fn a_trial_directory_may_move_to_another_thread() {
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
-    let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
+    let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
     let moved = std::thread::spawn(move || {
         trial.event(&Event::Resources(&ResourceSample::default()));
         trial.finish(&trial_record(1, None), None)
@@ -184,9 +185,9 @@ fn a_trial_folder_may_move_to_another_thread() {
 
 #[test]
 fn the_warm_up_is_discarded() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
-    let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
+    let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
     for (phase, index) in [(Phase::WarmUp, 0), (Phase::WarmUp, 1), (Phase::Measure, 0)] {
         trial.event(&Event::Phase { phase, expected: None });
         trial.event(&Event::Second(&second(index, &[5_000_000], &[])));
@@ -200,10 +201,10 @@ fn the_warm_up_is_discarded() {
 
 #[test]
 fn a_trial_cut_off_is_unfinished_and_its_torn_line_is_a_notice() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
     let finished = two_seconds(&run, 1);
-    let cut_off = run.trial(&trial_record(2, None), "x").expect("a folder");
+    let cut_off = run.trial(&trial_record(2, None), "x").expect("a directory");
     let cut_off_path = cut_off.path().to_owned();
     drop(cut_off);
     let stored = read_below(results.path(), "a").expect("it reads");
@@ -228,14 +229,14 @@ fn a_trial_cut_off_is_unfinished_and_its_torn_line_is_a_notice() {
 
 #[test]
 fn a_damaged_line_in_the_middle_is_an_error_that_names_it() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
-    let folder = two_seconds(&run, 1);
-    let text = fs::read_to_string(folder.join("seconds.ndjson")).expect("written");
-    fs::write(folder.join("seconds.ndjson"), text.replacen("{\"second\":0", "{\"sec", 1))
+    let directory = two_seconds(&run, 1);
+    let text = fs::read_to_string(directory.join("seconds.ndjson")).expect("written");
+    fs::write(directory.join("seconds.ndjson"), text.replacen("{\"second\":0", "{\"sec", 1))
         .expect("damaged");
-    let text = fs::read_to_string(folder.join("seconds.hlog")).expect("written");
-    fs::write(folder.join("seconds.hlog"), text.replacen("Tag=service_time,0.000", "Tag=", 1))
+    let text = fs::read_to_string(directory.join("seconds.hlog")).expect("written");
+    fs::write(directory.join("seconds.hlog"), text.replacen("Tag=service_time,0.000", "Tag=", 1))
         .expect("damaged");
     let trial = only_trial(results.path());
     let error = trial.seconds().expect_err("damaged");
@@ -247,7 +248,7 @@ fn a_damaged_line_in_the_middle_is_an_error_that_names_it() {
 
 #[test]
 fn a_newer_format_is_refused() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
     let newer = format!("{{\"format\": {}, \"unheard\": 1}}", FORMAT + 1);
     fs::write(run.path().join("run.json"), newer).expect("written");
@@ -256,22 +257,22 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn a_folder_that_exists_is_left_alone() {
-    let results = tempfile::tempdir().expect("a folder");
+fn a_directory_that_exists_is_left_alone() {
+    let results = tempfile::tempdir().expect("a directory");
     let out = results.path().join("kept");
-    fs::create_dir(&out).expect("a folder");
-    let error = RunFolder::create(Some(&out), &run_record("a", MORNING)).expect_err("it exists");
+    fs::create_dir(&out).expect("a directory");
+    let error = RunDirectory::create(Some(&out), &run_record("a", MORNING)).expect_err("it exists");
     assert!(matches!(error, StoreError::Exists { .. }));
     assert_eq!(fs::read_dir(&out).expect("still there").count(), 0);
 }
 
 #[test]
 fn last_is_by_start_time_and_not_by_name() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     // 03:51 in Berlin is before 03:30 in London.
     new_run(results.path(), "z-first", "2026-11-21T03:51:00+01:00");
     new_run(results.path(), "a-second", "2026-11-21T03:30:00+00:00");
-    fs::create_dir(results.path().join("no-run")).expect("a folder");
+    fs::create_dir(results.path().join("no-run")).expect("a directory");
     assert_eq!(runs(results.path()).len(), 2);
     let id = |name: &str| read_below(results.path(), name).map(|run| run.record.id);
     assert_eq!(id("last").expect("a run"), "a-second");
@@ -295,25 +296,25 @@ fn last_is_by_start_time_and_not_by_name() {
 
 #[test]
 fn a_failure_to_write_fails_the_trial() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
-    let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
-    let folder = trial.path().to_owned();
-    // A folder where the log should go: reading it as a file fails, for root too.
+    let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
+    let directory = trial.path().to_owned();
+    // A directory where the log should go: reading it as a file fails, for root too.
     trial.keep_log(results.path(), |text| text);
     trial.event(&Event::Second(&second(0, &[5_000_000], &[])));
     let error = trial.finish(&trial_record(1, None), None).expect_err("remembered");
     assert!(matches!(error, StoreError::Read { .. }), "{error}");
-    assert!(!folder.join("trial.json").exists());
+    assert!(!directory.join("trial.json").exists());
     let stored = read_below(results.path(), "a").expect("it reads");
-    assert_eq!((stored.trials.len(), stored.unfinished), (0, vec![folder]));
+    assert_eq!((stored.trials.len(), stored.unfinished), (0, vec![directory]));
 }
 
 #[test]
 fn a_ratio_without_a_value_is_read_back() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
-    let trial = run.trial(&trial_record(1, None), "x").expect("a folder");
+    let trial = run.trial(&trial_record(1, None), "x").expect("a directory");
     let load = load_record(Counts::default(), f64::NAN);
     trial.finish(&trial_record(1, Some(load)), None).expect("written");
     let load = only_trial(results.path()).record.load.expect("there was one");
@@ -348,14 +349,14 @@ proptest! {
         settings in btree_map("[a-z_]{1,8}", any::<i64>().prop_map(serde_json::Value::from), 0..4),
         reasons in vec("\\PC{0,40}", 0..3),
     ) {
-        let results = tempfile::tempdir().expect("a folder");
+        let results = tempfile::tempdir().expect("a directory");
         let run_told = RunRecord { plan_text, flags, seed, ..run_record("a", MORNING) };
-        let run = RunFolder::create(Some(&results.path().join("a")), &run_told).expect("a folder");
+        let run = RunDirectory::create(Some(&results.path().join("a")), &run_told).expect("a directory");
         let mut told = trial_record(1, Some(load_record(counts, share)));
         told.runtime.settings = settings;
         let reasons = reasons.into_iter().map(Fact::bare).collect();
         told.verdict = Verdict { judged: Judged::Suspect, reasons, notes: Vec::new() };
-        run.trial(&trial_record(1, None), "x").expect("a folder").finish(&told, None).expect("written");
+        run.trial(&trial_record(1, None), "x").expect("a directory").finish(&told, None).expect("written");
 
         let stored = read_below(results.path(), "last").expect("it reads");
         prop_assert_eq!(to_value(&stored.record).unwrap(), to_value(&run_told).unwrap());
@@ -366,15 +367,15 @@ proptest! {
     fn seconds_merged_from_disk_are_the_totals(
         seconds in vec(vec(0..=4_000_000_000_000_u64, 0..40), 0..6),
     ) {
-        let results = tempfile::tempdir().expect("a folder");
+        let results = tempfile::tempdir().expect("a directory");
         let run = new_run(results.path(), "a", MORNING);
-        let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
+        let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
         let mut totals = no_times();
         for (index, ns) in seconds.iter().enumerate() {
             let mut told = second(index as u32, ns, &[]);
-            told.times.lateness = times_of(&ns.iter().map(|ns| ns / 7).collect::<Vec<_>>());
+            told.times.schedule_lag = times_of(&ns.iter().map(|ns| ns / 7).collect::<Vec<_>>());
             totals.service_time.merge(&told.times.service_time);
-            totals.lateness.merge(&told.times.lateness);
+            totals.schedule_lag.merge(&told.times.schedule_lag);
             trial.event(&Event::Second(&told));
         }
         trial.finish(&trial_record(1, None), Some(&totals)).expect("written");
@@ -383,13 +384,13 @@ proptest! {
         let mut merged = no_times();
         let add = |_, times: &TimeSet| {
             merged.service_time.merge(&times.service_time);
-            merged.lateness.merge(&times.lateness);
+            merged.schedule_lag.merge(&times.schedule_lag);
         };
         trial.times_by_second(add).expect("it reads");
         let read = trial.totals().expect("it reads");
         for (told, read, merged) in [
             (&totals.service_time, &read.service_time, &merged.service_time),
-            (&totals.lateness, &read.lateness, &merged.lateness),
+            (&totals.schedule_lag, &read.schedule_lag, &merged.schedule_lag),
         ] {
             prop_assert_eq!(read.histogram(), told.histogram());
             prop_assert_eq!(merged.histogram(), told.histogram());

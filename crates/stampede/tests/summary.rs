@@ -2,22 +2,22 @@
 
 mod report_fixture;
 
-use report_fixture::{MS, SECOND, Shots, add, cell, closed, open, run, troubled};
+use report_fixture::{MS, Requests, SECOND, add, case, closed, open, run, troubled};
 use stampede::event::{Event, Listen};
 use stampede::fact::{Mismatch, Notice};
 use stampede::plan::model::{self as asked, Bound, Expectation, Relation};
 use stampede::store::record::Judged;
-use stampede::store::{RunFolder, read_below};
+use stampede::store::{RunDirectory, read_below};
 use stampede::summary::judge::judge;
-use stampede::summary::model::{CellVerdict, Expected, Figure, Found, Primary, Stat, Summary};
+use stampede::summary::model::{CaseVerdict, Expected, Figure, Found, Primary, Stat, Summary};
 use stampede::summary::{RunData, TrialData, summarize};
 use stampede_stats::compare::Difference;
 
 const NOT_KNOWN: Expected = Expected::Unknown { figure: None };
 
-fn one(shots: Shots) -> Summary {
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
-    add(&mut run, 0, shots);
+fn one(requests: Requests) -> Summary {
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    add(&mut run, 0, requests);
     summarize(&run)
 }
 
@@ -29,10 +29,10 @@ fn close(figure: Figure, expected: f64) {
 
 #[test]
 fn a_trial_with_known_times_and_counters_gives_known_figures() {
-    // 1 … 100 ms; 100 shots in 10 s; 0.6 CPU for 10 s = 6 s of CPU = 60 ms a shot.
+    // 1 … 100 ms; 100 requests in 10 s; 0.6 CPU for 10 s = 6 s of CPU = 60 ms a request.
     let answered_ns = (1..=100).map(|ms| ms * MS).collect();
-    let summary = one(Shots { answered_ns, ok_inside: Some(95), ..Shots::default() });
-    let figures = &summary.cells[0].figures;
+    let summary = one(Requests { answered_ns, ok_inside: Some(95), ..Requests::default() });
+    let figures = &summary.cases[0].figures;
     close(figures.response_time_ns.mean, 50.5e6);
     close(figures.response_time_ns.p50, 50e6);
     close(figures.response_time_ns.p75, 75e6);
@@ -50,43 +50,45 @@ fn a_trial_with_known_times_and_counters_gives_known_figures() {
     close(figures.roles["web"].cpu_percent_median, 10.0);
     close(figures.memory_bytes_median, (72 << 20) as f64);
     close(figures.first_answer_ns, 250e6);
-    assert_eq!(summary.cells[0].counts.context_switches, 20_000);
+    assert_eq!(summary.cases[0].counts.context_switches, 20_000);
 }
 
 #[test]
 fn cpu_is_a_share_of_the_whole_budget_and_idle_drain_is_left_out() {
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(10,10s)")], 1);
     let spent = [vec![(0.8, 0.0, 1, 1); 10], vec![(0.0, 0.0, 9, 1); 10]].concat();
-    let trial = add(&mut run, 0, Shots { answered_ns: vec![MS; 100], spent, ..Shots::default() });
+    let trial =
+        add(&mut run, 0, Requests { answered_ns: vec![MS; 100], spent, ..Requests::default() });
     trial.record.budget_cpus = 2;
     let summary = summarize(&run);
-    close(summary.cells[0].figures.cpu_percent_median, 40.0);
+    close(summary.cases[0].figures.cpu_percent_median, 40.0);
     // Memory is read to the end: what the drain holds is held.
-    close(summary.cells[0].figures.memory_bytes_max, 10.0);
+    close(summary.cases[0].figures.memory_bytes_max, 10.0);
 }
 
 #[test]
 fn memory_that_was_not_read_is_not_taken_for_zero() {
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(10,10s)")], 1);
     let spent = vec![(0.1, 0.1, 30, 10); 3];
-    let trial = add(&mut run, 0, Shots { answered_ns: vec![MS; 100], spent, ..Shots::default() });
+    let trial =
+        add(&mut run, 0, Requests { answered_ns: vec![MS; 100], spent, ..Requests::default() });
     for sample in &mut trial.resources[1..] {
         for role in sample.roles.values_mut() {
             (role.memory_bytes, role.memory_read) = (0, false);
         }
     }
-    close(summarize(&run).cells[0].figures.memory_bytes_median, 40.0);
+    close(summarize(&run).cases[0].figures.memory_bytes_median, 40.0);
 }
 
 #[test]
-fn a_shot_without_a_correct_answer_ranks_slowest() {
+fn a_request_without_a_correct_answer_ranks_slowest() {
     // 900 answers and 100 error pages: p90 is an answer, p95 is not.
-    let summary = one(Shots {
+    let summary = one(Requests {
         answered_ns: vec![5 * MS; 900],
         failed: vec![("http:502", 100)],
-        ..Shots::default()
+        ..Requests::default()
     });
-    let figures = &summary.cells[0].figures;
+    let figures = &summary.cases[0].figures;
     close(figures.response_time_ns.p90, 5e6);
     assert_eq!(figures.response_time_ns.p95, Figure::Failed);
     assert_eq!(figures.response_time_ns.max, Figure::Failed);
@@ -97,12 +99,12 @@ fn a_shot_without_a_correct_answer_ranks_slowest() {
 #[test]
 fn a_timeout_bounds_mean_and_maximum() {
     // 99 answers of 1 ms, one cut off at 11 s: (0.099 + 11) s ÷ 100 = 110.99 ms.
-    let summary = one(Shots {
+    let summary = one(Requests {
         answered_ns: vec![MS; 99],
         failed: vec![("net:timeout", 1)],
-        ..Shots::default()
+        ..Requests::default()
     });
-    let figures = &summary.cells[0].figures;
+    let figures = &summary.cases[0].figures;
     assert!(matches!(figures.response_time_ns.mean, Figure::AtLeast(_)));
     close(figures.response_time_ns.mean, 110.99e6);
     close(figures.response_time_ns.max, 11e9);
@@ -110,45 +112,49 @@ fn a_timeout_bounds_mean_and_maximum() {
 }
 
 #[test]
-fn zero_ok_shots_have_no_times_and_no_cost() {
-    let summary = one(Shots { failed: vec![("net:refused", 1_000)], ..Shots::default() });
-    let cell = &summary.cells[0];
-    assert_eq!(cell.figures.response_time_ns.p50, Figure::Failed);
-    assert_eq!(cell.figures.response_time_ns_ok.p50, Figure::None);
-    assert_eq!(cell.figures.cpu_cost_us, Figure::None);
-    assert_eq!(cell.figures.throughput_per_second.value(), Some(0.0));
+fn zero_ok_requests_have_no_times_and_no_cost() {
+    let summary = one(Requests { failed: vec![("net:refused", 1_000)], ..Requests::default() });
+    let case = &summary.cases[0];
+    assert_eq!(case.figures.response_time_ns.p50, Figure::Failed);
+    assert_eq!(case.figures.response_time_ns_ok.p50, Figure::None);
+    assert_eq!(case.figures.cpu_cost_us, Figure::None);
+    assert_eq!(case.figures.throughput_per_second.value(), Some(0.0));
     assert_eq!(summary.groups[0].baseline, None);
     assert!(summary.groups[0].sentence.contains("no runtime gave a correct answer"));
 }
 
 #[test]
 fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(100,10s)")], 3);
-    let shots = |ms: u64, verdict| Shots {
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(100,10s)")], 3);
+    let requests = |ms: u64, verdict| Requests {
         answered_ns: vec![ms * MS; 1_000],
         verdict,
         notes: vec!["a process was started"],
-        ..Shots::default()
+        ..Requests::default()
     };
-    add(&mut run, 0, shots(2, (Judged::Valid, vec![])));
-    add(&mut run, 0, shots(8, (Judged::Suspect, vec!["steal time 3 %"])));
-    add(&mut run, 0, shots(900, (Judged::Invalid, vec!["p99 lateness 12 ms", "steal time 9 %"])));
+    add(&mut run, 0, requests(2, (Judged::Valid, vec![])));
+    add(&mut run, 0, requests(8, (Judged::Suspect, vec!["steal time 3 %"])));
+    add(
+        &mut run,
+        0,
+        requests(900, (Judged::Invalid, vec!["p99 schedule lag 12 ms", "steal time 9 %"])),
+    );
     let summary = summarize(&run);
-    let cell = &summary.cells[0];
-    close(cell.figures.response_time_ns.p95, 4e6);
-    assert_eq!((cell.trials_counted, cell.trials_invalid, cell.counts.planned), (2, 1, 2_000));
-    assert_eq!(cell.verdict, CellVerdict::Suspect, "the worst of those that count");
-    let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
+    let case = &summary.cases[0];
+    close(case.figures.response_time_ns.p95, 4e6);
+    assert_eq!((case.trials_counted, case.trials_invalid, case.counts.planned), (2, 1, 2_000));
+    assert_eq!(case.verdict, CaseVerdict::Suspect, "the worst of those that count");
+    let reasons: Vec<String> = case.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(
         reasons,
         [
             "trials 1, 2 and 3: a process was started",
             "trial 2 suspect: steal time 3 %",
-            "trial 3 invalid, not counted: p99 lateness 12 ms; steal time 9 %"
+            "trial 3 invalid, not counted: p99 schedule lag 12 ms; steal time 9 %"
         ],
         "a note weighs nothing, whatever else its trial has"
     );
-    close(cell.trials[2].figures.response_time_ns.p95, 900e6);
+    close(case.trials[2].figures.response_time_ns.p95, 900e6);
     assert!(summary.is_whole(), "two trials count");
 }
 
@@ -164,7 +170,7 @@ fn three_rounds_and_more_are_compared_within_rounds() {
     // Round by round (2.48 + 0.06 r) ÷ (2 + 0.03 r): 1.24, 1.2512, 1.2621, 1.2727, 1.2830.
     assert!((ratio.value - 1.2617).abs() < 0.003, "{}", ratio.value);
     assert_eq!(ratio.trials, 5);
-    let order: Vec<&str> = summary.cells.iter().map(|cell| cell.runtime.as_str()).collect();
+    let order: Vec<&str> = summary.cases.iter().map(|case| case.runtime.as_str()).collect();
     assert_eq!(order, ["nginx-fpm", "apache-modphp", "php-builtin"]);
     assert!(summary.is_whole());
 }
@@ -183,7 +189,7 @@ fn one_or_two_rounds_are_a_hint() {
         "{}",
         group.sentence
     );
-    let figures = &summary.cells[0].figures;
+    let figures = &summary.cases[0].figures;
     assert_eq!(figures.response_time_ns.p95, Figure::None);
     assert_eq!(figures.offered_per_second, Figure::None);
     close(figures.throughput_per_second, 2_015.0);
@@ -191,15 +197,15 @@ fn one_or_two_rounds_are_a_hint() {
 
 #[test]
 fn ties_are_called_ties() {
-    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut same = run(vec![named("a"), named("b")], 4);
     let mut close_by = same.clone();
     for round in 0..4 {
-        let shots = |ns: u64| Shots { answered_ns: vec![ns; 1_000], ..Shots::default() };
-        add(&mut same, 0, shots(10 * MS));
-        add(&mut same, 1, shots(10 * MS + 20_000));
-        add(&mut close_by, 0, shots(10 * MS));
-        add(&mut close_by, 1, shots([8, 13, 10, 14][round] * MS));
+        let requests = |ns: u64| Requests { answered_ns: vec![ns; 1_000], ..Requests::default() };
+        add(&mut same, 0, requests(10 * MS));
+        add(&mut same, 1, requests(10 * MS + 20_000));
+        add(&mut close_by, 0, requests(10 * MS));
+        add(&mut close_by, 1, requests([8, 13, 10, 14][round] * MS));
     }
     let sentence = |run: &RunData| summarize(run).groups[0].sentence.clone();
     assert!(sentence(&same).starts_with("a and b are the same within 3 %"), "{}", sentence(&same));
@@ -208,35 +214,35 @@ fn ties_are_called_ties() {
 }
 
 #[test]
-fn few_shots_are_compared_by_what_they_have() {
-    let summary = one(Shots { answered_ns: vec![MS; 100], ..Shots::default() });
+fn few_requests_are_compared_by_what_they_have() {
+    let summary = one(Requests { answered_ns: vec![MS; 100], ..Requests::default() });
     assert_eq!(summary.groups[0].primary, Primary::ResponseTimeP50);
-    let summary = one(Shots { answered_ns: vec![MS; 5], ..Shots::default() });
+    let summary = one(Requests { answered_ns: vec![MS; 5], ..Requests::default() });
     assert_eq!(summary.groups[0].primary, Primary::ResponseTimeMean);
 }
 
 #[test]
 fn a_generator_at_its_limit_gives_a_lower_bound() {
-    let mut run = run(vec![cell("swoole", "4 users 10s", "closed", "4 users 10s")], 1);
+    let mut run = run(vec![case("swoole", "4 users 10s", "closed", "4 users 10s")], 1);
     add(
         &mut run,
         0,
-        Shots { answered_ns: vec![MS; 1_000], busy_share_max: 0.97, ..Shots::default() },
+        Requests { answered_ns: vec![MS; 1_000], busy_share_max: 0.97, ..Requests::default() },
     );
-    assert!(matches!(summarize(&run).cells[0].figures.throughput_per_second, Figure::AtLeast(_)));
+    assert!(matches!(summarize(&run).cases[0].figures.throughput_per_second, Figure::AtLeast(_)));
 }
 
 #[test]
 fn every_trouble_has_its_verdict() {
     let summary = summarize(&troubled());
     let verdict = |name: &str| {
-        summary.cells.iter().find(|cell| cell.runtime.starts_with(name)).map(|cell| cell.verdict)
+        summary.cases.iter().find(|case| case.runtime.starts_with(name)).map(|case| case.verdict)
     };
-    assert_eq!(verdict("nginx-fpm-with"), Some(CellVerdict::Suspect));
-    assert_eq!(verdict("apache-modphp"), Some(CellVerdict::Refused));
-    assert_eq!(verdict("roadrunner"), Some(CellVerdict::Invalid));
-    assert_eq!(verdict("frankenphp"), Some(CellVerdict::Missing));
-    let long = &summary.cells[1];
+    assert_eq!(verdict("nginx-fpm-with"), Some(CaseVerdict::Suspect));
+    assert_eq!(verdict("apache-modphp"), Some(CaseVerdict::Refused));
+    assert_eq!(verdict("roadrunner"), Some(CaseVerdict::Invalid));
+    assert_eq!(verdict("frankenphp"), Some(CaseVerdict::Missing));
+    let long = &summary.cases[1];
     let (version, reference) = ("8.4.13".into(), "8.2.29".into());
     assert_eq!(long.not_comparable, [Mismatch::PhpVersion { version, reference }.into()]);
     assert_eq!(long.figures.cpu_cost_us, Figure::None);
@@ -249,7 +255,7 @@ fn a_run_without_trials_says_so() {
     run.trials.clear();
     let summary = summarize(&run);
     assert!(summary.groups[0].sentence.contains("nothing was measured"));
-    assert!(summary.cells.iter().all(|cell| cell.verdict == CellVerdict::Missing));
+    assert!(summary.cases.iter().all(|case| case.verdict == CaseVerdict::Missing));
 }
 
 fn expectation(figure: &str, relation: &str, bound: f64) -> Expectation {
@@ -268,20 +274,20 @@ fn expectation(figure: &str, relation: &str, bound: f64) -> Expectation {
 #[test]
 fn expectations_are_met_broken_or_unknown() {
     // 900 answers of 5 ms, 100 timeouts: p90 5 ms, p95 failed, the longest at least 11 s.
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(10,10s)")], 1);
     add(
         &mut run,
         0,
-        Shots {
+        Requests {
             answered_ns: vec![5 * MS; 900],
             failed: vec![("net:timeout", 100)],
-            ..Shots::default()
+            ..Requests::default()
         },
     );
     let summary = summarize(&run);
     let trials: Vec<&TrialData> = run.trials.iter().collect();
     let judged = |figure: &str, relation: &str, bound: f64| {
-        judge(&summary.cells[0], &trials, &expectation(figure, relation, bound))
+        judge(&summary.cases[0], &trials, &expectation(figure, relation, bound))
     };
     let found = |figure: &str| Found::from(figure.to_owned());
     let not_met = |figure: &str| Expected::NotMet { figure: found(figure) };
@@ -306,22 +312,22 @@ fn expectations_are_met_broken_or_unknown() {
     assert_eq!(judged("cpu_cost", "<", 1e6), not_met("6.67 ms"));
     let mut worse = expectation("p95", "<", 0.05);
     worse.bound.worse = true;
-    assert_eq!(judge(&summary.cells[0], &trials, &worse), NOT_KNOWN);
+    assert_eq!(judge(&summary.cases[0], &trials, &worse), NOT_KNOWN);
 }
 
 #[test]
-fn a_percentile_with_too_few_shots_is_not_above_the_longest() {
-    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
-    add(&mut run, 0, Shots { answered_ns: vec![5 * MS; 100], ..Shots::default() });
+fn a_percentile_with_too_few_requests_is_not_above_the_longest() {
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    add(&mut run, 0, Requests { answered_ns: vec![5 * MS; 100], ..Requests::default() });
     let summary = summarize(&run);
     let trials: Vec<&TrialData> = run.trials.iter().collect();
-    let judged = |bound: f64| judge(&summary.cells[0], &trials, &expectation("p99.9", "<", bound));
+    let judged = |bound: f64| judge(&summary.cases[0], &trials, &expectation("p99.9", "<", bound));
     assert_eq!(judged(6e6), Expected::Met);
     assert_eq!(judged(4e6), NOT_KNOWN, "some are above, and it may be one of them");
 }
 
 #[test]
-fn expectations_of_a_load_are_noted_in_its_cells() {
+fn expectations_of_a_load_are_noted_in_its_cases() {
     let mut run = open();
     run.record.expect.by_load.insert("another".into(), vec!["p95 < 1us".into()]);
     assert!(!summarize(&run).breaks_an_expectation());
@@ -330,15 +336,15 @@ fn expectations_of_a_load_are_noted_in_its_cells() {
     let summary = summarize(&run);
     assert!(summary.breaks_an_expectation());
     let met = |at: usize| {
-        let judged = summary.cells[at].expectations.iter();
+        let judged = summary.cases[at].expectations.iter();
         judged.map(|one| one.outcome == Expected::Met).collect::<Vec<_>>()
     };
     let texts: Vec<&str> =
-        summary.cells[0].expectations.iter().map(|one| one.text.as_str()).collect();
+        summary.cases[0].expectations.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(texts, ["ok >= 1%", "from the future", "p97 < 20ms"]);
     assert_eq!(met(0), [true, false, true]);
     assert_eq!(met(2), [true, false, false]);
-    assert_eq!(summary.cells[0].expectations[1].outcome, NOT_KNOWN);
+    assert_eq!(summary.cases[0].expectations[1].outcome, NOT_KNOWN);
 }
 
 #[test]
@@ -366,15 +372,15 @@ fn names_of_figures_are_those_of_the_plan() {
 /// without its record and a run that was ended early.
 #[test]
 fn what_was_written_is_summarized_as_what_was_measured() {
-    let results = tempfile::tempdir().expect("a folder");
+    let results = tempfile::tempdir().expect("a directory");
     let run = open();
-    let written = RunFolder::create(Some(&results.path().join("a")), &run.record).expect("new");
+    let written = RunDirectory::create(Some(&results.path().join("a")), &run.record).expect("new");
     for trial in &run.trials {
-        let mut folder = written.trial(&trial.record, "x").expect("new");
+        let mut directory = written.trial(&trial.record, "x").expect("new");
         for sample in &trial.resources {
-            folder.event(&Event::Resources(sample));
+            directory.event(&Event::Resources(sample));
         }
-        folder.finish(&trial.record, trial.times.as_ref()).expect("written");
+        directory.finish(&trial.record, trial.times.as_ref()).expect("written");
     }
     written.close();
     let read = || RunData::read(&read_below(results.path(), "a").expect("read")).expect("read");
@@ -382,9 +388,9 @@ fn what_was_written_is_summarized_as_what_was_measured() {
     assert_eq!(json(&read()), json(&run));
 
     let last = read_below(results.path(), "a").expect("read").trials.pop().expect("15 of them");
-    std::fs::remove_file(last.folder.join("trial.json")).expect("removed");
+    std::fs::remove_file(last.directory.join("trial.json")).expect("removed");
     let summary = summarize(&read());
-    assert_eq!((summary.cells[2].trials_counted, summary.cells[2].trials_missing), (4, 1));
+    assert_eq!((summary.cases[2].trials_counted, summary.cases[2].trials_missing), (4, 1));
     let [early, unfinished] = summary.notices.as_slice() else { panic!("{:?}", summary.notices) };
     assert_eq!(early.known(), Some(&Notice::EndedEarly { planned: 15, ended: 14 }));
     assert_eq!(unfinished.code(), "trial_unfinished");
@@ -393,7 +399,7 @@ fn what_was_written_is_summarized_as_what_was_measured() {
 #[test]
 fn what_cannot_be_shown_to_hold_does_not_pass() {
     let mut run = open();
-    // Ten shots beyond the 99.9999th percentile are ten million shots.
+    // Ten requests beyond the 99.9999th percentile are ten million requests.
     run.record.expect.of_run = vec!["p99.9999 < 1ms".into()];
     assert!(summarize(&run).breaks_an_expectation());
     run.record.expect.of_run = vec!["p95 worse < 5%".into()];

@@ -15,7 +15,7 @@ fn workers_that_cannot_keep_the_rate_lose_and_the_winners_lines_can_be_copied() 
         return;
     }
     let place = Place::new();
-    // One worker sleeps 10 ms for each of 150 shots a second: it cannot.
+    // One worker sleeps 10 ms for each of 150 requests a second: it cannot.
     let args = ["tune", "nginx-fpm", "--app", "sleep", "--set", "workers=1,8", "--rate", "150"];
     let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
     let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
@@ -53,7 +53,7 @@ fn what_cannot_be_tuned_is_refused_before_anything_starts() {
     };
     assert!(refused(&["--set", "workers=8"]).contains("does not name two values or more"));
     assert!(refused(&["--set", "workers=9..2"]).contains("no range of whole numbers"));
-    assert!(refused(&["--rate", "many"]).contains("hint: shots per second"));
+    assert!(refused(&["--rate", "many"]).contains("hint: requests per second"));
     if !skipped(&["nginx", "php-fpm"]) {
         let said = refused(&["--set", "wrokers=2..8"]);
         assert!(said.contains("wrokers"), "{said}");
@@ -73,7 +73,7 @@ fn each_at_its_best_is_tuned_first_and_compared_with_what_was_found() {
 workers: 3
 fairness: each-at-its-best
 warm_up: 1s
-load: {rush: {users: 4, for: 5s}}
+load: {rush: {concurrency: 4, for: 5s}}
 runtimes: [nginx-fpm, apache-modphp]
 ";
     place.write("plan.yaml", plan);
@@ -104,7 +104,8 @@ runtimes: [nginx-fpm, apache-modphp]
     }
 }
 
-/// What "done" means, for a quiet machine: `cargo test --release --test tune -- --ignored --nocapture`.
+/// What "done" means, for a quiet machine: `cargo test --release --test tune -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "takes ten minutes, and the machine to itself"]
 fn an_independent_load_confirms_the_best_settings() {

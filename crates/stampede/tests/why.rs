@@ -1,4 +1,4 @@
-//! Why a cell did no more: each cause planted in a real runtime and found, and beside it the same
+//! Why a case did no more: each cause planted in a real runtime and found, and beside it the same
 //! without the cause, which stays silent. Loads are short; nothing hangs on a few milliseconds.
 
 mod common;
@@ -44,7 +44,7 @@ fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
         // PHP-FPM looks once a second whether it wants another process.
         "app: ./app
 warm_up: 3s
-load: {rush: {users: 8, for: 2s, keep_alive: false}}
+load: {rush: {concurrency: 8, for: 2s, keep_alive: false}}
 runtimes:
   - two: {use: nginx-fpm, workers: 2}
   - grows: {use: nginx-fpm, workers: 2, pm: dynamic}
@@ -59,7 +59,7 @@ runtimes:
             text.starts_with("worker-bound: all 2 workers were busy, and the CPU was"),
             "{text}"
         );
-        assert!(evidence.contains("at most 8 shots under way"), "{evidence}");
+        assert!(evidence.contains("at most 8 requests under way"), "{evidence}");
     }
     let (_, evidence) = said.found("two", "workers");
     assert!(evidence.contains("PHP-FPM's status page: 2 of 2 processes active"), "{evidence}");
@@ -80,7 +80,7 @@ fn a_full_cpu_is_said_with_what_wastes_it() {
 warm_up: 0s
 budget: {cpus: 1}
 workers: 4
-load: {rush: {users: 8, for: 2s}}
+load: {rush: {concurrency: 8, for: 2s}}
 runtimes:
   - plain: {use: nginx-fpm}
   - off: {use: nginx-fpm, opcache: false}
@@ -111,7 +111,7 @@ fn a_queue_of_one_overflows() {
         "app: ./app
 warm_up: 0s
 workers: 2
-load: {rush: {users: 30, for: 2s}}
+load: {rush: {concurrency: 30, for: 2s}}
 runtimes:
   - unix: {use: nginx-fpm, append: {fpm.conf: 'listen.backlog = 1'}}
   - tcp: {use: nginx-fpm, socket: tcp, append: {fpm.conf: 'listen.backlog = 1'}}
@@ -141,13 +141,14 @@ fn a_web_server_without_connections_to_give_is_said() {
         "app: ./app
 warm_up: 0s
 workers: 40
-load: {rush: {users: 200, for: 2s}}
+load: {rush: {concurrency: 200, for: 2s}}
 runtimes: [nginx-50, nginx-fpm]
 ",
     );
     let (text, _) = said.found("nginx-50", "web-server");
     assert!(text.contains("worker_connections are not enough"), "{text}");
-    // Connections that are refused at once keep the load thread as busy as it can be, which is said.
+    // Connections that are refused at once keep the load thread as busy as it can be, which is
+    // said.
     let causes = said.causes("nginx-50");
     assert_eq!(causes.into_iter().find(|cause| *cause != "generator"), Some("web-server"));
     said.silent("nginx-fpm", "web-server");
@@ -163,7 +164,7 @@ fn apache_at_max_request_workers_is_said() {
         // Apache says it once in its life, which is in the warm-up.
         "app: ./app
 warm_up: 2s
-load: {rush: {users: 12, for: 3s, keep_alive: false}}
+load: {rush: {concurrency: 12, for: 3s, keep_alive: false}}
 runtimes:
   - three: {use: apache-modphp, workers: 3}
   - many: {use: apache-modphp, workers: 24}
@@ -203,7 +204,7 @@ fn failures_have_the_line_behind_them() {
         let place = Place::new();
         misbehaving(&place, "app", does);
         let plan = format!(
-            "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{users: 4, for: 2s}}}}\n\
+            "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{concurrency: 4, for: 2s}}}}\n\
              runtimes: [{{it: {{use: nginx-fpm{settings}}}}}]\n"
         );
         Said::in_place(place, &plan)
@@ -222,7 +223,7 @@ fn failures_have_the_line_behind_them() {
         let place = Place::new();
         misbehaving(&place, "app", "posix_kill(getmypid(), 9);");
         let plan = format!(
-            "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{users: 4, for: 2s}}}}\n\
+            "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{concurrency: 4, for: 2s}}}}\n\
              runtimes: [{runtime}]\n"
         );
         Said::in_place(place, &plan).found(runtime, "upstream").0
@@ -254,7 +255,7 @@ fn a_web_server_that_was_told_to_refuse_is_said() {
     let place = sleeping();
     let limited = "http {\n    limit_conn_zone $server_name zone=all:1m;\n    limit_conn all 4;";
     planted(&place, "four-at-once", "nginx-fpm", "nginx.conf.j2", ["http {", limited]);
-    let plan = "app: ./app\nwarm_up: 0s\nworkers: 8\nload: {rush: {users: 8, for: 2s}}\n\
+    let plan = "app: ./app\nwarm_up: 0s\nworkers: 8\nload: {rush: {concurrency: 8, for: 2s}}\n\
                 runtimes: [four-at-once, nginx-fpm]\n";
     let refused = Said::in_place(place, plan);
     let (text, _) = refused.found("four-at-once", "web-server");
@@ -284,7 +285,7 @@ fn an_opcache_without_room_is_said() {
         "app: ./app
 warm_up: 0s
 workers: 2
-load: {rush: {users: 2, for: 2s}}
+load: {rush: {concurrency: 2, for: 2s}}
 runtimes:
   - small: {use: nginx-fpm, php_ini: {opcache.memory_consumption: 8, opcache.interned_strings_buffer: 2}}
   - large: {use: nginx-fpm}
@@ -304,7 +305,7 @@ fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
     }
     let run = |keep_alive: bool| {
         Said::of(&format!(
-            "app: hello\nwarm_up: 500ms\nworkers: 4\nload: {{rush: {{users: 4, for: 2s}}}}\n\
+            "app: hello\nwarm_up: 500ms\nworkers: 4\nload: {{rush: {{concurrency: 4, for: 2s}}}}\n\
              runtimes: [{{it: {{use: uwsgi, keep_alive: {keep_alive}}}}}]\n"
         ))
     };
@@ -317,7 +318,7 @@ fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
 
 /// The same of a server that is not ours and that nobody watches.
 #[test]
-fn a_live_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times() {
+fn an_external_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times() {
     let found = |pieces: &'static [&'static str]| {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -331,16 +332,16 @@ fn a_live_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times() {
         place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
         place.write("app/public/index.php", "<?php echo 'fine';");
         let plan = format!(
-            "app: ./app\nwarm_up: 0s\nload: {{rush: {{users: 2, for: 2s}}}}\n\
-             runtimes: [{{live: {{url: 'http://{address}'}}}}]\n"
+            "app: ./app\nwarm_up: 0s\nload: {{rush: {{concurrency: 2, for: 2s}}}}\n\
+             runtimes: [{{external: {{url: 'http://{address}'}}}}]\n"
         );
         Said::in_place(place, &plan)
     };
     const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
     let torn = found(&[HEAD, "fine"]);
-    torn.found("live", "nagle");
+    torn.found("external", "nagle");
     let whole = found(&["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"]);
-    whole.silent("live", "nagle");
+    whole.silent("external", "nagle");
 }
 
 /// Answers each request with these pieces, each written by itself, until the client closes.
@@ -403,7 +404,7 @@ fn a_quota_around_all_of_it_is_said() {
     let plan = "app: cpu
 warm_up: 0s
 workers: 2
-load: {rush: {users: 2, for: 3s, path: '/?ms=5'}}
+load: {rush: {concurrency: 2, for: 3s, path: '/?ms=5'}}
 runtimes: [nginx-fpm]
 ";
     let place = Place::new();
@@ -435,14 +436,14 @@ fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
     place.write("app/public/index.php", "<?php");
     let plan = format!(
         "app: ./app\nwarm_up: 0s\nload: {{rush: {{rate: 1000000, for: 1s}}}}\n\
-         runtimes: [{{live: {{url: 'http://{}'}}}}]\n",
+         runtimes: [{{external: {{url: 'http://{}'}}}}]\n",
         null.address()
     );
     let said = Said::in_place(place, &plan);
-    let (text, evidence) = said.found("live", "generator");
+    let (text, evidence) = said.found("external", "generator");
     assert!(text.starts_with("the generator: it was late itself, by "), "{text}");
     assert!(evidence.contains("busiest load thread: "), "{evidence}");
-    assert_eq!(said.causes("live")[0], "generator");
+    assert_eq!(said.causes("external")[0], "generator");
 }
 
 /// Whether a closed load reaches its own limit hangs on the machine: the trial itself says so.
@@ -453,19 +454,19 @@ fn a_generator_at_its_limit_is_the_first_to_be_named() {
     place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
     place.write("app/public/index.php", "<?php");
     let plan = format!(
-        "app: ./app\nwarm_up: 0s\nload: {{rush: {{users: 100, for: 2s}}}}\n\
-         runtimes: [{{live: {{url: 'http://{}'}}}}]\n",
+        "app: ./app\nwarm_up: 0s\nload: {{rush: {{concurrency: 100, for: 2s}}}}\n\
+         runtimes: [{{external: {{url: 'http://{}'}}}}]\n",
         null.address()
     );
     let said = Said::in_place(place, &plan);
     let busy = common::trials(&said.place)[0]["load"]["busy_share_max"].as_f64();
     if busy.is_some_and(|share| share > 0.95) {
-        let (text, _) = said.found("live", "generator");
+        let (text, _) = said.found("external", "generator");
         assert!(text.starts_with("the generator: a load thread was"), "{text}");
-        assert_eq!(said.causes("live")[0], "generator");
+        assert_eq!(said.causes("external")[0], "generator");
     } else {
         println!("SKIPPED: on this machine the load threads were only {busy:?} busy");
-        said.silent("live", "generator");
+        said.silent("external", "generator");
     }
 }
 
@@ -495,7 +496,7 @@ fn xdebug_is_said_unless_its_mode_is_off() {
     let said = Said::of(&format!(
         "app: hello
 warm_up: 0s
-load: {{rush: {{users: 1, for: 1s}}}}
+load: {{rush: {{concurrency: 1, for: 1s}}}}
 runtimes:
   - loaded: {{use: nginx-fpm, php_ini: {{zend_extension: '{file}'}}}}
   - loaded-off: {{use: nginx-fpm, php_ini: {{zend_extension: '{file}', xdebug.mode: 'off'}}}}

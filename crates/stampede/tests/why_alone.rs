@@ -1,5 +1,5 @@
-//! That nothing held a cell back. By itself: beside other tests' loads its workers wait for a CPU that
-//! those have, and that is said.
+//! That nothing held a case back. By itself: beside other tests' loads its workers wait for a CPU
+//! that those have, and that is said.
 
 mod common;
 

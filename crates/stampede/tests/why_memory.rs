@@ -1,4 +1,4 @@
-//! Memory as what held a cell back: ended by the kernel, full, or waited for; each planted in a
+//! Memory as what held a case back: ended by the kernel, full, or waited for; each planted in a
 //! real runtime, and beside it the same with room, or with page cache alone at the limit.
 
 mod common;
@@ -46,7 +46,7 @@ echo 'fine';
 warm_up: 0s
 workers: {users}
 budget: {{cpus: 1, memory: {limit_mib}MiB}}
-load: {{rush: {{users: {users}, for: 2s, path: '/?{asks}'}}}}
+load: {{rush: {{concurrency: {users}, for: 2s, path: '/?{asks}'}}}}
 runtimes: [{{it: {{use: nginx-fpm, php_ini: {{memory_limit: 1G}}}}}}]
 "
     );
@@ -98,7 +98,7 @@ fn memory_that_does_not_suffice_is_said() {
 warm_up: 0s
 budget: {cpus: 1, memory: 64MiB}
 load:
-  much: {users: 6, for: 2s, path: '/?mb=24'}
+  much: {concurrency: 6, for: 2s, path: '/?mb=24'}
 runtimes:
   - crowded: {use: nginx-fpm, workers: 6}
   - fits: {use: nginx-fpm, workers: 1}
@@ -137,7 +137,7 @@ fn memory_that_is_full_is_said_before_the_kernel_ends_anything() {
     assert!(text.ends_with(" of 256 MiB in use, so the kernel takes pages back"), "{shown}");
     assert!(evidence.contains("of 256 MiB in use at most"), "{evidence}");
     assert!(evidence.contains("the limit was met "), "{evidence}");
-    assert_eq!(full.cell("it")["counts"]["failed"], serde_json::json!({}), "{shown}");
+    assert_eq!(full.case("it")["counts"]["failed"], serde_json::json!({}), "{shown}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Runtimes that keep an app in memory, for real, where they are installed: what their workers do
-//! with apps that misbehave, and how they live. And the folders that make variants.
+//! with apps that misbehave, and how they live. And the directories that make variants.
 
 mod bench_support;
 mod common;
@@ -29,18 +29,18 @@ const HANDLER: &str = r#"<?php return static function (array $server): array {
         'body' => json_encode($body)];
 };"#;
 
-/// With an app of this handler; its folder goes with it.
+/// With an app of this handler; its directory goes with it.
 fn bench_of(handler: &str) -> (Bench, tempfile::TempDir) {
-    let folder = tempfile::tempdir().expect("folder");
+    let directory = tempfile::tempdir().expect("directory");
     let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("directory");
         std::fs::write(path, text).expect("file");
     };
     write("app.yaml", "title: it misbehaves\nkind: callable\ndocroot: public\n");
     write("handler.php", handler);
     write("public/index.php", "<?php");
-    (Bench::new(&AppChoice::Folder(folder.path().to_owned())), folder)
+    (Bench::new(&AppChoice::Directory(directory.path().to_owned())), directory)
 }
 
 fn bench() -> (Bench, tempfile::TempDir) {
@@ -49,7 +49,7 @@ fn bench() -> (Bench, tempfile::TempDir) {
 
 /// Every runtime that keeps an app in memory and is here, with one worker.
 fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running, &App)) {
-    let (bench, _folder) = bench();
+    let (bench, _directory) = bench();
     let settings = [&[("workers", Scalar::Int(1))], settings].concat();
     for name in bench.catalogue.runtime_names() {
         if bench.manifest(name).mode.keeps_memory() {
@@ -138,7 +138,7 @@ fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
         ("error_log('it waits for ever'); while (true) { sleep(1); }", "it waits for ever"),
     ];
     for (code, words) in cases {
-        let (bench, _folder) = bench_of(&format!("<?php {code} return fn () => [];"));
+        let (bench, _directory) = bench_of(&format!("<?php {code} return fn () => [];"));
         let bench = &bench;
         // Some are given up only after the time that a start may take.
         std::thread::scope(|scope| {
@@ -162,7 +162,7 @@ fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
 #[test]
 fn a_worker_of_roadrunner_that_writes_garbage_at_boot_is_one_error() {
     let code = "fwrite(STDOUT, 'garbage instead of a frame'); error_log('it wrote garbage');";
-    let (bench, _folder) = bench_of(&format!("<?php {code} return fn () => [];"));
+    let (bench, _directory) = bench_of(&format!("<?php {code} return fn () => [];"));
     let Some(started) = bench.try_start("roadrunner", &[("workers", Scalar::Int(1))]) else {
         return;
     };
@@ -173,17 +173,17 @@ fn a_worker_of_roadrunner_that_writes_garbage_at_boot_is_one_error() {
 
 /// A comparison goes on without it, and nothing of it is left.
 #[test]
-fn a_worker_runtime_that_cannot_begin_is_a_cell_without_figures() {
-    let (bench, folder) = bench_of("<?php throw new RuntimeException('there is no database');");
-    let (bench, folder) = (&bench, folder.path().display().to_string());
+fn a_worker_runtime_that_cannot_begin_is_a_case_without_figures() {
+    let (bench, directory) = bench_of("<?php throw new RuntimeException('there is no database');");
+    let (bench, directory) = (&bench, directory.path().display().to_string());
     if bench.try_start("roadrunner", &[]).is_none() || skipped(&["php"]) {
         return;
     }
-    std::fs::write(format!("{folder}/public/index.php"), "<?php echo 'fine';").expect("file");
+    std::fs::write(format!("{directory}/public/index.php"), "<?php echo 'fine';").expect("file");
     let compare = |runtimes: &str| {
         let place = Place::new();
-        let load = ["--users", "1", "--for", "1s", "--warm-up", "0s"];
-        let words = ["compare", "--app", &folder, "--runtimes", runtimes];
+        let load = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s"];
+        let words = ["compare", "--app", &directory, "--runtimes", runtimes];
         let mut command = place.stampede(&[&words[..], &load].concat());
         for name in ["XDG_DATA_HOME", "HOME"] {
             if let Some(value) = std::env::var_os(name) {
@@ -198,10 +198,10 @@ fn a_worker_runtime_that_cannot_begin_is_a_cell_without_figures() {
     assert_eq!(compare("roadrunner").0, Some(2), "nothing was left to measure");
     let (code, place) = compare("roadrunner,php-builtin");
     assert_eq!(code, Some(3));
-    for cell in summary(&place)["cells"].as_array().expect("cells") {
-        let is_invalid = cell["verdict"] == "invalid";
-        let name = cell["runtime"].as_str().expect("a name");
-        assert_eq!(is_invalid, name.starts_with("roadrunner"), "{cell:#}");
+    for case in summary(&place)["cases"].as_array().expect("cases") {
+        let is_invalid = case["verdict"] == "invalid";
+        let name = case["runtime"].as_str().expect("a name");
+        assert_eq!(is_invalid, name.starts_with("roadrunner"), "{case:#}");
     }
 }
 
@@ -210,7 +210,7 @@ fn a_worker_runtime_that_cannot_begin_is_a_cell_without_figures() {
 fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
     let code = "static $served = 0; if (++$served === 60) { str_repeat('x', 1 << 40); } \
                 return ['status' => 200, 'headers' => [], 'body' => 'fine'];";
-    let (bench, folder) = bench_of(&format!("<?php return function () {{ {code} }};"));
+    let (bench, directory) = bench_of(&format!("<?php return function () {{ {code} }};"));
     if bench.try_start("frankenphp-worker", &[]).is_none() {
         return;
     }
@@ -218,8 +218,8 @@ fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
         let place = Place::new();
         let plan = format!(
             "app: {}\nruntimes: [{{frankenphp-worker: {{workers: 1, max_requests: {max}}}}}]\n\
-             warm_up: 0s\nrounds: 1\nload: [{{users: 1, for: 1s}}]\n",
-            folder.path().display()
+             warm_up: 0s\nrounds: 1\nload: [{{concurrency: 1, for: 1s}}]\n",
+            directory.path().display()
         );
         place.write("plan.yaml", &plan);
         let mut command = place.stampede(&["compare", "plan.yaml"]);
@@ -253,7 +253,7 @@ fn another_number_of_workers_than_asked_for_makes_the_trial_suspect() {
     }
     let place = Place::new();
     place.write("runtimes/three/runtime.yaml", THREE_WORKERS);
-    let load = ["--users", "1", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
+    let load = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
     let runtimes = ["compare", "--app", "hello", "--runtimes", "three,php-builtin"];
     let mut command = place.stampede(&[&runtimes[..], &load].concat());
     command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
@@ -302,7 +302,7 @@ fn reboots(name: &str) -> bool {
 /// Ways that a runtime can be set to go: the worker keeps the app in each.
 #[test]
 fn other_ways_of_a_runtime_serve_alike() {
-    let (bench, _folder) = bench();
+    let (bench, _directory) = bench();
     for (name, setting, value) in [
         ("roadrunner", "relay", "unix"),
         ("nginx-roadrunner", "relay", "unix"),
@@ -324,7 +324,7 @@ fn other_ways_of_a_runtime_serve_alike() {
 
 #[test]
 fn a_worker_of_roadrunner_that_writes_to_standard_output_is_discarded() {
-    let (bench, _folder) = bench();
+    let (bench, _directory) = bench();
     let Some(running) = bench.start("roadrunner", &[("workers", Scalar::Int(1))]) else { return };
     let before = told(&running, "/");
     assert_eq!(ask(&running, "/?do=stdout").0, 500);
@@ -384,26 +384,26 @@ fn workers_are_what_a_comparison_finds_comparable() {
         return eprintln!("SKIPPED: {}", stderr(&output));
     }
     let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    let cells = summary["cells"].as_array().expect("cells");
+    let cases = summary["cases"].as_array().expect("cases");
     let has = |name: &&str| {
-        let is = |cell: &serde_json::Value| cell["runtime"].as_str().map(first_word) == Some(name);
-        cells.iter().any(is)
+        let is = |case: &serde_json::Value| case["runtime"].as_str().map(first_word) == Some(name);
+        cases.iter().any(is)
     };
     let proven =
         ["roadrunner", "roadrunner-reboot", "nginx-roadrunner", "frankenphp", "frankenphp-worker"];
     // Where nothing may be skipped.
     assert!(std::env::var_os("CI").is_none() || proven.iter().all(has), "{summary:#}");
-    for cell in cells {
+    for case in cases {
         // A library that was built from another version's source says so.
-        let reasons = cell["not_comparable"].as_array().expect("reasons");
+        let reasons = case["not_comparable"].as_array().expect("reasons");
         let is_other = |reason: &serde_json::Value| reason["code"] == "php_version_differs";
-        assert!(reasons.is_empty() || reasons.iter().any(is_other), "{cell:#}");
-        assert_ne!(cell["trials"], serde_json::json!([]), "{cell:#}");
-        let name = cell["runtime"].as_str().unwrap_or_default();
+        assert!(reasons.is_empty() || reasons.iter().any(is_other), "{case:#}");
+        assert_ne!(case["trials"], serde_json::json!([]), "{case:#}");
+        let name = case["runtime"].as_str().unwrap_or_default();
         // What `putenv()` sets is the whole process', whose threads FrankenPHP's workers are.
-        let keeps = cell["mode"] != "per-request" || name.starts_with("frankenphp");
-        assert_eq!(cell["kept"].is_array(), keeps, "{}: {}", cell["runtime"], cell["kept"]);
-        let versions = cell["versions"].to_string();
+        let keeps = case["mode"] != "per-request" || name.starts_with("frankenphp");
+        assert_eq!(case["kept"].is_array(), keeps, "{}: {}", case["runtime"], case["kept"]);
+        let versions = case["versions"].to_string();
         for mark in [" (assembled)", " (library)"] {
             assert_eq!(name.ends_with(mark), versions.contains(mark), "{name}: {versions}");
         }
@@ -428,26 +428,26 @@ missing: skip
 workers: 2
 warm_up: 200ms
 rounds: 1
-load: [{users: 2, for: 500ms}]
+load: [{concurrency: 2, for: 500ms}]
 ";
 
-/// A folder of runtimes of the test's own.
+/// A directory of runtimes of the test's own.
 fn catalogue(files: &[(&str, &str)]) -> (Catalogue, tempfile::TempDir) {
-    let folder = tempfile::tempdir().expect("folder");
+    let directory = tempfile::tempdir().expect("directory");
     for (name, text) in files {
-        let path = folder.path().join(name).join("runtime.yaml");
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("folder");
+        let path = directory.path().join(name).join("runtime.yaml");
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("directory");
         std::fs::write(path, text).expect("file");
     }
-    let places = Places { runtimes: vec![folder.path().to_owned()], ..Places::from_env() };
-    (Catalogue::load(places), folder)
+    let places = Places { runtimes: vec![directory.path().to_owned()], ..Places::from_env() };
+    (Catalogue::load(places), directory)
 }
 
 #[test]
-fn a_variant_with_a_folder_is_another_runtime_with_settings() {
+fn a_variant_with_a_directory_is_another_runtime_with_settings() {
     let variant =
         |of: &str, settings: &str| format!("title: mine\nuse: {of}\nsettings: {settings}\n");
-    let (catalogue, folder) = catalogue(&[
+    let (catalogue, directory) = catalogue(&[
         ("mine", &variant("nginx-fpm", "{ pm: dynamic }")),
         ("unknown", &variant("nginx-fmp", "{}")),
         ("twice", &variant("mine", "{}")),
@@ -461,7 +461,7 @@ fn a_variant_with_a_folder_is_another_runtime_with_settings() {
     let errors = ["unknown", "twice", "setting", "value"].map(|name| {
         let error = catalogue.runtime(name).expect_err("wrong");
         let text = format!("{error}\n{}", error.hint().unwrap_or_default());
-        text.replace(&folder.path().display().to_string(), "")
+        text.replace(&directory.path().display().to_string(), "")
     });
     insta::assert_snapshot!(errors.join("\n"));
 }
@@ -472,7 +472,7 @@ fn octane_serves_apps_that_have_it() {
     let place = Place::new();
     place.write("app/app.yaml", "title: mine\nkind: laravel\n");
     place.write("app/public/index.php", "<?php");
-    let rest = "app: ./app\nload: [{users: 1, for: 1s}]\nruntimes: [octane-roadrunner]\n";
+    let rest = "app: ./app\nload: [{concurrency: 1, for: 1s}]\nruntimes: [octane-roadrunner]\n";
     let mut shown = String::new();
     for (package, lines) in [("", ""), ("laravel/octane", ""), ("", "missing: skip\n")] {
         if !package.is_empty() {

@@ -36,7 +36,8 @@ pub struct Comparison {
     margin: f64,
 }
 
-/// How a case's values compare with the baseline's. Whether higher is better is the caller's to know.
+/// How a case's values compare with the baseline's. Whether higher is better is the caller's to
+/// know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
@@ -177,7 +178,8 @@ const SETTLED: f64 = 0.8;
 /// What the width of one comparison's interval is made of. The interval is the widest of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// All cases vary equally: the variance of the whole fit, for all comparisons together (Dunnett).
+    /// All cases vary equally: the variance of the whole fit, for all comparisons together
+    /// (Dunnett).
     pub pooled: Bound,
     /// The case varies more than others: the variance of its own ratios within rounds, for this
     /// comparison alone (Student). Where only one case varies more, the pooled bound is too wide
@@ -185,7 +187,8 @@ pub struct Bounds {
     pub pair: Bound,
     /// The baseline varies more than others, which would spoil all comparisons at once: its
     /// variance apart from that of the others, for all comparisons together (Dunnett, with
-    /// Satterthwaite's degrees of freedom). `None` with one comparison (the two cannot be told apart).
+    /// Satterthwaite's degrees of freedom). `None` with one comparison (the two cannot be told
+    /// apart).
     pub baseline: Option<Bound>,
 }
 
@@ -326,8 +329,9 @@ fn covariance(fit: &Blocked, base: usize, one: usize, other: usize) -> f64 {
     of[one][other] + of[base][base] - of[one][base] - of[other][base]
 }
 
-/// The smallest correlation of two comparisons. It is ½ for all where no trial is missing. Where trials
-/// are, correlations differ, and a smaller one makes intervals a little too wide, never too narrow.
+/// The smallest correlation of two comparisons. It is ½ for all where no trial is missing. Where
+/// trials are, correlations differ, and a smaller one makes intervals a little too wide, never too
+/// narrow.
 fn smallest_correlation(fit: &Blocked, base: usize) -> f64 {
     let others: Vec<usize> = (0..fit.cells.len()).filter(|place| *place != base).collect();
     let of = |one: usize, other: usize| covariance(fit, base, one, other);

@@ -1,9 +1,9 @@
 //! The setting that gives the most, from few points.
 //!
-//! One setting after the other: a number on points evenly apart in logs, then between the best and its
-//! neighbours, for what a number brings bends somewhere and is flat beyond; a word by trying each.
-//! What is not told apart from the best is as good, and of that the smaller number, or the word that
-//! was named first, is chosen: workers that bring nothing cost memory.
+//! One setting after the other: a number on points evenly apart in logs, then between the best and
+//! its neighbours, for what a number brings bends somewhere and is flat beyond; a word by trying
+//! each. What is not told apart from the best is as good, and of that the smaller number, or the
+//! word that was named first, is chosen: workers that bring nothing cost memory.
 
 /// What a setting may be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,8 +30,8 @@ pub fn upper_tail(t: f64, comparisons: u32, freedom: u32, correlation: f64) -> f
 
 /// The t within which all of `comparisons` lie with chance `level` (above 0, below 1).
 ///
-/// A correlation is rounded down to hundredths, which makes the quantile a little too large and never
-/// too small (two-sided chances grow with it: Šidák, *Annals of Mathematical Statistics* 39,
+/// A correlation is rounded down to hundredths, which makes the quantile a little too large and
+/// never too small (two-sided chances grow with it: Šidák, *Annals of Mathematical Statistics* 39,
 /// 1968): a report asks for the same few quantiles again and again, so each thread keeps them.
 pub fn quantile(level: f64, comparisons: u32, freedom: u32, correlation: f64) -> f64 {
     assert!(level > 0.0 && level < 1.0, "a level lies between 0 and 1, not {level}");
@@ -226,7 +226,8 @@ mod tests {
         }
     }
 
-    /// Without a shared part and with a known error all comparisons hold with the product of their chances.
+    /// Without a shared part and with a known error all comparisons hold with the product of their
+    /// chances.
     #[test]
     fn without_correlation_chances_multiply() {
         for comparisons in [2, 5, 20] {

@@ -10,7 +10,7 @@ pub struct Estimate {
     /// Geometric mean of the trials' values (the value itself for one trial; the
     /// arithmetic mean when a trial's value is not positive).
     pub value: f64,
-    /// 95 % interval over trials, not shots: the shots of one trial share a warm
+    /// 95 % interval over trials, not requests: the requests of one trial share a warm
     /// cache and are not independent. `None` for fewer than three trials, and when a
     /// trial's value is not positive (logs have no interval there). Student's t on logs; from
     /// ten trials on whatever lies in it or in a bootstrap of them ([`bootstrap::interval`]), which

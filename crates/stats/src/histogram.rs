@@ -66,7 +66,7 @@ impl Times {
             return 0;
         }
         // The middle of the rank's share: its upper edge, rank / len × len, may come out a
-        // little above rank, and hdrhistogram's ceiling then takes the next shot.
+        // little above rank, and hdrhistogram's ceiling then takes the next request.
         let quantile = (rank as f64 - 0.5) / self.len() as f64;
         // hdrhistogram answers with the top of the bucket; the largest bucket may reach
         // beyond the largest time recorded.
@@ -114,7 +114,7 @@ impl Default for Times {
 
 /// 1 µs: below it the clock's own cost shows.
 const SHORTEST_NS: u64 = 1_000;
-/// 1 h: a shot's timeout is far below it.
+/// 1 h: a request's timeout is far below it.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: every printed percentile is within 0.1 %.
 const DIGITS: u8 = 3;
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_is_the_time_of_that_shot() {
+    fn a_rank_is_the_time_of_that_request() {
         let mut times = Times::new();
         (1..=100).for_each(|ms| times.record(ms * 1_000_000));
         for rank in [1, 50, 95, 100] {
@@ -137,7 +137,7 @@ mod tests {
 
     /// `rank / len × len` is above `rank` for many pairs; 49 / 90 is one.
     #[test]
-    fn no_rank_is_rounded_up_to_the_next_shot() {
+    fn no_rank_is_rounded_up_to_the_next_request() {
         let mut times = Times::new();
         for len in 1..=300 {
             times.record(len * 1_000_000);

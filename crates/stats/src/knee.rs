@@ -1,10 +1,10 @@
 //! Where response time starts to bend. Not the capacity.
 
 /// The knee of response time over throughput: the point with the greatest throughput ÷ mean
-/// response time. There a line from the origin touches the curve: a little more throughput begins to cost
-/// more response time in proportion (Kleinrock's *power*, ICC 1979; for M/M/1 half of the
-/// capacity). It describes what was measured and lies at a measured point; `None` below three points, and
-/// where the best is at an end: then no bend was measured.
+/// response time. There a line from the origin touches the curve: a little more throughput begins
+/// to cost more response time in proportion (Kleinrock's *power*, ICC 1979; for M/M/1 half of the
+/// capacity). It describes what was measured and lies at a measured point; `None` below three
+/// points, and where the best is at an end: then no bend was measured.
 pub fn knee(points: &[(f64, f64)]) -> Option<f64> {
     let mut points: Vec<(f64, f64)> =
         points.iter().copied().filter(|(rate, time)| *rate > 0.0 && *time > 0.0).collect();

@@ -1,16 +1,16 @@
-//! Percentiles that rank every planned shot.
+//! Percentiles that rank every planned request.
 
 use crate::histogram::Times;
 
-/// The times of all correct answers, and how many planned shots had none.
+/// The times of all correct answers, and how many planned requests had none.
 ///
-/// Each planned shot has a rank. One without a correct answer (failed or dropped) ranks
+/// Each planned request has a rank. One without a correct answer (failed or dropped) ranks
 /// slower than all answers: an error page after 100 µs must not flatter.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranked<'a> {
-    /// Times of the ok shots.
+    /// Times of the ok requests.
     pub answered: &'a Times,
-    /// Planned shots without a correct answer.
+    /// Planned requests without a correct answer.
     pub failed: u64,
 }
 
@@ -19,36 +19,37 @@ pub struct Ranked<'a> {
 pub enum Percentile {
     /// A correct answer that took this many ns.
     At(u64),
-    /// A shot without a correct answer, here or at a lower percentile that [`BEYOND`] lie beyond.
+    /// A request without a correct answer, here or at a lower percentile that [`BEYOND`] lie
+    /// beyond.
     Failed,
-    /// Fewer than [`BEYOND`] shots lie beyond it: a figure that the next trial would not
+    /// Fewer than [`BEYOND`] requests lie beyond it: a figure that the next trial would not
     /// repeat. Also what an empty set has.
     TooFew,
 }
 
-/// A mean or a maximum over all planned shots.
+/// A mean or a maximum over all planned requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounded {
-    /// Every planned shot had its correct answer: this is it, in ns.
+    /// Every planned request had its correct answer: this is it, in ns.
     Exactly(f64),
     /// Some had none; it is at least this, in ns.
     AtLeast(f64),
-    /// A shot without a correct answer, and nothing is known of how long it would have taken.
+    /// A request without a correct answer, and nothing is known of how long it would have taken.
     Failed,
-    /// No shot was planned.
+    /// No request was planned.
     Empty,
 }
 
-/// Shots that a timeout cut off: they took at least that long.
+/// Requests that a timeout cut off: they took at least that long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutOff {
     /// How many of `Ranked::failed`.
-    pub shots: u64,
+    pub requests: u64,
     /// The timeout in ns.
     pub after_ns: u64,
 }
 
-/// Shots that must lie beyond a percentile, so that it is not the chance of a few.
+/// Requests that must lie beyond a percentile, so that it is not the chance of a few.
 pub const BEYOND: u64 = 10;
 
 impl<'a> Ranked<'a> {
@@ -57,12 +58,12 @@ impl<'a> Ranked<'a> {
         Ranked { answered, failed: 0 }
     }
 
-    /// How many shots have a rank.
+    /// How many requests have a rank.
     pub fn planned(&self) -> u64 {
         self.answered.len() + self.failed
     }
 
-    /// What stands at percentile `percent`, above 0 and at most 100 (`99.9`): the shot with
+    /// What stands at percentile `percent`, above 0 and at most 100 (`99.9`): the request with
     /// rank ceil(percent / 100 × planned), 1 at least. 100 is the slowest of all, and is
     /// never `TooFew` unless nothing was planned; nor is one above another that is `Failed`.
     pub fn percentile(&self, percent: f64) -> Percentile {
@@ -73,7 +74,7 @@ impl<'a> Ranked<'a> {
         let rank = rank(percent, planned);
         let is_slowest = percent >= 100.0;
         if rank > self.answered.len() {
-            // None is below the last one that enough shots lie beyond, and all are of no answer.
+            // None is below the last one that enough requests lie beyond, and all are of no answer.
             let sure = is_slowest || self.failed > BEYOND || self.answered.is_empty();
             return if sure { Percentile::Failed } else { Percentile::TooFew };
         }
@@ -83,11 +84,11 @@ impl<'a> Ranked<'a> {
         Percentile::At(self.answered.at_rank(rank))
     }
 
-    /// The slowest shot of all. Where a timeout cut one off it is at least that timeout;
+    /// The slowest request of all. Where a timeout cut one off it is at least that timeout;
     /// where all that failed did so otherwise, nothing is known: `Failed`.
     pub fn max(&self, cut_off: CutOff) -> Bounded {
         let longest = self.answered.max();
-        match (self.planned(), self.failed, cut_off.shots) {
+        match (self.planned(), self.failed, cut_off.requests) {
             (0, _, _) => Bounded::Empty,
             (_, 0, _) => Bounded::Exactly(longest as f64),
             (_, _, 0) => Bounded::Failed,
@@ -95,19 +96,19 @@ impl<'a> Ranked<'a> {
         }
     }
 
-    /// Arithmetic mean over all planned shots. One without a correct answer counts as the
+    /// Arithmetic mean over all planned requests. One without a correct answer counts as the
     /// least that its rank allows: the longest answer, and the timeout where that cut it
-    /// off. So with any of them the mean is only `AtLeast`. `Failed`: no shot has a time.
+    /// off. So with any of them the mean is only `AtLeast`. `Failed`: no request has a time.
     pub fn mean(&self, cut_off: CutOff) -> Bounded {
         let answered = self.answered.len();
         let longest = self.answered.max();
-        match (self.planned(), answered, self.failed, cut_off.shots) {
+        match (self.planned(), answered, self.failed, cut_off.requests) {
             (0, _, _, _) => return Bounded::Empty,
             (_, _, 0, _) => return Bounded::Exactly(self.answered.mean()),
             (_, 0, _, 0) => return Bounded::Failed,
             _ => {}
         }
-        let cut = cut_off.shots.min(self.failed);
+        let cut = cut_off.requests.min(self.failed);
         let sum = self.answered.mean() * answered as f64
             + longest.max(cut_off.after_ns) as f64 * cut as f64
             + longest as f64 * (self.failed - cut) as f64;
@@ -115,7 +116,7 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// Rank of a percentile among `planned` shots, counted in whole millionths: as doubles,
+/// Rank of a percentile among `planned` requests, counted in whole millionths: as doubles,
 /// 99.9 / 100 × 1000 is a little more than 999, and its ceiling is wrong by one. From 1 to
 /// `planned`; 1 where nothing was planned.
 pub fn rank(percent: f64, planned: u64) -> u64 {
@@ -135,7 +136,7 @@ mod tests {
         times
     }
 
-    const NONE_CUT: CutOff = CutOff { shots: 0, after_ns: 11_000_000_000 };
+    const NONE_CUT: CutOff = CutOff { requests: 0, after_ns: 11_000_000_000 };
 
     #[test]
     fn the_rank_is_exact_where_doubles_are_not() {
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn shots_without_an_answer_rank_slowest() {
+    fn requests_without_an_answer_rank_slowest() {
         // 900 answers of 1 ms, 100 failed: the first 90 % are answers, the rest is not.
         let answered = times((0..900).map(|_| 1_000_000));
         let ranked = Ranked { answered: &answered, failed: 100 };
@@ -193,9 +194,9 @@ mod tests {
     fn a_timeout_gives_a_lower_bound() {
         let answered = times([1_000_000, 3_000_000]);
         let ranked = Ranked { answered: &answered, failed: 2 };
-        let cut = CutOff { shots: 1, after_ns: 100_000_000 };
+        let cut = CutOff { requests: 1, after_ns: 100_000_000 };
         assert_eq!(ranked.max(cut), Bounded::AtLeast(100_000_000.0));
-        // (1 + 3 + 100 + 3) ms ÷ 4, the last one for the shot that failed otherwise.
+        // (1 + 3 + 100 + 3) ms ÷ 4, the last one for the request that failed otherwise.
         let Bounded::AtLeast(mean) = ranked.mean(cut) else { panic!("{:?}", ranked.mean(cut)) };
         assert!((mean / 26_750_000.0 - 1.0).abs() < 0.001, "{mean}");
     }

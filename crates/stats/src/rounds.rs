@@ -6,8 +6,8 @@ use crate::{chi, normal, t};
 
 /// Rounds after which `auto` looks whether it may stop. Only here, for every look is another
 /// chance to stop where the values happen to lie close, and intervals that are looked at after
-/// each round cover less than they promise. With a fourth look, at 8 and 12 instead of 10, 92.7 % cover where rounds vary
-/// by 4 %; so 93.1 % do at worst.
+/// each round cover less than they promise. With a fourth look, at 8 and 12 instead of 10, 92.7 %
+/// cover where rounds vary by 4 %; so 93.1 % do at worst.
 pub const LOOKS: [u32; 3] = [5, 10, 20];
 
 /// The first look after more than `done` rounds; `None`: there is none, 20 rounds tell what there

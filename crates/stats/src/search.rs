@@ -3,11 +3,11 @@
 //! After RFC 9971 (*Multiple Loss Ratio Search*): an exponential probe brackets the rate, short
 //! trials at chosen and repeated loads narrow the bracket roughly, and longer ones, which forgive
 //! no backlog that grows slowly, narrow it further and confirm it. A rate counts
-//! as met where more than half of its trials meet (the RFC's exceed ratio of 50 %). Where the RFC sorts each
-//! load into a lower or an upper bound, all trials are weighed together here, by Bayes' rule (as
-//! in QUEST, Watson and Pelli, *Perception & Psychophysics*, 1983): only so has the bracket a
-//! chance of being right that can be stated, and one trial that a cron job has spoilt moves it a little
-//! and decides nothing.
+//! as met where more than half of its trials meet (the RFC's exceed ratio of 50 %). Where the RFC
+//! sorts each load into a lower or an upper bound, all trials are weighed together here, by Bayes'
+//! rule (as in QUEST, Watson and Pelli, *Perception & Psychophysics*, 1983): only so has the
+//! bracket a chance of being right that can be stated, and one trial that a cron job has spoilt
+//! moves it a little and decides nothing.
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,12 +99,13 @@ pub enum Ask {
 pub enum Ending {
     /// The interval is as narrow as wanted, met at the capacity and missed 10 % above it.
     Found,
-    /// It is as narrow, and the longer trials do not agree with the short ones, or there was no time
-    /// for them.
+    /// It is as narrow, and the longer trials do not agree with the short ones, or there was no
+    /// time for them.
     Unconfirmed,
     /// It is wider than wanted: the best so far.
     Wide,
-    /// All that the generator can offer is met, or all that may be asked for: `lower` is what is known.
+    /// All that the generator can offer is met, or all that may be asked for: `lower` is what is
+    /// known.
     AtLeast,
     /// Not even the lowest rate is met.
     Below,
@@ -199,7 +200,8 @@ impl Search {
             match self.of(Seen::Missed).reduce(f64::min) {
                 // The runtime was never seen to fail.
                 None => return Answer { ending: Ending::AtLeast, lower: met, upper: None },
-                // It was, beyond a rate that the generator could not keep: disturbed, not at its limit.
+                // It was, beyond a rate that the generator could not keep: disturbed, not at its
+                // limit.
                 Some(missed) if missed > limit.min(high) => {
                     let upper = Some(missed.max(high));
                     return Answer { ending: Ending::Wide, lower: Some(low), upper };
@@ -311,8 +313,8 @@ impl Search {
 
     fn narrow(&self, belief: &Belief, budget: Budget) -> Ask {
         let (low, high) = self.interval(belief);
-        // Off the middle by turns: trials below show what is met, trials above what is not, and both
-        // together how sharply one turns into the other.
+        // Off the middle by turns: trials below show what is met, trials above what is not, and
+        // both together how sharply one turns into the other.
         let at = TURNS[self.steps.len() % TURNS.len()];
         let between = |purpose| Ask::Measure {
             rate: rounded(belief.quantile(at), self.goal.precision),
@@ -355,14 +357,15 @@ impl Search {
         high - low <= low * precision + slack
     }
 
-    /// Whether longer trials at this rate, or above it, met twice, and oftener than others at it, or
-    /// below it, did not.
+    /// Whether longer trials at this rate, or above it, met twice, and oftener than others at it,
+    /// or below it, did not.
     fn confirmed(&self, low: f64) -> bool {
         let met = self.longer(Seen::Met, |rate| rate >= low * ABOUT);
         met >= CONFIRMED && met > self.longer(Seen::Missed, |rate| rate <= low / ABOUT)
     }
 
-    /// Whether a longer trial some 10 % above this rate, or within the interval's upper end, did not.
+    /// Whether a longer trial some 10 % above this rate, or within the interval's upper end, did
+    /// not.
     fn refuted(&self, low: f64, high: f64) -> bool {
         self.longer(Seen::Missed, |rate| rate <= (low * BEYOND * BEYOND).max(high)) > 0
     }
@@ -427,8 +430,8 @@ impl Belief {
     }
 }
 
-/// A longer one says more, as in RFC 9971's *duration sum*, and not as much more as it is longer: what
-/// differs from one start of a runtime to the next is in it once.
+/// A longer one says more, as in RFC 9971's *duration sum*, and not as much more as it is longer:
+/// what differs from one start of a runtime to the next is in it once.
 fn weight(purpose: Purpose) -> i32 {
     if purpose.is_longer() { 2 } else { 1 }
 }
@@ -469,8 +472,8 @@ const CONFIRMED: usize = 2;
 const ABOUT: f64 = 0.97;
 /// Trials that go wrong, or well, whatever the rate.
 const STRAY: f64 = 0.02;
-/// From "always met" to "never met", in logs of the rate, and how likely that is beforehand: from a queue
-/// that is full at once to a time that grows with every shot.
+/// From "always met" to "never met", in logs of the rate, and how likely that is beforehand: from a
+/// queue that is full at once to a time that grows with every request.
 const SPREADS: [(f64, f64); 5] =
     [(0.003, 0.4), (0.015, 0.3), (0.05, 0.2), (0.15, 0.07), (0.4, 0.03)];
 

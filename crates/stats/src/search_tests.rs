@@ -10,7 +10,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// The chance that a shot takes longer than `seconds`: waiting and service together.
+    /// The chance that a request takes longer than `seconds`: waiting and service together.
     fn slower(&self, rate: f64, seconds: f64) -> f64 {
         let (c, mu) = (f64::from(self.servers), self.mu);
         let load = rate / mu;

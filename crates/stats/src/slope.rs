@@ -17,15 +17,15 @@ pub struct Slope {
 /// any two, and is still too narrow.
 pub const FEWEST: usize = 8;
 
-/// The slope of points `(x, y)`, with an interval that covers with the chance `covers`; `None`: fewer than
-/// [`FEWEST`] points at different x, or one that is no number.
+/// The slope of points `(x, y)`, with an interval that covers with the chance `covers`; `None`:
+/// fewer than [`FEWEST`] points at different x, or one that is no number.
 ///
-/// Theil's median of slopes (*A rank-invariant method of linear and polynomial regression analysis*,
-/// 1950) with Sen's interval from Kendall's statistic (*Estimates of the regression coefficient based on
-/// Kendall's tau*, JASA 63, 1968): 29 of 100 points may be anything. Kendall's variance is for points
-/// that know nothing of each other; that of memory is multiplied as Hamed and Rao do (*A modified
-/// Mann-Kendall trend test for autocorrelated data*, Journal of Hydrology 204, 1998), by the lags up to
-/// the first one that does not tell, and never below 1.
+/// Theil's median of slopes (*A rank-invariant method of linear and polynomial regression
+/// analysis*, 1950) with Sen's interval from Kendall's statistic (*Estimates of the regression
+/// coefficient based on Kendall's tau*, JASA 63, 1968): 29 of 100 points may be anything. Kendall's
+/// variance is for points that know nothing of each other; that of memory is multiplied as Hamed
+/// and Rao do (*A modified Mann-Kendall trend test for autocorrelated data*, Journal of Hydrology
+/// 204, 1998), by the lags up to the first one that does not tell, and never below 1.
 pub fn slope(points: &[(f64, f64)], covers: f64) -> Option<Slope> {
     if points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;

@@ -99,9 +99,9 @@ impl Shift {
     }
 }
 
-/// What may be said of shifts with a margin on either side of zero. *Larger* and *smaller*: p < 0.05,
-/// adjusted for their number, and the shift itself beyond the margin; *same*: the 90 % interval
-/// inside it.
+/// What may be said of shifts with a margin on either side of zero. *Larger* and *smaller*: p <
+/// 0.05, adjusted for their number, and the shift itself beyond the margin; *same*: the 90 %
+/// interval inside it.
 pub fn judge(shifts: &[Option<Shift>], margin: f64) -> Vec<Difference> {
     let chances: Vec<f64> =
         shifts.iter().map(|shift| shift.map_or(1.0, |shift| shift.chance())).collect();
@@ -154,8 +154,9 @@ mod tests {
         compare(cells).iter().map(|compared| compared.judged).collect()
     }
 
-    /// Base 1, 2, 3: mean 2, variance 1, of the mean 1/3. Other 4, 6, 8, 10: mean 7, variance 20/3, of the
-    /// mean 5/3. Error √2; degrees of freedom 4 ÷ ((1/9)/2 + (25/9)/3) = 4 ÷ (53/54) = 4.08, rounded down.
+    /// Base 1, 2, 3: mean 2, variance 1, of the mean 1/3. Other 4, 6, 8, 10: mean 7, variance 20/3,
+    /// of the mean 5/3. Error √2; degrees of freedom 4 ÷ ((1/9)/2 + (25/9)/3) = 4 ÷ (53/54) = 4.08,
+    /// rounded down.
     #[test]
     fn welch_by_hand() {
         let shift = Shift::between(&[1.0, 2.0, 3.0], &[4.0, 6.0, 8.0, 10.0]).expect("values");

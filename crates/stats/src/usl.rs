@@ -1,4 +1,5 @@
-//! The Universal Scalability Law (Gunther, *Guerrilla Capacity Planning*, 2007): what more workers bring.
+//! The Universal Scalability Law (Gunther, *Guerrilla Capacity Planning*, 2007): what more workers
+//! bring.
 //!
 //! ```text
 //! X(n) = λ n / (1 + σ (n − 1) + κ n (n − 1))
@@ -20,10 +21,10 @@ pub struct Usl {
 }
 
 impl Usl {
-    /// Fitted to (workers, capacity), at least four different numbers of workers: n ÷ X is a polynomial
-    /// in n, n ÷ X = 1/λ · (1 + σ (n − 1) + κ n (n − 1)), so this is linear least squares in
-    /// (1, n − 1, n (n − 1)), weighed by X ÷ n: errors of capacity are relative ones. A negative σ or κ
-    /// has no meaning: it is left out and the others are fitted again.
+    /// Fitted to (workers, capacity), at least four different numbers of workers: n ÷ X is a
+    /// polynomial in n, n ÷ X = 1/λ · (1 + σ (n − 1) + κ n (n − 1)), so this is linear least
+    /// squares in (1, n − 1, n (n − 1)), weighed by X ÷ n: errors of capacity are relative ones. A
+    /// negative σ or κ has no meaning: it is left out and the others are fitted again.
     pub fn fit(points: &[(f64, f64)]) -> Option<Usl> {
         let points: Vec<(f64, f64)> =
             points.iter().copied().filter(|(n, x)| *n > 0.0 && *x > 0.0).collect();

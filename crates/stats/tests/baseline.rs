@@ -65,7 +65,8 @@ fn skewed_noise_costs_little() {
     }
 }
 
-/// Three rounds of five runtimes cannot tell 8 % at a noise of 2 % in each run. What they ask for can.
+/// Three rounds of five runtimes cannot tell 8 % at a noise of 2 % in each run. What they ask for
+/// can.
 #[test]
 fn as_many_rounds_as_are_asked_for_settle_it_mostly() {
     let asked = asked(&Case::normal(5, 3, Spread::Equal), 0.02, 1.08, 400, 6);

@@ -1,5 +1,6 @@
-//! What comparing promises, in 2 000 simulated runs of each kind (more where 93 % are near) with a seed. The large version,
-//! with its tables in `bench/results/`: `cargo run --release -p stampede-stats --example sure`.
+//! What comparing promises, in 2 000 simulated runs of each kind (more where 93 % are near) with a
+//! seed. The large version, with its tables in `bench/results/`: `cargo run --release -p
+//! stampede-stats --example sure`.
 
 #[path = "../../../bench/sure/simulation.rs"]
 mod simulation;
@@ -67,9 +68,9 @@ fn intervals_hold_the_truth() {
     }
 }
 
-/// The rule looks at widths, not at differences, and so calls no more of them. A run that stops where
-/// its values happen to lie close has an interval a little narrower than others: of 20 000 runs 93.1 %
-/// cover at worst, where rounds vary by 3.5 % and the ratio alone decides when it ends.
+/// The rule looks at widths, not at differences, and so calls no more of them. A run that stops
+/// where its values happen to lie close has an interval a little narrower than others: of 20 000
+/// runs 93.1 % cover at worst, where rounds vary by 3.5 % and the ratio alone decides when it ends.
 #[test]
 fn auto_holds_what_fixed_rounds_promise() {
     // Where it covers least only many runs tell it from 93 %.
@@ -82,8 +83,9 @@ fn auto_holds_what_fixed_rounds_promise() {
     assert!(quiet.rounds < 5.5 && quiet.different > 0.98, "{quiet:?}");
 }
 
-/// It ends when each cell's own interval is narrow as well as the ratio's. Where nothing but long tails makes a figure
-/// vary, of five of them Student's t covers 88 %, which `docs/how-it-measures.md` says: that is left out here.
+/// It ends when each cell's own interval is narrow as well as the ratio's. Where nothing but long
+/// tails makes a figure vary, of five of them Student's t covers 88 %, which
+/// `docs/how-it-measures.md` says: that is left out here.
 #[test]
 fn auto_as_it_ends_holds_the_ratio_and_the_figures() {
     let kinds = [(Shape::Normal, 0.0), (Shape::Normal, 0.02), (Shape::Skewed, 0.02)];

@@ -16,9 +16,9 @@ final class Messages
 {
     /**
      * @param string $body the whole of it
-     * @param string $folder for what was uploaded
+     * @param string $directory for what was uploaded
      */
-    public static function request(AmpRequest $asked, string $body, string $folder): Request
+    public static function request(AmpRequest $asked, string $body, string $directory): Request
     {
         $uri = $asked->getUri();
         $client = $asked->getClient()->getRemoteAddress();
@@ -32,7 +32,7 @@ final class Messages
             protocol: 'HTTP/' . $asked->getProtocolVersion(),
             remoteAddr: $client instanceof InternetAddress ? $client->getAddress() : '127.0.0.1',
         );
-        Form::read($request, $folder);
+        Form::read($request, $directory);
 
         return $request;
     }

@@ -19,7 +19,7 @@ final class LaravelApp implements App
     private HttpFoundation $http;
     private ?\Closure $finish = null;
 
-    public function __construct(string $adapter, private string $folder)
+    public function __construct(string $adapter, private string $directory)
     {
         Needs::type(Kernel::class, 'laravel/framework', 'an app of kind `laravel`');
         $this->http = new HttpFoundation($adapter);
@@ -54,7 +54,7 @@ final class LaravelApp implements App
     {
         // It serves, though PHP is the CLI: without this it takes itself for a command.
         $_ENV['APP_RUNNING_IN_CONSOLE'] = 'false';
-        $file = "{$this->folder}/bootstrap/app.php";
+        $file = "{$this->directory}/bootstrap/app.php";
         $this->app = Needs::file($file, 'an app of kind `laravel`');
         $this->kernel = $this->app->make(Kernel::class);
     }

@@ -17,7 +17,7 @@ final class LumenApp implements App
     private object $app;
     private HttpFoundation $http;
 
-    public function __construct(string $adapter, private string $folder)
+    public function __construct(string $adapter, private string $directory)
     {
         $kind = 'an app of kind `lumen`';
         Needs::type(self::APPLICATION, 'laravel/lumen-framework', $kind);
@@ -49,7 +49,7 @@ final class LumenApp implements App
 
     public function reboot(): void
     {
-        $file = "{$this->folder}/bootstrap/app.php";
+        $file = "{$this->directory}/bootstrap/app.php";
         $this->app = Needs::file($file, 'an app of kind `lumen`');
     }
 }

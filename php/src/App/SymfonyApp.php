@@ -27,7 +27,7 @@ final class SymfonyApp implements App
 
     public function __construct(
         private string $adapter,
-        private string $folder,
+        private string $directory,
         private string $front,
     ) {
         Needs::type(HttpKernelInterface::class, 'symfony/http-kernel', 'an app of kind `symfony`');
@@ -123,7 +123,7 @@ final class SymfonyApp implements App
         $class = $this->kernelClass();
         $dotenv = self::DOTENV;
         if ($this->hasSettings() && class_exists($dotenv)) {
-            (new $dotenv())->bootEnv("{$this->folder}/.env");
+            (new $dotenv())->bootEnv("{$this->directory}/.env");
         }
 
         return new $class(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
@@ -132,13 +132,13 @@ final class SymfonyApp implements App
     /** `Kernel` of the namespace that composer.json gives to `src/`. */
     private function kernelClass(): string
     {
-        $file = "{$this->folder}/composer.json";
+        $file = "{$this->directory}/composer.json";
         $composer = is_file($file) ? json_decode((string) file_get_contents($file), true) : null;
         $spaces = $composer['autoload']['psr-4'] ?? [];
         $class = 'App\Kernel';
-        foreach ($spaces as $space => $folders) {
-            foreach ((array) $folders as $folder) {
-                $class = trim((string) $folder, './') === 'src' ? "{$space}Kernel" : $class;
+        foreach ($spaces as $space => $directories) {
+            foreach ((array) $directories as $directory) {
+                $class = trim((string) $directory, './') === 'src' ? "{$space}Kernel" : $class;
             }
         }
         if (!class_exists($class)) {
@@ -151,7 +151,7 @@ final class SymfonyApp implements App
     /** The files that `bootEnv` begins with; it fails where there is none. */
     private function hasSettings(): bool
     {
-        $files = array_map(fn (string $end): string => "{$this->folder}/.env$end", ['', '.dist', '.local.php']);
+        $files = array_map(fn (string $end): string => "{$this->directory}/.env$end", ['', '.dist', '.local.php']);
 
         return array_filter($files, 'is_file') !== [];
     }
@@ -163,7 +163,7 @@ final class SymfonyApp implements App
             throw new Problem("`{$this->front}` returns no closure for symfony/runtime");
         }
         $class = self::RUNTIME;
-        $runtime = new $class(['project_dir' => $this->folder, 'disable_dotenv' => !$this->hasSettings()]);
+        $runtime = new $class(['project_dir' => $this->directory, 'disable_dotenv' => !$this->hasSettings()]);
         [$make, $arguments] = $runtime->getResolver($made)->resolve();
         $kernel = $make(...$arguments);
         if (!$kernel instanceof HttpKernelInterface) {

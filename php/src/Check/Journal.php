@@ -15,11 +15,11 @@ final class Journal
     private string $file;
     private int $pid;
 
-    public function __construct(string $folder)
+    public function __construct(string $directory)
     {
         $this->pid = (int) getmypid();
         $this->worker = "{$this->pid}-" . bin2hex(random_bytes(6));
-        $this->file = "$folder/{$this->worker}.ndjson";
+        $this->file = "$directory/{$this->worker}.ndjson";
     }
 
     /** @param array<string, mixed> $line */

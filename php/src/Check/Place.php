@@ -4,31 +4,31 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** The app's folder: which files are its own code, and how they are named to people. */
+/** The app's directory: which files are its own code, and how they are named to people. */
 final class Place
 {
-    private string $folder;
+    private string $directory;
 
-    public function __construct(string $folder)
+    public function __construct(string $directory)
     {
-        $this->folder = realpath($folder) ?: $folder;
+        $this->directory = realpath($directory) ?: $directory;
     }
 
-    /** Whether its authors wrote it: in the folder, and neither a package's nor made by a framework. */
+    /** Whether its authors wrote it: in the directory, and neither a package's nor made by a framework. */
     public function isOwn(string|false $file): bool
     {
-        if ($file === false || !str_starts_with($file, "{$this->folder}/")) {
+        if ($file === false || !str_starts_with($file, "{$this->directory}/")) {
             return false;
         }
-        $inside = substr($file, strlen($this->folder));
+        $inside = substr($file, strlen($this->directory));
 
         return !str_contains($inside, '/vendor/') && !str_starts_with($inside, '/var/cache/');
     }
 
-    /** From the folder, where it is in there. */
+    /** From the directory, where it is in there. */
     public function short(string $file): string
     {
-        return str_starts_with($file, "{$this->folder}/") ? substr($file, strlen($this->folder) + 1) : $file;
+        return str_starts_with($file, "{$this->directory}/") ? substr($file, strlen($this->directory) + 1) : $file;
     }
 
     /** Something that can be called, the same words for the same code. */

@@ -10,7 +10,7 @@ use Stampede\Worker\Setup;
 
 /**
  * What a worker keeps from one request to the next, told line by line for `stampede check`. It is
- * there only where the work folder has a folder `check`. It changes nothing that the app sees, and
+ * there only where the working directory has a directory `check`. It changes nothing that the app sees, and
  * nothing in it throws.
  */
 final class Watch
@@ -50,12 +50,12 @@ final class Watch
      */
     public static function over(Setup $setup, object $app, Output $output, array $server): ?self
     {
-        $folder = "{$setup->dir}/check";
-        if ($setup->dir === '' || !is_dir($folder)) {
+        $directory = "{$setup->dir}/check";
+        if ($setup->dir === '' || !is_dir($directory)) {
             return null;
         }
-        $mode = is_file("$folder/mode") ? (string) file_get_contents("$folder/mode") : '';
-        $watch = new self(new Journal($folder), $output, trim($mode) === 'light', $setup, $app);
+        $mode = is_file("$directory/mode") ? (string) file_get_contents("$directory/mode") : '';
+        $watch = new self(new Journal($directory), $output, trim($mode) === 'light', $setup, $app);
         $watch->boot($server);
 
         return $watch;
@@ -80,7 +80,7 @@ final class Watch
         $this->output->left = 0;
     }
 
-    /** The working folder is the request's. */
+    /** The working directory is the request's. */
     public function entered(): void
     {
         if (!$this->light) {
@@ -103,7 +103,7 @@ final class Watch
     private function boot(array $server): void
     {
         $this->quietly(function (mixed $handler) use ($server): void {
-            // The folder is the worker's own until the first request comes.
+            // The directory is the worker's own until the first request comes.
             $this->entered = (string) getcwd();
             // Where only growth is asked too: what a first look loads does not count then.
             $looked = $this->held->look();
@@ -201,7 +201,7 @@ final class Watch
         return PHP_SAPI === 'frankenphp';
     }
 
-    /** Empty as long as the app leaves the folder that a request began in. */
+    /** Empty as long as the app leaves the directory that a request began in. */
     private function cwd(): string
     {
         $now = (string) getcwd();

@@ -9,7 +9,7 @@ use Stampede\Worker\Setup;
 
 /**
  * The worker scripts of Laravel Octane, begun as its commands begin them: those lie in the app's
- * vendor folder, and what they read of the environment is in runtime.yaml.
+ * vendor directory, and what they read of the environment is in runtime.yaml.
  */
 final class Start
 {

@@ -70,23 +70,23 @@ final class Start
 
     /**
      * It writes its workers' script itself, so that this library gets there by php.ini only: the
-     * work folder's, and one beside it.
+     * working directory's, and one beside it.
      */
     private static function prepare(Setup $setup): void
     {
-        $folder = "{$setup->dir}/tmp/php-cgi";
-        is_dir($folder) || mkdir($folder);
+        $directory = "{$setup->dir}/tmp/php-cgi";
+        is_dir($directory) || mkdir($directory);
         $library = var_export(dirname(__DIR__, 2) . '/autoload.php', true);
         // PHP-PM counts requests and closes connections itself.
         $plan = clone $setup;
         $plan->settings = array_merge($setup->settings, ['max_requests' => 0, 'keep_alive' => true]);
         $plan = var_export(serialize($plan), true);
-        file_put_contents("$folder/begin.php", "<?php\nrequire_once $library;\n"
+        file_put_contents("$directory/begin.php", "<?php\nrequire_once $library;\n"
             . self::class . "::begin(unserialize($plan));\n");
-        file_put_contents("$folder/begin.ini", "auto_prepend_file=\"$folder/begin.php\"\n");
+        file_put_contents("$directory/begin.ini", "auto_prepend_file=\"$directory/begin.php\"\n");
         // It reads this one when it ends, even if it has not come so far as to write it.
         touch("{$setup->dir}/tmp/ppm.pid");
         putenv("PHPRC={$setup->dir}");
-        putenv("PHP_INI_SCAN_DIR=$folder");
+        putenv("PHP_INI_SCAN_DIR=$directory");
     }
 }

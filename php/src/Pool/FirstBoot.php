@@ -8,7 +8,7 @@ use Stampede\Worker\Ends;
 
 /**
  * Whether the app could ever be booted, for runtimes whose own master would try for ever. Its
- * processes and the master know it by files of the work folder.
+ * processes and the master know it by files of the working directory.
  */
 final class FirstBoot
 {

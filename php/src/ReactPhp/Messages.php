@@ -14,12 +14,12 @@ use Stampede\Worker\Uploads;
 /** A request as ReactPHP has parsed it, and the answer that it sends. */
 final class Messages
 {
-    /** @param string $folder for what was uploaded */
-    public static function request(ServerRequestInterface $asked, string $folder): Request
+    /** @param string $directory for what was uploaded */
+    public static function request(ServerRequestInterface $asked, string $directory): Request
     {
         // A proxy's client names scheme and host, too.
         $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $asked->getRequestTarget());
-        $files = self::files($asked->getUploadedFiles(), $folder);
+        $files = self::files($asked->getUploadedFiles(), $directory);
 
         return new Request(
             $asked->getMethod(),
@@ -45,11 +45,11 @@ final class Messages
      * @param array<mixed> $tree
      * @return array<mixed>
      */
-    private static function files(array $tree, string $folder): array
+    private static function files(array $tree, string $directory): array
     {
-        return array_map(static function (mixed $node) use ($folder): mixed {
+        return array_map(static function (mixed $node) use ($directory): mixed {
             if (!$node instanceof UploadedFileInterface) {
-                return self::files((array) $node, $folder);
+                return self::files((array) $node, $directory);
             }
             $name = (string) $node->getClientFilename();
             if ($node->getError() !== UPLOAD_ERR_OK) {
@@ -57,7 +57,7 @@ final class Messages
             }
             $type = (string) $node->getClientMediaType();
 
-            return Uploads::keep($name, $type, (string) $node->getStream(), $folder);
+            return Uploads::keep($name, $type, (string) $node->getStream(), $directory);
         }, $tree);
     }
 }

@@ -8,7 +8,7 @@ use Stampede\Worker\Peer;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** RoadRunner's own PHP packages, where the app's vendor folder has them. */
+/** RoadRunner's own PHP packages, where the app's vendor directory has them. */
 final class Spiral implements Peer
 {
     private const HTTP = 'Spiral\RoadRunner\Http\HttpWorker';

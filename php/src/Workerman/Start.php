@@ -40,7 +40,7 @@ final class Start
         throw new Problem('Workerman could not start');
     }
 
-    /** What it writes goes to the work folder and to standard error; it stays in the foreground. */
+    /** What it writes goes to the working directory and to standard error; it stays in the foreground. */
     private static function settings(string $dir): void
     {
         $GLOBALS['argv'] ??= [];

@@ -30,7 +30,7 @@ namespace Stampede\Worker\Tests {
 
         /** @param array<string, mixed> $config */
         public function __construct(
-            private string $folder = '',
+            private string $directory = '',
             private array $config = ['app.name' => 'Double', 'octane' => ['garbage' => 7]],
         ) {
         }
@@ -71,12 +71,12 @@ namespace Stampede\Worker\Tests {
 
         public function publicPath(): string
         {
-            return "{$this->folder}/public";
+            return "{$this->directory}/public";
         }
 
         public function storagePath(): string
         {
-            return "{$this->folder}/storage";
+            return "{$this->directory}/storage";
         }
 
         public function booted(callable $then): void

@@ -100,7 +100,7 @@ configuration() {
 }
 
 echo "building PHP $minor, thread-safe" >&2
-# Runs a step in PHP's folder; its last lines are shown where it fails.
+# Runs a step in PHP's directory; its last lines are shown where it fails.
 step() {
     (cd php && "$@") >php.log 2>&1 || {
         tail -n 20 php.log >&2

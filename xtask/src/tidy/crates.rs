@@ -66,8 +66,8 @@ pub fn right_of_the_store(tree: &Tree) -> Vec<Finding> {
 fn is_right_of_the_store(file: &File) -> bool {
     file.extension() == "rs"
         && !file.is_test()
-        && RIGHT_OF_THE_STORE.iter().any(|folder| {
-            file.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '.']))
+        && RIGHT_OF_THE_STORE.iter().any(|directory| {
+            file.path.strip_prefix(directory).is_some_and(|rest| rest.starts_with(['/', '.']))
         })
 }
 

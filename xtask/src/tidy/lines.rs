@@ -65,7 +65,7 @@ fn is_verbatim(file: &File) -> bool {
     verbatim.contains(&file.extension()) || file.path.starts_with("fuzz/corpus/")
 }
 
-/// Folders of one machine: where somebody's home or checkout is. Each is looked for only where
+/// Directories of one machine: where somebody's home or checkout is. Each is looked for only where
 /// a path begins, so that `target/work/` is fine.
 const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/tmp/wt/", "../shared"]; // tidy: these are the paths
 

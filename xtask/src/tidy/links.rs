@@ -20,7 +20,7 @@ pub fn relative(tree: &Tree) -> Vec<Finding> {
 
 /// Why a link leads nowhere.
 enum BrokenLink {
-    /// Above the project's folder.
+    /// Above the project's directory.
     Outside,
     /// To a file that is not there.
     NoFile,
@@ -75,7 +75,7 @@ fn follow(tree: &Tree, page: &File, link: &str) -> Result<(), BrokenLink> {
     }
 }
 
-/// The path that a link on a page means; `None` above the project's folder.
+/// The path that a link on a page means; `None` above the project's directory.
 fn resolve(page: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();

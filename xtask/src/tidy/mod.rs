@@ -2,8 +2,8 @@
 //! what breaks it; each has a test that it fires and one that it does not.
 
 mod crates;
+mod directories;
 mod errors;
-mod folders;
 mod lines;
 mod links;
 mod words;
@@ -48,7 +48,7 @@ const RULES: &[Rule] = &[
     crates::lints,
     crates::dependencies,
     crates::right_of_the_store,
-    folders::runtimes,
+    directories::runtimes,
     links::relative,
     errors::typed,
 ];

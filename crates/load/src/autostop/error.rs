@@ -117,7 +117,7 @@ impl AutostopError {
             Problem::NotOpened { form }
             | Problem::NotClosed { form }
             | Problem::WrongCount { form, .. } => format!("`{form}`"),
-            Problem::Tag => "the criterion without its tag: it then judges all shots".to_owned(),
+            Problem::Tag => "the criterion without its tag: it then judges all requests".to_owned(),
             Problem::NotAMask { .. } => {
                 "one to three digits, `x` for any: `404`, `5xx`, `11x`; `xx` for every code of the \
                  network but 0"

@@ -2,7 +2,7 @@
 
 use super::judge::Judge;
 use crate::Stop;
-use crate::report::{Listener, Second, ShotRecord};
+use crate::report::{Listener, RequestRecord, Second};
 
 /// Hands everything on to another listener, and asks for a stop once a criterion is met.
 pub struct Guard<'a> {
@@ -19,7 +19,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Why the load was asked to stop; `None`: no criterion was met. A load that was at its
-    /// end by then ran to it: `Fired::end` says.
+    /// end by then ran to it: `LoadResult::end` says.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
@@ -37,8 +37,8 @@ impl std::fmt::Debug for Guard<'_> {
 }
 
 impl Listener for Guard<'_> {
-    fn shots(&mut self, shots: &[ShotRecord]) {
-        self.inner.shots(shots);
+    fn requests(&mut self, requests: &[RequestRecord]) {
+        self.inner.requests(requests);
     }
 
     fn second(&mut self, second: &Second) {

@@ -43,7 +43,7 @@ impl Unfit {
 #[derive(Clone, Debug)]
 struct Ground {
     timeout: Nanos,
-    /// Shots under way at once, at most.
+    /// Requests under way at once, at most.
     in_flight_limit: u32,
     headline: Headline,
     /// Empty: 200 to 299.
@@ -66,7 +66,7 @@ impl Judge {
     pub fn new(autostop: &Autostop, load: &Load) -> Result<Judge, Unfit> {
         let (in_flight_limit, headline) = match load.model {
             Model::Open { max_in_flight, .. } => (max_in_flight, Headline::ResponseTime),
-            Model::Closed { users, .. } => (users, Headline::ServiceTime),
+            Model::Closed { concurrency, .. } => (concurrency, Headline::ServiceTime),
         };
         let (timeout, statuses) = (load.timeout, load.check.statuses.clone());
         let ground = Ground { timeout, in_flight_limit, headline, statuses };
@@ -104,7 +104,7 @@ struct Watch {
     row: u32,
     /// Of each of the last seconds what fits, and of how many.
     window: VecDeque<(f64, f64)>,
-    /// All shots so far, and their percentiles a second ago.
+    /// All requests so far, and their percentiles a second ago.
     all: Option<(Times, Vec<u64>)>,
 }
 
@@ -146,7 +146,7 @@ impl Watch {
                 let is_met = slow.is_none_or(|ns| seen.is_above(ns, *above));
                 self.in_a_row(is_met, *seconds).then(|| {
                     let ns = slow.map(|ns| milliseconds(ns as f64));
-                    let ns = ns.unwrap_or_else(|| "that of a failed shot".to_owned());
+                    let ns = ns.unwrap_or_else(|| "that of a failed request".to_owned());
                     format!("p{percentile} was {ns}, for {seconds} s")
                 })
             }
@@ -197,7 +197,7 @@ impl Watch {
             }
         };
         self.in_a_row(is_met, seconds)
-            .then(|| format!("{most} of {limit} shots were under way, for {seconds} s"))
+            .then(|| format!("{most} of {limit} requests were under way, for {seconds} s"))
     }
 
     fn codes_each(
@@ -244,7 +244,7 @@ impl Watch {
         let ended: f64 = self.window.iter().map(|(_, ended)| ended).sum();
         let found = slower * 100.0 / ended;
         let is_met = self.window.len() == seconds as usize && found >= share.percent() - ROUNDING;
-        is_met.then(|| format!("{} % of the shots were slower, over {seconds} s", short(found)))
+        is_met.then(|| format!("{} % of the requests were slower, over {seconds} s", short(found)))
     }
 
     fn push(&mut self, second: (f64, f64), seconds: u32) {
@@ -292,7 +292,7 @@ impl Watch {
         let is_same = now == *before;
         *before = now;
         self.in_a_row(is_same, seconds)
-            .then(|| format!("percentiles of all shots so far did not change for {seconds} s"))
+            .then(|| format!("percentiles of all requests so far did not change for {seconds} s"))
     }
 }
 
@@ -303,7 +303,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Shots that ended, dropped ones not counted: Tank drops none.
+    /// Requests that ended, dropped ones not counted: Tank drops none.
     fn ended(&self) -> f64 {
         (self.second.counts.ok + self.second.counts.failed_total()) as f64
     }
@@ -320,17 +320,17 @@ impl Seen<'_> {
         Ranked { answered: self.times(), failed: self.second.counts.failed_total() }
     }
 
-    /// At least this; `None`: nothing is known of how long any shot took.
+    /// At least this; `None`: nothing is known of how long any request took.
     fn mean_ns(&self) -> Option<f64> {
-        let shots = self.second.counts.failed.get("net:timeout").copied().unwrap_or(0);
-        let cut_off = CutOff { shots, after_ns: self.ground.timeout.0 };
+        let requests = self.second.counts.failed.get("net:timeout").copied().unwrap_or(0);
+        let cut_off = CutOff { requests, after_ns: self.ground.timeout.0 };
         match self.ranked().mean(cut_off) {
             Bounded::Exactly(ns) | Bounded::AtLeast(ns) => Some(ns),
             Bounded::Failed | Bounded::Empty => None,
         }
     }
 
-    /// Also where few shots lie beyond it: a second has no more. `None`: a failed shot.
+    /// Also where few requests lie beyond it: a second has no more. `None`: a failed request.
     fn percentile(&self, percentile: Percent) -> Option<u64> {
         let ranked = self.ranked();
         let rank = rank(percentile.percent(), ranked.planned());
@@ -349,7 +349,7 @@ impl Seen<'_> {
         (slower + self.second.counts.failed_total()) as f64
     }
 
-    /// Shots that ended with a code that fits.
+    /// Requests that ended with a code that fits.
     fn fitting(&self, of: Codes, mask: &Mask, ok_fits: bool) -> f64 {
         let counts = &self.second.counts;
         let fits = |key: &str| match (of, key.strip_prefix("http:")) {
@@ -402,13 +402,13 @@ fn measured(level: Level, fitting: f64, ended: f64) -> (f64, f64) {
     }
 }
 
-/// How many shots, in words that go on with what they were.
+/// How many requests, in words that go on with what they were.
 fn were(level: Level, found: f64) -> String {
     let number = short(found);
     match level {
-        Level::Share(_) => format!("{number} % of the shots were"),
-        Level::Count(_) if number == "1" => "1 shot was".to_owned(),
-        Level::Count(_) => format!("{number} shots were"),
+        Level::Share(_) => format!("{number} % of the requests were"),
+        Level::Count(_) if number == "1" => "1 request was".to_owned(),
+        Level::Count(_) => format!("{number} requests were"),
     }
 }
 

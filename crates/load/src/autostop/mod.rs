@@ -2,7 +2,7 @@
 //!
 //! Meanings are those of Tank's documentation and sources (module Autostop); where Tank's
 //! figures are other than ours, `docs/fire.md` says how. Criteria look at whole seconds. A
-//! second in which no shot ended is passed over, as in Tank, but for `limit` and `instances`.
+//! second in which no request ended is passed over, as in Tank, but for `limit` and `instances`.
 
 mod codes;
 mod error;
@@ -61,7 +61,7 @@ pub enum Criterion {
         /// How many seconds.
         seconds: u32,
     },
-    /// `instances(90%,30s)`: more shots were under way, in each second of a row.
+    /// `instances(90%,30s)`: more requests were under way, in each second of a row.
     Instances {
         /// More than this; a share is one of `max_in_flight`, or of the users.
         level: Level,
@@ -73,7 +73,7 @@ pub enum Criterion {
         /// How long.
         length: Nanos,
     },
-    /// `steady_cumulative(1m)`, `steady_cumulative(95,1m)`: percentiles of all shots so far,
+    /// `steady_cumulative(1m)`, `steady_cumulative(95,1m)`: percentiles of all requests so far,
     /// to two digits, are the same as a second before, in each second of a row.
     SteadyCumulative {
         /// This one alone; `None`: all that Tank looks at.
@@ -81,7 +81,7 @@ pub enum Criterion {
         /// How many seconds.
         seconds: u32,
     },
-    /// `total_time(300ms,70%,3s)`: of the shots of the last seconds, this share took longer.
+    /// `total_time(300ms,70%,3s)`: of the requests of the last seconds, this share took longer.
     TotalTime {
         /// The bound.
         above: Nanos,
@@ -103,7 +103,7 @@ pub enum Criterion {
 /// What a mask is laid over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codes {
-    /// Statuses of HTTP; 0 for a shot without a whole answer.
+    /// Statuses of HTTP; 0 for a request without a whole answer.
     Http,
     /// Tank's codes of the network, which are Linux' error numbers; 0 for a whole answer.
     Net,

@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use stampede_stats::histogram::Times;
 
 use super::*;
-use crate::ammo::Request;
 use crate::report::{Counts, Listener, Second, TimeSet};
 use crate::schedule::{MicroRate, Segments};
 use crate::spec::{Address, Arrivals, Check, Load, Model, Until, WhenFull};
+use crate::traffic::Request;
 use crate::{Stop, time::Nanos};
 
 const MS: u64 = 1_000_000;
 
-/// A second of `ok` answers of `took_ms` each, and failed shots.
+/// A second of `ok` answers of `took_ms` each, and failed requests.
 fn second(index: u32, ok: u64, took_ms: u64, failed: &[(&str, u64)]) -> Second {
     let failed: BTreeMap<String, u64> =
         failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
@@ -26,7 +26,7 @@ fn second(index: u32, ok: u64, took_ms: u64, failed: &[(&str, u64)]) -> Second {
         response_time: times.clone(),
         service_time: times,
         connection_wait: none(),
-        lateness: none(),
+        schedule_lag: none(),
     };
     let counts = Counts { planned: ok, started: ok, ok, failed, ..Counts::default() };
     Second { index, counts, times, in_flight_max: 1, busy: Nanos(0) }
@@ -41,8 +41,8 @@ fn load(statuses: &[u16]) -> Load {
     };
     let target = Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 1)));
     let check = Check { statuses: statuses.to_vec(), ..Check::default() };
-    let ammo: Vec<Request> = Vec::new();
-    Load { check, timeout: Nanos::from_secs(2), ..Load::new(target, model, ammo) }
+    let traffic: Vec<Request> = Vec::new();
+    Load { check, timeout: Nanos::from_secs(2), ..Load::new(target, model, traffic) }
 }
 
 /// The index of the second that met it, and the reason.
@@ -77,7 +77,7 @@ fn time_is_a_row_of_slow_seconds() {
 }
 
 #[test]
-fn a_hanging_server_is_slow_though_no_shot_was_answered() {
+fn a_hanging_server_is_slow_though_no_request_was_answered() {
     // Timeouts of 2 s; and 9 answers of 10 ms beside one: (9 × 10 + 2 000) ÷ 10 = 209 ms.
     let seconds = [second(0, 0, 0, &[("net:timeout", 5)]), second(1, 9, 10, &[("net:timeout", 1)])];
     assert_eq!(at("time(1999ms,1s)", &seconds), Some(0));
@@ -97,14 +97,14 @@ fn a_second_without_an_answer_is_passed_over() {
 }
 
 #[test]
-fn quantile_ranks_failed_shots_slowest() {
+fn quantile_ranks_failed_requests_slowest() {
     let seconds = [second(0, 95, 10, &[("http:500", 5)]), second(1, 94, 10, &[("http:500", 6)])];
     assert_eq!(at("quantile(95,10ms,1s)", &seconds), Some(1));
     assert_eq!(at("quantile(95,9ms,1s)", &seconds), Some(0));
     assert_eq!(at("quantile(50,10ms,1s)", &seconds), None);
     assert_eq!(at("quantile(100,11ms,1s)", &seconds), Some(0));
     let said = met("quantile(95,10ms,1s)", &seconds).map(|(_, reason)| reason);
-    let expected = "quantile(95,10ms,1s): p95 was that of a failed shot, for 1 s";
+    let expected = "quantile(95,10ms,1s): p95 was that of a failed request, for 1 s";
     assert_eq!(said.as_deref(), Some(expected));
 }
 
@@ -156,7 +156,7 @@ fn a_share_of_a_window_is_the_mean_of_its_seconds() {
 }
 
 #[test]
-fn total_time_is_a_share_of_all_shots_of_the_window() {
+fn total_time_is_a_share_of_all_requests_of_the_window() {
     let seconds = [second(0, 30, 100, &[]), second(1, 60, 400, &[]), second(2, 10, 400, &[])];
     assert_eq!(at("total_time(300ms,70%,3s)", &seconds), Some(2));
     assert_eq!(at("total_time(300ms,71%,3s)", &seconds), None);
@@ -164,7 +164,7 @@ fn total_time_is_a_share_of_all_shots_of_the_window() {
 }
 
 #[test]
-fn instances_are_shots_under_way() {
+fn instances_are_requests_under_way() {
     let busy = |index, in_flight_max| Second { in_flight_max, ..second(index, 1, 1, &[]) };
     let seconds = [busy(0, 181), busy(1, 180), busy(2, 200), busy(3, 200)];
     assert_eq!(at("instances(90%,1s)", &seconds), Some(0), "181 of 200");
@@ -278,7 +278,7 @@ fn a_guard_asks_once_and_hands_every_second_on() {
 
 #[test]
 fn users_are_the_limit_of_a_closed_load() {
-    let model = Model::Closed { users: 4, until: Until::Requests(1) };
+    let model = Model::Closed { concurrency: 4, until: Until::Requests(1) };
     let load = Load { model, ..load(&[]) };
     let autostop = Autostop::parse("instances(50%,1s) time(1ms,1s)").expect("criteria");
     let mut judge = Judge::new(&autostop, &load).expect("a judge");
@@ -287,7 +287,7 @@ fn users_are_the_limit_of_a_closed_load() {
     let busy = Second { in_flight_max: 3, ..second(1, 1, 1, &[]) };
     assert_eq!(
         judge.second(&busy).as_deref(),
-        Some("instances(50%,1s): 3 of 4 shots were under way, for 1 s")
+        Some("instances(50%,1s): 3 of 4 requests were under way, for 1 s")
     );
 }
 

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use super::json::There;
 use super::search::Search;
 use super::{Ask, BODY_BYTES_MAX, Check, Failed, RULES_MAX, Rule, Wanted};
-use crate::ammo::AnswerShape;
 use crate::protocol::fields::{unfolded, values};
 use crate::protocol::{AnswerEnd, Checked};
+use crate::traffic::AnswerShape;
 
 /// What all connections of a load thread share: the rules, for a pattern has a cache of its
 /// own, and buffers that are handed from one answer to the next.

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::json::{Expected, Path, There};
 use super::*;
-use crate::ammo::{AnswerShape, Request};
 use crate::protocol::http1::Http1;
-use crate::protocol::{AnswerEnd, Checked, Excerpt, Protocol, ShotId};
+use crate::protocol::{AnswerEnd, Checked, Excerpt, Protocol, RequestId};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
+use crate::traffic::{AnswerShape, Request};
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
@@ -24,7 +24,7 @@ fn request(answer: AnswerShape) -> Request {
 
 /// How a whole answer ends that comes in `pieces`, and what is at hand of it then.
 fn ended(http: &mut Http1, shape: AnswerShape, pieces: &[&[u8]]) -> (Checked, Excerpt) {
-    http.start(ShotId(0), &request(shape), &mut Vec::new());
+    http.start(RequestId(0), &request(shape), &mut Vec::new());
     let mut ends = Vec::new();
     for piece in pieces {
         http.received(piece, Nanos(1), &mut |answer| ends.push(answer.end));
@@ -265,7 +265,7 @@ fn of_an_unfinished_answer_there_is_what_came() {
         ("HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 O", None, "HTTP/1.1 200 O", ""),
         ("HTTP/1.1 200 O\r\n\r\nfirst", Some(200), "HTTP/1.1 200 O\r\n\r\n", "first"),
     ] {
-        http.start(ShotId(0), &request(AnswerShape::ByHeaders), &mut Vec::new());
+        http.start(RequestId(0), &request(AnswerShape::ByHeaders), &mut Vec::new());
         http.received(bytes.as_bytes(), Nanos(1), &mut |answer| panic!("{answer:?}"));
         let excerpt = http.excerpt(None);
         assert_eq!(excerpt.status, status);

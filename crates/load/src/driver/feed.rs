@@ -1,7 +1,7 @@
 //! The requests of a load thread, in the order of the whole load.
 //!
 //! All threads count in one row: the next request of the load goes to whichever thread sends next.
-//! So what was sent is the beginning of the ammo's order, however many threads there are and
+//! So what was sent is the beginning of the traffic's order, however many threads there are and
 //! however fast each of them is. Had each thread its own share of a list, the thread whose share is
 //! answered quickly would send more of it, and the mix would be another one than the file's.
 
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::shuffle::Shuffle;
 use super::stream::Stream;
-use crate::ammo::Request;
+use crate::traffic::Request;
 
-/// What one load thread fires.
+/// What one load thread sends.
 #[derive(Debug)]
 pub(crate) struct Feed {
     row: Arc<Row>,
-    /// The number of the next request, once it was looked for: nobody else fires it.
+    /// The number of the next request, once it was looked for: nobody else sends it.
     number: Option<u64>,
     pub(crate) origin: Origin,
 }
@@ -36,7 +36,7 @@ pub(crate) enum Origin {
 #[repr(align(128))]
 pub(crate) struct Row(AtomicU64);
 
-/// What there is to fire now.
+/// What there is to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stock {
     /// A request: `next` gives it.
@@ -86,7 +86,7 @@ impl Feed {
 /// A list, from its first again after its last.
 #[derive(Debug)]
 pub(crate) struct List {
-    ammo: Arc<[Request]>,
+    traffic: Arc<[Request]>,
     shuffle: Option<Shuffle>,
     count: u64,
 }
@@ -94,17 +94,17 @@ pub(crate) struct List {
 impl List {
     /// `count` in all, over all threads; `None`: as many as are wanted. `seed`: shuffled, each pass
     /// anew. The list is not empty.
-    pub(crate) fn new(ammo: Arc<[Request]>, seed: Option<u64>, count: Option<u64>) -> List {
-        let shuffle = seed.map(|seed| Shuffle::new(seed, ammo.len()));
-        List { ammo, shuffle, count: count.unwrap_or(u64::MAX) }
+    pub(crate) fn new(traffic: Arc<[Request]>, seed: Option<u64>, count: Option<u64>) -> List {
+        let shuffle = seed.map(|seed| Shuffle::new(seed, traffic.len()));
+        List { traffic, shuffle, count: count.unwrap_or(u64::MAX) }
     }
 
     fn at(&mut self, number: u64) -> &Request {
         let place = match &mut self.shuffle {
-            None => (number % self.ammo.len() as u64) as usize,
+            None => (number % self.traffic.len() as u64) as usize,
             Some(shuffle) => shuffle.place(number),
         };
-        &self.ammo[place]
+        &self.traffic[place]
     }
 }
 
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn what_is_sent_is_the_beginning_of_the_order_however_fast_each_thread_is() {
         for (length, seed) in [(1_usize, None), (2, None), (2, Some(1)), (6, None), (6, Some(1))] {
-            let requests = |tag| Request { tag: crate::ammo::Tag(tag), ..Request::default() };
-            let ammo: Arc<[Request]> = (0..length as u16).map(requests).collect();
+            let requests = |tag| Request { tag: crate::traffic::Tag(tag), ..Request::default() };
+            let traffic: Arc<[Request]> = (0..length as u16).map(requests).collect();
             let row = Arc::default();
-            let list = || Origin::List(List::new(Arc::clone(&ammo), seed, None));
+            let list = || Origin::List(List::new(Arc::clone(&traffic), seed, None));
             let mut feeds = [Feed::new(&row, list()), Feed::new(&row, list())];
             let mut sent = vec![0_u32; length];
             for turn in 0..600 {
@@ -133,20 +133,20 @@ mod tests {
     }
 
     #[test]
-    fn all_threads_together_fire_as_many_as_asked() {
-        let ammo: Arc<[Request]> = vec![Request::default()].into();
+    fn all_threads_together_send_as_many_as_asked() {
+        let traffic: Arc<[Request]> = vec![Request::default()].into();
         let row = Arc::default();
-        let feed = || Feed::new(&row, Origin::List(List::new(Arc::clone(&ammo), None, Some(5))));
+        let feed = || Feed::new(&row, Origin::List(List::new(Arc::clone(&traffic), None, Some(5))));
         let mut feeds = [feed(), feed(), feed()];
-        let mut fired = 0;
+        let mut sent = 0;
         for turn in 0..30 {
             let feed = &mut feeds[turn % 3];
             if feed.stock() == Stock::There {
                 feed.next();
-                fired += 1;
+                sent += 1;
             }
         }
-        assert_eq!(fired, 5);
+        assert_eq!(sent, 5);
         assert!(feeds.iter_mut().all(|feed| feed.stock() == Stock::Over));
     }
 }

@@ -3,28 +3,28 @@
 mod feed;
 mod pace;
 mod pool;
-mod shots;
+mod requests;
 mod shuffle;
 mod stream;
 #[cfg(test)]
 mod tests;
 
 use crate::Stop;
-use crate::ammo::Tag;
 use crate::engine::{Awaited, Completion, Engine, Naps, Op, Slot};
 use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
-use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
-use crate::recorder::{Place, Recorder, Shot};
-use crate::report::{Connections, End, ShotRecord};
+use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, RequestId};
+use crate::recorder::{Place, Recorder, SentRequest};
+use crate::report::{Connections, End, RequestRecord};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
+use crate::traffic::Tag;
 
 pub(crate) use feed::{Feed, List, Origin, Stock};
-pub(crate) use pace::{AmmoEnd, Closed, Dealt, Open, OpenParts, Pace};
+pub(crate) use pace::{Closed, Dealt, Open, OpenParts, Pace, TrafficEnd};
 use pace::{Reached, Turn};
 use pool::{Pool, State};
-use shots::{Line, Progress, Shots, UnderWay};
+use requests::{Line, Progress, RequestsInFlight, UnderWay};
 pub(crate) use stream::{Batch, Board, Gone, Stream};
 
 /// What a load thread is given.
@@ -61,7 +61,7 @@ pub(crate) struct ThreadReport {
 pub(crate) struct Driver<P, E, F> {
     parts: Parts<E, F>,
     pool: Pool<P>,
-    shots: Shots,
+    requests: RequestsInFlight,
     answers: Vec<Answer>,
     examples: Examples,
     opened: u64,
@@ -76,7 +76,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         Driver {
             parts,
             pool: Pool::new(),
-            shots: Shots::default(),
+            requests: RequestsInFlight::default(),
             answers: Vec::with_capacity(1),
             examples: Examples::default(),
             opened: 0,
@@ -86,8 +86,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Fires until nothing further starts and nothing is under way. Takes no longer than
-    /// the schedule, one timeout for shots that wait, and one for shots under way.
+    /// Sends until nothing further starts and nothing is under way. Takes no longer than
+    /// the schedule, one timeout for requests that wait, and one for requests under way.
     pub(crate) fn run(mut self, stop: &Stop) -> ThreadReport {
         let mut looked = None;
         loop {
@@ -102,7 +102,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             // What ended in the call itself: taken before the clock goes on.
             self.take_completions();
             let now = self.parts.engine.now();
-            if self.shots.count() == 0 && self.parts.pace.finished(now) {
+            if self.requests.count() == 0 && self.parts.pace.finished(now) {
                 return self.report();
             }
             self.parts.engine.wait(self.wake(now), self.awaited());
@@ -116,13 +116,14 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         // Finished, the pace names no moment but its end, which is over: turning on it
         // would spin until the last answer.
         let pace = Some(&self.parts.pace).filter(|pace| !pace.finished(now));
-        let due = pace.and_then(|pace| pace.wake(self.shots.count()));
-        // Without ammo a due shot waits for the reader, not for a moment that is over.
+        let due = pace.and_then(|pace| pace.wake(self.requests.count()));
+        // Without traffic a due request waits for the reader, not for a moment that is over.
         let due = match self.parts.feed.was_late() {
             true => due.map(|due| due.max(now.plus(LATE_LOOK))),
             false => due,
         };
-        let timeout = self.shots.first().map(|first| first.shot.started.plus(self.parts.timeout));
+        let timeout =
+            self.requests.first().map(|first| first.times.started.plus(self.parts.timeout));
         let look = now.plus(LOOK).min(self.parts.recorder.boundary());
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
     }
@@ -130,12 +131,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// Answers to users, who may be many and wait anyway, may be seen a little late.
     fn awaited(&self) -> Awaited {
         match self.parts.pace {
-            Pace::Closed(_) => Awaited::Soon(self.shots.count()),
-            Pace::Open(_) => Awaited::AtOnce(self.shots.count()),
+            Pace::Closed(_) => Awaited::Soon(self.requests.count()),
+            Pace::Open(_) => Awaited::AtOnce(self.requests.count()),
         }
     }
 
-    /// Time went on to `now`: planned shots are counted, seconds that are over handed on.
+    /// Time went on to `now`: planned requests are counted, seconds that are over handed on.
     fn cross(&mut self, now: Nanos) {
         while self.parts.recorder.boundary() <= now {
             let last = self.parts.recorder.boundary().since(Nanos(1));
@@ -148,7 +149,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn stop(&mut self, now: Nanos, looked: Option<Nanos>) {
-        let stopped = self.parts.pace.stop(now, looked, self.shots.count());
+        let stopped = self.parts.pace.stop(now, looked, self.requests.count());
         self.parts.recorder.dropped(stopped.dropped);
         self.not_due = stopped.not_due;
         let planned = self.parts.pace.take_planned(Nanos(u64::MAX));
@@ -157,8 +158,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     /// Starts what is due, a burst at most: answers are not to wait for a thousand starts. By a
-    /// schedule one by one: more than one is due when we are late, and what has come meanwhile and has
-    /// no stamp is not to look later than it is.
+    /// schedule one by one: more than one is due when we are late, and what has come meanwhile and
+    /// has no stamp is not to look later than it is.
     fn start_due(&mut self) {
         let burst = match self.parts.pace {
             Pace::Closed(_) => BURST,
@@ -172,24 +173,24 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 return;
             }
             let turn = match self.parts.feed.stock() {
-                Stock::There => self.parts.pace.turn(now, self.shots.count()),
-                Stock::Late => self.parts.pace.turn_without_ammo(now),
+                Stock::There => self.parts.pace.turn(now, self.requests.count()),
+                Stock::Late => self.parts.pace.turn_without_traffic(now),
                 Stock::Over => return self.parts.pace.over(now),
             };
             match turn {
-                Turn::Start { due, free } => self.start(Shot { due, free, started: now }),
+                Turn::Start { due, free } => self.start(SentRequest { due, free, started: now }),
                 Turn::Drop => self.parts.recorder.dropped(1),
                 Turn::Wait => return,
             }
         }
     }
 
-    fn start(&mut self, shot: Shot) {
+    fn start(&mut self, sent_request: SentRequest) {
         let request = self.parts.feed.next();
         let slot = self.pool.take(&self.parts.protocol);
-        let id = self.shots.add(UnderWay { shot, slot, tag: request.tag });
+        let id = self.requests.add(UnderWay { times: sent_request, slot, tag: request.tag });
         let connection = self.pool.at(slot);
-        connection.shots.push(id);
+        connection.requests.push(id);
         let engine = &mut self.parts.engine;
         let fresh = connection.state == State::Closed;
         if fresh {
@@ -206,9 +207,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         if connection.protocol.room() {
             self.pool.offer(slot);
         }
-        self.parts.recorder.started(&shot);
+        self.parts.recorder.started(&sent_request);
         if self.parts.recorder.wants_records() {
-            self.shots.follow(id, if fresh { Line::New(None) } else { Line::Kept });
+            self.requests.follow(id, if fresh { Line::New(None) } else { Line::Kept });
         }
         if fresh {
             // On this machine it is there when the call returns: what the next ones take is not
@@ -250,8 +251,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// In the middle of a request a reset follows, and which of the two is seen first is chance. A kept
-    /// connection may have been closed before the request.
+    /// In the middle of a request a reset follows, and which of the two is seen first is chance. A
+    /// kept connection may have been closed before the request.
     fn hung_up(&mut self, slot: Slot) {
         let connection = self.pool.at(slot);
         let is_kept = connection.answered && connection.protocol.first_byte().is_none();
@@ -261,9 +262,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// A server that answers and reads no more of the request has closed in order: that we were still
-    /// sending makes a reset of it, which may destroy the end of its answer. A wrong status is known
-    /// without it.
+    /// A server that answers and reads no more of the request has closed in order: that we were
+    /// still sending makes a reset of it, which may destroy the end of its answer. A wrong status
+    /// is known without it.
     fn failed(&mut self, slot: Slot, reason: Net) {
         let is_early = self.parts.engine.unsent(slot);
         let protocol = &self.pool.at(slot).protocol;
@@ -275,7 +276,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.lose(slot, outcome, self.parts.engine.now());
     }
 
-    /// Nothing more comes: ends the shots that this answers, and for `reason` the others.
+    /// Nothing more comes: ends the requests that this answers, and for `reason` the others.
     fn peer_closed(&mut self, slot: Slot, reason: Net) {
         let now = self.parts.engine.now();
         let answers = &mut self.answers;
@@ -291,7 +292,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let connection = self.pool.at(slot);
         connection.state = State::Open;
         connection.opened += 1;
-        if let Some(began) = connection.waiting_since(&self.shots) {
+        if let Some(began) = connection.waiting_since(&self.requests) {
             self.parts.recorder.connected(now.since(began));
         }
         self.note(slot, |progress| progress.line = Line::New(Some(now)));
@@ -307,38 +308,38 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Notes how far the shot on this connection is, where shots are recorded. With several
+    /// Notes how far the request on this connection is, where requests are recorded. With several
     /// on one connection it is the one that started last.
     fn note(&mut self, slot: Slot, how: impl FnOnce(&mut Progress)) {
         if self.parts.recorder.wants_records()
-            && let Some(shot) = self.pool.at(slot).shots.last()
+            && let Some(id) = self.pool.at(slot).requests.last()
         {
-            how(self.shots.progress(*shot));
+            how(self.requests.progress(*id));
         }
     }
 
-    /// Bytes were taken: ends the shots that they answer, and decides what becomes of the
+    /// Bytes were taken: ends the requests that they answer, and decides what becomes of the
     /// connection.
     fn settle(&mut self, slot: Slot, came: Nanos) {
         if self.take_answers(slot, came) == Usable::No {
             return self.give_up(slot, Net::Malformed, came);
         }
         let connection = self.pool.at(slot);
-        if !connection.protocol.room() && !connection.shots.is_empty() {
+        if !connection.protocol.room() && !connection.requests.is_empty() {
             return;
         }
-        if connection.shots.is_empty() && self.parts.engine.unsent(slot) {
+        if connection.requests.is_empty() && self.parts.engine.unsent(slot) {
             // Answered before all of it was sent: what is sent next would be taken for the rest.
             return self.close(slot);
         }
         match connection.protocol.after_answer() {
             Next::KeepOpen if connection.protocol.room() => self.pool.offer(slot),
-            Next::KeepOpen | Next::Close if connection.shots.is_empty() => self.close(slot),
+            Next::KeepOpen | Next::Close if connection.requests.is_empty() => self.close(slot),
             Next::KeepOpen | Next::Close => {}
         }
     }
 
-    /// Ends the shots that were answered, and says whether the connection can carry more.
+    /// Ends the requests that were answered, and says whether the connection can carry more.
     fn take_answers(&mut self, slot: Slot, came: Nanos) -> Usable {
         let mut usable = Usable::Yes;
         let mut answers = std::mem::take(&mut self.answers);
@@ -354,8 +355,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 self.pool.at(slot).answered = true;
                 self.answered_last = Some(came);
             }
-            let done = self.moment(answer.shot, came);
-            let service_time = done.since(self.shots.at(answer.shot).shot.started);
+            let done = self.moment(answer.id, came);
+            let service_time = done.since(self.requests.at(answer.id).times.started);
             let outcome = match service_time > self.parts.timeout {
                 true => Outcome::Net(Net::Timeout),
                 false => judged(&self.parts.check, answer.end, service_time),
@@ -365,20 +366,20 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 AnswerEnd::Whole { status, .. } => Some(status),
                 _ => None,
             };
-            self.end_shot(answer.shot, Ending { outcome, first_byte, status }, done);
+            self.end_request(answer.id, Ending { outcome, first_byte, status }, done);
         }
         self.answers = answers;
         usable
     }
 
-    /// Nothing comes for a shot before it was started: what seems to was stamped by a clock that was
-    /// set, or nobody asked for it. It came when it was seen.
-    fn moment(&self, shot: ShotId, came: Nanos) -> Nanos {
-        let started = self.shots.at(shot).shot.started;
+    /// Nothing comes for a request before it was started: what seems to was stamped by a clock that
+    /// was set, or nobody asked for it. It came when it was seen.
+    fn moment(&self, id: RequestId, came: Nanos) -> Nanos {
+        let started = self.requests.at(id).times.started;
         if came >= started { came } else { self.parts.engine.now() }
     }
 
-    /// The connection is lost, and every shot on it for the same reason.
+    /// The connection is lost, and every request on it for the same reason.
     fn give_up(&mut self, slot: Slot, reason: Net, at: Nanos) {
         self.lose(slot, Outcome::Net(reason), at);
     }
@@ -388,12 +389,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             Outcome::Http(status) => Some(status),
             _ => None,
         };
-        while let Some(shot) = self.pool.at(slot).shots.first().copied() {
+        while let Some(id) = self.pool.at(slot).requests.first().copied() {
             let connection = self.pool.at(slot);
             let first_byte = connection.protocol.first_byte();
             connection.answered |= first_byte.is_some();
-            let done = self.moment(shot, at);
-            self.end_shot(shot, Ending { outcome, first_byte, status }, done);
+            let done = self.moment(id, at);
+            self.end_request(id, Ending { outcome, first_byte, status }, done);
         }
         self.close(slot);
     }
@@ -413,30 +414,30 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// The connection of the shot that waits longest, if that is too long.
+    /// The connection of the request that waits longest, if that is too long.
     fn overdue(&self, now: Nanos) -> Option<Slot> {
-        let first = self.shots.first()?;
-        (first.shot.started.plus(self.parts.timeout) <= now).then_some(first.slot)
+        let first = self.requests.first()?;
+        (first.times.started.plus(self.parts.timeout) <= now).then_some(first.slot)
     }
 
-    /// Takes what has come by now, for as long as that ends shots.
+    /// Takes what has come by now, for as long as that ends requests.
     fn drain(&mut self) {
         let mut before = u32::MAX;
-        while self.shots.count() < before {
-            before = self.shots.count();
+        while self.requests.count() < before {
+            before = self.requests.count();
             let now = self.parts.engine.refresh();
             self.parts.engine.wait(now, self.awaited());
             self.take_completions();
         }
     }
 
-    fn end_shot(&mut self, id: ShotId, ending: Ending, done: Nanos) {
+    fn end_request(&mut self, id: RequestId, ending: Ending, done: Nanos) {
         let outcome = ending.outcome;
-        let under_way = self.shots.count();
+        let under_way = self.requests.count();
         let known_end = self.parts.pace.end();
-        let slot = self.shots.at(id).slot;
-        let since = self.pool.at(slot).waiting_since(&self.shots);
-        let UnderWay { shot, tag, .. } = self.shots.remove(id);
+        let slot = self.requests.at(id).slot;
+        let since = self.pool.at(slot).waiting_since(&self.requests);
+        let UnderWay { times: sent_request, tag, .. } = self.requests.remove(id);
         let connection = self.pool.at(slot);
         if self.examples.lacks(outcome) {
             let failed = match outcome {
@@ -444,27 +445,28 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 _ => None,
             };
             let (excerpt, check) = (connection.protocol.excerpt(failed), &self.parts.check);
-            let service_time = done.since(shot.started);
+            let service_time = done.since(sent_request.started);
             self.examples.keep(outcome, check, tag, done, service_time, excerpt);
         }
-        connection.shots.retain(|other| *other != id);
+        connection.requests.retain(|other| *other != id);
         let reached = match connection.state {
             State::Open => Reached::Connected,
             State::Opening | State::Closed => Reached::Not,
         };
         if !connection.answered && reached == Reached::Connected {
-            // Others were answered until then: after that nobody was, and it waited in nobody's place.
+            // Others were answered until then: after that nobody was, and it waited in nobody's
+            // place.
             let until = [known_end, self.answered_last].into_iter().flatten().fold(done, Ord::min);
             connection.waited = connection.waited.plus(until.since(since.unwrap_or(until)));
         }
         // As long as the schedule has not ended, whatever is done is done inside it.
         let inside = known_end.is_none_or(|end| done <= end);
         let place = if inside { Place::Inside } else { Place::After };
-        self.parts.recorder.ended(&shot, tag, outcome, done, place);
+        self.parts.recorder.ended(&sent_request, tag, outcome, done, place);
         self.parts.pace.ended(done, under_way, reached);
         if self.parts.recorder.wants_records() {
-            let progress = *self.shots.progress(id);
-            self.parts.recorder.record(record(&shot, tag, progress, ending, done));
+            let progress = *self.requests.progress(id);
+            self.parts.recorder.record(record(&sent_request, tag, progress, ending, done));
         }
     }
 
@@ -479,8 +481,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 let answering = self.answered_last.map_or(scheduled, |last| last.min(scheduled));
                 self.pool.never_answered(answering)
             }
-            // A connection that carries one shot cannot pin a worker for the trial.
-            ConnectionHabit::PerShot => 0,
+            // A connection that carries one request cannot pin a worker for the trial.
+            ConnectionHabit::PerRequest => 0,
         };
         let sources = self.parts.engine.sources();
         ThreadReport {
@@ -500,7 +502,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 }
 
-/// How a shot ended.
+/// How a request ended.
 #[derive(Clone, Copy, Debug)]
 struct Ending {
     outcome: Outcome,
@@ -516,17 +518,23 @@ enum Usable {
 }
 
 /// All moments lie between start and end: what was seen late was noted as later than it was.
-fn record(shot: &Shot, tag: Tag, progress: Progress, ending: Ending, done: Nanos) -> ShotRecord {
+fn record(
+    sent_request: &SentRequest,
+    tag: Tag,
+    progress: Progress,
+    ending: Ending,
+    done: Nanos,
+) -> RequestRecord {
     let noted = |at: Option<Nanos>| at.unwrap_or(done).min(done);
-    ShotRecord {
-        due: shot.due,
-        started: shot.started,
+    RequestRecord {
+        due: sent_request.due,
+        started: sent_request.started,
         connected: match progress.line {
             Line::Kept => None,
             Line::New(there) => Some(noted(there)),
         },
         sent: noted(progress.sent),
-        first_byte: ending.first_byte.map(|at| at.clamp(shot.started, done)),
+        first_byte: ending.first_byte.map(|at| at.clamp(sent_request.started, done)),
         done,
         bytes_sent: progress.bytes_sent,
         bytes_received: progress.bytes_received,
@@ -558,7 +566,7 @@ fn judged(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
 /// How long a stop may go unseen. Also bounds how late an end is noticed that nothing
 /// announces.
 const LOOK: Nanos = Nanos::from_millis(50);
-/// How soon ammo that was late is looked for again. The reader is then the slower one: a
+/// How soon traffic that was late is looked for again. The reader is then the slower one: a
 /// look costs less than a microsecond.
 const LATE_LOOK: Nanos = Nanos(100_000);
 /// Starts of users between two looks at answers. A start with a connect call takes some 20 µs:

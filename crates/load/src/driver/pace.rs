@@ -1,4 +1,4 @@
-//! Which shot may start next: from a schedule (open model) or as users are ready (closed).
+//! Which request may start next: from a schedule (open model) or as users are ready (closed).
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,15 @@ use crate::schedule::Schedule;
 use crate::spec::{Until, WhenFull};
 use crate::time::Nanos;
 
-/// One load thread's part of a schedule: every `of`-th shot, from the `index`-th on.
+/// One load thread's part of a schedule: every `of`-th request, from the `index`-th on.
 pub(crate) struct Dealt {
     schedule: Box<dyn Schedule>,
     skip: usize,
     of: usize,
-    /// The latest due time seen, of all threads' shots; the last of the schedule once it
+    /// The latest due time seen, of all threads' requests; the last of the schedule once it
     /// has ended.
     last: Nanos,
-    /// Shots of this part that were given.
+    /// Requests of this part that were given.
     given: u64,
 }
 
@@ -33,7 +33,7 @@ impl Dealt {
         Some(self.last)
     }
 
-    /// How many shots of this part are still to come up to and including `until`.
+    /// How many requests of this part are still to come up to and including `until`.
     fn due_by(&self, until: Nanos) -> u64 {
         let others = self.schedule.due_by(until);
         others.saturating_sub(self.skip as u64).div_ceil(self.of as u64)
@@ -43,7 +43,7 @@ impl Dealt {
 /// What may be done now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Start a shot that was due, and had a connection, then.
+    /// Start a request that was due, and had a connection, then.
     Start { due: Nanos, free: Nanos },
     /// Drop one.
     Drop,
@@ -58,7 +58,7 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// The next thing to do at `now` with `under_way` shots under way. What it says is
+    /// The next thing to do at `now` with `under_way` requests under way. What it says is
     /// taken as done.
     pub(crate) fn turn(&mut self, now: Nanos, under_way: u32) -> Turn {
         match self {
@@ -67,15 +67,15 @@ impl Pace {
         }
     }
 
-    /// The same while there is no request to fire: nothing starts.
-    pub(crate) fn turn_without_ammo(&mut self, now: Nanos) -> Turn {
+    /// The same while there is no request to send: nothing starts.
+    pub(crate) fn turn_without_traffic(&mut self, now: Nanos) -> Turn {
         match self {
-            Pace::Open(open) => open.turn_without_ammo(now),
+            Pace::Open(open) => open.turn_without_traffic(now),
             Pace::Closed(_) => Turn::Wait,
         }
     }
 
-    /// The ammo is over: what was not taken by now was never planned.
+    /// The traffic is over: what was not taken by now was never planned.
     pub(crate) fn over(&mut self, now: Nanos) {
         match self {
             Pace::Open(open) => open.over(now),
@@ -91,7 +91,7 @@ impl Pace {
         }
     }
 
-    /// How many shots became planned since the last time asked, up to and including `until`.
+    /// How many requests became planned since the last time asked, up to and including `until`.
     pub(crate) fn take_planned(&mut self, until: Nanos) -> u64 {
         match self {
             Pace::Open(open) => open.take_planned(until),
@@ -99,7 +99,7 @@ impl Pace {
         }
     }
 
-    /// A shot ended at `done`, which may be some time ago; `under_way` counts it still.
+    /// A request ended at `done`, which may be some time ago; `under_way` counts it still.
     pub(crate) fn ended(&mut self, done: Nanos, under_way: u32, connection: Reached) {
         match self {
             Pace::Open(open) if under_way >= open.limit => {
@@ -110,7 +110,7 @@ impl Pace {
         }
     }
 
-    /// Whether no further shot will start.
+    /// Whether no further request will start.
     pub(crate) fn finished(&self, now: Nanos) -> bool {
         match self {
             Pace::Open(open) => open.starts_next.is_none(),
@@ -118,8 +118,8 @@ impl Pace {
         }
     }
 
-    /// Told to stop with `under_way` shots under way: nothing further starts. `looked` is when those
-    /// that were due had their turn last.
+    /// Told to stop with `under_way` requests under way: nothing further starts. `looked` is when
+    /// those that were due had their turn last.
     pub(crate) fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
         match self {
             Pace::Open(open) => open.stop(now, looked, under_way),
@@ -152,59 +152,59 @@ impl Pace {
 /// What a stop has made of the rest of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stopped {
-    /// Shots that are dropped.
+    /// Requests that are dropped.
     pub(crate) dropped: u64,
     /// Those of them that were not due before.
     pub(crate) not_due: u64,
 }
 
-/// Whether a shot that ended had got a connection.
+/// Whether a request that ended had got a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
     Connected,
     Not,
 }
 
-/// Shots from a schedule.
+/// Requests from a schedule.
 pub(crate) struct Open {
-    /// Runs ahead of `starts`, to say what is planned while shots wait for a connection:
-    /// cheaper than a queue of waiting shots, and it has no bound to run into.
+    /// Runs ahead of `starts`, to say what is planned while requests wait for a connection:
+    /// cheaper than a queue of waiting requests, and it has no bound to run into.
     plan: Dealt,
     plan_next: Option<Nanos>,
     starts: Dealt,
     starts_next: Option<Nanos>,
     length: Nanos,
     when_full: WhenFull,
-    /// Shots under way at once.
+    /// Requests under way at once.
     limit: u32,
-    /// For how long after the last due time shots may start.
+    /// For how long after the last due time requests may start.
     grace: Nanos,
-    /// How much later than in the schedule shots are due by now.
+    /// How much later than in the schedule requests are due by now.
     stretch: Nanos,
-    /// When the limit was last left. A shot due before that had no connection until then.
+    /// When the limit was last left. A request due before that had no connection until then.
     full_until: Nanos,
     /// Planned and not yet told.
     planned: u64,
     planned_when: PlannedWhen,
-    ammo: AmmoEnd,
+    traffic: TrafficEnd,
     stopped: Option<Nanos>,
 }
 
-/// Whether the ammo may be over before the schedule is.
+/// Whether the traffic may be over before the schedule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AmmoEnd {
+pub(crate) enum TrafficEnd {
     Never,
-    /// After a number of shots that nobody knows before.
+    /// After a number of requests that nobody knows before.
     Sometime,
 }
 
-/// From when on a shot counts as planned.
+/// From when on a request counts as planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlannedWhen {
     /// When the schedule has it due.
     Due,
     /// When it starts or is dropped: where the schedule stretches, for it is due no sooner
-    /// than it can start, and where the ammo ends at nobody knows which shot.
+    /// than it can start, and where the traffic ends at nobody knows which request.
     Taken,
 }
 
@@ -213,11 +213,11 @@ pub(crate) struct OpenParts {
     /// The same schedule twice.
     pub(crate) plan: Dealt,
     pub(crate) starts: Dealt,
-    /// The schedule's own: at a constant rate it goes on for one gap after the last shot.
+    /// The schedule's own: at a constant rate it goes on for one gap after the last request.
     pub(crate) length: Nanos,
     pub(crate) limit: u32,
     pub(crate) when_full: WhenFull,
-    pub(crate) ammo: AmmoEnd,
+    pub(crate) traffic: TrafficEnd,
     pub(crate) timeout: Nanos,
 }
 
@@ -236,23 +236,23 @@ impl Open {
             stretch: Nanos(0),
             full_until: Nanos(0),
             planned: 0,
-            planned_when: match (parts.when_full, parts.ammo) {
-                (WhenFull::Queue | WhenFull::Drop, AmmoEnd::Never) => PlannedWhen::Due,
-                (WhenFull::Stretch, _) | (_, AmmoEnd::Sometime) => PlannedWhen::Taken,
+            planned_when: match (parts.when_full, parts.traffic) {
+                (WhenFull::Queue | WhenFull::Drop, TrafficEnd::Never) => PlannedWhen::Due,
+                (WhenFull::Stretch, _) | (_, TrafficEnd::Sometime) => PlannedWhen::Taken,
             },
-            ammo: parts.ammo,
+            traffic: parts.traffic,
             stopped: None,
         }
     }
 
-    fn turn_without_ammo(&mut self, now: Nanos) -> Turn {
+    fn turn_without_traffic(&mut self, now: Nanos) -> Turn {
         let due = self.starts_next.is_some_and(|due| due <= now);
         let given_up = self.give_up().is_some_and(|last| now > last);
         if due && given_up { self.take(Turn::Drop) } else { Turn::Wait }
     }
 
     fn over(&mut self, now: Nanos) {
-        // As a schedule goes on for one gap after its last shot, so does what ends it here.
+        // As a schedule goes on for one gap after its last request, so does what ends it here.
         if let Some(due) = self.starts_next.take() {
             self.stopped = Some(now.max(due.plus(self.stretch)));
         }
@@ -288,7 +288,7 @@ impl Open {
         turn
     }
 
-    /// Until when a waiting shot may start; `None` while the schedule has not ended, and
+    /// Until when a waiting request may start; `None` while the schedule has not ended, and
     /// where it stretches instead.
     fn give_up(&self) -> Option<Nanos> {
         let ended = self.when_full != WhenFull::Stretch && self.plan_next.is_none();
@@ -313,20 +313,21 @@ impl Open {
         std::mem::take(&mut self.planned)
     }
 
-    /// Counts what is left, and walks nothing: a schedule may hold thousands of millions of shots.
+    /// Counts what is left, and walks nothing: a schedule may hold thousands of millions of
+    /// requests.
     fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
         self.stopped = Some(now);
         // Without a connection for them nobody looks at those that become due.
         let full_until = if under_way >= self.limit { now } else { self.full_until };
         let looked = looked.map(|looked| looked.max(full_until));
-        let last = match self.ammo {
-            AmmoEnd::Never => Nanos(u64::MAX),
-            // Nobody knows for how many of the later ones there was ammo.
-            AmmoEnd::Sometime => now,
+        let last = match self.traffic {
+            TrafficEnd::Never => Nanos(u64::MAX),
+            // Nobody knows for how many of the later ones there was traffic.
+            TrafficEnd::Sometime => now,
         };
         let dropped = self.not_started_by(last);
         let were_due = match (self.when_full, looked) {
-            // Stretched, a shot is due when it can start.
+            // Stretched, a request is due when it can start.
             (WhenFull::Stretch, _) | (_, None) => 0,
             (_, Some(looked)) => self.not_started_by(looked).min(dropped),
         };
@@ -343,7 +344,7 @@ impl Open {
         Stopped { dropped, not_due: dropped - were_due }
     }
 
-    /// How many shots are due up to and including `until` and were not taken.
+    /// How many requests are due up to and including `until` and were not taken.
     fn not_started_by(&self, until: Nanos) -> u64 {
         match self.starts_next {
             Some(due) if due <= until => 1 + self.starts.due_by(until),
@@ -361,14 +362,14 @@ impl Open {
     }
 }
 
-/// Users, each of which fires again after its answer.
+/// Users, each of which sends the next request after its answer.
 pub(crate) struct Closed {
     /// Since when each ready user has been ready.
     ready: VecDeque<Nanos>,
     /// Until when each resting user rests.
     resting: VecDeque<Nanos>,
     until: Until,
-    /// Shots that may still start.
+    /// Requests that may still start.
     left: u64,
     /// Planned and not yet told.
     planned: u64,
@@ -376,14 +377,14 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
-    pub(crate) fn new(users: u32, until: Until) -> Closed {
-        let mut ready = VecDeque::with_capacity(users as usize);
-        ready.resize(users as usize, Nanos(0));
+    pub(crate) fn new(concurrency: u32, until: Until) -> Closed {
+        let mut ready = VecDeque::with_capacity(concurrency as usize);
+        ready.resize(concurrency as usize, Nanos(0));
         let left = match until {
             Until::For(_) => u64::MAX,
             Until::Requests(requests) => requests,
         };
-        let resting = VecDeque::with_capacity(users as usize);
+        let resting = VecDeque::with_capacity(concurrency as usize);
         Closed { ready, resting, until, left, planned: 0, stopped: None }
     }
 
@@ -475,14 +476,14 @@ mod tests {
     }
 
     #[test]
-    fn shots_are_dealt_in_turn() {
+    fn requests_are_dealt_in_turn() {
         let shares = [0, 1, 2].map(|index| {
             let mut dealt = Dealt::new(Box::new(Listed(0..8)), index, 3);
             let taken: Vec<u64> =
                 std::iter::from_fn(|| dealt.next_due().map(|due| due.0)).collect();
             (taken, dealt.last)
         });
-        // All know when the last shot of all is due.
+        // All know when the last request of all is due.
         let last = Nanos(7);
         assert_eq!(shares, [(vec![0, 3, 6], last), (vec![1, 4, 7], last), (vec![2, 5], last)]);
     }

@@ -1,9 +1,9 @@
-//! The connections of a load thread, and which of them the next shot takes.
+//! The connections of a load thread, and which of them the next request takes.
 
-use super::shots::Shots;
-use crate::chain::Chain;
+use super::requests::RequestsInFlight;
 use crate::engine::Slot;
-use crate::protocol::{Protocol, ShotId};
+use crate::index_list::IndexList;
+use crate::protocol::{Protocol, RequestId};
 use crate::time::Nanos;
 
 /// One place for a connection. The place stays when its connection is replaced.
@@ -12,12 +12,12 @@ pub(crate) struct Connection<P> {
     pub(crate) protocol: P,
     pub(crate) state: State,
     /// Under way on it, in the order of their start.
-    pub(crate) shots: Vec<ShotId>,
+    pub(crate) requests: Vec<RequestId>,
     /// Whether any byte of an answer ever came here.
     pub(crate) answered: bool,
     /// How often one was opened here.
     pub(crate) opened: u64,
-    /// For how long shots were under way here on opened connections without an answer.
+    /// For how long requests were under way here on opened connections without an answer.
     pub(crate) waited: Nanos,
 }
 
@@ -32,21 +32,21 @@ pub(crate) enum State {
     Open,
 }
 
-/// All of them. Grows as shots are under way at once, up to what the caller starts.
+/// All of them. Grows as requests are under way at once, up to what the caller starts.
 #[derive(Debug)]
 pub(crate) struct Pool<P> {
     all: Vec<Connection<P>>,
-    /// Open with room for a shot, the one used last at the end.
-    roomy: Chain,
+    /// Open with room for a request, the one used last at the end.
+    roomy: IndexList,
     closed: Vec<Slot>,
 }
 
 impl<P: Protocol> Pool<P> {
     pub(crate) fn new() -> Pool<P> {
-        Pool { all: Vec::new(), roomy: Chain::default(), closed: Vec::new() }
+        Pool { all: Vec::new(), roomy: IndexList::default(), closed: Vec::new() }
     }
 
-    /// A connection for a shot: the open one that was used last (a small load then stays on
+    /// A connection for a request: the open one that was used last (a small load then stays on
     /// few connections, as with any client's pool), else a closed place, else a new one.
     pub(crate) fn take(&mut self, make: impl FnOnce() -> P) -> Slot {
         if let Some(last) = self.roomy.last() {
@@ -60,7 +60,7 @@ impl<P: Protocol> Pool<P> {
         self.all.push(Connection {
             protocol: make(),
             state: State::Closed,
-            shots: Vec::with_capacity(1),
+            requests: Vec::with_capacity(1),
             answered: false,
             opened: 0,
             waited: Nanos(0),
@@ -68,7 +68,7 @@ impl<P: Protocol> Pool<P> {
         slot
     }
 
-    /// The connection may carry a further shot.
+    /// The connection may carry a further request.
     pub(crate) fn offer(&mut self, slot: Slot) {
         self.roomy.remove(slot.0);
         self.roomy.push(slot.0);
@@ -85,7 +85,7 @@ impl<P: Protocol> Pool<P> {
         &mut self.all[slot.index()]
     }
 
-    /// Connections opened in places that had shots for at least half of `length` in all, and
+    /// Connections opened in places that had requests for at least half of `length` in all, and
     /// never a byte of an answer.
     pub(crate) fn never_answered(&self, length: Nanos) -> u64 {
         let starved = self.all.iter().filter(|connection| {
@@ -97,8 +97,8 @@ impl<P: Protocol> Pool<P> {
 }
 
 impl<P> Connection<P> {
-    /// When the first of the shots under way here started.
-    pub(crate) fn waiting_since(&self, shots: &Shots) -> Option<Nanos> {
-        self.shots.first().map(|shot| shots.at(*shot).shot.started)
+    /// When the first of the requests under way here started.
+    pub(crate) fn waiting_since(&self, requests: &RequestsInFlight) -> Option<Nanos> {
+        self.requests.first().map(|request| requests.at(*request).times.started)
     }
 }

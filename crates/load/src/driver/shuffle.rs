@@ -1,10 +1,10 @@
 //! A shuffled order without a list of it: where the n-th request of a random order stands, from n
 //! alone. Each load thread asks for its own n, and all see the same order.
 //!
-//! The swap-or-not shuffle (Hoang, Morris, Rogaway, *An Enciphering Scheme Based on a Card Shuffle*,
-//! CRYPTO 2012): in each round a place is paired with another, and a coin of the pair decides
-//! whether they change. For any length, in constant time and without memory; a shuffled list would
-//! have to be made anew each pass, by a thread of its own or while requests wait.
+//! The swap-or-not shuffle (Hoang, Morris, Rogaway, *An Enciphering Scheme Based on a Card
+//! Shuffle*, CRYPTO 2012): in each round a place is paired with another, and a coin of the pair
+//! decides whether they change. For any length, in constant time and without memory; a shuffled
+//! list would have to be made anew each pass, by a thread of its own or while requests wait.
 
 /// One seed's orders of a list, another for each pass.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Requests on their way from the thread that reads a file to the load threads: in batches on a
 //! board that all see, each request by its number. Memory comes back.
 //!
-//! The lock is taken for a batch, not for a request. A thread that is slow holds up nobody: it keeps
-//! one batch, and the reader has room for more than there are threads.
+//! The lock is taken for a batch, not for a request. A thread that is slow holds up nobody: it
+//! keeps one batch, and the reader has room for more than there are threads.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::feed::Stock;
 use crate::Stop;
-use crate::ammo::Request;
+use crate::traffic::Request;
 
 /// Some requests that follow each other. Their memory is used again.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Batch {
     }
 }
 
-/// What is ready to be fired.
+/// What is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Board {
     state: Mutex<State>,
@@ -103,8 +103,8 @@ impl Board {
         self.put.notify_all();
     }
 
-    /// Waits for the first batch, or the end, or until told to stop: a load begins with ammo in the
-    /// hand.
+    /// Waits for the first batch, or the end, or until told to stop: a load begins with traffic in
+    /// the hand.
     pub(crate) fn wait(&self, stop: &Stop) {
         let mut state = self.state();
         while state.count == 0 && !state.is_over && !stop.is_asked() {

@@ -6,16 +6,16 @@ use std::time::Instant;
 use stampede_stats::histogram::Times;
 
 use super::*;
-use crate::ammo::{AnswerShape, Request, Tag};
 use crate::collector::collect;
 use crate::engine::Stamps;
 use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
-use crate::fire::sum;
 use crate::protocol::http1::Http1;
 use crate::recorder::Headline;
-use crate::report::{Fired, Listener, Second};
+use crate::report::{Listener, LoadResult, Second};
+use crate::run::sum;
 use crate::schedule::Schedule;
 use crate::spec::{Habits, HttpVersion, Until, WhenFull};
+use crate::traffic::{AnswerShape, Request, Tag};
 
 mod allocations;
 mod detail;
@@ -38,13 +38,13 @@ impl Schedule for Listed {
     }
 }
 
-/// What is fired in a test, with defaults that fit most.
+/// What is sent in a test, with defaults that fit most.
 #[derive(Clone, Debug)]
 struct Case {
     due: Vec<Nanos>,
     /// Set: a closed load, and `due` does not matter.
     closed: Option<Until>,
-    /// Shots under way at once, or users.
+    /// Requests under way at once, or users.
     limit: u32,
     when_full: WhenFull,
     timeout: Nanos,
@@ -52,8 +52,8 @@ struct Case {
     script: Script,
     /// Told to stop in this turn, 0 being before the first.
     stop_at: Option<u32>,
-    /// The ammo is over after so many; `None`: never.
-    ammo: Option<u64>,
+    /// The traffic is over after so many; `None`: never.
+    traffic: Option<u64>,
     /// Requests of so many tags in turn.
     tags: u16,
     records: bool,
@@ -63,9 +63,9 @@ fn ms(milliseconds: u64) -> Nanos {
     Nanos::from_millis(milliseconds)
 }
 
-/// `count` shots, `gap` apart.
+/// `count` requests, `gap` apart.
 fn every(gap: Nanos, count: u64) -> Vec<Nanos> {
-    (0..count).map(|shot| Nanos(shot * gap.0)).collect()
+    (0..count).map(|request| Nanos(request * gap.0)).collect()
 }
 
 fn open(due: Vec<Nanos>, limit: u32) -> Case {
@@ -89,21 +89,21 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
             requests: vec![],
         },
         stop_at: None,
-        ammo: None,
+        traffic: None,
         tags: 1,
         records: false,
     }
 }
 
-fn closed(users: u32, until: Until) -> Case {
-    Case { closed: Some(until), ..open(vec![], users) }
+fn closed(concurrency: u32, until: Until) -> Case {
+    Case { closed: Some(until), ..open(vec![], concurrency) }
 }
 
 /// What a listener hears.
 #[derive(Default)]
 struct Heard {
     seconds: Vec<Second>,
-    shots: Vec<ShotRecord>,
+    requests: Vec<RequestRecord>,
     /// How late an end may be seen.
     late: Nanos,
 }
@@ -113,31 +113,40 @@ impl Listener for Heard {
         self.seconds.push(second.clone());
     }
 
-    fn shots(&mut self, shots: &[ShotRecord]) {
+    fn requests(&mut self, requests: &[RequestRecord]) {
         let told = Nanos::from_secs(self.seconds.len() as u64);
-        assert!(shots.iter().all(|shot| shot.done.plus(self.late) >= told), "after its second");
-        self.shots.extend(shots);
+        assert!(
+            requests.iter().all(|request| request.done.plus(self.late) >= told),
+            "after its second"
+        );
+        self.requests.extend(requests);
     }
 }
 
-/// Fires, and checks what holds for every load.
-fn fired(case: &Case) -> (Fired, Vec<Second>) {
+/// Sends, and checks what holds for every load.
+fn load_result(case: &Case) -> (LoadResult, Vec<Second>) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-    fired_with(case, || Http1::new(&Check::default(), habits))
+    load_result_with(case, || Http1::new(&Check::default(), habits))
 }
 
-fn fired_in_detail(case: &Case) -> (Fired, Heard) {
+fn load_result_in_detail(case: &Case) -> (LoadResult, Heard) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-    fired_in_detail_with(case, || Http1::new(&Check::default(), habits))
+    load_result_in_detail_with(case, || Http1::new(&Check::default(), habits))
 }
 
 /// The same in another protocol.
-fn fired_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Vec<Second>) {
-    let (fired, heard) = fired_in_detail_with(case, protocol);
-    (fired, heard.seconds)
+fn load_result_with<P: Protocol>(
+    case: &Case,
+    protocol: impl Fn() -> P,
+) -> (LoadResult, Vec<Second>) {
+    let (result, heard) = load_result_in_detail_with(case, protocol);
+    (result, heard.seconds)
 }
 
-fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Heard) {
+fn load_result_in_detail_with<P: Protocol>(
+    case: &Case,
+    protocol: impl Fn() -> P,
+) -> (LoadResult, Heard) {
     let engine = Simulated::new(case.script.clone());
     let stop = Stop::default();
     let (to_us, messages) = mpsc::channel();
@@ -152,11 +161,11 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
         None => Pace::Open(Open::new(OpenParts {
             plan: dealt(),
             starts: dealt(),
-            // These schedules end with their last shot.
+            // These schedules end with their last request.
             length: case.due.last().copied().unwrap_or_default(),
             limit: case.limit,
             when_full: case.when_full,
-            ammo: case.ammo.map_or(AmmoEnd::Never, |_| AmmoEnd::Sometime),
+            traffic: case.traffic.map_or(TrafficEnd::Never, |_| TrafficEnd::Sometime),
             timeout: case.timeout,
         })),
     };
@@ -172,7 +181,10 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
         protocol,
         pace,
         recorder,
-        feed: Feed::new(&Arc::default(), Origin::List(List::new(requests.into(), None, case.ammo))),
+        feed: Feed::new(
+            &Arc::default(),
+            Origin::List(List::new(requests.into(), None, case.traffic)),
+        ),
         timeout: case.timeout,
         check: Check::default(),
         habit: case.habit,
@@ -185,23 +197,23 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
     let collected = collect(&messages, &[back], &Check::default(), &mut heard);
     let by_tag = collected.tags.iter().flatten();
     let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();
-    let fired = sum(collected, &[report], Instant::now());
-    assert_eq!(by_tag, if case.tags > 1 { fired.counts.started } else { 0 });
-    assert_eq!(heard.shots.len() as u64, if case.records { fired.counts.started } else { 0 });
-    always(&fired, &heard.seconds);
-    (fired, heard)
+    let result = sum(collected, &[report], Instant::now());
+    assert_eq!(by_tag, if case.tags > 1 { result.counts.started } else { 0 });
+    assert_eq!(heard.requests.len() as u64, if case.records { result.counts.started } else { 0 });
+    always(&result, &heard.seconds);
+    (result, heard)
 }
 
 /// What holds whatever happens.
-fn always(fired: &Fired, seconds: &[Second]) {
-    let counts = &fired.counts;
+fn always(result: &LoadResult, seconds: &[Second]) {
+    let counts = &result.counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
     assert_eq!(counts.started, counts.ok + counts.failed_total(), "{counts:?}");
-    assert_eq!(fired.times.service_time.len(), counts.ok);
-    assert_eq!(fired.times.lateness.len(), counts.started);
-    assert_eq!(fired.service_time_all.len(), counts.started);
-    assert_eq!(fired.connect_time.len(), fired.connections.opened);
-    assert!(fired.ok_inside <= counts.ok);
+    assert_eq!(result.times.service_time.len(), counts.ok);
+    assert_eq!(result.times.schedule_lag.len(), counts.started);
+    assert_eq!(result.service_time_all.len(), counts.started);
+    assert_eq!(result.connect_time.len(), result.connections.opened);
+    assert!(result.ok_inside <= counts.ok);
     let of = |count: fn(&Second) -> u64| seconds.iter().map(count).sum::<u64>();
     assert_eq!(of(|second| second.counts.planned), counts.planned);
     assert_eq!(of(|second| second.counts.started), counts.started);
@@ -210,16 +222,16 @@ fn always(fired: &Fired, seconds: &[Second]) {
     assert_eq!(of(|second| second.counts.failed_total()), counts.failed_total());
     let indices: Vec<u32> = seconds.iter().map(|second| second.index).collect();
     assert_eq!(indices, (0..seconds.len() as u32).collect::<Vec<_>>());
-    // Little's law on our own books: the gauge and the shots were counted apart. The
+    // Little's law on our own books: the gauge and the requests were counted apart. The
     // histogram rounds to 0.1 %, and anything below 1 µs up to it.
-    let integral = fired.in_flight_integral as f64;
-    let from_shots = fired.service_time_all.mean() * counts.started as f64;
-    let rounding = from_shots * 0.002 + counts.started as f64 * 1_000.0;
-    assert!((integral - from_shots).abs() <= rounding, "{integral} {from_shots}");
+    let integral = result.in_flight_integral as f64;
+    let from_requests = result.service_time_all.mean() * counts.started as f64;
+    let rounding = from_requests * 0.002 + counts.started as f64 * 1_000.0;
+    assert!((integral - from_requests).abs() <= rounding, "{integral} {from_requests}");
 }
 
-fn failed(fired: &Fired) -> Vec<(&str, u64)> {
-    fired.counts.failed.iter().map(|(key, count)| (key.as_str(), *count)).collect()
+fn failed(result: &LoadResult) -> Vec<(&str, u64)> {
+    result.counts.failed.iter().map(|(key, count)| (key.as_str(), *count)).collect()
 }
 
 /// Whether no time reaches the histogram's first microsecond.
@@ -227,16 +239,16 @@ fn all_zero(times: &Times) -> bool {
     !times.is_empty() && times.max() < 1_024
 }
 
-/// Frozen for 1 s at t = 2 s; 100 shots/s, one connection, 1 ms each. Shot i of the
+/// Frozen for 1 s at t = 2 s; 100 requests/s, one connection, 1 ms each. Request i of the
 /// stall waits 1001 − 9·i ms, so i = 0..=55 take longer than 500 ms. Service time sees one.
 #[test]
-fn a_stall_is_charged_to_every_shot_that_was_due() {
+fn a_stall_is_charged_to_every_request_that_was_due() {
     let mut case = open(every(ms(10), 400), 1);
     case.script.workers = 1;
     case.script.freezes = vec![Freeze { from: ms(2_000), until: ms(3_000) }];
-    let (fired, seconds) = fired(&case);
-    assert_eq!((fired.counts.ok, fired.connections.opened), (400, 1));
-    let times = &fired.times;
+    let (result, seconds) = load_result(&case);
+    assert_eq!((result.counts.ok, result.connections.opened), (400, 1));
+    let times = &result.times;
     // The stall is over once 1001 − 9·i falls to the 1 ms that each takes anyway: i = 112.
     for i in 0..=111 {
         let expected = (1001 - 9 * i) as f64 * 1e6;
@@ -248,7 +260,7 @@ fn a_stall_is_charged_to_every_shot_that_was_due() {
     assert_eq!(above_500_ms(&times.service_time), 1);
     // All of it was the server's doing: connections were busy, the generator was not late.
     assert_eq!(above_500_ms(&times.connection_wait), 55);
-    assert!(all_zero(&times.lateness));
+    assert!(all_zero(&times.schedule_lag));
     // Planned in the second in which they were due, ended in the one in which they ended.
     let planned: Vec<u64> = seconds.iter().map(|second| second.counts.planned).collect();
     let ok: Vec<u64> = seconds.iter().map(|second| second.counts.ok).collect();
@@ -259,13 +271,13 @@ fn a_stall_is_charged_to_every_shot_that_was_due() {
 fn with_connections_to_spare_a_stall_opens_them_and_nobody_waits_for_one() {
     let mut case = open(every(ms(10), 400), 1_000);
     case.script.freezes = vec![Freeze { from: ms(2_000), until: ms(3_000) }];
-    let (fired, _) = fired(&case);
-    assert_eq!(fired.counts.ok, 400);
+    let (result, _) = load_result(&case);
+    assert_eq!(result.counts.ok, 400);
     // Due at 2.00 to 2.99 s: all under way at once. The one of 3.00 s finds the first back.
-    assert_eq!((fired.connections.opened, fired.in_flight_max), (101, 101));
-    assert!(all_zero(&fired.times.connection_wait));
+    assert_eq!((result.connections.opened, result.in_flight_max), (101, 101));
+    assert!(all_zero(&result.times.connection_wait));
     // 1001 − 10·i ms: i = 0..=50.
-    assert_eq!(fired.times.service_time.histogram().count_between(500_500_000, u64::MAX >> 1), 51);
+    assert_eq!(result.times.service_time.histogram().count_between(500_500_000, u64::MAX >> 1), 51);
 }
 
 /// Ten are due when the load begins; each takes our thread 25 µs to send and the server 10 µs.
@@ -274,10 +286,10 @@ fn who_is_behind_looks_at_answers_between_two_sends() {
     let mut case = open(every(Nanos(0), 10), 10);
     case.script.send_time = Nanos(25_000);
     case.script.service_time = Nanos(10_000);
-    let (fired, _) = fired(&case);
-    assert_eq!(fired.counts.ok, 10);
+    let (result, _) = load_result(&case);
+    assert_eq!(result.counts.ok, 10);
     // Each is seen after the send that follows.
-    let longest = fired.times.service_time.max();
+    let longest = result.times.service_time.max();
     assert!((50_000..51_000).contains(&longest), "{longest}");
 }
 
@@ -285,26 +297,26 @@ fn who_is_behind_looks_at_answers_between_two_sends() {
 fn idle_connections_are_taken_last_in_first_out() {
     // Two at once at first, then one at a time: the second connection is not needed again.
     let mut due = vec![ms(0), ms(0)];
-    due.extend((1..10).map(|shot| ms(10 * shot)));
-    let (fired, _) = fired(&open(due, 10));
-    assert_eq!((fired.counts.ok, fired.connections.opened), (11, 2));
+    due.extend((1..10).map(|request| ms(10 * request)));
+    let (result, _) = load_result(&open(due, 10));
+    assert_eq!((result.counts.ok, result.connections.opened), (11, 2));
 }
 
 #[test]
-fn a_connection_per_shot_opens_one_for_each() {
-    let case = Case { habit: ConnectionHabit::PerShot, ..open(every(ms(10), 20), 5) };
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, fired.connections.opened), (20, 20));
+fn a_connection_per_request_opens_one_for_each() {
+    let case = Case { habit: ConnectionHabit::PerRequest, ..open(every(ms(10), 20), 5) };
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, result.connections.opened), (20, 20));
 }
 
 #[test]
 fn each_connection_that_was_opened_has_its_connect_time() {
-    let mut case = Case { habit: ConnectionHabit::PerShot, ..open(every(ms(10), 20), 5) };
+    let mut case = Case { habit: ConnectionHabit::PerRequest, ..open(every(ms(10), 20), 5) };
     case.script.connect_time = ms(2);
     case.script.connects = vec![ConnectFate::Accept, ConnectFate::Refuse];
-    let (fired, _) = fired(&case);
-    let times = &fired.connect_time;
-    assert_eq!((times.len(), fired.connections.opened), (10, 10), "not the refused ones");
+    let (result, _) = load_result(&case);
+    let times = &result.connect_time;
+    assert_eq!((times.len(), result.connections.opened), (10, 10), "not the refused ones");
     // Two digits.
     assert!(times.min() >= 1_980_000 && times.max() <= 2_020_000, "{times:?}");
 }
@@ -314,34 +326,34 @@ fn a_full_queue_drops_where_told_to() {
     // Each takes 25 ms, due each 10 ms, one at a time: of three due, one is started.
     let mut case = Case { when_full: WhenFull::Drop, ..open(every(ms(10), 30), 1) };
     case.script.service_time = ms(25);
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, fired.counts.dropped), (10, 20));
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, result.counts.dropped), (10, 20));
 }
 
 #[test]
 fn tank_stretches_its_schedule() {
-    // Ten shots of 25 ms, due each 10 ms, one at a time: each after the first is due when
+    // Ten requests of 25 ms, due each 10 ms, one at a time: each after the first is due when
     // the one before is done. The last is due at 225 ms instead of 90.
     let mut case = Case { when_full: WhenFull::Stretch, ..open(every(ms(10), 10), 1) };
     case.script.service_time = ms(25);
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, fired.counts.dropped), (10, 0));
-    assert!((fired.stretched - 2.5).abs() < 1e-9, "{}", fired.stretched);
-    assert_eq!((fired.scheduled, fired.lasted), (ms(225), ms(250)));
-    assert!(all_zero(&fired.times.connection_wait));
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, result.counts.dropped), (10, 0));
+    assert!((result.stretched - 2.5).abs() < 1e-9, "{}", result.stretched);
+    assert_eq!((result.scheduled, result.lasted), (ms(225), ms(250)));
+    assert!(all_zero(&result.times.connection_wait));
 }
 
 #[test]
-fn shots_that_wait_are_dropped_one_timeout_after_the_last_was_due() {
-    // One connection, no answer ever, 1 s timeout, shots due at 0.0 … 1.9 s: they start at
+fn requests_that_wait_are_dropped_one_timeout_after_the_last_was_due() {
+    // One connection, no answer ever, 1 s timeout, requests due at 0.0 … 1.9 s: they start at
     // 0, 1 and 2 s; the next would at 3 s, later than 1.9 + 1.
     let mut case = Case { timeout: ms(1_000), ..open(every(ms(100), 20), 1) };
     case.script.requests = vec![RequestFate::Never];
-    let (fired, _) = fired(&case);
-    assert_eq!(failed(&fired), [("net:timeout", 3)]);
-    assert_eq!((fired.counts.dropped, fired.lasted), (17, ms(3_000)));
-    assert_eq!((fired.scheduled, fired.connections.opened), (ms(1_900), 3));
-    assert_eq!(fired.connections.never_answered, 3);
+    let (result, _) = load_result(&case);
+    assert_eq!(failed(&result), [("net:timeout", 3)]);
+    assert_eq!((result.counts.dropped, result.lasted), (17, ms(3_000)));
+    assert_eq!((result.scheduled, result.connections.opened), (ms(1_900), 3));
+    assert_eq!(result.connections.never_answered, 3);
 }
 
 #[test]
@@ -349,26 +361,26 @@ fn a_connect_that_hangs_times_out() {
     let mut case = Case { timeout: ms(500), ..open(every(ms(10), 3), 10) };
     case.script.connects = vec![ConnectFate::Accept, ConnectFate::Hang];
     case.script.service_time = ms(50);
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, failed(&fired)), (2, vec![("net:timeout", 1)]));
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, failed(&result)), (2, vec![("net:timeout", 1)]));
     // A connection that never was cannot starve.
-    assert_eq!(fired.connections.never_answered, 0);
+    assert_eq!(result.connections.never_answered, 0);
 }
 
 #[test]
 fn a_machine_without_ports_is_an_outcome() {
     let mut case = open(every(ms(10), 4), 10);
     case.script.connects = vec![ConnectFate::NoPort, ConnectFate::Refuse];
-    let (fired, _) = fired(&case);
-    assert_eq!(failed(&fired), [("net:no-port", 2), ("net:refused", 2)]);
+    let (result, _) = load_result(&case);
+    assert_eq!(failed(&result), [("net:no-port", 2), ("net:refused", 2)]);
 }
 
 #[test]
 fn an_idle_connection_that_was_closed_is_replaced() {
     let mut case = open(every(ms(10), 6), 1);
     case.script.requests = vec![RequestFate::AnswerThenClose, RequestFate::AnswerThenReset];
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, fired.connections.opened), (6, 6));
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, result.connections.opened), (6, 6));
 }
 
 #[test]
@@ -376,38 +388,38 @@ fn what_is_lost_is_counted_as_what_it_was() {
     use RequestFate::*;
     let mut case = open(every(ms(10), 12), 1);
     case.script.requests = vec![Answer, Torn, CutShort, ResetHalfway, CloseUnanswered, Answer];
-    let (fired, _) = fired(&case);
-    assert_eq!(failed(&fired), [("net:cut-short", 4), ("net:reset", 2)]);
-    assert_eq!(fired.counts.ok, 6);
+    let (result, _) = load_result(&case);
+    assert_eq!(failed(&result), [("net:cut-short", 4), ("net:reset", 2)]);
+    assert_eq!(result.counts.ok, 6);
 }
 
 #[test]
-fn users_fire_again_after_their_answer() {
+fn users_send_again_after_their_answer() {
     // 4 users, 10 ms each, for 95 ms: started at 0, 10 … 90 ms.
     let mut case = closed(4, Until::For(ms(95)));
     case.script.service_time = ms(10);
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, fired.connections.opened), (40, 4));
-    assert_eq!((fired.scheduled, fired.lasted, fired.ok_inside), (ms(95), ms(100), 36));
-    assert!(fired.times.response_time.is_empty() && fired.times.connection_wait.is_empty());
-    assert_eq!(fired.in_flight_integral, u128::from(ms(400).0));
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, result.connections.opened), (40, 4));
+    assert_eq!((result.scheduled, result.lasted, result.ok_inside), (ms(95), ms(100), 36));
+    assert!(result.times.response_time.is_empty() && result.times.connection_wait.is_empty());
+    assert_eq!(result.in_flight_integral, u128::from(ms(400).0));
 }
 
 #[test]
 fn requests_are_as_many_as_asked_for() {
     let mut case = closed(10, Until::Requests(25));
     case.script.service_time = ms(10);
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.planned, fired.counts.ok), (25, 25));
-    assert_eq!((fired.scheduled, fired.lasted, fired.ok_inside), (ms(30), ms(30), 25));
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.planned, result.counts.ok), (25, 25));
+    assert_eq!((result.scheduled, result.lasted, result.ok_inside), (ms(30), ms(30), 25));
 }
 
 #[test]
 fn users_rest_after_a_refusal() {
     let mut case = closed(2, Until::For(ms(100)));
     case.script.connects = vec![ConnectFate::Refuse];
-    let (fired, _) = fired(&case);
-    assert_eq!(failed(&fired), [("net:refused", 20)]);
+    let (result, _) = load_result(&case);
+    assert_eq!(failed(&result), [("net:refused", 20)]);
 }
 
 #[test]
@@ -419,9 +431,9 @@ fn connections_that_starve_behind_pinned_workers_are_counted() {
     case.script.service_time = ms(100);
     let served = std::iter::repeat_n(ConnectFate::Accept, 4);
     case.script.connects = served.chain([ConnectFate::Starve; 48]).collect();
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, failed(&fired)), (400, vec![("net:timeout", 48)]));
-    assert_eq!((fired.connections.never_answered, fired.connections.opened), (48, 52));
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, failed(&result)), (400, vec![("net:timeout", 48)]));
+    assert_eq!((result.connections.never_answered, result.connections.opened), (48, 52));
 }
 
 #[test]
@@ -430,43 +442,43 @@ fn nobody_starves_behind_a_server_that_fell_silent() {
     let mut case = Case { timeout: ms(1_000), ..open(every(ms(20), 75), 100) };
     let answers = std::iter::repeat_n(RequestFate::Answer, 10);
     case.script.requests = answers.chain(vec![RequestFate::Never; 65]).collect();
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, failed(&fired)), (10, vec![("net:timeout", 65)]));
-    assert_eq!(fired.connections.never_answered, 0);
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, failed(&result)), (10, vec![("net:timeout", 65)]));
+    assert_eq!(result.connections.never_answered, 0);
 }
 
 #[test]
-fn a_stopped_load_accounts_for_every_shot() {
+fn a_stopped_load_accounts_for_every_request() {
     let mut case = Case { stop_at: Some(0), ..open(every(ms(10), 100), 4) };
-    let (nothing, _) = fired(&case);
+    let (nothing, _) = load_result(&case);
     assert_eq!((nothing.counts.planned, nothing.counts.dropped), (100, 100));
     assert_eq!((nothing.end, nothing.scheduled), (End::Stopped, Nanos(0)));
     assert_eq!(nothing.not_due, 100);
-    // One connection, which is busy with the first shot from 0 to 35 ms.
+    // One connection, which is busy with the first request from 0 to 35 ms.
     (case.limit, case.script.service_time, case.stop_at) = (1, ms(35), Some(2));
-    let (first, _) = fired(&case);
+    let (first, _) = load_result(&case);
     assert_eq!((first.counts.ok, first.counts.dropped, first.lasted), (1, 99, ms(35)));
     assert_eq!(first.not_due, 96, "those of 10, 20 and 30 ms waited for the connection");
     case.stop_at = Some(20);
-    let (some, _) = fired(&case);
+    let (some, _) = load_result(&case);
     let waited = some.counts.dropped - some.not_due;
     assert_eq!(some.counts.started + waited, some.scheduled.0.div_ceil(ms(10).0));
     assert!(waited > 1, "more are due than one connection takes");
 }
 
-/// The load is woken for the shot that is due, sees the stop, and starts no more.
+/// The load is woken for the request that is due, sees the stop, and starts no more.
 #[test]
-fn the_shot_that_a_stop_comes_with_was_not_due_before() {
+fn the_request_that_a_stop_comes_with_was_not_due_before() {
     for turn in 1..40 {
         let case = Case { stop_at: Some(turn), ..open(every(ms(100), 20), 4) };
-        let (fired, _) = fired(&case);
-        assert_eq!(fired.counts.dropped, fired.not_due, "stopped in turn {turn}");
+        let (result, _) = load_result(&case);
+        assert_eq!(result.counts.dropped, result.not_due, "stopped in turn {turn}");
     }
 }
 
 #[test]
 fn an_empty_schedule_is_over_at_once() {
-    let (fired, seconds) = fired(&open(vec![], 4));
-    assert_eq!((fired.counts.planned, fired.lasted, fired.end), (0, Nanos(0), End::Complete));
+    let (result, seconds) = load_result(&open(vec![], 4));
+    assert_eq!((result.counts.planned, result.lasted, result.end), (0, Nanos(0), End::Complete));
     assert_eq!(seconds.len(), 1);
 }

@@ -70,8 +70,8 @@ impl Wall {
         Wall { set: if was_set { shows } else { self.set }, ..next }
     }
 
-    /// The same moment on the load's clock, zero where it was before; `None` where the clock was set
-    /// since.
+    /// The same moment on the load's clock, zero where it was before; `None` where the clock was
+    /// set since.
     pub(super) fn at(self, moment: WallNanos) -> Option<Nanos> {
         let at = Nanos(u64::try_from(moment.0 - self.at_zero.0).unwrap_or_default());
         (moment.0 >= self.set.0).then_some(at)
@@ -99,8 +99,8 @@ pub(super) fn ask_for_stamps(socket: &OwnedFd) {
     let _ = set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
 }
 
-/// What the kernel says beside bytes, as it lays it out: we ask for nothing else, so there is one at
-/// most.
+/// What the kernel says beside bytes, as it lays it out: we ask for nothing else, so there is one
+/// at most.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct StampMessage {
@@ -154,11 +154,11 @@ pub(super) fn receive(
 }
 
 const SECOND: i64 = 1_000_000_000;
-/// For so long at most it goes unseen that somebody set the clock; what came then is never later than
-/// when it was seen.
+/// For so long at most it goes unseen that somebody set the clock; what came then is never later
+/// than when it was seen.
 const OLD: Nanos = Nanos::from_millis(10);
-/// Two measurements differ by as much as a thread was stopped between two readings, thrice in a row.
-/// What is further apart was set.
+/// Two measurements differ by as much as a thread was stopped between two readings, thrice in a
+/// row. What is further apart was set.
 const APART_MOST: u64 = 100_000;
 
 #[cfg(test)]

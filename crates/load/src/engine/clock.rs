@@ -35,9 +35,9 @@ pub(super) struct Clock {
     switches: i64,
     /// CPU time of this thread before the load began.
     cpu_before: Nanos,
-    overshoot: Option<Overshoot>,
-    quick: Quick,
-    pulse: Pulse,
+    overshoot: Option<WakeupDelay>,
+    quick: ResponseEstimator,
+    pulse: ArrivalRate,
     naps: Naps,
 }
 
@@ -54,7 +54,7 @@ impl Clock {
     pub(super) fn new(waiting: Waiting, epoch: Instant) -> Clock {
         let overshoot = match waiting {
             Waiting::Sleep => None,
-            Waiting::Spin | Waiting::Awake => Some(Overshoot::default()),
+            Waiting::Spin | Waiting::Awake => Some(WakeupDelay::default()),
         };
         let patience = if waiting == Waiting::Awake { LONG } else { SHORT };
         Clock {
@@ -65,13 +65,13 @@ impl Clock {
             switches: 0,
             cpu_before: Nanos(0),
             overshoot,
-            quick: Quick::new(patience),
-            pulse: Pulse::default(),
+            quick: ResponseEstimator::new(patience),
+            pulse: ArrivalRate::default(),
             naps: Naps::default(),
         }
     }
 
-    /// Sets its zero, and that of busy time; on the load thread, before the first shot.
+    /// Sets its zero, and that of busy time; on the load thread, before the first request.
     pub(super) fn begin(&mut self, epoch: Instant) {
         (self.epoch, self.wall) = (epoch, None);
         (self.cpu_before, self.switches) = (thread_cpu(), switched_away());
@@ -118,7 +118,7 @@ impl Clock {
         if self.overshoot.is_none() || is_over {
             return self.now;
         }
-        let any = awaited.shots() > 0 && !is_crowd;
+        let any = awaited.requests() > 0 && !is_crowd;
         let lingers = self.quick.sent.plus(LINGER);
         let lingers = if any { lingers.max(self.quick.lingers_until()) } else { lingers };
         lingers.min(until)
@@ -199,7 +199,7 @@ impl Clock {
 /// How soon answers come. Woken for one, we would see it some 35 µs late on a virtual machine: of
 /// one that takes 100 µs that is a third, of 3.5 ms still a hundredth.
 #[derive(Clone, Copy, Debug)]
-struct Quick {
+struct ResponseEstimator {
     patience: Patience,
     /// When the last send was.
     sent: Nanos,
@@ -221,10 +221,10 @@ struct Patience {
     most: Nanos,
 }
 
-impl Quick {
-    fn new(patience: Patience) -> Quick {
+impl ResponseEstimator {
+    fn new(patience: Patience) -> ResponseEstimator {
         let (sent, since, after) = (Nanos(0), Nanos(0), Nanos(0));
-        Quick { patience, sent, since, is_awaited: false, after }
+        ResponseEstimator { patience, sent, since, is_awaited: false, after }
     }
 
     fn sends(&mut self, now: Nanos) {
@@ -261,7 +261,7 @@ impl Quick {
 /// How quickly answers follow each other, as far as it shows in what is sent: in the closed model
 /// there is one answer for each send.
 #[derive(Clone, Copy, Debug)]
-struct Pulse {
+struct ArrivalRate {
     sends: u32,
     /// When they were counted last.
     since: Nanos,
@@ -271,7 +271,7 @@ struct Pulse {
     late: Nanos,
 }
 
-impl Pulse {
+impl ArrivalRate {
     fn beat(&mut self, now: Nanos) {
         if self.sends > 0 {
             let gap = now.since(self.since).0 / u64::from(self.sends);
@@ -310,9 +310,9 @@ impl Pulse {
     }
 }
 
-impl Default for Pulse {
-    fn default() -> Pulse {
-        Pulse { sends: 0, since: Nanos(0), gap: NAP_MAX, late: SPIN_FIRST }
+impl Default for ArrivalRate {
+    fn default() -> ArrivalRate {
+        ArrivalRate { sends: 0, since: Nanos(0), gap: NAP_MAX, late: SPIN_FIRST }
     }
 }
 
@@ -326,18 +326,18 @@ fn smoothed(so_far: Nanos, new: Nanos) -> Nanos {
 /// Method*, 1951): no memory, and one sleep that a busy host made ms late moves it no further
 /// than any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Overshoot(Nanos);
+struct WakeupDelay(Nanos);
 
-impl Overshoot {
+impl WakeupDelay {
     fn learn(&mut self, late: Nanos) {
         let learned = if late > self.0 { self.0.plus(STEP_UP) } else { self.0.since(STEP_DOWN) };
         self.0 = learned.clamp(SPIN_MIN, SPIN_MAX);
     }
 }
 
-impl Default for Overshoot {
-    fn default() -> Overshoot {
-        Overshoot(SPIN_FIRST)
+impl Default for WakeupDelay {
+    fn default() -> WakeupDelay {
+        WakeupDelay(SPIN_FIRST)
     }
 }
 
@@ -370,7 +370,7 @@ const LINGER: Nanos = Nanos(20_000);
 const LONG: Patience = Patience { average: Nanos(4_000_000), most: Nanos(10_000_000) };
 /// Of these a tenth: so much it is worth where others want the CPU.
 const SHORT: Patience = Patience { average: Nanos(400_000), most: Nanos(1_000_000) };
-/// From so many shots under way on neither we nor the server wait for a single one.
+/// From so many requests under way on neither we nor the server wait for a single one.
 pub(super) const CROWD: u32 = 8;
 /// The part of the time that may be spent on waiting awake for a crowd: a tenth.
 const SPUN_PART: u64 = 10;
@@ -385,7 +385,7 @@ const NAP_MAX: Nanos = Nanos(100_000);
 const GATHER_MAX: u64 = 16;
 /// Reading the clock and asking the kernel take a µs: less than this cannot be hit.
 const SPIN_MIN: Nanos = Nanos(5_000);
-/// At 1 000 shots/s 12 % of a CPU, which is as much as punctuality is worth.
+/// At 1 000 requests/s 12 % of a CPU, which is as much as punctuality is worth.
 const SPIN_MAX: Nanos = Nanos(120_000);
 
 #[cfg(test)]
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
 
     fn learned(lates: impl IntoIterator<Item = u64>) -> u64 {
-        let mut overshoot = Overshoot::default();
+        let mut overshoot = WakeupDelay::default();
         lates.into_iter().for_each(|late| overshoot.learn(Nanos(late)));
         overshoot.0.0
     }
@@ -418,8 +418,8 @@ mod tests {
     }
 
     /// A pulse of a load that sends `sends` every `every` ns, many times over.
-    fn beating(sends: u32, every: u64) -> Pulse {
-        let mut pulse = Pulse::default();
+    fn beating(sends: u32, every: u64) -> ArrivalRate {
+        let mut pulse = ArrivalRate::default();
         for turn in 1..=1_000 {
             pulse.sends = sends;
             pulse.nap(Nanos(turn * every), u32::MAX);
@@ -460,7 +460,7 @@ mod tests {
         assert!(pulse.nap(pulse.since, 13).is_some());
         let mut pulse = beating(1, 20_000);
         assert_eq!(pulse.nap(pulse.since, 1_000), None, "six would take longer than a nap may");
-        assert_eq!(Pulse::default().nap(Nanos(1), 1_000), None, "nothing is known yet");
+        assert_eq!(ArrivalRate::default().nap(Nanos(1), 1_000), None, "nothing is known yet");
     }
 
     #[test]
@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(gathered(12_000, 1_000), Some(8), "so many come in 100 µs");
         assert_eq!(gathered(20_000, 1_000), None, "six take longer");
         assert_eq!(gathered(6_000, 3), None, "each by itself");
-        assert_eq!(Pulse::default().gather(Nanos(1), 1_000), None, "nothing is known yet");
+        assert_eq!(ArrivalRate::default().gather(Nanos(1), 1_000), None, "nothing is known yet");
     }
 
     #[test]
@@ -515,8 +515,8 @@ mod tests {
 
     /// What is learned of answers that come `every` ns after their sends, of which there is one
     /// each 20 ms; after the last of them.
-    fn quick(every: impl Fn(u64) -> u64) -> Quick {
-        let mut quick = Quick::new(LONG);
+    fn quick(every: impl Fn(u64) -> u64) -> ResponseEstimator {
+        let mut quick = ResponseEstimator::new(LONG);
         for send in 1..=1_000 {
             let now = Nanos::from_millis(20 * send);
             quick.sends(now);
@@ -529,7 +529,7 @@ mod tests {
 
     #[test]
     fn quick_answers_are_waited_for_awake_and_slow_ones_are_not() {
-        let after_a_send = |mut quick: Quick| {
+        let after_a_send = |mut quick: ResponseEstimator| {
             quick.sends(NEXT);
             quick.lingers_until().since(NEXT)
         };
@@ -579,7 +579,7 @@ mod tests {
 
     #[test]
     fn an_answer_seen_with_the_send_of_another_is_no_answer_to_it() {
-        let mut quick = Quick { after: LONG.average, ..Quick::new(LONG) };
+        let mut quick = ResponseEstimator { after: LONG.average, ..ResponseEstimator::new(LONG) };
         quick.sends(Nanos(1_000));
         quick.comes(Nanos(1_000));
         assert_eq!((quick.after, quick.is_awaited), (LONG.average, true));

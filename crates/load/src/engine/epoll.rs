@@ -1,11 +1,11 @@
 //! Linux epoll with non-blocking sockets: what is submitted is tried at once, what would
 //! block waits for readiness, edge-triggered.
 //!
-//! A connection per shot leaves the side that closes first in TIME_WAIT. We close as any
+//! A connection per request leaves the side that closes first in TIME_WAIT. We close as any
 //! client does, without SO_LINGER tricks: on loopback Linux uses such ports again after a
 //! second (`net.ipv4.tcp_tw_reuse` = 2, the default since 4.19), which is good for some
-//! 28 000 shots/s from one address; beyond that others of this machine take their turn
-//! (`socket.rs`), and where there is none shots fail with `net:no-port`.
+//! 28 000 requests/s from one address; beyond that others of this machine take their turn
+//! (`socket.rs`), and where there is none requests fail with `net:no-port`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,7 +22,7 @@ use rustix::time::{
 use super::arrival::{WallNanos, receive};
 pub use super::clock::Waiting;
 use super::clock::{CROWD, Clock};
-use super::socket::{Target, There, last_errno, reads_no_more};
+use super::socket::{Connect, Target, last_errno, reads_no_more};
 use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
 use crate::spec::Address;
 use crate::time::Nanos;
@@ -152,7 +152,7 @@ impl Epoll {
     }
 
     /// Sets the clock's zero, and that of busy time; on the load thread, before the first
-    /// shot.
+    /// request.
     pub fn begin(&mut self, epoch: Instant) {
         self.clock.begin(epoch);
     }
@@ -184,7 +184,7 @@ impl Epoll {
         match opened {
             Ok((socket, there)) => {
                 place.socket = Some(socket);
-                if there == There::Yes {
+                if there == Connect::Yes {
                     self.tell(slot, What::Connected);
                 }
             }

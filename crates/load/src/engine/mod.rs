@@ -39,7 +39,7 @@ pub enum Op {
     Close,
 }
 
-/// The shots under way, which a wait is for.
+/// The requests under way, which a wait is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// Each answer is to be seen at once.
@@ -50,9 +50,9 @@ pub enum Awaited {
 
 impl Awaited {
     /// How many.
-    pub fn shots(self) -> u32 {
+    pub fn requests(self) -> u32 {
         match self {
-            Awaited::AtOnce(shots) | Awaited::Soon(shots) => shots,
+            Awaited::AtOnce(requests) | Awaited::Soon(requests) => requests,
         }
     }
 
@@ -60,7 +60,7 @@ impl Awaited {
     pub fn crowd(self) -> u32 {
         match self {
             Awaited::AtOnce(_) => 0,
-            Awaited::Soon(shots) => shots,
+            Awaited::Soon(requests) => requests,
         }
     }
 }

@@ -33,7 +33,7 @@ enum Place {
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum There {
+pub(super) enum Connect {
     Yes,
     /// The socket becomes writable once it is, or is not going to be.
     NotYet,
@@ -69,7 +69,7 @@ impl Target {
 
     /// A non-blocking socket on its way there. When the local address has no port left, another
     /// one of this machine's 127.0.0.0/8 takes its turn, if the target is there as well.
-    pub(super) fn open(&mut self) -> Result<(OwnedFd, There), Errno> {
+    pub(super) fn open(&mut self) -> Result<(OwnedFd, Connect), Errno> {
         let first = self.source;
         loop {
             let opened = self.open_from(self.source);
@@ -88,7 +88,7 @@ impl Target {
         matches!(&self.place, Place::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
     }
 
-    fn open_from(&self, source: u32) -> Result<(OwnedFd, There), Errno> {
+    fn open_from(&self, source: u32) -> Result<(OwnedFd, Connect), Errno> {
         let family = match &self.place {
             Place::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
             Place::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
@@ -116,8 +116,8 @@ impl Target {
             Place::Unix(address) => connect(&socket, address),
         };
         match connected {
-            Ok(()) => Ok((socket, There::Yes)),
-            Err(Errno::INPROGRESS) => Ok((socket, There::NotYet)),
+            Ok(()) => Ok((socket, Connect::Yes)),
+            Err(Errno::INPROGRESS) => Ok((socket, Connect::NotYet)),
             Err(errno) => Err(errno),
         }
     }

@@ -1,9 +1,9 @@
 //! Header fields as browsers read them, and what is odd about them.
 //!
-//! Servers and proxies pass on what people configure: a policy that is written over several lines, a
-//! blank before the colon, a line that is no field at all. RFC 9112 has user agents read such heads
-//! (section 5.2), and browsers do; a load that calls them malformed blames the server for what no
-//! user sees. Most heads have none of it, and are read elsewhere, faster.
+//! Servers and proxies pass on what people configure: a policy that is written over several lines,
+//! a blank before the colon, a line that is no field at all. RFC 9112 has user agents read such
+//! heads (section 5.2), and browsers do; a load that calls them malformed blames the server for
+//! what no user sees. Most heads have none of it, and are read elsewhere, faster.
 
 use super::AnswerEnd;
 
@@ -52,9 +52,9 @@ pub(crate) struct Field<'a> {
     pub(crate) value: &'a [u8],
 }
 
-/// The fields of `bytes` up to the empty line that ends them, each given to `each`. How long they are
-/// with that line, and what was odd; `None` where they go on. After an error, or `None`, what `each`
-/// was given means nothing. At most so many lines.
+/// The fields of `bytes` up to the empty line that ends them, each given to `each`. How long they
+/// are with that line, and what was odd; `None` where they go on. After an error, or `None`, what
+/// `each` was given means nothing. At most so many lines.
 pub(super) fn read<'a>(
     bytes: &'a [u8],
     most: usize,
@@ -119,9 +119,9 @@ pub(crate) fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
     })
 }
 
-/// The head that an HTTP/1.x answer begins with as strict clients take it: each field in a line of its
-/// own, nothing that is no field, no empty line before. How many bytes it stands for comes first;
-/// `None`: it goes on.
+/// The head that an HTTP/1.x answer begins with as strict clients take it: each field in a line of
+/// its own, nothing that is no field, no empty line before. How many bytes it stands for comes
+/// first; `None`: it goes on.
 ///
 /// # Errors
 /// It is no head.

@@ -6,35 +6,36 @@ pub(crate) mod head;
 pub mod http1;
 pub mod tls;
 
-use crate::ammo::Request;
 use crate::check::Failed;
 use crate::time::Nanos;
+use crate::traffic::Request;
 pub use fields::{Odd, plain_head};
 
-/// Which shot of the driver; meaningless to the protocol, handed back with the answer.
+/// Which request of the driver; meaningless to the protocol, handed back with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShotId(pub u32);
+pub struct RequestId(pub u32);
 
 /// One connection's state. One value a connection; reused (`reset`) when it reconnects,
 /// so that the hot path does not allocate.
 pub trait Protocol {
-    /// Whether another shot may start on this connection now.
+    /// Whether another request may start on this connection now.
     fn room(&self) -> bool;
 
-    /// Starts a shot: its bytes are appended to `out` (the connection's send buffer).
+    /// Starts a request: its bytes are appended to `out` (the connection's send buffer).
     /// Only called while `room()` is true.
-    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>);
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>);
 
-    /// Takes bytes that came at `came`, torn anywhere. Calls `answered` once for each shot that
-    /// ends here. Bytes for which no shot waits, and that the protocol does not allow there,
+    /// Takes bytes that came at `came`, torn anywhere. Calls `answered` once for each request that
+    /// ends here. Bytes for which no request waits, and that the protocol does not allow there,
     /// make `after_answer` say close.
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer));
 
-    /// The peer closed its side in order. Ends the shot under way: complete where the
+    /// The peer closed its side in order. Ends the request under way: complete where the
     /// answer was delimited by the close, else cut short.
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer));
 
-    /// Whether the answer under way is whole if the connection ends now: as `peer_closed` would say.
+    /// Whether the answer under way is whole if the connection ends now: as `peer_closed` would
+    /// say.
     fn is_whole_at_close(&self) -> bool {
         false
     }
@@ -54,7 +55,7 @@ pub trait Protocol {
     /// What becomes of the connection after the bytes taken so far.
     fn after_answer(&self) -> Next;
 
-    /// When the first response byte of the shot under way came; `None` before it.
+    /// When the first response byte of the request under way came; `None` before it.
     fn first_byte(&self) -> Option<Nanos>;
 
     /// What is at hand of the answer under way, or of the last one: for the example of a
@@ -69,7 +70,7 @@ pub trait Protocol {
     fn reset(&mut self);
 }
 
-/// Whether a connection may carry another shot.
+/// Whether a connection may carry another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// It may.
@@ -78,11 +79,11 @@ pub enum Next {
     Close,
 }
 
-/// One ended shot as the protocol saw it.
+/// One ended request as the protocol saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The shot it answers.
-    pub shot: ShotId,
+    /// The request it answers.
+    pub id: RequestId,
     /// When its first bytes came, those that were read at once, on the load's clock.
     pub first_byte: Nanos,
     /// How it ended.

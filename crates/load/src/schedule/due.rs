@@ -1,16 +1,16 @@
-//! Due times: the cumulative count N(t) of a whole schedule, inverted per shot.
+//! Due times: the cumulative count N(t) of a whole schedule, inverted per request.
 //!
 //! N is kept exact, in integers: a rate is in millionths per second and a time in ns, so
 //! twice the area below a segment, `(from + to) · length`, counts units of which
-//! [`UNITS_PER_SHOT`] make a shot. Nothing is rounded where segments meet and nothing is
-//! summed step by step: shot n's due time comes from n alone.
+//! [`UNITS_PER_REQUEST`] make a request. Nothing is rounded where segments meet and nothing is
+//! summed step by step: request n's due time comes from n alone.
 
 use super::{MicroRate, Schedule, Segment};
 use crate::spec::Arrivals;
 use crate::time::Nanos;
 
 /// 2 (twice the area) · 1e6 (millionths) · 1e9 (ns).
-const UNITS_PER_SHOT: u128 = 2_000_000_000_000_000;
+const UNITS_PER_REQUEST: u128 = 2_000_000_000_000_000;
 
 /// The due times of one load, in order. Cloning is cheap enough to count with.
 #[derive(Clone, Debug)]
@@ -39,9 +39,9 @@ struct Piece {
 /// How far the arrivals have come.
 #[derive(Clone, Debug)]
 enum Progress {
-    /// Shot n is due where N(t) = n.
+    /// Request n is due where N(t) = n.
     Uniform { next: u64, planned: u64 },
-    /// Shots are due where N(t) is a sum of unit exponential gaps: the time change that turns
+    /// Requests are due where N(t) is a sum of unit exponential gaps: the time change that turns
     /// a Poisson process of rate 1 into one of rate N'(t) (Çinlar, *Introduction to
     /// Stochastic Processes*, chapter 4).
     Poisson { random: fastrand::Rng, sum: u128 },
@@ -52,7 +52,7 @@ impl DueTimes {
         let pieces = pieces(segments);
         let total = total(&pieces);
         let arrivals = match arrivals {
-            Arrivals::Uniform => Progress::Uniform { next: 0, planned: whole_shots(total) },
+            Arrivals::Uniform => Progress::Uniform { next: 0, planned: whole_requests(total) },
             Arrivals::Poisson { seed } => {
                 Progress::Poisson { random: fastrand::Rng::with_seed(seed), sum: 0 }
             }
@@ -61,12 +61,12 @@ impl DueTimes {
         DueTimes { pieces, current: 0, total, length, arrivals, last: Nanos(0) }
     }
 
-    /// Shots still to come, counted as [`Schedule::due_by`] does.
+    /// Requests still to come, counted as [`Schedule::due_by`] does.
     pub fn remaining(&self) -> u64 {
         self.due_by(self.length)
     }
 
-    /// The due time of a shot at N, which is below the total.
+    /// The due time of a request at N, which is below the total.
     fn due_at(&self, units: u128) -> Nanos {
         let place = self.pieces.partition_point(|piece| piece.after() <= units);
         self.pieces.get(place).map_or(self.length, |piece| piece.due(units).min(self.length))
@@ -78,21 +78,21 @@ impl DueTimes {
         self.pieces.get(place).map_or(self.total, |piece| piece.units_by(at))
     }
 
-    /// N of the next shot in units; `None` after the last.
+    /// N of the next request in units; `None` after the last.
     fn next_units(&mut self) -> Option<u128> {
         match &mut self.arrivals {
             Progress::Uniform { next, planned } => {
-                let shot = *next;
-                if shot == *planned {
+                let request = *next;
+                if request == *planned {
                     return None;
                 }
                 *next += 1;
-                Some(u128::from(shot) * UNITS_PER_SHOT)
+                Some(u128::from(request) * UNITS_PER_REQUEST)
             }
             Progress::Poisson { random, sum } => {
                 // 1 − u is in (0, 1]: the logarithm is finite, at most 37.
                 let gap = -(1.0 - random.f64()).ln();
-                *sum = sum.saturating_add((gap * UNITS_PER_SHOT as f64) as u128);
+                *sum = sum.saturating_add((gap * UNITS_PER_REQUEST as f64) as u128);
                 (*sum < self.total).then_some(*sum)
             }
         }
@@ -102,7 +102,7 @@ impl DueTimes {
 impl Schedule for DueTimes {
     fn next_due(&mut self) -> Option<Nanos> {
         let units = self.next_units()?;
-        // The piece whose end lies beyond: a pause (rate 0) is never it, so the first shot
+        // The piece whose end lies beyond: a pause (rate 0) is never it, so the first request
         // after a pause is due when the pause is over.
         while self.pieces.get(self.current).is_some_and(|piece| piece.after() <= units) {
             self.current += 1;
@@ -113,12 +113,13 @@ impl Schedule for DueTimes {
         Some(self.last)
     }
 
-    /// Exact for uniform arrivals. Poisson ones are drawn up to [`DRAWN_MAX`]; of those beyond, which
-    /// nobody has drawn, there are as many as on average.
+    /// Exact for uniform arrivals. Poisson ones are drawn up to [`DRAWN_MAX`]; of those beyond,
+    /// which nobody has drawn, there are as many as on average.
     fn due_by(&self, until: Nanos) -> u64 {
         match &self.arrivals {
             Progress::Uniform { next, planned } => {
-                let is_due = |shot: u64| self.due_at(u128::from(shot) * UNITS_PER_SHOT) <= until;
+                let is_due =
+                    |request: u64| self.due_at(u128::from(request) * UNITS_PER_REQUEST) <= until;
                 first_not(*next, *planned, is_due) - next
             }
             Progress::Poisson { .. } => {
@@ -130,7 +131,7 @@ impl Schedule for DueTimes {
                     }
                 }
                 let Progress::Poisson { sum, .. } = drawn.arrivals else { return count };
-                count + whole_shots(self.units_at(until).saturating_sub(sum))
+                count + whole_requests(self.units_at(until).saturating_sub(sum))
             }
         }
     }
@@ -211,21 +212,21 @@ impl Piece {
     /// Time on a line that begins at `lower` until `units` are below it:
     /// 2n / (r + √(r² + 2an)), the form of the quadratic's root without cancellation.
     fn rising(&self, lower: MicroRate, units: f64) -> u64 {
-        let shots = units / UNITS_PER_SHOT as f64;
+        let requests = units / UNITS_PER_REQUEST as f64;
         let rate = lower.per_second();
         let slope =
             MicroRate(self.from.0.abs_diff(self.to.0)).per_second() / self.length.as_secs_f64();
-        let root = (rate * rate + 2.0 * slope * shots).sqrt();
-        if shots == 0.0 {
+        let root = (rate * rate + 2.0 * slope * requests).sqrt();
+        if requests == 0.0 {
             return 0; // Also where the line begins at 0, and both terms below are 0.
         }
-        (2.0 * shots / (rate + root) * 1e9).round() as u64
+        (2.0 * requests / (rate + root) * 1e9).round() as u64
     }
 }
 
-/// Shots in all.
+/// Requests in all.
 pub(super) fn planned(segments: &[Segment]) -> u64 {
-    whole_shots(total(&pieces(segments)))
+    whole_requests(total(&pieces(segments)))
 }
 
 /// Offered rate at `at`, per second.
@@ -254,8 +255,8 @@ fn total(pieces: &[Piece]) -> u128 {
     pieces.last().map_or(0, Piece::after)
 }
 
-fn whole_shots(units: u128) -> u64 {
-    u64::try_from(units / UNITS_PER_SHOT).unwrap_or(u64::MAX)
+fn whole_requests(units: u128) -> u64 {
+    u64::try_from(units / UNITS_PER_REQUEST).unwrap_or(u64::MAX)
 }
 
 /// Poisson arrivals that are drawn to be counted: some 30 ms.

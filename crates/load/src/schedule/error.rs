@@ -86,9 +86,9 @@ pub enum Problem {
     /// Over 7 days in all.
     #[error("the whole schedule is longer than 7 days")]
     TooLong,
-    /// Less than one shot in all.
-    #[error("the schedule fires no shot")]
-    NoShot,
+    /// Less than one request in all.
+    #[error("the schedule sends no request")]
+    NoRequest,
 }
 
 /// The segments' forms.
@@ -105,9 +105,9 @@ impl ScheduleError {
             | Problem::NotClosed { segment }
             | Problem::WrongCount { segment, .. } => format!("`{segment}`"),
             Problem::NotARate { .. } => {
-                "shots per second with at most six decimals, such as `100` or `0.5`".to_owned()
+                "requests per second with at most six decimals, such as `100` or `0.5`".to_owned()
             }
-            Problem::RateOutOfRange { .. } => "0 to 10 000 000 shots per second".to_owned(),
+            Problem::RateOutOfRange { .. } => "0 to 10 000 000 requests per second".to_owned(),
             Problem::NotALength { .. } => {
                 "a length of time, such as `540s`, `2m30s`, `500ms` or `1h`".to_owned()
             }
@@ -115,7 +115,7 @@ impl ScheduleError {
             Problem::StepByZero => "a distance between levels above 0".to_owned(),
             Problem::TooManyPieces => "fewer levels, or a `line`".to_owned(),
             Problem::TooLong => "at most 7 days in all".to_owned(),
-            Problem::NoShot => "a rate and a length that make one shot or more".to_owned(),
+            Problem::NoRequest => "a rate and a length that make one request or more".to_owned(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! When shots are due: Yandex Tank's grammar, one cumulative count over all segments,
-//! inverted per shot.
+//! When requests are due: Yandex Tank's grammar, one cumulative count over all segments,
+//! inverted per request.
 
 mod due;
 mod error;
@@ -20,26 +20,27 @@ use serde::{Deserialize, Serialize};
 use crate::spec::Arrivals;
 use crate::time::Nanos;
 
-/// Says when each shot is due. Reads no clock, so a schedule is tested as a list.
+/// Says when each request is due. Reads no clock, so a schedule is tested as a list.
 pub trait Schedule: Send {
-    /// Due time of the next shot; `None` ends the load. Never decreases.
+    /// Due time of the next request; `None` ends the load. Never decreases.
     fn next_due(&mut self) -> Option<Nanos>;
 
-    /// How many of the shots still to come are due up to and including `until`. In a time that does
-    /// not grow with that: whoever ends a load of a day asks.
+    /// How many of the requests still to come are due up to and including `until`. In a time that
+    /// does not grow with that: whoever ends a load of a day asks.
     fn due_by(&self, until: Nanos) -> u64;
 }
 
 /// Segments of offered rate: `line(1,100,60s) const(100,540s)`.
 ///
-/// At least one segment; from [`Segments::parse`] also at least one shot.
+/// At least one segment; from [`Segments::parse`] also at least one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Segment>", into = "Vec<Segment>")]
 pub struct Segments {
     segments: Vec<Segment>,
 }
 
-/// One segment as written. As data it is `{"kind": "const", "rate_per_second": 100, "length_ns": …}`.
+/// One segment as written. As data it is `{"kind": "const", "rate_per_second": 100, "length_ns":
+/// …}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Segment {
@@ -109,7 +110,7 @@ impl Segments {
         match () {
             () if segments.is_empty() => Err(Problem::Empty),
             () if length > LONGEST => Err(Problem::TooLong),
-            () if due::planned(&segments) == 0 => Err(Problem::NoShot),
+            () if due::planned(&segments) == 0 => Err(Problem::NoRequest),
             () => Ok(Segments { segments }),
         }
     }
@@ -129,7 +130,7 @@ impl Segments {
         self.segments.iter().fold(Nanos(0), |sum, segment| sum.plus(segment.length()))
     }
 
-    /// Shots in all, rounded down once over the whole schedule. Poisson arrivals have this
+    /// Requests in all, rounded down once over the whole schedule. Poisson arrivals have this
     /// many on average.
     pub fn planned(&self) -> u64 {
         due::planned(&self.segments)

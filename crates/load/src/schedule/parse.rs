@@ -50,7 +50,7 @@ pub(super) fn segments(text: &str) -> Result<Vec<Segment>, ScheduleError> {
         return Err(Part { begin: 0, end: 0 }.wrong(Problem::Empty));
     }
     if due::planned(&found) == 0 {
-        return Err(all.wrong(Problem::NoShot));
+        return Err(all.wrong(Problem::NoRequest));
     }
     Ok(found)
 }

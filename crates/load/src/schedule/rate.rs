@@ -1,18 +1,18 @@
-//! An offered rate, exact: millionths of a shot per second.
+//! An offered rate, exact: millionths of a request per second.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Shots per second in millionths. An integer, so that counts over a whole schedule are
-/// exact: `const(0.1,10s)` is one shot, not 0.9999 of one.
+/// Requests per second in millionths. An integer, so that counts over a whole schedule are
+/// exact: `const(0.1,10s)` is one request, not 0.9999 of one.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(try_from = "f64", into = "f64")]
 pub struct MicroRate(pub u64);
 
-/// As data: shots per second. Millionths of a rate up to the highest are whole in an `f64`.
+/// As data: requests per second. Millionths of a rate up to the highest are whole in an `f64`.
 impl From<MicroRate> for f64 {
     fn from(rate: MicroRate) -> f64 {
         rate.per_second()

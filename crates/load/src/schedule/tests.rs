@@ -11,14 +11,14 @@ fn uniform(text: &str) -> Vec<u64> {
     parse(text).due_times(Arrivals::Uniform).map(|due| due.0).collect()
 }
 
-/// Whole milliseconds, rounded down, as Yandex Tank writes them into its ammo.
+/// Whole milliseconds, rounded down, as Yandex Tank writes them into its traffic.
 fn millis(text: &str) -> Vec<u64> {
     uniform(text).iter().map(|due| due / 1_000_000).collect()
 }
 
 #[test]
 fn counts_that_were_published() {
-    for (text, shots) in [
+    for (text, requests) in [
         ("line(1,100,60s) const(100,540s)", 57_030),
         ("line(1,500,60s) const(500,540s)", 285_030),
         ("line(1,1000,60s) const(1000,60s)", 90_030),
@@ -28,10 +28,10 @@ fn counts_that_were_published() {
         ("step(5, 100, 5, 10s) const(100, 2m30s)", 10_500 + 15_000),
     ] {
         let segments = parse(text);
-        assert_eq!(segments.planned(), shots, "{text}");
-        assert_eq!(segments.due_times(Arrivals::Uniform).remaining(), shots);
-        if shots < 100_000 {
-            assert_eq!(segments.due_times(Arrivals::Uniform).count() as u64, shots, "{text}");
+        assert_eq!(segments.planned(), requests, "{text}");
+        assert_eq!(segments.due_times(Arrivals::Uniform).remaining(), requests);
+        if requests < 100_000 {
+            assert_eq!(segments.due_times(Arrivals::Uniform).count() as u64, requests, "{text}");
         }
     }
 }
@@ -40,7 +40,7 @@ fn counts_that_were_published() {
 fn times_by_hand() {
     assert_eq!(uniform("const(4,1s)"), [0, 250_000_000, 500_000_000, 750_000_000]);
     assert_eq!(uniform("const(3,1s)"), [0, 333_333_333, 666_666_667]);
-    // N(t) = t² / 2 · 2: shot n at √n.
+    // N(t) = t² / 2 · 2: request n at √n.
     assert_eq!(uniform("line(0,4,2s)"), [0, 1_000_000_000, 1_414_213_562, 1_732_050_808]);
     // 5t − t² = n: t = (5 − √(25 − 4n)) / 2.
     assert_eq!(millis("line(5,1,2s)"), [0, 208, 438, 697, 1000, 1381]);
@@ -51,7 +51,7 @@ fn times_by_hand() {
 
 #[test]
 fn a_line_down_to_nothing_keeps_its_last_digits() {
-    // Seen from the end: m shots are left at √m s before it (slope 2 per s²).
+    // Seen from the end: m requests are left at √m s before it (slope 2 per s²).
     let due = uniform("line(200,0,100s)");
     assert_eq!(due.len(), 10_000);
     for left in [1_u64, 2, 100, 2_500] {
@@ -82,14 +82,14 @@ fn steps_as_yandex_tank_defines_them() {
 
 #[test]
 fn nothing_is_rounded_where_segments_meet() {
-    // 1.5 + 1.5 + 1.5 + 1.5 shots: rounded one by one they would be 4.
+    // 1.5 + 1.5 + 1.5 + 1.5 requests: rounded one by one they would be 4.
     let due = uniform("const(1.5,1s) const(1.5,1s) const(1.5,1s) const(1.5,1s)");
     assert_eq!(due, uniform("const(1.5,4s)"));
     assert_eq!(due.len(), 6);
 }
 
 #[test]
-fn a_pause_holds_the_next_shot_until_it_is_over() {
+fn a_pause_holds_the_next_request_until_it_is_over() {
     let second = 1_000_000_000;
     assert_eq!(uniform("const(1,2s) const(0,5s) const(1,2s)"), [0, second, 7 * second, 8 * second]);
     assert_eq!(uniform("const(0,5s) const(1,1s)"), [5 * second]);
@@ -100,21 +100,21 @@ fn a_pause_holds_the_next_shot_until_it_is_over() {
 fn no_drift_in_an_hour_at_3000() {
     let segments = parse("const(3000,1h)");
     assert_eq!(segments.planned(), 10_800_000);
-    for (shot, due) in segments.due_times(Arrivals::Uniform).enumerate().step_by(997) {
-        let exact = (shot as u128 * 1_000_000_000 + 1_500) / 3_000;
-        assert_eq!(u128::from(due.0), exact, "shot {shot}");
+    for (request, due) in segments.due_times(Arrivals::Uniform).enumerate().step_by(997) {
+        let exact = (request as u128 * 1_000_000_000 + 1_500) / 3_000;
+        assert_eq!(u128::from(due.0), exact, "request {request}");
     }
 }
 
 #[test]
-fn no_drift_on_a_line_after_a_million_shots() {
+fn no_drift_on_a_line_after_a_million_requests() {
     // t + 5t² = n, by integer square root: t ns = (√(1e18 + 20·n·1e18) − 1e9) / 10.
     let line = parse("line(1,10001,1000s)");
     let mut seen = 0;
-    for (shot, due) in line.due_times(Arrivals::Uniform).enumerate().step_by(99_991) {
-        let root = (1_000_000_000_000_000_000 * (1 + 20 * shot as u128)).isqrt();
+    for (request, due) in line.due_times(Arrivals::Uniform).enumerate().step_by(99_991) {
+        let root = (1_000_000_000_000_000_000 * (1 + 20 * request as u128)).isqrt();
         let exact = (root - 1_000_000_000) / 10;
-        assert!(u128::from(due.0).abs_diff(exact) <= 1, "shot {shot}: {due:?}, not {exact}");
+        assert!(u128::from(due.0).abs_diff(exact) <= 1, "request {request}: {due:?}, not {exact}");
         seen += 1;
     }
     assert_eq!(seen, 5_001_000 / 99_991 + 1);
@@ -146,7 +146,7 @@ fn poisson_counts_and_gaps_are_those_of_the_schedule() {
     let rising = due.iter().filter(|due| due.0 < 10_000_000_000).count();
     assert!(rising.abs_diff(5_000) < 355, "{rising}");
     assert!((due.len() - rising).abs_diff(10_000) < 500, "{}", due.len());
-    // A tenth of the first half's shots by √0.1 of its time.
+    // A tenth of the first half's requests by √0.1 of its time.
     let early = due.iter().filter(|due| due.as_secs_f64() < 10.0 * 0.1_f64.sqrt()).count();
     assert!(early.abs_diff(500) < 112, "{early}");
     // Exponential gaps: 1/e of them are longer than the mean.
@@ -156,7 +156,7 @@ fn poisson_counts_and_gaps_are_those_of_the_schedule() {
     assert_eq!(segments.due_times(Arrivals::Poisson { seed: 1 }).remaining(), due.len() as u64);
 }
 
-/// 2 160 million shots: nobody walks them.
+/// 2 160 million requests: nobody walks them.
 #[test]
 fn what_is_left_of_a_long_schedule_is_counted_at_once() {
     let segments = parse("line(1,100000,12h)");
@@ -254,7 +254,7 @@ fn a_schedule_as_data_has_units_and_is_held_to_the_grammar() {
     let rate = MicroRate::ONE;
     for (segments, problem) in [
         (vec![], Problem::Empty),
-        (vec![Segment::Const { rate: MicroRate(1), length: second }], Problem::NoShot),
+        (vec![Segment::Const { rate: MicroRate(1), length: second }], Problem::NoRequest),
         (
             vec![Segment::Const { rate, length: Nanos(0) }],
             Problem::LengthOutOfRange { found: "0".to_owned() },
@@ -324,17 +324,17 @@ proptest! {
     #[test]
     fn due_times_invert_the_cumulative_count(parts in proptest::collection::vec(segment(), 1..4)) {
         let Ok(segments) = Segments::parse(&parts.join(" ")) else { return Ok(()) };
-        // By trapezoids, independent of the inversion: N(due of shot n) is n.
+        // By trapezoids, independent of the inversion: N(due of request n) is n.
         let mut count = 0.0;
         let (mut at, mut pieces) = (0.0, segments.segments().iter().flat_map(|s| s.pieces()));
         let mut piece = pieces.next();
-        for (shot, due) in segments.due_times(Arrivals::Uniform).enumerate() {
+        for (request, due) in segments.due_times(Arrivals::Uniform).enumerate() {
             while let Some((from, to, length)) = piece {
                 let (a, b, seconds) = (from.per_second(), to.per_second(), length.as_secs_f64());
                 if due.as_secs_f64() < at + seconds {
                     let inside = due.as_secs_f64() - at;
                     let n = count + (a + (a + (b - a) * inside / seconds)) / 2.0 * inside;
-                    prop_assert!((n - shot as f64).abs() < 1e-3, "shot {} at N = {}", shot, n);
+                    prop_assert!((n - request as f64).abs() < 1e-3, "request {} at N = {}", request, n);
                     break;
                 }
                 (at, count) = (at + seconds, count + (a + b) / 2.0 * seconds);

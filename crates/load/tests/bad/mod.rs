@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use stampede_known_server::{Address as Known, Answer, KnownServer, Then, Writing};
 use stampede_load::Load;
-use stampede_load::ammo::Request;
 use stampede_load::spec::{Address, Check, ConnectionHabit, Habits, HttpVersion};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::Request;
 pub use ways::{Kind, LONG, SHORT, WAYS};
 use ways::{engine, model};
 
-/// Shots of each load.
-pub const SHOTS: u64 = 20;
-/// A bad (or odd, and right) answer and what each shot that gets it counts as.
+/// Requests of each load.
+pub const REQUESTS: u64 = 20;
+/// A bad (or odd, and right) answer and what each request that gets it counts as.
 pub struct Case {
     pub name: &'static str,
     pub answer: Answer,
@@ -180,7 +180,7 @@ pub fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: N
         timeout,
         check: Check { body_contains: b"hello".to_vec(), ..Check::default() },
         engine: engine(),
-        ..Load::new(target, model(kind, timeout, SHOTS, 4), [get])
+        ..Load::new(target, model(kind, timeout, REQUESTS, 4), [get])
     }
 }
 

@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use stampede_load::ammo::Request;
 use stampede_load::report::{End, Second};
 use stampede_load::spec::{Address, Check, ConnectionHabit, Wire};
 use stampede_load::time::Nanos;
-use stampede_load::{Listener, Load, Stop, fire};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, Load, Stop, run_load};
 pub use ways::{Kind, LONG, SHORT, WAYS};
 use ways::{engine, model};
 
-/// Shots of each load.
-pub const SHOTS: u64 = 12;
-/// Those to try a case with: two of them where every shot takes the whole timeout.
+/// Requests of each load.
+pub const REQUESTS: u64 = 12;
+/// Those to try a case with: two of them where every request takes the whole timeout.
 pub fn ways(timeout: Nanos) -> Vec<(Kind, ConnectionHabit)> {
     if timeout == SHORT { vec![WAYS[0], WAYS[3]] } else { WAYS.to_vec() }
 }
@@ -148,7 +148,7 @@ pub fn load(
     timeout: Nanos,
 ) -> Load {
     let target = Address::Tcp(server.address);
-    let mut load = Load::new(target, model(kind, timeout, SHOTS, 3), [request(connection)]);
+    let mut load = Load::new(target, model(kind, timeout, REQUESTS, 3), [request(connection)]);
     load.habits.connection = connection;
     let check = Check { body_contains: b"hello".to_vec(), ..Check::default() };
     Load { wire, timeout, check, engine: engine(), ..load }
@@ -160,18 +160,18 @@ impl Listener for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-/// Fires, checks what holds for every load, and says what counted as what, `ok` among it.
+/// Sends, checks what holds for every load, and says what counted as what, `ok` among it.
 pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u64> {
-    let fired = fire(load, &Stop::default(), &mut Nobody).unwrap();
-    let counts = &fired.counts;
-    assert_eq!(counts.planned, SHOTS, "{about}");
+    let result = run_load(load, &Stop::default(), &mut Nobody).unwrap();
+    let counts = &result.counts;
+    assert_eq!(counts.planned, REQUESTS, "{about}");
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{about}");
     assert_eq!(counts.started, counts.ok + counts.failed_total(), "{about}");
-    assert_eq!(fired.service_time_all.len(), counts.started, "{about}");
-    assert_eq!(fired.end, End::Complete, "{about}");
-    assert!(load.timeout == SHORT || fired.lasted < LONG, "{about} lasted {:?}", fired.lasted);
+    assert_eq!(result.service_time_all.len(), counts.started, "{about}");
+    assert_eq!(result.end, End::Complete, "{about}");
+    assert!(load.timeout == SHORT || result.lasted < LONG, "{about} lasted {:?}", result.lasted);
     // One that is reset at once may be so before `connect` returns: it was never open here.
-    let opened = fired.connections.opened;
+    let opened = result.connections.opened;
     assert!(server.is_left_by_all(opened), "{about}: a connection stayed open, or never came");
     let mut all = counts.failed.clone();
     all.insert("ok".to_owned(), counts.ok);
@@ -180,17 +180,17 @@ pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u6
     all
 }
 
-/// As [`counted`]; every shot counts as this. Where a timeout is short, a busy machine may let
-/// it pass before a shot of a schedule was started: that one is dropped.
+/// As [`counted`]; every request counts as this. Where a timeout is short, a busy machine may let
+/// it pass before a request of a schedule was started: that one is dropped.
 pub fn each_counts_as(server: &Played, load: &Load, expected: &str, about: &str) {
     let mut counts = counted(server, load, about);
     let dropped = match load.timeout {
         SHORT => counts.remove("dropped").unwrap_or(0),
         _ => 0,
     };
-    let expected = BTreeMap::from([(expected.to_owned(), SHOTS - dropped)]);
+    let expected = BTreeMap::from([(expected.to_owned(), REQUESTS - dropped)]);
     assert_eq!(counts, expected, "{about}");
     if load.timeout == SHORT {
-        assert_eq!(server.connections(), SHOTS - dropped, "{about}");
+        assert_eq!(server.connections(), REQUESTS - dropped, "{about}");
     }
 }

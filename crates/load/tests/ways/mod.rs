@@ -1,4 +1,4 @@
-//! How a load is fired that meets servers of all kinds, whoever plays them.
+//! How a load is run that meets servers of all kinds, whoever plays them.
 
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{Arrivals, ConnectionHabit, EngineChoice, Model, Until, WhenFull};
@@ -9,12 +9,12 @@ pub const LONG: Nanos = Nanos::from_secs(20);
 /// Where none does.
 pub const SHORT: Nanos = Nanos::from_millis(500);
 
-/// Every way to fire: in turn by users or by a schedule, on kept connections or not.
+/// Every way to send: in turn by users or by a schedule, on kept connections or not.
 pub const WAYS: [(Kind, ConnectionHabit); 4] = [
     (Kind::Open, ConnectionHabit::KeepAlive),
-    (Kind::Open, ConnectionHabit::PerShot),
+    (Kind::Open, ConnectionHabit::PerRequest),
     (Kind::Closed, ConnectionHabit::KeepAlive),
-    (Kind::Closed, ConnectionHabit::PerShot),
+    (Kind::Closed, ConnectionHabit::PerRequest),
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -25,18 +25,18 @@ pub enum Kind {
     Closed,
 }
 
-/// `shots` of a schedule within 50 ms, or shared by `users`; where each shot lasts a whole
-/// timeout, all fire at once.
-pub fn model(kind: Kind, timeout: Nanos, shots: u64, users: u32) -> Model {
-    let users = if timeout == SHORT { shots as u32 } else { users };
+/// `requests` of a schedule within 50 ms, or shared by `concurrency`; where each request lasts a
+/// whole timeout, all send to once.
+pub fn model(kind: Kind, timeout: Nanos, requests: u64, concurrency: u32) -> Model {
+    let concurrency = if timeout == SHORT { requests as u32 } else { concurrency };
     match kind {
         Kind::Open => Model::Open {
-            schedule: Segments::parse(&format!("const({},50ms)", shots * 20)).unwrap(),
+            schedule: Segments::parse(&format!("const({},50ms)", requests * 20)).unwrap(),
             arrivals: Arrivals::Uniform,
             max_in_flight: 32,
             when_full: WhenFull::Queue,
         },
-        Kind::Closed => Model::Closed { users, until: Until::Requests(shots) },
+        Kind::Closed => Model::Closed { concurrency, until: Until::Requests(requests) },
     }
 }
 

@@ -12,15 +12,15 @@ use crate::runtime::{LOOKED_FOR, nearest};
 pub enum AgainstError {
     /// Of an app of the catalogue there is one version.
     #[error(
-        "`--against` compares two versions of an app in a folder, and `{app}` is of the catalogue"
+        "`--against` compares two versions of an app in a directory, and `{app}` is of the catalogue"
     )]
-    NotAFolder {
+    NotADirectory {
         /// Its name.
         app: String,
     },
     /// What already runs serves what it serves.
     #[error("`{runtime}` is already running: it serves one version of the app")]
-    Live {
+    External {
         /// Its name in the plan.
         runtime: String,
     },
@@ -28,38 +28,38 @@ pub enum AgainstError {
     #[error("`git` is not here, and `--against` asks it for the other version")]
     NoGit,
     /// No repository.
-    #[error("folder `{folder}` is in no git repository")]
+    #[error("directory `{directory}` is in no git repository")]
     NotARepository {
         /// Which.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// No such commit.
-    #[error("the repository of `{folder}` has no revision `{rev}`")]
+    #[error("the repository of `{directory}` has no revision `{rev}`")]
     UnknownRevision {
         /// As typed.
         rev: String,
-        /// The app's folder.
-        folder: PathBuf,
+        /// The app's directory.
+        directory: PathBuf,
         /// Branches and tags.
         known: Vec<String>,
         /// Whether older commits were left out when it was cloned.
         is_shallow: bool,
     },
-    /// The folder came later, or was never committed.
-    #[error("`{rev}` has no folder `{folder}`")]
+    /// The directory came later, or was never committed.
+    #[error("`{rev}` has no directory `{directory}`")]
     NotThere {
         /// As typed.
         rev: String,
         /// From the repository's top.
-        folder: PathBuf,
+        directory: PathBuf,
     },
-    /// The folder was no app then.
-    #[error("folder `{folder}` of `{rev}` holds no app")]
+    /// The directory was no app then.
+    #[error("directory `{directory}` of `{rev}` holds no app")]
     NoApp {
         /// As typed.
         rev: String,
         /// From the repository's top.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// Its app cannot be read.
     #[error("the app of `{rev}`")]
@@ -126,10 +126,10 @@ impl AgainstError {
     /// What to do next, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         match self {
-            AgainstError::NotAFolder { .. } => {
-                Some("name the folder of your own: `--app ~/shop --against main`".to_owned())
+            AgainstError::NotADirectory { .. } => {
+                Some("name the directory of your own: `--app ~/shop --against main`".to_owned())
             }
-            AgainstError::Live { .. } => Some(
+            AgainstError::External { .. } => Some(
                 "leave it out with `--runtimes` or `--only`; `stampede diff` compares two runs of what \
                  already runs"
                     .to_owned(),
@@ -160,10 +160,10 @@ impl AgainstError {
                      `git fetch` gets"
                 ))
             }
-            AgainstError::NotThere { rev, folder } => Some(format!(
+            AgainstError::NotThere { rev, directory } => Some(format!(
                 "it was never committed, or after `{rev}`: `git log -- {}` says when it came; name a \
                  revision that has it",
-                folder.display()
+                directory.display()
             )),
             AgainstError::NoApp { rev, .. } => Some(format!(
                 "an app has {LOOKED_FOR}; what is not committed is not in `{rev}`"
@@ -171,11 +171,11 @@ impl AgainstError {
             AgainstError::App { source, .. } => source.hint(),
             AgainstError::OtherPackages { .. } => Some(
                 "`--against-prepare 'composer install --no-dev'` installs them in the copy, which is \
-                 stampede's own; your folder stays as it is"
+                 stampede's own; your directory stays as it is"
                     .to_owned(),
             ),
             AgainstError::Untrusted { .. } => Some(
-                "git trusts no repository of another user: run stampede as its owner, or add the folder \
+                "git trusts no repository of another user: run stampede as its owner, or add the directory \
                  to `safe.directory`"
                     .to_owned(),
             ),

@@ -1,5 +1,5 @@
-//! What is asked of git. Nothing is written into the repository: the index of what is checked out is
-//! a file of ours, no hook runs, and no lock is taken.
+//! What is asked of git. Nothing is written into the repository: the index of what is checked out
+//! is a file of ours, no hook runs, and no lock is taken.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,32 +8,32 @@ use std::process::Command;
 
 use super::error::AgainstError;
 
-/// The repository that a folder is in.
+/// The repository that a directory is in.
 #[derive(Clone, Debug)]
 pub struct Repository {
     /// Its working tree.
     pub top: PathBuf,
-    /// The folder, from there; empty: the same.
+    /// The directory, from there; empty: the same.
     pub prefix: PathBuf,
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Repository {
-    /// Of a folder.
+    /// Of a directory.
     ///
     /// # Errors
     /// No git, no repository, or git refuses it.
-    pub fn of(folder: &Path) -> Result<Repository, AgainstError> {
-        let git = |args: &[&str]| run(folder, None, args);
+    pub fn of(directory: &Path) -> Result<Repository, AgainstError> {
+        let git = |args: &[&str]| run(directory, None, args);
         let top = match git(&SHOW_TOP) {
             Ok(top) => path_of(&top),
             Err(AgainstError::Git { command, said }) => {
-                return Err(refused(folder, command, said));
+                return Err(refused(directory, command, said));
             }
             Err(other) => return Err(other),
         };
         let prefix = path_of(&git(&["rev-parse", "--show-prefix"])?).components().collect();
-        Ok(Repository { top, prefix, folder: folder.to_path_buf() })
+        Ok(Repository { top, prefix, directory: directory.to_path_buf() })
     }
 
     /// The commit that a revision names, in full.
@@ -62,25 +62,26 @@ impl Repository {
         let shallow = self.line(&["rev-parse", "--is-shallow-repository"]);
         AgainstError::UnknownRevision {
             rev: rev.to_owned(),
-            folder: self.folder.clone(),
+            directory: self.directory.clone(),
             known: known.lines().map(str::to_owned).collect(),
             is_shallow: shallow.is_ok_and(|said| said == "true"),
         }
     }
 
-    /// Whether a commit has the folder.
-    pub fn has_folder(&self, commit: &str) -> bool {
+    /// Whether a commit has the directory.
+    pub fn has_directory(&self, commit: &str) -> bool {
         let place = self.prefix.as_os_str().to_string_lossy();
         let object = format!("{commit}:{}", place.trim_end_matches('/'));
         self.line(&["cat-file", "-t", &object]).is_ok_and(|kind| kind == "tree")
     }
 
-    /// Submodules of a commit that lie in the folder: what they hold is in no commit of this repository.
+    /// Submodules of a commit that lie in the directory: what they hold is in no commit of this
+    /// repository.
     ///
     /// # Errors
     /// Git's own.
     pub fn submodules(&self, commit: &str) -> Result<Vec<String>, AgainstError> {
-        let listed = run(&self.folder, None, &["ls-tree", "-r", "-z", commit, "."])?;
+        let listed = run(&self.directory, None, &["ls-tree", "-r", "-z", commit, "."])?;
         let entries = listed.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         let links = entries.filter(|entry| entry.starts_with("160000 "));
         Ok(links.filter_map(|entry| Some(entry.split_once('\t')?.1.to_owned())).collect())
@@ -96,7 +97,8 @@ impl Repository {
         run(&self.top, Some(index), &["checkout-index", "--all", "--force", &prefix]).map(drop)
     }
 
-    /// What lies in the folder and git ignores, from the folder; a folder of nothing else as one.
+    /// What lies in the directory and git ignores, from the directory; a directory of nothing else
+    /// as one.
     ///
     /// # Errors
     /// Git's own.
@@ -104,7 +106,7 @@ impl Repository {
         self.others(&["--ignored", "--exclude-standard"])
     }
 
-    /// What lies in the folder and is neither in git nor ignored.
+    /// What lies in the directory and is neither in git nor ignored.
     ///
     /// # Errors
     /// Git's own.
@@ -114,12 +116,12 @@ impl Repository {
 
     fn others(&self, which: &[&str]) -> Result<Vec<PathBuf>, AgainstError> {
         let all = [&["ls-files", "--others", "--directory", "-z"], which, &["--", "."]].concat();
-        let listed = run(&self.folder, None, &all)?;
+        let listed = run(&self.directory, None, &all)?;
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
     }
 
-    /// Files of the folder that are not as in the last commit, new ones among them.
+    /// Files of the directory that are not as in the last commit, new ones among them.
     ///
     /// # Errors
     /// Git's own.
@@ -133,30 +135,31 @@ impl Repository {
     }
 
     fn line(&self, args: &[&str]) -> Result<String, AgainstError> {
-        let said = run(&self.folder, None, args)?;
+        let said = run(&self.directory, None, args)?;
         Ok(String::from_utf8_lossy(&said).trim_end().to_owned())
     }
 }
 
-/// Why git names no working tree for a folder. It says so in words and with one exit code for all, so it is asked
-/// again: a repository that it does not trust is one where every owner is trusted.
-fn refused(folder: &Path, command: String, said: String) -> AgainstError {
+/// Why git names no working tree for a directory. It says so in words and with one exit code for
+/// all, so it is asked again: a repository that it does not trust is one where every owner is
+/// trusted.
+fn refused(directory: &Path, command: String, said: String) -> AgainstError {
     let trusting = [&["-c", "safe.directory=*"][..], &SHOW_TOP].concat();
-    if run(folder, None, &trusting).is_ok() {
+    if run(directory, None, &trusting).is_ok() {
         return AgainstError::Untrusted { command, said };
     }
-    let full = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf());
     match full.ancestors().any(|above| above.join(".git").exists()) {
         true => AgainstError::Git { command, said },
-        false => AgainstError::NotARepository { folder: folder.to_path_buf() },
+        false => AgainstError::NotARepository { directory: directory.to_path_buf() },
     }
 }
 
-/// The working tree that a folder is in.
+/// The working tree that a directory is in.
 const SHOW_TOP: [&str; 2] = ["rev-parse", "--show-toplevel"];
 
 /// Standard output of git.
-fn run(folder: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, AgainstError> {
+fn run(directory: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, AgainstError> {
     let mut git = Command::new("git");
     // A hook that calls us says where its repository is, which need not be this one.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"] {
@@ -171,7 +174,7 @@ fn run(folder: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, Ag
         "-c",
         "core.fsmonitor=false",
     ]);
-    git.args(["-c", "core.sparseCheckout=false", "-C"]).arg(folder).args(args);
+    git.args(["-c", "core.sparseCheckout=false", "-C"]).arg(directory).args(args);
     if let Some(index) = index {
         git.env("GIT_INDEX_FILE", index);
     }
@@ -196,24 +199,24 @@ mod tests {
 
     #[test]
     fn a_repository_of_another_user_is_told_from_none_and_from_a_broken_one() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let none = Repository::of(folder.path());
+        let directory = tempfile::tempdir().expect("a directory");
+        let none = Repository::of(directory.path());
         assert!(matches!(none, Err(AgainstError::NotARepository { .. })), "{none:?}");
-        std::fs::write(folder.path().join(".git"), "gitdir: nowhere\n").expect("written");
-        let broken = Repository::of(folder.path());
+        std::fs::write(directory.path().join(".git"), "gitdir: nowhere\n").expect("written");
+        let broken = Repository::of(directory.path());
         assert!(matches!(broken, Err(AgainstError::Git { .. })), "{broken:?}");
 
-        let folder = tempfile::tempdir().expect("a folder");
-        run(folder.path(), None, &["init", "--quiet"]).expect("a repository");
-        let own = Repository::of(folder.path());
+        let directory = tempfile::tempdir().expect("a directory");
+        run(directory.path(), None, &["init", "--quiet"]).expect("a repository");
+        let own = Repository::of(directory.path());
         assert!(own.is_ok(), "{own:?}");
-        for path in [folder.path().to_path_buf(), folder.path().join(".git")] {
+        for path in [directory.path().to_path_buf(), directory.path().join(".git")] {
             if std::os::unix::fs::chown(path, Some(NOBODY), None).is_err() {
-                println!("SKIPPED: only root gives a folder to another user");
+                println!("SKIPPED: only root gives a directory to another user");
                 return;
             }
         }
-        let anothers = Repository::of(folder.path());
+        let anothers = Repository::of(directory.path());
         assert!(matches!(anothers, Err(AgainstError::Untrusted { .. })), "{anothers:?}");
     }
 

@@ -1,5 +1,5 @@
 //! Another version of the plan's apps, out of their git repositories, beside the working tree: both
-//! are measured in the same rounds. The repository and its folder are only read.
+//! are measured in the same rounds. The repository and its directory are only read.
 
 mod error;
 mod git;
@@ -38,11 +38,12 @@ pub struct Asked<'a> {
 /// The copies of the other version. They go when this is dropped, and however stampede ends.
 #[derive(Debug)]
 pub struct Copies {
-    /// Looks after the folder that they are in.
+    /// Looks after the directory that they are in.
     _keeper: Keeper,
 }
 
-/// Gets the other version of every app of the plan, and puts it into the plan beside the working tree's.
+/// Gets the other version of every app of the plan, and puts it into the plan beside the working
+/// tree's.
 ///
 /// # Errors
 /// An app without a repository, a revision that is none or has no app, packages that are not
@@ -52,24 +53,24 @@ pub fn add(
     catalogue: &Catalogue,
     asked: Asked<'_>,
 ) -> Result<Copies, AgainstError> {
-    if let Some(live) = plan.runtimes.iter().find(|choice| choice.is_live()) {
-        return Err(AgainstError::Live { runtime: live.name.clone() });
+    if let Some(external) = plan.runtimes.iter().find(|choice| choice.is_external()) {
+        return Err(AgainstError::External { runtime: external.name.clone() });
     }
     // Asked first: of what is wrong with the repository nothing has to be removed.
     let found = plan.apps.iter().map(|app| Found::of(app, asked.rev));
     let found = found.collect::<Result<Vec<Found>, AgainstError>>()?;
     let make = |id: &str| {
-        let folder = std::env::temp_dir().join(format!("stampede-{id}"));
-        Keeper::guard(id, &folder, asked.keeper).map(|keeper| (keeper, folder))
+        let directory = std::env::temp_dir().join(format!("stampede-{id}"));
+        Keeper::guard(id, &directory, asked.keeper).map(|keeper| (keeper, directory))
     };
     let name = || format!("against-{}", fresh::token());
-    let (keeper, folder) = fresh::under_a_free_name(name, make, KeeperError::is_taken)
+    let (keeper, directory) = fresh::under_a_free_name(name, make, KeeperError::is_taken)
         .map_err(|error| AgainstError::Keeper(Box::new(error)))?;
     let (mut of, mut record, mut notices) = (BTreeMap::new(), None, Vec::new());
     for (index, found) in found.iter().enumerate() {
         // What is copied may be secret.
-        let own = folder.join(index.to_string());
-        private_folder(&own)?;
+        let own = directory.join(index.to_string());
+        private_directory(&own)?;
         let copy = Copy { found, own: &own, asked, keeper: &keeper };
         let (choice, mut brought) = copy.make(catalogue)?;
         of.insert(plan.apps.len(), index);
@@ -86,7 +87,7 @@ pub fn add(
 /// An app whose other version is there.
 struct Found {
     choice: AppChoice,
-    folder: PathBuf,
+    directory: PathBuf,
     repository: Repository,
     commit: String,
     head: String,
@@ -95,18 +96,20 @@ struct Found {
 
 impl Found {
     fn of(choice: &AppChoice, rev: &str) -> Result<Found, AgainstError> {
-        let folder = match choice {
-            AppChoice::Named(app) => return Err(AgainstError::NotAFolder { app: app.clone() }),
-            AppChoice::Folder(folder) | AppChoice::FolderAs { folder, .. } => folder.clone(),
+        let directory = match choice {
+            AppChoice::Named(app) => return Err(AgainstError::NotADirectory { app: app.clone() }),
+            AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => {
+                directory.clone()
+            }
         };
-        let repository = Repository::of(&folder)?;
+        let repository = Repository::of(&directory)?;
         let commit = repository.commit(rev)?;
-        if !repository.has_folder(&commit) {
-            let folder = repository.prefix.clone();
-            return Err(AgainstError::NotThere { rev: rev.to_owned(), folder });
+        if !repository.has_directory(&commit) {
+            let directory = repository.prefix.clone();
+            return Err(AgainstError::NotThere { rev: rev.to_owned(), directory });
         }
         let (head, changed) = (repository.head(), repository.changed()?);
-        Ok(Found { choice: choice.clone(), folder, repository, commit, head, changed })
+        Ok(Found { choice: choice.clone(), directory, repository, commit, head, changed })
     }
 
     fn record(&self, asked: Asked<'_>) -> AgainstRecord {
@@ -157,7 +160,7 @@ const LONGEST_LABEL: usize = 24;
 /// One app's copy in the making.
 struct Copy<'a> {
     found: &'a Found,
-    /// The folder for it.
+    /// The directory for it.
     own: &'a Path,
     asked: Asked<'a>,
     keeper: &'a Keeper,
@@ -167,9 +170,9 @@ impl Copy<'_> {
     /// Makes it; what was brought from the working tree.
     fn make(&self, catalogue: &Catalogue) -> Result<(AppChoice, Vec<String>), AgainstError> {
         let Repository { top, prefix, .. } = &self.found.repository;
-        // The app's name is its folder's.
+        // The app's name is its directory's.
         let tree = self.own.join(top.file_name().unwrap_or("tree".as_ref()));
-        private_folder(&tree)?;
+        private_directory(&tree)?;
         self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
         let app = tree.join(prefix);
         let wanted = self.wanted(&app)?;
@@ -184,14 +187,16 @@ impl Copy<'_> {
             })?;
         }
         let choice = match &self.found.choice {
-            AppChoice::FolderAs { kind, .. } => AppChoice::FolderAs { folder: app, kind: *kind },
-            _ => AppChoice::Folder(app),
+            AppChoice::DirectoryAs { kind, .. } => {
+                AppChoice::DirectoryAs { directory: app, kind: *kind }
+            }
+            _ => AppChoice::Directory(app),
         };
         catalogue.app(&choice).map_err(|source| match source {
             RuntimeError::NoApp { .. } => {
-                let folder = if prefix.as_os_str().is_empty() { "." } else { "" };
-                let folder = prefix.join(folder);
-                AgainstError::NoApp { rev: self.asked.rev.to_owned(), folder }
+                let directory = if prefix.as_os_str().is_empty() { "." } else { "" };
+                let directory = prefix.join(directory);
+                AgainstError::NoApp { rev: self.asked.rev.to_owned(), directory }
             }
             other => self.of_app(other),
         })?;
@@ -199,8 +204,9 @@ impl Copy<'_> {
         Ok((choice, wanted.iter().map(shown).collect()))
     }
 
-    /// What the app needs and git does not have: what it ignores (packages, settings, built files), and
-    /// settings and packages that it was not told to ignore. Other new files are the working tree's own.
+    /// What the app needs and git does not have: what it ignores (packages, settings, built files),
+    /// and settings and packages that it was not told to ignore. Other new files are the working
+    /// tree's own.
     fn wanted(&self, app: &Path) -> Result<Vec<PathBuf>, AgainstError> {
         let repository = &self.found.repository;
         let is_needed = |place: &PathBuf| {
@@ -216,7 +222,7 @@ impl Copy<'_> {
         wanted.dedup();
         let is_vendor = |place: &PathBuf| place.as_path() == Path::new(VENDOR);
         if wanted.iter().any(is_vendor)
-            && let Some(what) = other_packages(&self.found.folder, app)
+            && let Some(what) = other_packages(&self.found.directory, app)
         {
             if self.asked.prepare.is_none() {
                 let rev = self.asked.rev.to_owned();
@@ -239,21 +245,21 @@ const VENDOR: &str = "vendor";
 
 /// What says that two versions need other packages, or that Composer's autoloader leads elsewhere.
 fn other_packages(one: &Path, other: &Path) -> Option<&'static str> {
-    let lock = |folder: &Path| fs::read(folder.join("composer.lock")).ok();
+    let lock = |directory: &Path| fs::read(directory.join("composer.lock")).ok();
     // One that git ignores, too, is that of what is installed.
     let (a, b) = (lock(one), lock(other));
     if b.is_some() && a != b {
         return Some("composer.lock");
     }
-    let said = |folder: &Path| -> Vec<Option<serde_json::Value>> {
-        let text = fs::read(folder.join("composer.json")).unwrap_or_default();
+    let said = |directory: &Path| -> Vec<Option<serde_json::Value>> {
+        let text = fs::read(directory.join("composer.json")).unwrap_or_default();
         let read: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
         ["require", "autoload"].map(|key| read.get(key).cloned()).to_vec()
     };
     (said(one) != said(other)).then_some("composer.json")
 }
 
-fn private_folder(path: &Path) -> Result<(), AgainstError> {
+fn private_directory(path: &Path) -> Result<(), AgainstError> {
     let io = |source| AgainstError::Io { what: "create", path: path.to_path_buf(), source };
     fs::DirBuilder::new().mode(0o700).create(path).map_err(io)
 }

@@ -48,7 +48,12 @@ pub enum BadEnd {
 ///
 /// # Errors
 /// It fails, or takes too long.
-pub fn run(keeper: &Keeper, command: &str, folder: &Path, own: &Path) -> Result<(), PrepareError> {
+pub fn run(
+    keeper: &Keeper,
+    command: &str,
+    directory: &Path,
+    own: &Path,
+) -> Result<(), PrepareError> {
     let log = own.join("prepare.log");
     let stack = StackSpec {
         id: format!("prepare-{}", fresh::token()),
@@ -62,7 +67,7 @@ pub fn run(keeper: &Keeper, command: &str, folder: &Path, own: &Path) -> Result<
             program: "/bin/sh".into(),
             args: vec!["-c".to_owned(), command.to_owned()],
             env: environment(),
-            cwd: folder.to_path_buf(),
+            cwd: directory.to_path_buf(),
             input: None,
             user: None,
             log: log.clone(),

@@ -5,16 +5,16 @@ use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
-use super::hunt::{Shot, What};
+use super::capacity_search::{TrialSpec, What};
 use super::model::{Point, Seen};
 use super::text;
 use crate::fact::{Fact, Reason, Traffic};
 use crate::interrupt;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
-use crate::summary::model::{CellSummary, Expected, Found, LoadModel};
+use crate::summary::model::{CaseSummary, Expected, Found, LoadModel};
 use crate::summary::why::Cause;
-use crate::trial::ground::{Ground, Look, Run, lasted};
+use crate::trial::search_context::{Run, SearchContext, TrialResult, lasted};
 use crate::trial::verdict::{self, Fault};
 
 /// Measures; `None`: the person wanted an end before it was over.
@@ -22,35 +22,36 @@ use crate::trial::verdict::{self, Fault};
 /// # Errors
 /// Only when results cannot be written.
 pub fn measure(
-    ground: &Ground,
+    context: &SearchContext,
     run: &mut Run<'_>,
     choice: &RuntimeChoice,
-    shot: &Shot,
-) -> Result<Option<(Point, Look)>, StoreError> {
+    spec: &TrialSpec,
+) -> Result<Option<(Point, TrialResult)>, StoreError> {
     if interrupt::asked() {
         return Ok(None);
     }
-    let load = load(ground, shot);
-    let look = ground.measure(run, choice, &load, Nanos((shot.left_s * 1e9) as u64))?;
+    let load = load(context, spec);
+    let look = context.measure(run, choice, &load, Nanos((spec.left_s * 1e9) as u64))?;
     let stopped = look.record.load.as_ref().is_some_and(|load| load.end == End::Stopped);
     if interrupt::asked() && (stopped || look.record.load.is_none()) {
         return Ok(None);
     }
-    Ok(Some((point(&look, shot), look)))
+    Ok(Some((point(&look, spec), look)))
 }
 
 /// The plan's load with this rate, or with these users.
-fn load(ground: &Ground, shot: &Shot) -> LoadChoice {
-    let length = Nanos((shot.length_s * 1e9).round() as u64);
-    match shot.what {
-        What::Users(users) => {
-            let name = if users == 1 { "1 user".to_owned() } else { format!("{users} users") };
-            ground.load(name, Model::Closed { users, until: Until::For(length) })
+fn load(context: &SearchContext, spec: &TrialSpec) -> LoadChoice {
+    let length = Nanos((spec.length_s * 1e9).round() as u64);
+    match spec.what {
+        What::Concurrency(concurrency) => {
+            let name =
+                if concurrency == 1 { "1 user".to_owned() } else { format!("{concurrency} users") };
+            context.load(name, Model::Closed { concurrency, until: Until::For(length) })
         }
         What::Rate(rate) => {
             let schedule = Segments::constant(MicroRate((rate * 1e6).round() as u64), length);
             let name = format!("{}/s", text::rate(rate).replace(' ', ""));
-            let model = match &ground.plan.loads[0].model {
+            let model = match &context.plan.loads[0].model {
                 Model::Open { arrivals, max_in_flight, when_full, .. } => Model::Open {
                     schedule,
                     arrivals: *arrivals,
@@ -59,32 +60,32 @@ fn load(ground: &Ground, shot: &Shot) -> LoadChoice {
                 },
                 closed @ Model::Closed { .. } => closed.clone(),
             };
-            ground.load(name, model)
+            context.load(name, model)
         }
     }
 }
 
-fn point(look: &Look, shot: &Shot) -> Point {
-    let (cell, record) = (&look.cell, &look.record);
+fn point(look: &TrialResult, spec: &TrialSpec) -> Point {
+    let (case, record) = (&look.case, &look.record);
     // Of the trial, and not of those that count.
-    let figures = &cell.figures;
-    let times = match cell.model {
+    let figures = &case.figures;
+    let times = match case.model {
         LoadModel::Open => &figures.response_time_ns,
         LoadModel::Closed => &figures.service_time_ns,
     };
     let (seen, why) = seen(look);
     Point {
         trial: record.number,
-        purpose: shot.purpose,
-        users: match shot.what {
-            What::Users(users) => Some(users),
+        purpose: spec.purpose,
+        concurrency: match spec.what {
+            What::Concurrency(concurrency) => Some(concurrency),
             What::Rate(_) => None,
         },
-        offered_per_second: match shot.what {
-            What::Users(_) => None,
+        offered_per_second: match spec.what {
+            What::Concurrency(_) => None,
             What::Rate(rate) => Some(rate),
         },
-        length_s: shot.length_s,
+        length_s: spec.length_s,
         took_s: lasted(record).as_secs_f64(),
         seen,
         why,
@@ -98,18 +99,18 @@ fn point(look: &Look, shot: &Shot) -> Point {
         cpu_cost_us: figures.cpu_cost_us.known(),
         memory_bytes_max: figures.memory_bytes_max.known(),
         out_of_memory: verdict::out_of_memory(&record.verdict).cloned(),
-        held_back: held_back(cell, seen),
+        held_back: held_back(case, seen),
     }
 }
 
 /// The most direct reason. That no limit was reached is none.
-fn held_back(cell: &CellSummary, seen: Seen) -> Option<String> {
-    let mut reasons = cell.why.iter().filter(|why| why.cause != Cause::BelowLimits);
+fn held_back(case: &CaseSummary, seen: Seen) -> Option<String> {
+    let mut reasons = case.why.iter().filter(|why| why.cause != Cause::BelowLimits);
     reasons.next().filter(|_| seen == Seen::Missed).map(|why| why.text.clone())
 }
 
 /// What the trial shows of the runtime, and why.
-fn seen(look: &Look) -> (Seen, Vec<Fact<Reason>>) {
+fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
     let record = &look.record;
     let Some(load) = &record.load else {
         return (Seen::NotMeasured, record.verdict.reasons.clone());
@@ -119,7 +120,7 @@ fn seen(look: &Look) -> (Seen, Vec<Fact<Reason>>) {
         Fact::from(Traffic::NotMet { expectation, found: found.map(ToString::to_string) })
     };
     let missed: Vec<Fact<Reason>> = look
-        .cell
+        .case
         .expectations
         .iter()
         .filter_map(|judged| match &judged.outcome {
@@ -137,7 +138,7 @@ fn seen(look: &Look) -> (Seen, Vec<Fact<Reason>>) {
     let reasons = || record.verdict.reasons.clone();
     match (fault, missed.is_empty()) {
         (Some(Fault::Short), _) => (Seen::Generator, reasons()),
-        // What is met although shots came late, and so together, is met.
+        // What is met although requests came late, and so together, is met.
         (Some(Fault::Late), true) => (Seen::Met, reasons()),
         (Some(Fault::Late), false) => (Seen::Generator, reasons()),
         (None, true) => (Seen::Met, Vec::new()),
@@ -146,8 +147,8 @@ fn seen(look: &Look) -> (Seen, Vec<Fact<Reason>>) {
     }
 }
 
-fn is_open(look: &Look) -> bool {
-    look.cell.model == LoadModel::Open
+fn is_open(look: &TrialResult) -> bool {
+    look.case.model == LoadModel::Open
 }
 
 /// Share of its time.

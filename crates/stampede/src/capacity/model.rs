@@ -15,7 +15,7 @@ pub struct CapacityReport {
     pub format: u32,
     /// Version of stampede.
     pub stampede: String,
-    /// The run's id: its folder's name.
+    /// The run's id: its directory's name.
     pub run: String,
     /// When it began, RFC 3339.
     pub started_at: String,
@@ -48,11 +48,11 @@ pub struct Limit {
     pub said: String,
     /// The highest rate that meets the expectations in all likelihood; null: none is known.
     pub capacity_per_second: Option<f64>,
-    /// The lowest rate that does not, in all likelihood: with the capacity the 95 % interval; null: none
-    /// is known.
+    /// The lowest rate that does not, in all likelihood: with the capacity the 95 % interval; null:
+    /// none is known.
     pub upper_per_second: Option<f64>,
-    /// Where response time starts to bend: the measured throughput with the most throughput for its mean
-    /// response time; null: no bend was measured.
+    /// Where response time starts to bend: the measured throughput with the most throughput for its
+    /// mean response time; null: no bend was measured.
     pub knee_per_second: Option<f64>,
     /// What one user alone waits for: 1 − CPU time ÷ service time; null: not known.
     pub waiting_share: Option<f64>,
@@ -123,12 +123,12 @@ pub enum Seen {
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
-    /// Its number: the folder `trials/<number>-…` of the run.
+    /// Its number: the directory `trials/<number>-…` of the run.
     pub trial: u32,
     /// What it was for.
     pub purpose: Purpose,
     /// Users of a closed load; null: it has a rate.
-    pub users: Option<u32>,
+    pub concurrency: Option<u32>,
     /// Offered rate; null: it has users.
     pub offered_per_second: Option<f64>,
     /// Length of its load.
@@ -145,11 +145,11 @@ pub struct Point {
     pub time_ns_mean: Option<f64>,
     /// Its median.
     pub time_ns_p50: Option<f64>,
-    /// 95 % are at most this; null: too few shots, or one without a correct answer stands there.
+    /// 95 % are at most this; null: too few requests, or one without a correct answer stands there.
     pub time_ns_p95: Option<f64>,
     /// 99 % are at most this.
     pub time_ns_p99: Option<f64>,
-    /// Correct answers ÷ planned shots, 0 to 1.
+    /// Correct answers ÷ planned requests, 0 to 1.
     pub ok_share: Option<f64>,
     /// CPU of the whole stack: 100 is its budget.
     pub cpu_percent: Option<f64>,
@@ -164,8 +164,8 @@ pub struct Point {
     pub held_back: Option<String>,
 }
 
-/// What held the runtime back at the lowest rate that it did not meet and of which that is known; not below what
-/// it `bears` (1/s), where a single trial that was missed is chance.
+/// What held the runtime back at the lowest rate that it did not meet and of which that is known;
+/// not below what it `bears` (1/s), where a single trial that was missed is chance.
 pub fn held_back(points: &[Point], bears: Option<f64>) -> Option<&str> {
     let rate = |point: &Point| point.offered_per_second.unwrap_or(f64::INFINITY);
     let missed = points.iter().filter(|point| rate(point) >= bears.unwrap_or(0.0));

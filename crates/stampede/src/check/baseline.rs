@@ -12,7 +12,8 @@ const SIGNED: u32 = 2;
 /// What is accepted.
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
-    /// By fingerprint. `None`: of an older format, in which whatever is about the same thing is the same.
+    /// By fingerprint. `None`: of an older format, in which whatever is about the same thing is the
+    /// same.
     known: BTreeMap<String, Option<Signs>>,
 }
 
@@ -34,8 +35,8 @@ impl Baseline {
         Baseline { known }
     }
 
-    /// Whether it has this finding: the same thing, and no sign that it did not show then. Which signs show
-    /// depends on the tours, so that fewer are the same finding still.
+    /// Whether it has this finding: the same thing, and no sign that it did not show then. Which
+    /// signs show depends on the passes, so that fewer are the same finding still.
     pub fn accepts(&self, finding: &Finding) -> bool {
         match self.known.get(&mask_secrets(&finding.fingerprint)) {
             Some(Some(signs)) => masked(&finding.signs).is_subset(signs),

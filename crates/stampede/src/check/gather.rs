@@ -1,13 +1,14 @@
-//! The requests of a check: of a list, or found by following the app's links and by its router's list.
+//! The requests of a check: of a list, or found by following the app's links and by its router's
+//! list.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::look::name;
+use super::analyze::name;
+use super::harness::{Harness, HarnessSession, StepResult};
 use super::model::{Asked, Skipped, Step};
 use super::requests::{self, Crawl, Listed, Policy, RequestError, routes, wants_login};
-use super::stand::{Bench, Seen, Stand};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{AppKind, RuntimeError, WatchMode};
@@ -70,53 +71,58 @@ pub enum GatherError {
 /// # Errors
 /// The list cannot be read, or the reference does not start.
 pub fn gather(
-    bench: &Bench,
+    harness: &Harness,
     reference: &RuntimeChoice,
     source: &Source,
     policy: &Policy,
 ) -> Result<Gathered, GatherError> {
-    let (mut gathered, stand) = match source {
-        Source::File(path, limit) => of_file(bench, reference, path, *limit, policy)?,
+    let (mut gathered, session) = match source {
+        Source::File(path, limit) => of_file(harness, reference, path, *limit, policy)?,
         Source::Links { from, limit } => {
-            let kind = bench.app.manifest.kind;
-            let stand = bench.up_asked(reference, WatchMode::Full, routes::command(kind))?;
+            let kind = harness.app.manifest.kind;
+            let session = harness.up_asked(reference, WatchMode::Full, routes::command(kind))?;
             let crawl = Crawl::new("localhost", from, *limit, policy.clone());
-            of_app(stand, &reference.name, kind, crawl)
+            of_app(session, &reference.name, kind, crawl)
         }
     };
     if gathered.bad.len() == gathered.requests.len() {
         let last = gathered.bad.last();
         let why = last.map_or(String::new(), |bad| format!("{} {}", bad.request, bad.why));
-        gathered.broken = Some(format!("{why}\n{}", stand.log()));
+        gathered.broken = Some(format!("{why}\n{}", session.log()));
     }
-    stand.stop()?;
+    session.stop()?;
     Ok(gathered)
 }
 
 fn of_file(
-    bench: &Bench,
+    harness: &Harness,
     reference: &RuntimeChoice,
     path: &Path,
     limit: usize,
     policy: &Policy,
-) -> Result<(Gathered, Stand), GatherError> {
+) -> Result<(Gathered, HarnessSession), GatherError> {
     let listed = requests::read(path)?.bounded(limit);
-    let mut stand = bench.up(reference, WatchMode::Full)?;
+    let mut session = harness.up(reference, WatchMode::Full)?;
     let (asked, skipped) = policy.part(listed.asked);
     let skipped = listed.skipped.into_iter().chain(skipped).collect();
     let mut gathered = Gathered { skipped, ..Gathered::default() };
     for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
         let seen =
-            stand.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
+            session.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
         gathered.take(asked, &seen, &reference.name);
     }
-    Ok((gathered, stand))
+    Ok((gathered, session))
 }
 
 /// Page after page, as long as there are links, and what the router lists.
-fn of_app(mut stand: Stand, reference: &str, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand) {
+fn of_app(
+    mut session: HarnessSession,
+    reference: &str,
+    kind: AppKind,
+    mut crawl: Crawl,
+) -> (Gathered, HarnessSession) {
     let mut gathered = Gathered::default();
-    let listed = listed(&stand, kind).map(|listed| {
+    let listed = listed(&session, kind).map(|listed| {
         gathered.router = Some(listed.as_ref().map(|all| all.asked.len()).map_err(Clone::clone));
         listed.unwrap_or_default()
     });
@@ -125,7 +131,7 @@ fn of_app(mut stand: Stand, reference: &str, kind: AppKind, mut crawl: Crawl) ->
     crawl.routes(listed);
     while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
         let seen =
-            stand.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
+            session.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
         if let Ok(answer) = seen.answer() {
             let kind = answer.header("content-type").unwrap_or_default();
             crawl.saw(&asked.target, kind, answer.body.as_bytes());
@@ -141,12 +147,12 @@ fn of_app(mut stand: Stand, reference: &str, kind: AppKind, mut crawl: Crawl) ->
         }
     }
     gathered.skipped.extend(crawl.skipped());
-    (gathered, stand)
+    (gathered, session)
 }
 
 /// What the app's router lists, or why that is not known; `None`: its kind has no such list.
-fn listed(stand: &Stand, kind: AppKind) -> Option<Result<Listed, RouterError>> {
-    let printed = stand.running().printed()?.as_ref();
+fn listed(session: &HarnessSession, kind: AppKind) -> Option<Result<Listed, RouterError>> {
+    let printed = session.running().printed()?.as_ref();
     let read = |text: &String| {
         routes::read(kind, text).map_err(|error| RouterError::List(Arc::new(error)))
     };
@@ -154,7 +160,7 @@ fn listed(stand: &Stand, kind: AppKind) -> Option<Result<Listed, RouterError>> {
 }
 
 impl Gathered {
-    fn take(&mut self, asked: Asked, seen: &Seen, reference: &str) {
+    fn take(&mut self, asked: Asked, seen: &StepResult, reference: &str) {
         match bad(seen, reference) {
             Some(why) => self.bad.push(Skipped { request: name(&asked), why }),
             None => self.logins += usize::from(is_login(seen)),
@@ -164,7 +170,7 @@ impl Gathered {
 }
 
 /// Why it cannot be compared.
-fn bad(seen: &Seen, reference: &str) -> Option<String> {
+fn bad(seen: &StepResult, reference: &str) -> Option<String> {
     match seen.answer() {
         Err(problem) => Some(format!("gets no answer under {reference}: {problem}")),
         Ok(answer) if answer.status >= 500 => {
@@ -174,7 +180,7 @@ fn bad(seen: &Seen, reference: &str) -> Option<String> {
     }
 }
 
-fn is_login(seen: &Seen) -> bool {
+fn is_login(seen: &StepResult) -> bool {
     seen.answer().is_ok_and(|answer| {
         let header = |name| answer.header(name);
         wants_login(

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::path::Path;
 
-use stampede_load::ammo::Request;
 use stampede_load::spec::{
     Address, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
 };
+use stampede_load::traffic::Request;
 
 use super::amount::amount;
 use super::growth;
+use super::harness::{Harness, HarnessSession};
 use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
 use super::orders::{self, Guilty};
 use super::signs::of_growth;
-use super::stand::{Bench, Stand};
 use super::subject::Subject;
 use super::text;
 use super::watch::{Sizes, Worker};
@@ -42,8 +42,9 @@ pub struct Grown {
     pub sent: u64,
 }
 
-/// Requests that are sent one by one first, each at least once: users get their cookies, and what is used up
-/// within a few requests is seen to the request. As many as have a reading each (`Watch::LIGHT_FIRST`).
+/// Requests that are sent one by one first, each at least once: users get their cookies, and what
+/// is used up within a few requests is seen to the request. As many as have a reading each
+/// (`Watch::LIGHT_FIRST`).
 const FIRST: usize = 64;
 /// Looks between begin and end at what is counted from outside.
 const BLOCKS: u64 = 20;
@@ -53,8 +54,8 @@ const PART: u64 = 2_000;
 const TRIALS: usize = 40;
 /// Requests that a finding calls by name.
 const NAMED: usize = 3;
-/// Requests after which a process's memory has settled that does not grow: a server in Go takes its own for some
-/// thousand of them.
+/// Requests after which a process's memory has settled that does not grow: a server in Go takes its
+/// own for some thousand of them.
 const SETTLED: u64 = 20_000;
 /// Files that are counted at most: more are many.
 const FILES_MAX: usize = 100_000;
@@ -77,18 +78,18 @@ struct Series {
 /// # Errors
 /// It does not start.
 pub fn measure(
-    bench: &Bench,
+    harness: &Harness,
     choice: &RuntimeChoice,
     steps: &[Step],
     wanted: Wanted,
 ) -> Result<Grown, RuntimeError> {
-    let series = fire(bench, choice, steps, wanted.requests)?;
+    let series = send(harness, choice, steps, wanted.requests)?;
     let mut grown =
         Grown { growth: judged(&series, wanted), sent: series.sent, ..Grown::default() };
     let is_memory = |one: &Growth| one.of == GrowthOf::Memory;
     let grows = grown.growth.iter().any(|one| is_memory(one) && one.grows);
     if grows && wanted.requests < SETTLED && !is_told(GrowthOf::Memory, &grown.growth) {
-        let longer = fire(bench, choice, steps, SETTLED)?;
+        let longer = send(harness, choice, steps, SETTLED)?;
         grown.sent += longer.sent;
         grown.growth.retain(|one| !is_memory(one));
         grown.growth.extend(judged(&longer, wanted).into_iter().filter(is_memory));
@@ -98,10 +99,10 @@ pub fn measure(
         if is_told(one.of, &grown.growth) {
             continue;
         }
-        let (culprits, sent) = culprits(bench, choice, steps, one.of, wanted)?;
+        let (culprits, sent) = culprits(harness, choice, steps, one.of, wanted)?;
         grown.sent += sent;
         // How much it is with each of just these.
-        let alone = fire(bench, choice, &culprits.all, PART)?;
+        let alone = send(harness, choice, &culprits.all, PART)?;
         grown.sent += alone.sent;
         let own = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
         let found = match &own {
@@ -118,11 +119,11 @@ pub fn measure(
 /// # Errors
 /// It does not start.
 pub fn again(
-    bench: &Bench,
+    harness: &Harness,
     choice: &RuntimeChoice,
     finding: &Finding,
 ) -> Result<Option<String>, RuntimeError> {
-    let series = fire(bench, choice, &finding.steps, PART)?;
+    let series = send(harness, choice, &finding.steps, PART)?;
     let wanted = Wanted { requests: PART, memory_bytes: 0 };
     let growing = judged(&series, wanted).into_iter().filter(|one| one.grows);
     let lines: Vec<String> =
@@ -130,7 +131,8 @@ pub fn again(
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
-/// Where PHP's own memory grows, so does the process's, and what is in it; a connection is a descriptor.
+/// Where PHP's own memory grows, so does the process's, and what is in it; a connection is a
+/// descriptor.
 fn is_told(of: GrowthOf, growth: &[Growth]) -> bool {
     let tells = match of {
         GrowthOf::Memory | GrowthOf::Entries => GrowthOf::Heap,
@@ -166,8 +168,8 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
     all
 }
 
-/// What is kept lies in PHP's memory. Where that grows, it says how soon it is full: of a string each byte counts
-/// as an entry.
+/// What is kept lies in PHP's memory. Where that grows, it says how soon it is full: of a string
+/// each byte counts as an entry.
 fn weighed(all: &mut [Growth]) {
     let heap = all.iter().find(|one| one.of == GrowthOf::Heap && one.grows);
     if let Some(max_requests) = heap.map(|one| one.max_requests) {
@@ -176,7 +178,8 @@ fn weighed(all: &mut [Growth]) {
     }
 }
 
-/// What has grown until there was no more to be had: from then on it stays, and looks like a cache that is full.
+/// What has grown until there was no more to be had: from then on it stays, and looks like a cache
+/// that is full.
 fn used_up(of: GrowthOf, points: &[(u64, f64)], wall: Option<u64>) -> Option<Growth> {
     let wall = wall?;
     let before: Vec<(u64, f64)> =
@@ -185,31 +188,31 @@ fn used_up(of: GrowthOf, points: &[(u64, f64)], wall: Option<u64>) -> Option<Gro
     growth::growth(of, &before, Some(most as u64)).filter(|growth| growth.grows)
 }
 
-/// Fires at one fresh worker, one request after the other.
-fn fire(
-    bench: &Bench,
+/// Sends to one fresh worker, one request after the other.
+fn send(
+    harness: &Harness,
     choice: &RuntimeChoice,
     steps: &[Step],
     requests: u64,
 ) -> Result<Series, RuntimeError> {
-    let mut stand = bench.up(choice, WatchMode::Light)?;
-    let First { mut sent, bad, mut wall } = first(&mut stand, steps);
-    let ammo: Vec<Request> =
-        steps.iter().filter_map(|step| request(&stand.dressed(step))).collect();
+    let mut session = harness.up(choice, WatchMode::Light)?;
+    let First { mut sent, bad, mut wall } = first(&mut session, steps);
+    let traffic: Vec<Request> =
+        steps.iter().filter_map(|step| request(&session.dressed(step))).collect();
     let (mut files, mut size) = (Vec::new(), FIRST as u64);
-    while sent < requests && !ammo.is_empty() && !interrupt::asked() {
+    while sent < requests && !traffic.is_empty() && !interrupt::asked() {
         size = (size * 2).min(requests / BLOCKS).max(1);
-        let fired = block(&stand, &ammo, size.min(requests - sent), sent);
-        if fired.sent == 0 {
+        let result = block(&session, &traffic, size.min(requests - sent), sent);
+        if result.sent == 0 {
             break;
         }
-        let usual = bad * fired.sent.div_ceil(ammo.len() as u64);
-        wall = wall.or((fired.failed > usual).then_some(sent));
-        sent += fired.sent;
-        files.push((sent, count(&stand.temporary(), FILES_MAX) as f64));
+        let usual = bad * result.sent.div_ceil(traffic.len() as u64);
+        wall = wall.or((result.failed > usual).then_some(sent));
+        sent += result.sent;
+        files.push((sent, count(&session.temporary(), FILES_MAX) as f64));
     }
-    let workers = stand.workers();
-    stand.stop()?;
+    let workers = session.workers();
+    session.stop()?;
     Ok(Series { sizes: longest(workers), files, sent, wall })
 }
 
@@ -223,14 +226,14 @@ struct First {
 }
 
 /// Each request at least once, one after the other.
-fn first(stand: &mut Stand, steps: &[Step]) -> First {
+fn first(session: &mut HarnessSession, steps: &[Step]) -> First {
     let mut bad = vec![false; steps.len()];
     let (mut sent, mut wall) = (0, None);
     for at in (0..steps.len()).cycle().take(steps.len().max(FIRST)) {
         if interrupt::asked() {
             break;
         }
-        let fails = !STATUSES.contains(&stand.send(&steps[at]).status());
+        let fails = !STATUSES.contains(&session.send(&steps[at]).status());
         if sent < steps.len() as u64 {
             bad[at] = fails;
         } else if fails && !bad[at] {
@@ -242,28 +245,28 @@ fn first(stand: &mut Stand, steps: &[Step]) -> First {
 }
 
 /// What came of a block.
-struct Fired {
+struct BlockResult {
     sent: u64,
     failed: u64,
 }
 
 /// Requests in turn, begun where the block before ended.
-fn block(stand: &Stand, ammo: &[Request], requests: u64, begin: u64) -> Fired {
-    let at = (begin % ammo.len() as u64) as usize;
-    let turned: Vec<Request> = ammo[at..].iter().chain(&ammo[..at]).cloned().collect();
+fn block(session: &HarnessSession, traffic: &[Request], requests: u64, begin: u64) -> BlockResult {
+    let at = (begin % traffic.len() as u64) as usize;
+    let turned: Vec<Request> = traffic[at..].iter().chain(&traffic[..at]).cloned().collect();
     let until = Until::Requests(requests.max(1));
-    let target = Address::Tcp(stand.running().addr());
+    let target = Address::Tcp(session.running().addr());
     let load = Load {
         habits: HABITS,
         check: Check { statuses: STATUSES.collect(), ..Check::default() },
-        ..Load::new(target, Model::Closed { users: 1, until }, turned)
+        ..Load::new(target, Model::Closed { concurrency: 1, until }, turned)
     };
-    match stampede_load::fire(&load, &interrupt::stop_for_load(), &mut Deaf) {
-        Ok(fired) => {
-            let failed = fired.counts.failed_total();
-            Fired { sent: fired.counts.ok + failed, failed }
+    match stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut Deaf) {
+        Ok(result) => {
+            let failed = result.counts.failed_total();
+            BlockResult { sent: result.counts.ok + failed, failed }
         }
-        Err(_) => Fired { sent: 0, failed: 0 },
+        Err(_) => BlockResult { sent: 0, failed: 0 },
     }
 }
 
@@ -288,14 +291,14 @@ fn longest(workers: Vec<Worker>) -> Vec<Sizes> {
     sizes.max_by_key(Vec::len).unwrap_or_default()
 }
 
-fn count(folder: &Path, at_most: usize) -> usize {
-    let mut folders = vec![folder.to_path_buf()];
+fn count(directory: &Path, at_most: usize) -> usize {
+    let mut directories = vec![directory.to_path_buf()];
     let mut found = 0;
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+    while let Some(directory) = directories.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
             match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                true => folders.push(entry.path()),
+                true => directories.push(entry.path()),
                 false => found += 1,
             }
             if found >= at_most {
@@ -308,7 +311,7 @@ fn count(folder: &Path, at_most: usize) -> usize {
 
 /// The requests with which it grows.
 fn culprits(
-    bench: &Bench,
+    harness: &Harness,
     choice: &RuntimeChoice,
     steps: &[Step],
     of: GrowthOf,
@@ -326,7 +329,7 @@ fn culprits(
         if interrupt::asked() {
             return Ok(false);
         }
-        let series = fire(bench, choice, part, PART)?;
+        let series = send(harness, choice, part, PART)?;
         sent += series.sent;
         Ok(judged(&series, wanted).iter().any(|growth| growth.of == of && growth.grows))
     })?;
@@ -334,7 +337,7 @@ fn culprits(
 }
 
 fn finding(growth: &Growth, culprits: &Guilty<Step>, series: &Series) -> Finding {
-    let name = |step: &Step| super::look::name(&step.request);
+    let name = |step: &Step| super::analyze::name(&step.request);
     let with = match &culprits.all[..] {
         [one] => format!("each {}", name(one)),
         many if culprits.is_each && many.len() <= NAMED => {
@@ -463,7 +466,8 @@ mod tests {
 
     #[test]
     fn what_is_used_up_has_grown_until_then() {
-        // One in each request, of 20: some 6 are there after the first fifth, and 80 % of the others are left.
+        // One in each request, of 20: some 6 are there after the first fifth, and 80 % of the
+        // others are left.
         let full = |wall| series(400, |served| served.min(20), wall);
         assert_eq!(growing(&full(None)), [], "as a pool that is full");
         assert_eq!(growing(&full(Some(20))), [(GrowthOf::Connections, Some(11))]);

@@ -4,11 +4,11 @@ use stampede_stats::slope::{FEWEST, Slope, slope};
 
 use super::model::{Growth, GrowthOf};
 
-/// How something grew in one worker, by points of `(requests it had served, value)`; `limit` is how much of it
-/// a worker may have, `None`: the usual. `None`: too few points.
+/// How something grew in one worker, by points of `(requests it had served, value)`; `limit` is how
+/// much of it a worker may have, `None`: the usual. `None`: too few points.
 ///
-/// Its first fifth is not counted: caches fill, and code is loaded. It grows if the whole rest does, beyond
-/// what is noise, and its second half does: a cache that is full grows no more.
+/// Its first fifth is not counted: caches fill, and code is loaded. It grows if the whole rest
+/// does, beyond what is noise, and its second half does: a cache that is full grows no more.
 pub fn growth(of: GrowthOf, points: &[(u64, f64)], limit: Option<u64>) -> Option<Growth> {
     let mut points = points.to_vec();
     points.sort_by_key(|(served, _)| *served);
@@ -44,9 +44,9 @@ const WARM_UP: u64 = 5;
 const ENDS: usize = 5;
 const COVERS: f64 = 0.95;
 
-/// After how many requests a worker is replaced before more than four fifths of what its limit left it
-/// at the begin are filled, at the upper end of its growth; rounded down to two digits. `None`: it does not
-/// grow, or a new worker does not help.
+/// After how many requests a worker is replaced before more than four fifths of what its limit left
+/// it at the begin are filled, at the upper end of its growth; rounded down to two digits. `None`:
+/// it does not grow, or a new worker does not help.
 pub fn recycle(growth: &Growth, limit: Option<u64>) -> Option<u64> {
     let usual = match growth.of {
         GrowthOf::Heap | GrowthOf::Memory => MEMORY_LIMIT,

@@ -2,8 +2,9 @@
 
 use percent_encoding::percent_decode_str;
 
-/// The headers that are compared, by lower-case name, in order. Values are written one way: lists sorted,
-/// no address of this machine. What moves in them (a cookie's value) is left to [`super::moving`].
+/// The headers that are compared, by lower-case name, in order. Values are written one way: lists
+/// sorted, no address of this machine. What moves in them (a cookie's value) is left to
+/// [`super::nondeterminism`].
 pub fn meant(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut meant: Vec<(String, String)> = headers
         .iter()
@@ -67,8 +68,8 @@ fn value_of(name: &str, value: &str) -> Option<String> {
     }
 }
 
-/// `text/html`, `application/json;charset=utf-8`. PHP adds its `default_charset` to a text of which the app
-/// says none; where the app's own answer is sent by a worker, nobody does.
+/// `text/html`, `application/json;charset=utf-8`. PHP adds its `default_charset` to a text of which
+/// the app says none; where the app's own answer is sent by a worker, nobody does.
 fn content_type(value: &str) -> String {
     let parts = value.split(';').map(|part| part.trim().to_ascii_lowercase().replace('"', ""));
     let mut parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
@@ -87,7 +88,8 @@ fn list(value: &str, keep: impl Fn(&str) -> bool) -> String {
     parts.join(", ")
 }
 
-/// A URL without scheme, host and port where that is this machine's: each start has a port of its own.
+/// A URL without scheme, host and port where that is this machine's: each start has a port of its
+/// own.
 fn without_here(value: &str) -> String {
     let mut left = value.to_owned();
     for here in ["http://127.0.0.1", "http://localhost", "http://[::1]", "https://127.0.0.1"] {
@@ -108,7 +110,8 @@ fn without_here(value: &str) -> String {
     left
 }
 
-/// `name=value`, and what is said of it, in order; of the time that it lives only whether it is over.
+/// `name=value`, and what is said of it, in order; of the time that it lives only whether it is
+/// over.
 fn cookie(value: &str) -> String {
     let mut parts = value.split(';').map(str::trim).filter(|part| !part.is_empty());
     let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();

@@ -18,8 +18,9 @@ use super::model::{CheckReport, Checked, Growth, Skipped, Verdict};
 use super::text::{self, Answer, NO_PROOF};
 use crate::summary::words;
 
-/// The page: the answer first, then what was tried, each finding, growth, the code, what was not asked,
-/// and how to check again. `command` is that which sends a finding again, but for `--finding N`.
+/// The page: the answer first, then what was tried, each finding, growth, the code, what was not
+/// asked, and how to check again. `command` is that which sends a finding again, but for `--finding
+/// N`.
 pub fn html(report: &CheckReport, command: &str) -> String {
     let app = name(report);
     let main = element("main")
@@ -46,7 +47,7 @@ pub fn html(report: &CheckReport, command: &str) -> String {
     )
 }
 
-/// The app's folder without those above it.
+/// The app's directory without those above it.
 fn name(report: &CheckReport) -> String {
     let last = Path::new(&report.app).file_name();
     last.map_or_else(|| report.app.clone(), |name| name.to_string_lossy().into_owned())
@@ -95,14 +96,14 @@ fn card(report: &CheckReport, checked: &Checked) -> Element {
 
 fn tried(report: &CheckReport) -> Element {
     let tried = &report.tried;
-    let tours = tried.tours.join(", ");
+    let passes = tried.passes.join(", ");
     let growth = match tried.growth_requests {
         0 => "growth was not measured".to_owned(),
         count => format!("and {} for growth", words::count(count)),
     };
     let figures = [
         ("requests", words::count(tried.requests), "different ones"),
-        ("tours", words::count(tried.tours.len() as u64), &tours),
+        ("passes", words::count(tried.passes.len() as u64), &passes),
         ("users", words::count(u64::from(tried.users)), "each with tokens of their own"),
         ("sent", words::count(tried.sent), &growth),
         ("time", text::took(tried.seconds), ""),
@@ -197,11 +198,11 @@ fn again(report: &CheckReport) -> Element {
         );
         classed("p", "problem").prose(&said)
     });
-    block("Check again", "the same tours and tokens, by their seed")
+    block("Check again", "the same passes and tokens, by their seed")
         .child(element("pre").child(command))
         .children(lacks)
         .child(classed("p", "note").prose(
-            "Another `--seed` is another shuffled tour, and more requests and users find more. \
+            "Another `--seed` is another shuffled pass, and more requests and users find more. \
              `--baseline check.json` accepts what stands here, so that only what is new counts.",
         ))
 }

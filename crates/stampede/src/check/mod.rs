@@ -1,25 +1,26 @@
 //! `stampede check`: is an app safe in a worker that keeps it in memory?
 //!
 //! ```text
-//! requests → tours → answers of the reference and of each worker runtime → findings → verdict
+//! requests → passes → answers of the reference and of each worker runtime → findings → verdict
 //!              └────→ what the workers' watch wrote ────────────────────────┘
 //! ```
-//! The reference (PHP-FPM, if nobody says another) forgets everything after each request: whatever differs
-//! from it, once what moves by nature is known, is a worker's memory.
+//! The reference (PHP-FPM, if nobody says another) forgets everything after each request: whatever
+//! differs from it, once nondeterministic content is known, is a worker's memory.
 
 pub mod amount;
+pub mod analyze;
 pub mod baseline;
 pub mod code;
-pub mod course;
 pub mod gather;
 pub mod grow;
 pub mod growth;
+pub mod harness;
 pub mod headers;
 pub mod html;
-pub mod look;
+pub mod investigation;
 pub mod model;
-pub mod moving;
 pub mod natural;
+pub mod nondeterminism;
 pub mod orders;
 pub mod places;
 pub mod replay;
@@ -28,9 +29,8 @@ pub mod requests;
 pub mod sample;
 pub mod sapi;
 pub mod sessions;
-pub mod shelf;
 pub mod signs;
-pub mod stand;
+pub mod spill_file;
 pub mod subject;
 pub mod text;
 pub mod users;

@@ -20,21 +20,21 @@ pub struct CheckReport {
     pub format: u32,
     /// Version of stampede.
     pub stampede: String,
-    /// The check's id: its folder's name.
+    /// The check's id: its directory's name.
     pub name: String,
     /// When it began, RFC 3339.
     pub started_at: String,
-    /// The flags that ask for the same again, a word each; of what only a person has (a password, a variable's
-    /// value) the name alone. Since format 2.
+    /// The flags that ask for the same again, a word each; of what only a person has (a password, a
+    /// variable's value) the name alone. Since format 2.
     #[serde(default)]
     pub asked: Vec<String>,
-    /// The app's folder, or its name in the catalogue, as it was asked for.
+    /// The app's directory, or its name in the catalogue, as it was asked for.
     pub app: String,
     /// What the app is: callable, symfony …
     pub kind: String,
     /// The runtime that forgets, with which the others were compared.
     pub reference: String,
-    /// Seed of the shuffled tour, of the users' tokens and of the interleaving.
+    /// Seed of the shuffled pass, of the users' tokens and of the interleaving.
     pub seed: u64,
     /// What was tried: without a finding it is no proof.
     pub tried: Tried,
@@ -81,8 +81,8 @@ pub struct Tried {
     pub requests: u64,
     /// How often one of them was sent, to the reference too, that of growth apart.
     pub sent: u64,
-    /// The tours: each a fresh start and an order of its own.
-    pub tours: Vec<String>,
+    /// The passes: each a fresh start and an order of its own.
+    pub passes: Vec<String>,
     /// Users that asked in turn, each with cookies, a session and a language of their own.
     pub users: u32,
     /// Requests with which growth was measured.
@@ -113,10 +113,10 @@ pub struct Checked {
     pub growth: Vec<Growth>,
     /// Workers that ended unasked.
     pub workers_lost: u64,
-    /// Tours that its workers were asked in.
+    /// Passes that its workers were asked in.
     #[serde(default)]
-    pub tours: u32,
-    /// Requests that its workers were sent by the tours.
+    pub passes: u32,
+    /// Requests that its workers were sent by the passes.
     pub sent: u64,
     /// Requests with which growth was measured, and looked for in parts of the list.
     pub growth_sent: u64,
@@ -137,7 +137,7 @@ pub enum Verdict {
         /// After so many requests.
         max_requests: u64,
     },
-    /// Something was found that no recycling mends.
+    /// Something was found that no recycling fixes.
     NotSafe,
     /// It could not be checked.
     NotChecked,
@@ -174,7 +174,8 @@ impl FindingKind {
         FindingKind::Growth,
     ];
 
-    /// Whether it is told where no fresh start has shown it again: it is too grave to be kept quiet as chance.
+    /// Whether it is told where no fresh start has shown it again: it is too grave to be kept quiet
+    /// as chance.
     pub const fn is_told_unconfirmed(self) -> bool {
         match self {
             FindingKind::Leak | FindingKind::Death => true,
@@ -208,8 +209,8 @@ pub struct Finding {
     pub places: Vec<Place>,
     /// Runtime, kind, and what it is about: the same for the same thing in another check.
     pub fingerprint: String,
-    /// What tells it from another finding about the same thing, whoever asks and whatever moves. A baseline
-    /// accepts it where it has all of them. Since format 2.
+    /// What tells it from another finding about the same thing, whoever asks and whatever moves. A
+    /// baseline accepts it where it has all of them. Since format 2.
     #[serde(default)]
     pub signs: Signs,
     /// Whether the baseline has it: it counts neither for the verdict nor for the exit code.
@@ -246,7 +247,7 @@ pub struct Asked {
 /// A line of the app's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
-    /// From the app's folder.
+    /// From the app's directory.
     pub file: String,
     /// From 1.
     pub line: u32,
@@ -294,7 +295,7 @@ pub enum GrowthOf {
     Descriptors,
     /// Connections to databases that the app's objects hold.
     Connections,
-    /// Files in the folder for temporary ones.
+    /// Files in the directory for temporary ones.
     TemporaryFiles,
     /// What the app's own code keeps: elements of all arrays, and letters.
     Entries,

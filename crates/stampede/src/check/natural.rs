@@ -1,4 +1,5 @@
-//! An answer's text in tokens: words, white space, marks, and forms that move by nature (times, ids).
+//! An answer's text in tokens: words, white space, marks, and forms that move by nature (times,
+//! ids).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -114,7 +115,8 @@ pub fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Where users' tokens are: `stmpd` and twelve letters or digits, however an app changed their case.
+/// Where users' tokens are: `stmpd` and twelve letters or digits, however an app changed their
+/// case.
 pub fn user_tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut from = 0;

@@ -1,5 +1,5 @@
-//! Tours: the same requests of the same users, each time in another order or at once; and the fewest of
-//! them that still show a finding.
+//! Passes: the same requests of the same users, each time in another order or at once; and the
+//! fewest of them that still show a finding.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::model::Step;
 
 /// An order in which a fresh start of a runtime is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tour {
+pub struct Pass {
     /// What orders it.
     pub name: &'static str,
     /// User and request, both from 0, one after the other.
@@ -18,13 +18,13 @@ pub struct Tour {
     pub at_once: usize,
 }
 
-/// The tour in which requests meet each other in one worker.
+/// The pass in which requests meet each other in one worker.
 pub const OVERLAPPING: &str = "overlapping";
 
-/// The tours of so many requests and users. One that would be in the order of an earlier one (with one
-/// user, with one request) is left out; without requests there is none. The overlapping one is the last:
-/// what it shows is held against what the others have.
-pub fn tours(requests: usize, users: u32, seed: u64) -> Vec<Tour> {
+/// The passes of so many requests and users. One that would be in the order of an earlier one (with
+/// one user, with one request) is left out; without requests there is none. The overlapping one is
+/// the last: what it shows is held against what the others have.
+pub fn passes(requests: usize, users: u32, seed: u64) -> Vec<Pass> {
     let in_order: Vec<(u32, usize)> =
         (0..users).flat_map(|user| (0..requests).map(move |request| (user, request))).collect();
     let reversed = in_order.iter().rev().copied().collect();
@@ -41,20 +41,21 @@ pub fn tours(requests: usize, users: u32, seed: u64) -> Vec<Tour> {
         ("repeated", repeated),
         ("interleaved", interleaved),
     ];
-    let mut tours: Vec<Tour> = Vec::new();
+    let mut passes: Vec<Pass> = Vec::new();
     for (name, steps) in all {
-        if !steps.is_empty() && tours.iter().all(|tour| tour.steps != steps) {
-            tours.push(Tour { name, steps, at_once: 1 });
+        if !steps.is_empty() && passes.iter().all(|pass| pass.steps != steps) {
+            passes.push(Pass { name, steps, at_once: 1 });
         }
     }
     if users > 1 && requests > 0 {
         let (steps, at_once) = (overlapping(requests, users), users as usize);
-        tours.push(Tour { name: OVERLAPPING, steps, at_once });
+        passes.push(Pass { name: OVERLAPPING, steps, at_once });
     }
-    tours
+    passes
 }
 
-/// All users ask the same, request by request; then each asks another, and who was first is the last.
+/// All users ask the same, request by request; then each asks another, and who was first is the
+/// last.
 fn overlapping(requests: usize, users: u32) -> Vec<(u32, usize)> {
     let same = (0..requests).flat_map(|request| (0..users).map(move |user| (user, request)));
     let mixed = (0..requests).flat_map(|request| {
@@ -89,17 +90,18 @@ fn at_once(steps: &[Step]) -> Vec<Step> {
 pub struct Shrunk<T> {
     /// Its last step is the one that shows it.
     pub steps: Vec<T>,
-    /// Whether a trial of exactly these steps has shown it again; else they are all that there were.
+    /// Whether a trial of exactly these steps has shown it again; else they are all that there
+    /// were.
     pub is_shown: bool,
 }
 
-/// The fewest steps that still show what the last of them showed, within so many trials, each of which is a
-/// fresh start.
+/// The fewest steps that still show what the last of them showed, within so many trials, each of
+/// which is a fresh start.
 ///
-/// First the last step alone, then one step before it, found by halves: what a worker keeps is mostly
-/// of one request. Where it takes several, parts are left out as by ddmin (Zeller and Hildebrandt,
-/// *Simplifying and Isolating Failure-Inducing Input*, IEEE TSE 28, 2002). `shows` is asked with steps in
-/// their order, the last one among them.
+/// First the last step alone, then one step before it, found by halves: what a worker keeps is
+/// mostly of one request. Where it takes several, parts are left out as by ddmin (Zeller and
+/// Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE TSE 28, 2002). `shows` is
+/// asked with steps in their order, the last one among them.
 pub fn shrink<T: Clone, E>(
     steps: &[T],
     trials: usize,
@@ -116,8 +118,8 @@ pub fn shrink<T: Clone, E>(
     Ok(Shrunk { steps, is_shown })
 }
 
-/// The fewest of those sent at one moment that still show something, within so many trials. One alone is a tour
-/// of its own.
+/// The fewest of those sent at one moment that still show something, within so many trials. One
+/// alone is a pass of its own.
 pub fn without<E>(
     moment: Vec<Step>,
     trials: usize,
@@ -147,8 +149,9 @@ pub struct Guilty<T> {
     pub is_each: bool,
 }
 
-/// Those that show it by themselves, found by halves within so many trials: where both halves show it, both are
-/// looked into. What only shows together, or is left when the trials end, stays together.
+/// Those that show it by themselves, found by halves within so many trials: where both halves show
+/// it, both are looked into. What only shows together, or is left when the trials end, stays
+/// together.
 pub fn guilty<T: Clone, E>(
     all: &[T],
     mut trials: usize,
@@ -245,12 +248,12 @@ mod tests {
     use super::*;
 
     fn steps(name: &str, requests: usize, users: u32) -> Vec<(u32, usize)> {
-        let tours = tours(requests, users, 7);
-        tours.into_iter().find(|tour| tour.name == name).expect("the tour").steps
+        let passes = passes(requests, users, 7);
+        passes.into_iter().find(|pass| pass.name == name).expect("the pass").steps
     }
 
     #[test]
-    fn each_tour_has_its_order() {
+    fn each_pass_has_its_order() {
         assert_eq!(steps("in order", 2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)]);
         assert_eq!(steps("reversed", 2, 2), [(1, 1), (1, 0), (0, 1), (0, 0)]);
         assert_eq!(steps("interleaved", 2, 2), [(0, 0), (1, 0), (0, 1), (1, 1)]);
@@ -259,13 +262,13 @@ mod tests {
 
     #[test]
     fn at_once_all_users_ask_the_same_and_then_each_another() {
-        let all = tours(2, 2, 7);
-        let last = all.last().expect("a tour");
+        let all = passes(2, 2, 7);
+        let last = all.last().expect("a pass");
         assert_eq!((last.name, last.at_once), (OVERLAPPING, 2));
         let same = [(0, 0), (1, 0), (0, 1), (1, 1)];
         let mixed = [(1, 1), (0, 0), (1, 0), (0, 1)];
         assert_eq!(last.steps, [same, mixed].concat());
-        assert!(all.iter().rev().skip(1).all(|tour| tour.at_once == 1));
+        assert!(all.iter().rev().skip(1).all(|pass| pass.at_once == 1));
         // One request of three users: nobody asks twice at one moment.
         let users = |steps: &[(u32, usize)]| steps.iter().map(|step| step.0).collect::<Vec<_>>();
         assert_eq!(users(&steps(OVERLAPPING, 1, 3)), [0, 1, 2, 2, 1, 0]);
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_shuffles_the_same() {
-        let shuffled = |seed| tours(9, 2, seed).swap_remove(2);
+        let shuffled = |seed| passes(9, 2, seed).swap_remove(2);
         assert_eq!(shuffled(1).name, "shuffled");
         assert_eq!(shuffled(1), shuffled(1));
         assert_ne!(shuffled(1), shuffled(2));
@@ -302,7 +305,7 @@ mod tests {
     #[test]
     fn no_order_comes_twice_and_none_is_empty() {
         let names = |requests, users| -> Vec<&str> {
-            tours(requests, users, 1).iter().map(|tour| tour.name).collect()
+            passes(requests, users, 1).iter().map(|pass| pass.name).collect()
         };
         assert_eq!(
             names(20, 2),
@@ -320,11 +323,11 @@ mod tests {
         fn every_user_asks_everything_equally_often(
             requests in 1..30_usize, users in 1..5_u32, seed: u64
         ) {
-            for tour in tours(requests, users, seed) {
-                let times = if matches!(tour.name, "repeated" | OVERLAPPING) { 2 } else { 1 };
-                let different: BTreeSet<_> = tour.steps.iter().collect();
+            for pass in passes(requests, users, seed) {
+                let times = if matches!(pass.name, "repeated" | OVERLAPPING) { 2 } else { 1 };
+                let different: BTreeSet<_> = pass.steps.iter().collect();
                 prop_assert_eq!(different.len(), requests * users as usize);
-                prop_assert_eq!(tour.steps.len(), different.len() * times);
+                prop_assert_eq!(pass.steps.len(), different.len() * times);
             }
         }
 

@@ -21,8 +21,8 @@ pub fn attach(report: &mut CheckReport) {
     }
 }
 
-/// Those that the finding names; else those of a kind that can do it, which then only may be it: at best what
-/// the worker keeps of the same requests, or what is called as the requests are.
+/// Those that the finding names; else those of a kind that can do it, which then only may be it: at
+/// best what the worker keeps of the same requests, or what is called as the requests are.
 fn fitting(finding: &Finding, kept: &[Finding], suspects: &[Suspect]) -> Vec<Place> {
     let kinds = kinds(finding);
     let can: Vec<&Suspect> = suspects.iter().filter(|one| kinds.contains(&one.kind)).collect();
@@ -149,7 +149,7 @@ fn of_state(group: &StateGroup) -> &'static [SuspectKind] {
         StateGroup::Ini | StateGroup::ErrorReporting | StateGroup::LibxmlErrors => &[Kind::IniSet],
         StateGroup::ErrorHandler | StateGroup::ExceptionHandler => &[Kind::Handler],
         StateGroup::OutputBuffers => &[Kind::OutputBuffer],
-        StateGroup::WorkingFolder => &[Kind::Chdir],
+        StateGroup::WorkingDirectory => &[Kind::Chdir],
         StateGroup::Umask => &[Kind::Umask],
         StateGroup::Env | StateGroup::EnvArray | StateGroup::Server => &[Kind::Putenv],
         StateGroup::Globals => &[Kind::Global],

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::course::{Course, Reference};
+use super::analyze::{name, person};
 use super::grow;
-use super::look::{name, person};
+use super::harness::{Harness, SendOrder, Starts as _, StepResult};
+use super::investigation::{Investigation, Reference};
 use super::model::{Finding, FindingKind, Step};
 use super::sapi;
-use super::stand::{Bench, Seen, Starts as _, Way};
 use super::text::indented;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
@@ -22,28 +22,28 @@ pub struct Replayed {
     pub shows: bool,
 }
 
-/// What both answer, request by request, and whether the finding shows again: by an answer, by what the worker
-/// keeps, or by what grows.
+/// What both answer, request by request, and whether the finding shows again: by an answer, by what
+/// the worker keeps, or by what grows.
 ///
 /// # Errors
 /// One of them does not start.
 pub fn replay(
-    bench: &Bench,
+    harness: &Harness,
     reference: &RuntimeChoice,
     runtime: &RuntimeChoice,
     finding: &Finding,
 ) -> Result<Replayed, RuntimeError> {
-    let mut forgets = Reference::new(bench, reference);
+    let mut forgets = Reference::new(harness, reference);
     let answers = forgets.in_turn(&finding.steps)?;
-    let seen = bench.go(runtime, &finding.steps, Way::AtOnce)?.seen;
+    let seen = harness.go(runtime, &finding.steps, SendOrder::AtOnce)?.seen;
     let again = match finding.kind {
-        FindingKind::Growth => grow::again(bench, runtime, finding)?.map(|text| indented(&text)),
+        FindingKind::Growth => grow::again(harness, runtime, finding)?.map(|text| indented(&text)),
         FindingKind::Leak
         | FindingKind::Death
         | FindingKind::Answer
         | FindingKind::Kept
         | FindingKind::State => {
-            let shown = Course::new(bench, runtime).shows(finding, &mut forgets)?;
+            let shown = Investigation::new(harness, runtime).shows(finding, &mut forgets)?;
             shown.map(|shown| format!("  {}\n{}", shown.what, indented(&shown.evidence)))
         }
     };
@@ -52,8 +52,9 @@ pub fn replay(
         .iter()
         .zip(answers.iter().zip(&seen))
         .map(|(step, (forgets_says, keeps_says))| {
-            let moving = forgets.known.moving(&step.request);
-            let difference = sapi::difference(&moving, &forgets_says.text(), &keeps_says.text());
+            let nondeterminism = forgets.known.nondeterminism(&step.request);
+            let difference =
+                sapi::difference(&nondeterminism, &forgets_says.text(), &keeps_says.text());
             let difference = difference.map(|difference| difference.text);
             Turn { step, answers: [forgets_says, keeps_says], difference }
         })
@@ -66,8 +67,8 @@ pub fn replay(
 struct Turn<'a> {
     step: &'a Step,
     /// Of the reference, and of the worker.
-    answers: [&'a Seen; 2],
-    /// How they differ, but for what moves by nature.
+    answers: [&'a StepResult; 2],
+    /// How they differ, but for nondeterministic content.
     difference: Option<String>,
 }
 
@@ -97,21 +98,21 @@ fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&
             Some(difference) => difference.lines().for_each(|line| {
                 let _ = writeln!(text, "    {line}");
             }),
-            None => text.push_str("  the same answer, but for what moves by nature\n"),
+            None => text.push_str("  the same answer, but for nondeterministic content\n"),
         }
     }
     let _ = match again {
         Some(evidence) => write!(text, "\nit shows again:\n{evidence}"),
         None => writeln!(
             text,
-            "\nit does not show again. Either it is mended, or it needs more than these requests: only a whole \
+            "\nit does not show again. Either it is fixed, or it needs more than these requests: only a whole \
              check tells"
         ),
     };
     text
 }
 
-fn status(seen: &Seen) -> String {
+fn status(seen: &StepResult) -> String {
     match seen.answer() {
         Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
         Err(problem) => format!("no answer: {problem}"),
@@ -127,9 +128,9 @@ mod tests {
     use crate::check::sample;
     use crate::runtime::Answer;
 
-    fn seen(status: u16, body: &str) -> Seen {
+    fn seen(status: u16, body: &str) -> StepResult {
         let answer = Answer { status, headers: Vec::new(), body: body.to_owned() };
-        Seen::of(1, Ok(answer), Vec::new())
+        StepResult::of(1, Ok(answer), Vec::new())
     }
 
     fn finding(what: &str) -> Finding {
@@ -159,7 +160,7 @@ mod tests {
     fn of_many_requests_those_that_differ_are_told_and_the_last() {
         let steps: Vec<Step> = (0..9).map(|at| sample::step(0, &format!("/{at}"))).collect();
         let plain = seen(200, "ok");
-        let none = Seen::of(1, Err(sample::reset()), Vec::new());
+        let none = StepResult::of(1, Err(sample::reset()), Vec::new());
         let turns: Vec<Turn<'_>> = steps
             .iter()
             .enumerate()

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::code::CodeLook;
+use super::harness::NoAnswer;
 use super::model::{
     Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, GrowthOf, Step, Tried,
     Verdict,
 };
-use super::stand::NoAnswer;
 use super::subject::Subject;
 
 /// A check of nothing.
@@ -27,7 +27,7 @@ pub fn report() -> CheckReport {
         tried: Tried {
             requests: 12,
             sent: 360,
-            tours: ["in order", "interleaved"].map(str::to_owned).to_vec(),
+            passes: ["in order", "interleaved"].map(str::to_owned).to_vec(),
             users: 2,
             growth_requests: 20_000,
             seconds: 61.4,
@@ -47,7 +47,7 @@ pub fn checked(runtime: &str) -> Checked {
         findings: Vec::new(),
         growth: Vec::new(),
         workers_lost: 0,
-        tours: 2,
+        passes: 2,
         sent: 120,
         growth_sent: 0,
         not_again: 0,

@@ -1,21 +1,25 @@
-//! PHP's interface to its server: each runtime has another, and an app that says which one shows no worker's
-//! memory by it.
+//! PHP's interface to its server: each runtime has another, and an app that says which one shows no
+//! worker's memory by it.
 
-use super::moving::{Difference, Moving};
+use super::nondeterminism::{Difference, Nondeterminism};
 
 /// `PHP_SAPI` of runtimes that forget.
 const FORGETTING: [&str; 5] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server", "litespeed"];
 /// Of workers.
 const KEEPING: [&str; 5] = ["cli", "frankenphp", "embed", "cli-server", "unit"];
 
-/// How an answer differs from the reference's, as [`Moving::difference`]: `None` where it does only in the name
-/// of the interface.
-pub fn difference(moving: &Moving, reference: &str, seen: &str) -> Option<Difference> {
-    let difference = moving.difference(reference, seen)?;
+/// How an answer differs from the reference's, as [`Nondeterminism::difference`]: `None` where it
+/// does only in the name of the interface.
+pub fn difference(
+    nondeterminism: &Nondeterminism,
+    reference: &str,
+    seen: &str,
+) -> Option<Difference> {
+    let difference = nondeterminism.difference(reference, seen)?;
     let names = FORGETTING.iter().filter(|name| reference.contains(**name));
     let mut renamed =
         names.flat_map(|own| KEEPING.iter().map(move |other| reference.replace(*own, other)));
-    renamed.all(|text| moving.difference(&text, seen).is_some()).then_some(difference)
+    renamed.all(|text| nondeterminism.difference(&text, seen).is_some()).then_some(difference)
 }
 
 #[cfg(test)]
@@ -23,7 +27,7 @@ mod tests {
     use super::*;
 
     fn differs(reference: &str, seen: &str) -> bool {
-        difference(&Moving::new(), reference, seen).is_some()
+        difference(&Nondeterminism::new(), reference, seen).is_some()
     }
 
     #[test]

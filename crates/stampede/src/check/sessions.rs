@@ -1,12 +1,13 @@
-//! What a worker has only once a request has come, and then keeps: what each connection to a database works with when
-//! a request has just made it, and a framework's own handlers; so that it is known which request has changed that.
+//! What a worker has only once a request has come, and then keeps: what each connection to a
+//! database works with when a request has just made it, and a framework's own handlers; so that it
+//! is known which request has changed that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::look::Toured;
+use super::analyze::PassResult;
 use super::model::Asked;
 use super::watch::{State, Turn, Values, Worker};
 
@@ -18,18 +19,19 @@ const HANDLERS: [&str; 2] = ["error_handler", "exception_handler"];
 /// What a handler is where there is none.
 const NO_HANDLER: &str = "none";
 
-/// What connections work with that have just been made, by the requests that made them; and handlers that most
-/// requests set where there is none.
+/// What connections work with that have just been made, by the requests that made them; and
+/// handlers that most requests set where there is none.
 ///
-/// The watch meets a connection only after such a request, which may have changed it. So those are asked
-/// that have never been seen to change it on another's connection; of them, most.
-pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> Values {
+/// The watch meets a connection only after such a request, which may have changed it. So those are
+/// asked that have never been seen to change it on another's connection; of them, most.
+pub fn made<'a>(pass_result: impl IntoIterator<Item = &'a PassResult>) -> Values {
     let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
     let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
     // In whose turn something was set is not known where the next one begins before it ends.
-    let is_in_turn = |toured: &&Toured| toured.steps.iter().all(|step| !step.with_next);
-    let toured = toured.into_iter().filter(is_in_turn);
-    for (worker, turn, asked) in toured.flat_map(turns) {
+    let is_in_turn =
+        |pass_result: &&PassResult| pass_result.steps.iter().all(|step| !step.with_next);
+    let pass_result = pass_result.into_iter().filter(is_in_turn);
+    for (worker, turn, asked) in pass_result.flat_map(turns) {
         let Some(after) = &turn.after else { continue };
         for (name, value) in makeable(after) {
             match made_of(&turn.before, name) {
@@ -49,15 +51,16 @@ pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> Values {
     made.filter(|(_, value)| value != NO_HANDLER).collect()
 }
 
-/// What a worker may have only once a request has come, as it is now. That there is no handler is told as well.
+/// What a worker may have only once a request has come, as it is now. That there is no handler is
+/// told as well.
 fn makeable(state: &State) -> impl Iterator<Item = (&str, &Value)> {
     let connections = state.differing().filter(|(name, _)| name.starts_with(CONNECTION));
     let connections = connections.filter_map(|(name, value)| Some((name.as_str(), value?)));
     connections.chain(HANDLERS.into_iter().filter_map(|name| Some((name, state.get(name)?))))
 }
 
-/// The value that most makers left, the first of as many; those that change it do not count where there are
-/// others.
+/// The value that most makers left, the first of as many; those that change it do not count where
+/// there are others.
 fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a Value {
     let mut left: Vec<_> = makers.iter().filter(|(_, asked)| !changers.contains(asked)).collect();
     if left.is_empty() {
@@ -75,8 +78,8 @@ fn made_of<'a>(state: &'a State, name: &str) -> Option<&'a Value> {
     state.get(name).filter(|value| **value != NO_HANDLER)
 }
 
-/// Who has no connection yet would make one: until then it counts as just made, at the boot and later. So do
-/// handlers until there has been one; one that is gone again is gone.
+/// Who has no connection yet would make one: until then it counts as just made, at the boot and
+/// later. So do handlers until there has been one; one that is gone again is gone.
 pub fn fill(workers: &mut [Worker], made: &Values) {
     for worker in workers {
         // What the boot has wins.
@@ -106,14 +109,14 @@ fn own((name, value): (&String, &Value)) -> (String, Value) {
 }
 
 /// Each request's turns.
-fn turns(toured: &Toured) -> impl Iterator<Item = (&Worker, &Turn, &Asked)> {
-    let numbers: BTreeMap<u64, &Asked> = toured
+fn turns(pass_result: &PassResult) -> impl Iterator<Item = (&Worker, &Turn, &Asked)> {
+    let numbers: BTreeMap<u64, &Asked> = pass_result
         .seen
         .iter()
-        .zip(&toured.steps)
+        .zip(&pass_result.steps)
         .map(|(seen, step)| (seen.number, &*step.request))
         .collect();
-    let all = toured
+    let all = pass_result
         .workers
         .iter()
         .flat_map(|worker| worker.turns.iter().map(move |turn| (worker, turn)));
@@ -124,8 +127,8 @@ fn turns(toured: &Toured) -> impl Iterator<Item = (&Worker, &Turn, &Asked)> {
 mod tests {
     use serde_json::json;
 
+    use super::super::harness::StepResult;
     use super::super::model::Step;
-    use super::super::stand::Seen;
     use super::*;
 
     const KEY: &str = "db:sql_mode Shop::$db";
@@ -140,7 +143,7 @@ mod tests {
     }
 
     /// Requests to one worker, each with what its connection had before and after.
-    fn toured(turns: &[(&str, Option<&str>, Option<&str>)]) -> Toured {
+    fn pass_result(turns: &[(&str, Option<&str>, Option<&str>)]) -> PassResult {
         let step = |target: &str| Step {
             user: 0,
             request: Arc::new(Asked {
@@ -150,7 +153,7 @@ mod tests {
             }),
             with_next: false,
         };
-        let seen = |number| Seen::of(number, Err(crate::check::sample::reset()), Vec::new());
+        let seen = |number| StepResult::of(number, Err(crate::check::sample::reset()), Vec::new());
         let turn =
             |(number, (_, before, after)): (u64, &(&str, Option<&str>, Option<&str>))| Turn {
                 number: Some(number),
@@ -158,14 +161,14 @@ mod tests {
                 after: Some(state(*after)),
                 ..Turn::default()
             };
-        Toured {
+        PassResult {
             steps: turns.iter().map(|(target, ..)| step(target)).collect(),
             seen: (1..).take(turns.len()).map(seen).collect(),
             workers: vec![Worker {
                 turns: (1..).zip(turns).map(turn).collect(),
                 ..Worker::default()
             }],
-            ..Toured::default()
+            ..PassResult::default()
         }
     }
 
@@ -173,13 +176,13 @@ mod tests {
     fn what_a_request_has_changed_is_not_what_a_connection_is_made_with() {
         let plain = [("/", None, Some("strict")), ("/import", Some("strict"), Some(""))];
         let first = [("/import", None, Some("")), ("/", Some(""), Some(""))];
-        for tours in [[&plain[..], &first], [&first, &plain]] {
-            let made = made(&tours.map(toured));
+        for passes in [[&plain[..], &first], [&first, &plain]] {
+            let made = made(&passes.map(pass_result));
             assert_eq!(made[KEY], "strict");
         }
-        assert_eq!(made(&[toured(&first)])[KEY], "", "nothing else was seen");
-        assert!(made(&[toured(&[("/", None, None)])]).is_empty());
-        let mut at_once = toured(&plain);
+        assert_eq!(made(&[pass_result(&first)])[KEY], "", "nothing else was seen");
+        assert!(made(&[pass_result(&[("/", None, None)])]).is_empty());
+        let mut at_once = pass_result(&plain);
         at_once.steps[0].with_next = true;
         assert!(made(&[at_once]).is_empty(), "whose doing it was is not known");
     }
@@ -187,10 +190,11 @@ mod tests {
     const HANDLER: &str = "error_handler";
 
     /// Requests to one worker that boots without a handler, each with the one before and after it.
-    fn handled(turns: &[(&str, &str, &str)]) -> Toured {
-        let mut toured =
-            toured(&turns.iter().map(|(target, ..)| (*target, None, None)).collect::<Vec<_>>());
-        let worker = &mut toured.workers[0];
+    fn handled(turns: &[(&str, &str, &str)]) -> PassResult {
+        let mut pass_result = pass_result(
+            &turns.iter().map(|(target, ..)| (*target, None, None)).collect::<Vec<_>>(),
+        );
+        let worker = &mut pass_result.workers[0];
         worker.boot = State::boot(Values::from([(HANDLER.into(), json!(NO_HANDLER))]));
         let boot = worker.boot.clone();
         let is = |handler: &str| match handler == NO_HANDLER {
@@ -200,13 +204,14 @@ mod tests {
         for (turn, (_, before, after)) in worker.turns.iter_mut().zip(turns) {
             (turn.before, turn.after) = (is(before), Some(is(after)));
         }
-        toured
+        pass_result
     }
 
-    /// The handler before and after each request as it is compared, and how many of them differ from the boot's.
-    fn filled(toured: &mut Toured, made: &Values) -> (Vec<String>, usize) {
-        fill(&mut toured.workers, made);
-        let turns = toured.workers[0].turns.iter();
+    /// The handler before and after each request as it is compared, and how many of them differ
+    /// from the boot's.
+    fn filled(pass_result: &mut PassResult, made: &Values) -> (Vec<String>, usize) {
+        fill(&mut pass_result.workers, made);
+        let turns = pass_result.workers[0].turns.iter();
         let states: Vec<&State> =
             turns.flat_map(|turn| [Some(&turn.before), turn.after.as_ref()]).flatten().collect();
         let handler =
@@ -246,18 +251,18 @@ mod tests {
 
     #[test]
     fn most_makers_are_believed() {
-        let one = |target, mode| toured(&[(target, None, Some(mode))]);
-        let tours =
+        let one = |target, mode| pass_result(&[(target, None, Some(mode))]);
+        let passes =
             [one("/odd", "ANSI"), one("/odd", "ANSI"), one("/", "strict"), one("/b", "strict")];
-        assert_eq!(made(&tours)[KEY], "strict");
-        assert_eq!(made(&tours[..3])[KEY], "ANSI", "the first of as many");
+        assert_eq!(made(&passes)[KEY], "strict");
+        assert_eq!(made(&passes[..3])[KEY], "ANSI", "the first of as many");
     }
 
     #[test]
     fn who_has_none_yet_counts_as_if_it_were_just_made() {
-        let mut toured = toured(&[("/", None, None), ("/", None, Some("strict"))]);
-        fill(&mut toured.workers, &values("strict"));
-        let worker = &toured.workers[0];
+        let mut pass_result = pass_result(&[("/", None, None), ("/", None, Some("strict"))]);
+        fill(&mut pass_result.workers, &values("strict"));
+        let worker = &pass_result.workers[0];
         assert_eq!(worker.boot.get(KEY), Some(&json!("strict")));
         for state in worker.turns.iter().flat_map(|turn| [Some(&turn.before), turn.after.as_ref()])
         {

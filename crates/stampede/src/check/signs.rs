@@ -1,18 +1,20 @@
-//! What tells two findings about the same thing apart, and is the same in every check of an app: other users,
-//! tokens, numbers and moving parts leave it as it is.
+//! What tells two findings about the same thing apart, and is the same in every check of an app:
+//! other users, tokens, numbers and moving parts leave it as it is.
 
 use std::collections::BTreeSet;
 
+use super::harness::StepResult;
 use super::headers;
-use super::moving::Difference;
 use super::natural::{Kind, tokens};
-use super::stand::Seen;
+use super::nondeterminism::Difference;
 
-/// Words by which a finding is known, each with what it is: `+Fehler`, `status 500`, `header location`.
+/// Words by which a finding is known, each with what it is: `+Fehler`, `status 500`, `header
+/// location`.
 pub type Signs = BTreeSet<String>;
 
-/// Of an answer that is another: its status, the headers that differ, and the words that only one side has.
-pub fn of_answer(difference: &Difference, reference: &Seen, seen: &Seen) -> Signs {
+/// Of an answer that is another: its status, the headers that differ, and the words that only one
+/// side has.
+pub fn of_answer(difference: &Difference, reference: &StepResult, seen: &StepResult) -> Signs {
     let words = [("-", &difference.missing), ("+", &difference.extra)].into_iter();
     let words = words.flat_map(|(mark, words)| {
         let steady = words.iter().filter(|word| is_steady(word));
@@ -33,7 +35,7 @@ pub fn of_answer(difference: &Difference, reference: &Seen, seen: &Seen) -> Sign
     signs
 }
 
-fn header_names(seen: &Seen) -> Vec<String> {
+fn header_names(seen: &StepResult) -> Vec<String> {
     seen.answer().map_or_else(
         |_| Vec::new(),
         |answer| headers::meant(&answer.headers).into_iter().map(|(name, _)| name).collect(),
@@ -67,22 +69,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::check::moving::Moving;
+    use crate::check::nondeterminism::Nondeterminism;
     use crate::check::users::{Planted, token};
     use crate::runtime::Answer;
 
-    fn seen(status: u16, headers: &[(&str, &str)], body: String) -> Seen {
+    fn seen(status: u16, headers: &[(&str, &str)], body: String) -> StepResult {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let headers = headers.iter().map(own).collect();
-        Seen::of(1, Ok(Answer { status, headers, body }), Vec::new())
+        StepResult::of(1, Ok(Answer { status, headers, body }), Vec::new())
     }
 
-    fn signs(one: &Seen, other: &Seen) -> Signs {
-        let difference = Moving::new().difference(&one.text(), &other.text()).expect("another");
+    fn signs(one: &StepResult, other: &StepResult) -> Signs {
+        let difference =
+            Nondeterminism::new().difference(&one.text(), &other.text()).expect("another");
         of_answer(&difference, one, other)
     }
 
-    fn page(words: &str) -> Seen {
+    fn page(words: &str) -> StepResult {
         seen(200, &[("content-type", "text/html")], format!("<h1>Shop</h1>\n<p>{words}</p>\n"))
     }
 
@@ -117,7 +120,8 @@ mod tests {
             seen(status, &[("location", place), ("x-lang", "en")], body.to_owned())
         };
         let plain = text(200, "/a", "Hello\n");
-        let told = |other: &Seen| signs(&plain, other).into_iter().collect::<Vec<_>>().join(", ");
+        let told =
+            |other: &StepResult| signs(&plain, other).into_iter().collect::<Vec<_>>().join(", ");
         assert_eq!(told(&text(500, "/a", "Hello\n")), "status 500");
         assert_eq!(told(&text(200, "/b", "Hello\n")), "+b, -a, header location");
         assert_eq!(told(&text(200, "/a", "Hallo\n")), "+Hallo, -Hello");

@@ -153,8 +153,8 @@ pub enum StateGroup {
     ExceptionHandler,
     /// Open output buffers.
     OutputBuffers,
-    /// The working folder.
-    WorkingFolder,
+    /// The working directory.
+    WorkingDirectory,
     /// `umask`.
     Umask,
     /// `putenv`, by its name.
@@ -187,7 +187,7 @@ const GROUPS: [(StateGroup, &str); 18] = [
     (StateGroup::ErrorHandler, "error_handler"),
     (StateGroup::ExceptionHandler, "exception_handler"),
     (StateGroup::OutputBuffers, "ob_level"),
-    (StateGroup::WorkingFolder, "cwd"),
+    (StateGroup::WorkingDirectory, "cwd"),
     (StateGroup::Umask, "umask"),
     (StateGroup::Env, "env"),
     (StateGroup::EnvArray, "_ENV"),
@@ -200,10 +200,10 @@ const GROUPS: [(StateGroup, &str); 18] = [
 ];
 
 impl StateName {
-    /// Whether stampede's own worker puts it back before the next request begins, so that it is told by
-    /// its end.
+    /// Whether stampede's own worker puts it back before the next request begins, so that it is
+    /// told by its end.
     pub fn is_put_back(&self) -> bool {
-        matches!(self.group, StateGroup::WorkingFolder | StateGroup::OutputBuffers)
+        matches!(self.group, StateGroup::WorkingDirectory | StateGroup::OutputBuffers)
     }
 
     /// Whether a worker may have it only once a request has come.

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::amount::amount;
+use super::analyze::{name, person};
 use super::code::Suspect;
-use super::look::{name, person};
 use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Step, Verdict};
 use crate::summary::words;
 
@@ -20,8 +20,8 @@ pub const NO_PROOF: &str = "what was not found is not proven absent";
 /// Of a finding that its steps did not show a second time.
 pub const NOT_AGAIN: &str = "no fresh worker has shown it by these alone";
 
-/// The report as text: the answer first, then each finding with its evidence. `command` is that which
-/// sends a finding again, but for `--finding N`.
+/// The report as text: the answer first, then each finding with its evidence. `command` is that
+/// which sends a finding again, but for `--finding N`.
 pub fn text(report: &CheckReport, command: &str) -> String {
     let mut text = String::new();
     for checked in &report.runtimes {
@@ -128,12 +128,12 @@ fn within(report: &CheckReport, checked: &Checked) -> String {
         "{} requests ({} in {} by {}){growth}",
         words::count(checked.sent),
         words::number_of(tried.requests as u32, "different one").replace("one different", "one"),
-        words::number_of(checked.tours, "tour"),
+        words::number_of(checked.passes, "pass"),
         words::number_of(tried.users, "user"),
     )
 }
 
-/// How many workers the tours have cost.
+/// How many workers the passes have cost.
 fn lost(checked: &Checked) -> String {
     match checked.workers_lost {
         0 => String::new(),
@@ -165,8 +165,8 @@ fn tried(report: &CheckReport) -> String {
         "tried: {} in {} ({}) by {}, {} sent, {} for growth, in {}, against {}{ended}\n\
          {NO_PROOF}; seed {}",
         words::number_of(tried.requests as u32, "request"),
-        words::number_of(tried.tours.len() as u32, "tour"),
-        tried.tours.join(", "),
+        words::number_of(tried.passes.len() as u32, "pass"),
+        tried.passes.join(", "),
         words::number_of(tried.users, "user"),
         words::count(tried.sent),
         words::count(tried.growth_requests),
@@ -207,7 +207,7 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
         let _ = writeln!(text, "  {begin} {}:{}: {}", place.file, place.line, place.what);
     }
     let _ = writeln!(text, "  why it matters: {}", why(finding.kind));
-    let _ = writeln!(text, "  the usual mend: {}", mend(finding.kind));
+    let _ = writeln!(text, "  the usual fix: {}", fix(finding.kind));
     text
 }
 
@@ -254,8 +254,8 @@ pub fn why(kind: FindingKind) -> &'static str {
     }
 }
 
-/// What usually mends a kind.
-pub fn mend(kind: FindingKind) -> &'static str {
+/// What usually fixes a kind.
+pub fn fix(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Leak | FindingKind::Kept => {
             "keep nothing of a request in statics, globals or shared services; pass it as an argument, or reset \

@@ -20,8 +20,8 @@ pub const PLACE: &str = "{user}";
 const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
 /// A cookie's value that is shorter may be anybody's.
 const TELLING: usize = 8;
-/// Letters and digits in a row of which something drawn has at least so many: of what a person gave much is
-/// no session's.
+/// Letters and digits in a row of which something drawn has at least so many: of what a person gave
+/// much is no session's.
 const DRAWN: usize = 16;
 
 /// Where a token is planted.
@@ -192,18 +192,18 @@ impl User {
         }
     }
 
-    /// Whether a text that is for `other` shows a cookie that this user was given, or something that a person
-    /// gave this user alone.
+    /// Whether a text that is for `other` shows a cookie that this user was given, or something
+    /// that a person gave this user alone.
     pub fn is_shown(&self, text: &str, other: &User) -> bool {
         let brought = self.brought.iter().filter(|value| !other.brought.contains(value));
         self.given.iter().chain(brought).any(|value| text.contains(value.as_str()))
     }
 }
 
-/// Whether a value looks drawn, as a session's does and words, dates and versions do not: a row of letters and
-/// digits goes from letter to digit or back in every fourth step (drawn from hexadecimal digits 47 of 100 do,
-/// from small letters and digits 40), or from one of small, large and digit to another in two of five (from
-/// base64 65 of 100 do).
+/// Whether a value looks drawn, as a session's does and words, dates and versions do not: a row of
+/// letters and digits goes from letter to digit or back in every fourth step (drawn from
+/// hexadecimal digits 47 of 100 do, from small letters and digits 40), or from one of small, large
+/// and digit to another in two of five (from base64 65 of 100 do).
 fn is_drawn(value: &str) -> bool {
     let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let rows = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::as_bytes);

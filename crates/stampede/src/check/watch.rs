@@ -1,4 +1,4 @@
-//! What the workers' watch wrote: what outlives a request, read from the stack's work folder.
+//! What the workers' watch wrote: what outlives a request, read from the stack's working directory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,8 +12,8 @@ use serde_json::Value;
 /// Names of surviving state → its values.
 pub type Values = BTreeMap<String, Value>;
 
-/// Surviving state, as it differs from that of the worker's boot: of hundreds of values mostly none does, and each
-/// turn has two states.
+/// Surviving state, as it differs from that of the worker's boot: of hundreds of values mostly none
+/// does, and each turn has two states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     boot: Arc<Values>,
@@ -46,7 +46,8 @@ impl State {
         all.filter(|(name, value)| self.boot.get(*name) != *value)
     }
 
-    /// The same with another boot, which has all that its own has, and with these as they were at its own.
+    /// The same with another boot, which has all that its own has, and with these as they were at
+    /// its own.
     pub fn filled(&self, boot: &Arc<Values>, as_booted: &[&str]) -> State {
         let mut differing = Arc::clone(&self.differing);
         if !as_booted.is_empty() {
@@ -168,20 +169,21 @@ impl Worker {
         worker
     }
 
-    /// However many requests there are, so many readings tell as much: then each other one is left out.
+    /// However many requests there are, so many readings tell as much: then each other one is left
+    /// out.
     fn sized(&mut self, sizes: Sizes) {
         if self.sizes.len() == READINGS {
-            let mut stays = false;
+            let mut state_leaks = false;
             self.sizes.retain(|_| {
-                stays = !stays;
-                stays
+                state_leaks = !state_leaks;
+                state_leaks
             });
         }
         self.sizes.push(sizes);
     }
 
-    /// What is told by how it differs from the boot. Mostly it does not, or as the one before it did: that is kept
-    /// once.
+    /// What is told by how it differs from the boot. Mostly it does not, or as the one before it
+    /// did: that is kept once.
     fn state(&self, differing: Values, gone: Vec<String>) -> State {
         let gone = gone.into_iter().map(|name| (name, None));
         let values = differing.into_iter().map(|(name, value)| (name, Some(value)));
@@ -224,8 +226,8 @@ impl Worker {
 const READINGS: usize = 1_024;
 
 /// All workers of a stack, in the order in which they began; what cannot be read is not there.
-pub fn read(folder: &Path) -> Vec<Worker> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+pub fn read(directory: &Path) -> Vec<Worker> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut files: Vec<_> = entries
         .flatten()
         .filter(|entry| entry.path().extension().is_some_and(|ends| ends == "ndjson"))

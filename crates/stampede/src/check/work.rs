@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use super::baseline::Baseline;
 use super::code::CodeLook;
-use super::course::{self, Course, Reference};
 use super::grow;
+use super::harness::Harness;
+use super::investigation::{self, Investigation, Reference};
 use super::model::{
     Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Skipped, Step, Tried, Verdict,
 };
-use super::orders::{self, Tour};
+use super::orders::{self, Pass};
 use super::signs::steady;
-use super::stand::Bench;
 use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
@@ -33,8 +33,8 @@ pub struct Wanted {
     pub skipped: Vec<Skipped>,
     /// How growth is measured; `None`: it is not.
     pub growth: Option<grow::Wanted>,
-    /// Tours by their names; empty: all.
-    pub tours: Vec<String>,
+    /// Passes by their names; empty: all.
+    pub passes: Vec<String>,
     /// What is accepted.
     pub baseline: Baseline,
 }
@@ -42,13 +42,13 @@ pub struct Wanted {
 /// Who is told how far it is: a line of text.
 pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
-/// Goes all tours and says what was found.
+/// Goes all passes and says what was found.
 ///
 /// # Errors
-/// The reference does not start: nothing could be compared. What another runtime lacks is in its part of
-/// the report.
+/// The reference does not start: nothing could be compared. What another runtime lacks is in its
+/// part of the report.
 pub fn check(
-    bench: &Bench,
+    harness: &Harness,
     reference: &RuntimeChoice,
     runtimes: &[RuntimeChoice],
     wanted: Wanted,
@@ -56,33 +56,33 @@ pub fn check(
 ) -> Result<CheckReport, RuntimeError> {
     let begun = Instant::now();
     let overlap: Vec<String> =
-        overlapping(bench, runtimes).map(|choice| choice.name.clone()).collect();
-    let tours = tours(bench, runtimes, &wanted);
+        overlapping(harness, runtimes).map(|choice| choice.name.clone()).collect();
+    let passes = passes(harness, runtimes, &wanted);
     let ways: Vec<Vec<Step>> =
-        tours.iter().map(|tour| course::steps(tour, &wanted.requests)).collect();
-    let mut report = begin(bench, reference, &wanted);
-    let mut forgets = Reference::new(bench, reference);
-    for (tour, way) in tours.iter().zip(&ways) {
-        tell(&format!("{}: {}, {} requests, twice", reference.name, tour.name, way.len()));
-        forgets.tour(way)?;
+        passes.iter().map(|pass| investigation::steps(pass, &wanted.requests)).collect();
+    let mut report = begin(harness, reference, &wanted);
+    let mut forgets = Reference::new(harness, reference);
+    for (pass, way) in passes.iter().zip(&ways) {
+        tell(&format!("{}: {}, {} requests, twice", reference.name, pass.name, way.len()));
+        forgets.pass(way)?;
     }
     for choice in runtimes {
-        // In a worker that has one request at a time nothing meets: that tour is the last.
+        // In a worker that has one request at a time nothing meets: that pass is the last.
         let is_met = overlap.contains(&choice.name);
-        let met = tours.iter().zip(&ways).filter(|(tour, _)| is_met || tour.at_once == 1);
+        let met = passes.iter().zip(&ways).filter(|(pass, _)| is_met || pass.at_once == 1);
         let ways: Vec<&[Step]> = met.map(|(_, way)| &way[..]).collect();
-        let mut checked = runtime(bench, choice, &ways, &mut forgets, &wanted, tell);
+        let mut checked = runtime(harness, choice, &ways, &mut forgets, &wanted, tell);
         let before = report.runtimes.iter().map(|one| one.findings.len()).sum::<usize>();
         number(&mut checked, before as u32, &wanted.baseline);
         report.runtimes.push(checked);
     }
     report.tried.sent = forgets.sent + report.runtimes.iter().map(|one| one.sent).sum::<u64>();
     let all = overlap.len() == runtimes.len();
-    let named = |tour: &Tour| match tour.at_once > 1 && !all {
-        true => format!("{} on {}", tour.name, words::list(&overlap)),
-        false => tour.name.to_owned(),
+    let named = |pass: &Pass| match pass.at_once > 1 && !all {
+        true => format!("{} on {}", pass.name, words::list(&overlap)),
+        false => pass.name.to_owned(),
     };
-    report.tried.tours = tours.iter().map(named).collect();
+    report.tried.passes = passes.iter().map(named).collect();
     report.tried.growth_requests = report.runtimes.iter().map(|one| one.growth_sent).sum();
     report.tried.seconds = begun.elapsed().as_secs_f64();
     report.interrupted = interrupt::asked();
@@ -91,23 +91,25 @@ pub fn check(
 
 /// Those in whose workers requests meet.
 fn overlapping<'a>(
-    bench: &Bench,
+    harness: &Harness,
     runtimes: &'a [RuntimeChoice],
 ) -> impl Iterator<Item = &'a RuntimeChoice> {
-    runtimes.iter().filter(|choice| bench.overlaps(choice))
+    runtimes.iter().filter(|choice| harness.overlaps(choice))
 }
 
-/// The tours that are gone, by one of these at least.
-pub fn tours(bench: &Bench, runtimes: &[RuntimeChoice], wanted: &Wanted) -> Vec<Tour> {
-    let users = bench.users.len() as u32;
-    let mut tours = orders::tours(wanted.requests.len(), users, bench.seed);
-    let overlap = overlapping(bench, runtimes).next().is_some();
-    tours.retain(|tour| tour.at_once == 1 || overlap);
-    tours.retain(|tour| wanted.tours.is_empty() || wanted.tours.iter().any(|one| one == tour.name));
-    tours
+/// The passes that are gone, by one of these at least.
+pub fn passes(harness: &Harness, runtimes: &[RuntimeChoice], wanted: &Wanted) -> Vec<Pass> {
+    let users = harness.users.len() as u32;
+    let mut passes = orders::passes(wanted.requests.len(), users, harness.seed);
+    let overlap = overlapping(harness, runtimes).next().is_some();
+    passes.retain(|pass| pass.at_once == 1 || overlap);
+    passes.retain(|pass| {
+        wanted.passes.is_empty() || wanted.passes.iter().any(|one| one == pass.name)
+    });
+    passes
 }
 
-fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckReport {
+fn begin(harness: &Harness, reference: &RuntimeChoice, wanted: &Wanted) -> CheckReport {
     CheckReport {
         format: FORMAT,
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
@@ -117,10 +119,10 @@ fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckRepo
         app: wanted.app.clone(),
         kind: wanted.kind.clone(),
         reference: reference.name.clone(),
-        seed: bench.seed,
+        seed: harness.seed,
         tried: Tried {
             requests: wanted.requests.len() as u64,
-            users: bench.users.len() as u32,
+            users: harness.users.len() as u32,
             ..Tried::default()
         },
         skipped: wanted.skipped.clone(),
@@ -132,21 +134,21 @@ fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckRepo
 
 /// All that is found of one runtime.
 fn runtime(
-    bench: &Bench,
+    harness: &Harness,
     choice: &RuntimeChoice,
     ways: &[&[Step]],
     forgets: &mut Reference<'_>,
     wanted: &Wanted,
     tell: Tell<'_>,
 ) -> Checked {
-    let mut checked = toured(bench, choice, ways, forgets, tell);
+    let mut checked = pass_result(harness, choice, ways, forgets, tell);
     if let Some(growth) = wanted.growth.filter(|_| checked.problem.is_none() && !interrupt::asked())
     {
         tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
         let dead: Vec<&Arc<Asked>> = dead(&checked.findings);
         let steps = ways[0].iter().filter(|step| !dead.contains(&&step.request));
         let steps: Vec<Step> = steps.cloned().collect();
-        match grow::measure(bench, choice, &steps, growth) {
+        match grow::measure(harness, choice, &steps, growth) {
             Ok(grown) => grew(&mut checked, grown),
             Err(error) => checked.problem = Some(chain(&error)),
         }
@@ -157,35 +159,36 @@ fn runtime(
     checked
 }
 
-/// What the tours have shown. Where one cannot be gone, those before it count.
-fn toured(
-    bench: &Bench,
+/// What the passes have shown. Where one cannot be gone, those before it count.
+fn pass_result(
+    harness: &Harness,
     choice: &RuntimeChoice,
     ways: &[&[Step]],
     forgets: &mut Reference<'_>,
     tell: Tell<'_>,
 ) -> Checked {
-    let mut course = Course::new(bench, choice);
-    let gone = ways.iter().zip(1..).try_for_each(|(way, tour)| {
-        let (name, tours) = (&choice.name, ways.len());
-        tell(&format!("{name}: tour {tour} of {tours}, {} requests", way.len()));
-        course.tour(way, forgets)
+    let mut investigation = Investigation::new(harness, choice);
+    let gone = ways.iter().zip(1..).try_for_each(|(way, pass)| {
+        let (name, passes) = (&choice.name, ways.len());
+        tell(&format!("{name}: pass {pass} of {passes}, {} requests", way.len()));
+        investigation.pass(way, forgets)
     });
     let (findings, failed) =
-        course.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
+        investigation.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
     // Silence is no proof where nobody has spoken.
-    let unwatched = (course.unwatched > 0)
-        .then(|| format!("its workers have written nothing of {} requests", course.unwatched));
+    let unwatched = (investigation.unwatched > 0).then(|| {
+        format!("its workers have written nothing of {} requests", investigation.unwatched)
+    });
     Checked {
         runtime: choice.name.clone(),
         verdict: Verdict::NotChecked,
         findings,
         growth: Vec::new(),
-        workers_lost: course.lost,
-        tours: course.gone(),
-        sent: course.sent,
+        workers_lost: investigation.lost,
+        passes: investigation.gone(),
+        sent: investigation.sent,
         growth_sent: 0,
-        not_again: course.chance,
+        not_again: investigation.chance,
         problem: gone.err().or(failed).map(|error| chain(&error)).or(unwatched),
     }
 }
@@ -222,7 +225,7 @@ fn verdict(checked: &Checked) -> Verdict {
     if open.peek().is_none() {
         return if checked.problem.is_some() { Verdict::NotChecked } else { Verdict::Safe };
     }
-    // What no new worker gives back is not mended by one.
+    // What no new worker gives back is not fixed by one.
     let growing = checked.growth.iter().filter(|one| one.grows);
     let recycled: Option<Vec<u64>> = growing.map(|one| one.max_requests).collect();
     let only_grows = open.all(|finding| finding.kind == FindingKind::Growth);
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn recycling_mends_what_grows_and_nothing_else() {
+    fn recycling_fixes_what_grows_and_nothing_else() {
         let heap = || growth(GrowthOf::Heap, Some(500));
         let files = || growth(GrowthOf::Descriptors, Some(90));
         let left = || growth(GrowthOf::TemporaryFiles, None);

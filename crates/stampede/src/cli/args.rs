@@ -89,15 +89,15 @@ pub enum Command {
 #[derive(Args, Debug, Default)]
 pub struct LoadFlags {
     /// Set the target rate in requests per second (open model; needs --for)
-    #[arg(long, value_name = "N", conflicts_with_all = ["schedule", "users"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["schedule", "concurrency"])]
     pub rate: Option<String>,
     /// Follow a schedule in Yandex Tank's syntax: 'line(1,100,60s) const(100,5m)' (open model)
-    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["users"])]
+    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["concurrency"])]
     pub schedule: Option<String>,
     /// Send N requests at a time, the next one after each answer (closed model; needs --for or
     /// --requests)
-    #[arg(long, short = 'c', visible_alias = "concurrency", value_name = "N")]
-    pub users: Option<String>,
+    #[arg(long, short = 'c', alias = "users", value_name = "N")]
+    pub concurrency: Option<String>,
     /// Run the load for this long: 60s, 2m30s
     #[arg(long = "for", value_name = "LENGTH")]
     pub length: Option<String>,
@@ -115,14 +115,14 @@ pub struct LoadFlags {
     #[arg(long, value_name = "LENGTH")]
     pub timeout: Option<String>,
     /// Limit the number of requests in flight (open model)
-    #[arg(long, value_name = "N", conflicts_with = "users")]
+    #[arg(long, value_name = "N", conflicts_with = "concurrency")]
     pub max_in_flight: Option<String>,
     /// Set the overflow policy at the in-flight limit: wait, drop the request, or delay the
     /// schedule (open model)
-    #[arg(long, value_name = "queue|drop|stretch", conflicts_with = "users")]
+    #[arg(long, value_name = "queue|drop|stretch", conflicts_with = "concurrency")]
     pub when_full: Option<String>,
     /// Space scheduled requests evenly or at random (open model)
-    #[arg(long, value_name = "uniform|poisson", conflicts_with = "users")]
+    #[arg(long, value_name = "uniform|poisson", conflicts_with = "concurrency")]
     pub arrivals: Option<String>,
 }
 
@@ -138,8 +138,8 @@ pub struct CompareArgs {
     /// psr15
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// Compare these runtimes, comma-separated; `live:URL` is a server that already runs [default:
-    /// the plan's, or the default runtimes that are installed and can run the app]
+    /// Compare these runtimes, comma-separated; `external:URL` is a server that already runs
+    /// [default: the plan's, or the default runtimes that are installed and can run the app]
     #[arg(long, value_name = "A,B")]
     pub runtimes: Option<String>,
     /// The load
@@ -149,7 +149,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
     /// Send the requests in this file in turn: one path or URL per line
-    #[arg(long, visible_alias = "traffic", value_name = "FILE", conflicts_with = "path")]
+    #[arg(long = "traffic", alias = "urls", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
     /// Measure every row N times; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]
@@ -402,17 +402,17 @@ pub enum Described {
 
 const COMPARE_HELP: &str = "Examples:
   stampede compare --app ~/shop
-  stampede compare --app ~/shop --urls urls.txt --users 20 --for 60s
+  stampede compare --app ~/shop --traffic urls.txt --concurrency 20 --for 60s
   stampede compare plans/demo.yaml
   stampede compare plans/demo.yaml --rounds 5 --only nginx-fpm,apache-modphp
   stampede compare --app hello --runtimes nginx-fpm,php-builtin \\
       --rate 200 --for 30s
-  stampede compare --app ~/shop --runtimes nginx-fpm --users 20 --for 30s \\
+  stampede compare --app ~/shop --runtimes nginx-fpm --concurrency 20 --for 30s \\
       --expect 'p95 < 100ms'
-  stampede compare --app hello --users 4 --for 10s \\
-      --runtimes nginx-fpm,live:http://127.0.0.1:8080
+  stampede compare --app hello --concurrency 4 --for 10s \\
+      --runtimes nginx-fpm,external:http://127.0.0.1:8080
   stampede compare --app ~/shop --against main --runtimes nginx-fpm \\
-      --users 8 --for 10s --expect 'p95 worse < 5%'
+      --concurrency 8 --for 10s --expect 'p95 worse < 5%'
   stampede compare plans/demo.yaml --dry-run
 
 Without a plan and --runtimes, stampede compares the default runtimes that are
@@ -465,7 +465,7 @@ const FIRE_HELP: &str = "Examples:
       --autostop 'time(1s,10s) http(5xx,10%,5s) net(xx,5,10s)'
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 60s \\
       --expect 'p95 < 100ms' --expect 'ok >= 99.9%'
-  stampede fire http://127.0.0.1:8080/login --users 4 --requests 1000 \\
+  stampede fire http://127.0.0.1:8080/login --concurrency 4 --requests 1000 \\
       -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded'
 
 Exit codes:

@@ -18,7 +18,7 @@ pub struct CheckArgs {
     pub runtime: Option<String>,
     /// Send the requests in this file: a path or URL per line, access.log, HAR, JSON lines or
     /// Yandex Tank's formats [default: the pages that the app links to]
-    #[arg(long, visible_alias = "traffic", value_name = "FILE")]
+    #[arg(long = "traffic", alias = "urls", value_name = "FILE")]
     pub urls: Option<PathBuf>,
     /// Start to follow links at this path
     #[arg(long, value_name = "PATH", default_value = "/", conflicts_with = "urls")]
@@ -44,8 +44,8 @@ pub struct CheckArgs {
     pub cookies: Vec<PathBuf>,
     /// Send the requests in these orders, comma-separated: in-order, reversed, shuffled, repeated,
     /// interleaved, overlapping [default: all]
-    #[arg(long, value_name = "TOUR,…", value_delimiter = ',')]
-    pub tours: Vec<String>,
+    #[arg(long, value_name = "PASS,…", value_delimiter = ',')]
+    pub passes: Vec<String>,
     /// Measure growth over N requests; 0 turns it off
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub growth: u64,
@@ -92,7 +92,7 @@ pub struct CheckArgs {
 pub const CHECK_HELP: &str = "Examples:
   stampede check --app ~/shop --runtime frankenphp-worker
   stampede check --app ~/shop --runtime roadrunner,frankenphp-worker \\
-      --urls urls.txt --users 3
+      --traffic urls.txt --users 3
   stampede check --app ~/shop --runtime roadrunner --baseline known.json
   stampede check --finding 2
 

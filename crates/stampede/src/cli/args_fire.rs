@@ -19,8 +19,8 @@ pub struct FireArgs {
     #[command(flatten)]
     pub load: LoadFlags,
     /// Use N connections, each with one request at a time: the same as --max-in-flight with --rate
-    /// or --schedule, else the same as --users
-    #[arg(long, value_name = "N", conflicts_with_all = ["users", "max_in_flight"],
+    /// or --schedule, else the same as --concurrency
+    #[arg(long, value_name = "N", conflicts_with_all = ["concurrency", "max_in_flight"],
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub connections: Option<u32>,
     /// Close the connection after each request, the same as --keep-alive off
@@ -89,7 +89,7 @@ pub struct FireArgs {
     pub json: bool,
     /// Requests from a file. Below the other options, because its heading also covers what follows
     #[command(flatten)]
-    pub ammo: AmmoFlags,
+    pub traffic: TrafficFlags,
     /// Files written besides the summary
     #[command(flatten)]
     pub files: FileFlags,
@@ -130,38 +130,38 @@ pub enum Engine {
 /// Which requests `fire` sends from a file.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Requests from a file")]
-pub struct AmmoFlags {
+pub struct TrafficFlags {
     /// Send the requests in this file: URIs, Yandex Tank's uri, uripost and phantom, access.log,
-    /// HAR, JSON lines (docs/ammo.md)
-    #[arg(long, visible_alias = "traffic", value_name = "FILE",
+    /// HAR, JSON lines (docs/traffic.md)
+    #[arg(long, alias = "ammo", value_name = "FILE",
           conflicts_with_all = ["method", "body", "tank"])]
-    pub ammo: Option<PathBuf>,
+    pub traffic: Option<PathBuf>,
     /// Set the file's format [default: detected from its beginning]
-    #[arg(long, value_name = "FORMAT", requires = "ammo")]
-    pub ammo_format: Option<String>,
+    #[arg(long, value_name = "FORMAT", requires = "traffic")]
+    pub traffic_format: Option<String>,
     /// Choose the order of the requests
-    #[arg(long, value_enum, value_name = "ORDER", default_value_t = AmmoOrder::InOrder,
-          requires = "ammo")]
-    pub ammo_order: AmmoOrder,
-    /// Stop after N requests of the file; --users then needs no --for
-    #[arg(long, value_name = "N", requires = "ammo",
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = TrafficOrder::InOrder,
+          requires = "traffic")]
+    pub traffic_order: TrafficOrder,
+    /// Stop after N requests of the file; --concurrency then needs no --for
+    #[arg(long, value_name = "N", requires = "traffic",
           value_parser = clap::value_parser!(u64).range(1..))]
-    pub ammo_limit: Option<u64>,
-    /// Send each request once instead of repeating the file; --users then needs no --for
-    #[arg(long, requires = "ammo")]
+    pub traffic_limit: Option<u64>,
+    /// Send each request once instead of repeating the file; --concurrency then needs no --for
+    #[arg(long, requires = "traffic")]
     pub once: bool,
     /// Read the load from Yandex Tank's load.yaml instead of flags; a URL overrides the file's
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "rate", "schedule", "users", "length", "requests", "connections", "max_in_flight", "method",
+        "rate", "schedule", "concurrency", "length", "requests", "connections", "max_in_flight", "method",
         "body", "header", "cookie", "basic_auth", "timeout", "keep_alive", "no_keep_alive", "client",
-        "when_full", "arrivals", "seed", "ammo_order",
+        "when_full", "arrivals", "seed", "traffic_order",
     ])]
     pub tank: Option<PathBuf>,
 }
 
 /// The order of a file's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AmmoOrder {
+pub enum TrafficOrder {
     /// As in the file
     InOrder,
     /// Shuffled for each pass of the file

@@ -15,7 +15,7 @@ pub struct GroundFlags {
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
     /// Send the requests in this file in turn: one path or URL per line
-    #[arg(long, visible_alias = "traffic", value_name = "FILE", conflicts_with = "path")]
+    #[arg(long = "traffic", alias = "urls", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
     /// Limit the whole stack to N CPUs; the load generator gets the rest
     #[arg(long, value_name = "N")]
@@ -77,7 +77,7 @@ pub struct CapacityArgs {
     pub length: String,
     /// The app, budget and load
     #[command(flatten)]
-    pub ground: GroundFlags,
+    pub context: GroundFlags,
 }
 
 /// Arguments of `tune`.
@@ -103,7 +103,7 @@ pub struct TuneArgs {
     pub length: String,
     /// The app, budget and load
     #[command(flatten)]
-    pub ground: GroundFlags,
+    pub context: GroundFlags,
 }
 
 /// Printed below the options of `capacity`.

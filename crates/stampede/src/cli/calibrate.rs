@@ -2,18 +2,18 @@
 
 use serde::Serialize;
 use stampede_known_server::{Address as Known, Listen, NullServer};
-use stampede_load::ammo::Request;
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{Address, Arrivals, Company, Load, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
-use stampede_load::{Fired, Listener};
+use stampede_load::traffic::Request;
+use stampede_load::{Listener, LoadResult};
 
 use super::Failure;
 use crate::interrupt;
 use crate::keeper;
 use crate::summary::words;
-use crate::trial::verdict::{LATENESS_NS, SENT_SHARE};
+use crate::trial::verdict::{SCHEDULE_LAG_NS, SENT_SHARE};
 
 /// What the generator reaches with one load thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,14 +22,14 @@ pub struct Ceiling {
     load_cpu: usize,
     /// CPU of the null server.
     server_cpu: usize,
-    /// Closed model: correct answers a second on [`USERS`] kept connections.
+    /// Closed model: correct answers a second on [`CONCURRENCY`] kept connections.
     closed_per_second: f64,
     /// The same load: CPU time of the load thread for each.
-    cpu_ns_per_shot: f64,
-    /// Open model: the highest rate tried at which shots start in time; 0: none.
+    cpu_ns_per_request: f64,
+    /// Open model: the highest rate tried at which requests start in time; 0: none.
     open_per_second: u32,
     /// At that rate, in ns.
-    lateness_ns_p99: u64,
+    schedule_lag_ns_p99: u64,
 }
 
 /// Measures for some ten seconds, on 127.0.0.1.
@@ -44,16 +44,16 @@ pub fn measure() -> Result<Ceiling, Failure> {
         .map_err(|error| Failure::new(&error))?;
     let company = if load_cpu == server_cpu { Company::Server } else { Company::Nobody };
     let at = Bench { target: address(server.address()), load_cpu, company };
-    let closed = at.fire(Model::Closed { users: USERS, until: Until::For(CLOSED) })?;
+    let closed = at.run(Model::Closed { concurrency: CONCURRENCY, until: Until::For(CLOSED) })?;
     let busy = closed.busy_share_max * closed.lasted.0 as f64;
-    let (open_per_second, lateness_ns_p99) = at.highest_rate()?;
+    let (open_per_second, schedule_lag_ns_p99) = at.highest_rate()?;
     Ok(Ceiling {
         load_cpu,
         server_cpu,
         closed_per_second: closed.ok_inside as f64 / closed.scheduled.as_secs_f64().max(1e-9),
-        cpu_ns_per_shot: busy / (closed.counts.ok.max(1) as f64),
+        cpu_ns_per_request: busy / (closed.counts.ok.max(1) as f64),
         open_per_second,
-        lateness_ns_p99,
+        schedule_lag_ns_p99,
     })
 }
 
@@ -65,20 +65,20 @@ impl Ceiling {
             false => "",
         };
         let open = match self.open_per_second {
-            0 => format!("shots were late at {} /s already", words::count(RATES[0].into())),
+            0 => format!("requests were late at {} /s already", words::count(RATES[0].into())),
             rate => format!(
-                "{} shots a second in time: p99 lateness {}",
+                "{} requests a second in time: p99 schedule lag {}",
                 words::count(rate.into()),
-                words::time(self.lateness_ns_p99 as f64)
+                words::time(self.schedule_lag_ns_p99 as f64)
             ),
         };
         format!(
             "\nThe load generator's ceiling here (one load thread, the null server)\n\n  \
              open model      {open}\n  \
-             closed model    {} answers a second with {USERS} users, {} of CPU time each\n  \
+             closed model    {} answers a second with {CONCURRENCY} users, {} of CPU time each\n  \
              CPUs            load on {}, server on {}{shared}\n",
             words::rate(self.closed_per_second),
-            words::time(self.cpu_ns_per_shot),
+            words::time(self.cpu_ns_per_request),
             self.load_cpu,
             self.server_cpu
         )
@@ -103,17 +103,17 @@ struct Bench {
 }
 
 impl Bench {
-    fn fire(&self, model: Model) -> Result<Fired, Failure> {
+    fn run(&self, model: Model) -> Result<LoadResult, Failure> {
         let load = Load::new(self.target.clone(), model, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None);
         let get = get.map_err(|error| Failure::new(&error))?;
         let (cpus, company) = (vec![self.load_cpu], self.company);
-        let load = Load { ammo: [get].into(), cpus, company, ..load };
-        let fired = stampede_load::fire(&load, &interrupt::stop_for_load(), &mut Quiet);
+        let load = Load { traffic: [get].into(), cpus, company, ..load };
+        let result = stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut Quiet);
         if interrupt::asked() {
             return Err(Failure::rendered("interrupted: the ceiling is not known".to_owned()));
         }
-        fired.map_err(|error| Failure::new(&error))
+        result.map_err(|error| Failure::new(&error))
     }
 
     /// Rising rates, up to the first that fails each time it is tried: a machine that others
@@ -126,13 +126,13 @@ impl Bench {
                 if tries.next().is_none() {
                     break None;
                 }
-                let fired = self.fire(open(rate)?)?;
-                if let Some(lateness_ns) = in_time(&fired) {
-                    break Some(lateness_ns);
+                let result = self.run(open(rate)?)?;
+                if let Some(schedule_lag_ns) = in_time(&result) {
+                    break Some(schedule_lag_ns);
                 }
             };
             match held {
-                Some(lateness_ns) => highest = (rate, lateness_ns),
+                Some(schedule_lag_ns) => highest = (rate, schedule_lag_ns),
                 None => return Ok(highest),
             }
         }
@@ -147,12 +147,12 @@ fn open(rate: u32) -> Result<Model, Failure> {
     Ok(Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full })
 }
 
-/// The p99 of lateness, where a trial would be valid by it.
-fn in_time(fired: &Fired) -> Option<u64> {
-    let lateness = &fired.times.lateness;
-    let p99 = lateness.at_rank((lateness.len() as f64 * 0.99).ceil() as u64);
-    let sent = fired.counts.started as f64 / fired.counts.planned.max(1) as f64;
-    (p99 <= LATENESS_NS && sent >= SENT_SHARE).then_some(p99)
+/// The p99 of schedule lag, where a trial would be valid by it.
+fn in_time(result: &LoadResult) -> Option<u64> {
+    let schedule_lag = &result.times.schedule_lag;
+    let p99 = schedule_lag.at_rank((schedule_lag.len() as f64 * 0.99).ceil() as u64);
+    let sent = result.counts.started as f64 / result.counts.planned.max(1) as f64;
+    (p99 <= SCHEDULE_LAG_NS && sent >= SENT_SHARE).then_some(p99)
 }
 
 struct Quiet;
@@ -162,9 +162,9 @@ impl Listener for Quiet {
 }
 
 /// Enough to keep the load thread busy.
-const USERS: u32 = 64;
+const CONCURRENCY: u32 = 64;
 const CLOSED: Nanos = Nanos::from_secs(2);
-/// Shots a second, a second each.
+/// Requests a second, a second each.
 const RATES: [u32; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
 const TRIES: u32 = 3;
 
@@ -178,9 +178,9 @@ mod tests {
             load_cpu: 1,
             server_cpu: 0,
             closed_per_second: 98_765.4,
-            cpu_ns_per_shot: 9_876.0,
+            cpu_ns_per_request: 9_876.0,
             open_per_second: 50_000,
-            lateness_ns_p99: 412_000,
+            schedule_lag_ns_p99: 412_000,
         };
         let late = Ceiling { open_per_second: 0, server_cpu: 1, ..ceiling.clone() };
         insta::assert_snapshot!(ceiling.text() + &late.text());

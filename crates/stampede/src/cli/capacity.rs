@@ -11,7 +11,7 @@ use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, GroundFlags};
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::capacity::hunt::{Hunt, Wanted};
+use crate::capacity::capacity_search::{CapacitySearch, Wanted};
 use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
 use crate::mask::mask_json;
@@ -20,39 +20,41 @@ use crate::plan::{self, Overrides};
 use crate::report::svg;
 use crate::runtime::{Catalogue, Places};
 use crate::store::record::RunRecord;
-use crate::store::{RunFolder, StoreError};
-use crate::trial::ground::{Ground, Run};
-use crate::trial::{cells, refusal};
+use crate::store::{RunDirectory, StoreError};
+use crate::trial::search_context::{Run, SearchContext};
+use crate::trial::{cases, refusal};
 use crate::{interrupt, keeper, machine, progress, store};
 
 /// Searches and says what was found.
 pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let wanted = Numbers::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
-    let ground = ground(&args.what, Overrides { workers, ..overrides(&args.ground) })?;
-    let record = ground.run_record();
-    let wanted = wanted.of(&ground);
-    let mut hunts: Vec<Hunt> = (0..ground.plan.runtimes.len())
-        .map(|index| match &ground.refused[index] {
-            Some(why) => Hunt::refused(ground.name(index), wanted.clone(), &why.to_string()),
-            None => Hunt::new(ground.name(index), wanted.clone()),
+    let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
+    let record = context.run_record();
+    let wanted = wanted.of(&context);
+    let mut hunts: Vec<CapacitySearch> = (0..context.plan.runtimes.len())
+        .map(|index| match &context.refused[index] {
+            Some(why) => {
+                CapacitySearch::refused(context.name(index), wanted.clone(), &why.to_string())
+            }
+            None => CapacitySearch::new(context.name(index), wanted.clone()),
         })
         .collect();
-    let started = begin(&ground, &record)?;
+    let started = begin(&context, &record)?;
     let mut progress = progress::for_stderr();
-    ground.begin(progress.as_mut());
+    context.begin(progress.as_mut());
     let path = started.path().to_owned();
     let mut run = Run::new(record.clone(), started, progress.as_mut());
-    let report = |hunts: &[Hunt]| report(&ground, &record, &wanted, hunts);
-    let measure = |index: usize, shot: &_| {
-        let choice = &ground.plan.runtimes[index];
-        Ok(bench::measure(&ground, &mut run, choice, shot)?.map(|(point, _)| point))
+    let report = |hunts: &[CapacitySearch]| report(&context, &record, &wanted, hunts);
+    let measure = |index: usize, request: &_| {
+        let choice = &context.plan.runtimes[index];
+        Ok(bench::measure(&context, &mut run, choice, request)?.map(|(point, _)| point))
     };
-    search(&mut hunts, ground.plan.seed, measure, |hunts| write(&path, &report(hunts)))
+    search(&mut hunts, context.plan.seed, measure, |hunts| write(&path, &report(hunts)))
         .map_err(|error| Failure::from_store(&error))?;
     let report = report(&hunts);
     write(&path, &report).map_err(|error| Failure::from_store(&error))?;
-    match args.ground.json {
+    match args.context.json {
         true => print(json(&report)?.as_bytes())?,
         false => print(format!("{}{}", text(&report), next(&path, &report)).as_bytes())?,
     };
@@ -80,15 +82,15 @@ impl Numbers {
     }
 
     /// For the plan's expectations and its client.
-    pub fn of(self, ground: &Ground) -> Wanted {
-        let plan = &ground.plan;
+    pub fn of(self, context: &SearchContext) -> Wanted {
+        let plan = &context.plan;
         Wanted {
             expect: plan.expect.clone(),
             precision: self.precision,
             max_time_s: self.max_time_s,
             trial_s: self.trial_s,
             warm_up_s: plan.begin.warm_up().as_secs_f64(),
-            crowd: cells::connections(&plan.loads[0]).min(CROWD),
+            crowd: cases::connections(&plan.loads[0]).min(CROWD),
             confirm: true,
         }
     }
@@ -138,7 +140,7 @@ pub fn overrides(flags: &GroundFlags) -> Overrides {
 }
 
 /// A plan file, or runtimes by name, made ready; nothing is started.
-pub fn ground(what: &str, flags: Overrides) -> Result<Ground, Failure> {
+pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
     let path = Path::new(what);
     let is_plan = path.is_file() || what.ends_with(".yaml") || what.ends_with(".yml");
     // Any rate: the search has its own.
@@ -150,8 +152,9 @@ pub fn ground(what: &str, flags: Overrides) -> Result<Ground, Failure> {
         true => plan::read(path, &flags),
         false => plan::from_flags(&Overrides { runtimes: text_of(what), ..flags }),
     };
-    let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, &catalogue)))?;
-    Ground::new(settled(plan)?, catalogue, machine::facts())
+    let plan =
+        read.map_err(|error| Failure::from_plan(&refusal::relocate_error(error, &catalogue)))?;
+    SearchContext::new(settled(plan)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))
 }
 
@@ -181,7 +184,7 @@ pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Whether it can be met by firing less: what compares two runs, or says how much, cannot.
+/// Whether it can be met by sending less: what compares two runs, or says how much, cannot.
 pub fn is_of_a_search(expected: &Expectation) -> bool {
     !expected.bound.worse && expected.bound.figure != Figure::Throughput
 }
@@ -190,31 +193,36 @@ fn text_of(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Sweeps what earlier runs left, and makes the run's folder.
-pub fn begin(ground: &Ground, record: &RunRecord) -> Result<RunFolder, Failure> {
-    let out = ground.plan.out.clone();
-    if let Some(folder) = out.clone().filter(|folder| folder.exists()) {
-        return Err(Failure::from_store(&StoreError::Exists { folder }));
+/// Sweeps what earlier runs left, and makes the run's directory.
+pub fn begin(context: &SearchContext, record: &RunRecord) -> Result<RunDirectory, Failure> {
+    let out = context.plan.out.clone();
+    if let Some(directory) = out.clone().filter(|directory| directory.exists()) {
+        return Err(Failure::from_store(&StoreError::Exists { directory }));
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    RunFolder::create(out.as_deref(), record).map_err(|error| Failure::from_store(&error))
+    RunDirectory::create(out.as_deref(), record).map_err(|error| Failure::from_store(&error))
 }
 
-fn report(ground: &Ground, record: &RunRecord, wanted: &Wanted, hunts: &[Hunt]) -> CapacityReport {
+fn report(
+    context: &SearchContext,
+    record: &RunRecord,
+    wanted: &Wanted,
+    hunts: &[CapacitySearch],
+) -> CapacityReport {
     CapacityReport {
         format: FORMAT,
         stampede: record.stampede.clone(),
         run: record.id.clone(),
         started_at: record.started_at.clone(),
-        app: ground.app_name(),
+        app: context.app_name(),
         expect: wanted.expect.iter().map(|expected| expected.text.clone()).collect(),
-        budget_cpus: ground.budget_cpus(),
-        budget_memory_bytes: ground.budget_memory_bytes(),
+        budget_cpus: context.budget_cpus(),
+        budget_memory_bytes: context.budget_memory_bytes(),
         precision: wanted.precision,
         max_time_s: wanted.max_time_s,
         interrupted: interrupt::asked(),
-        runtimes: hunts.iter().map(Hunt::limit).collect(),
+        runtimes: hunts.iter().map(CapacitySearch::limit).collect(),
     }
 }
 
@@ -272,15 +280,15 @@ fn outcome(report: &CapacityReport) -> Outcome {
     }
 }
 
-/// What `stampede report` prints of a run that was a search; `None`: it was none, or a format of its
-/// trials is asked for.
+/// What `stampede report` prints of a run that was a search; `None`: it was none, or a format of
+/// its trials is asked for.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(PathBuf, CapacityReport)> = stored(args, FILE, FORMAT)?;
-    let Some((folder, mut found)) = found else { return Ok(None) };
+    let Some((directory, mut found)) = found else { return Ok(None) };
     // An older one is printed as this version would have written it.
     found.format = FORMAT;
     match args.format {
-        Format::Text => Ok(Some(text(&found) + &next(&folder, &found))),
+        Format::Text => Ok(Some(text(&found) + &next(&directory, &found))),
         Format::Json => json(&found).map(Some),
         Format::Html | Format::Markdown | Format::Csv | Format::Svg | Format::Junit => Ok(None),
     }
@@ -294,7 +302,7 @@ pub fn stored<T: DeserializeOwned>(
 ) -> Result<Option<(PathBuf, T)>, Failure> {
     let [run] = args.runs.as_slice() else { return Ok(None) };
     let Ok(stored) = store::read_below(Path::new(store::RESULTS), run) else { return Ok(None) };
-    let path = stored.folder.join(name);
+    let path = stored.directory.join(name);
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
     let damaged =
         |source| Failure::from_store(&StoreError::Damaged { path: path.clone(), line: 0, source });
@@ -304,7 +312,7 @@ pub fn stored<T: DeserializeOwned>(
         return Err(Failure::from_store(&StoreError::Newer { path, format }));
     }
     let read = serde_json::from_value(value).map_err(damaged)?;
-    Ok(Some((stored.folder, read)))
+    Ok(Some((stored.directory, read)))
 }
 
 /// JSON Schema of `--json`.
@@ -314,7 +322,7 @@ pub fn schema() -> Value {
     schema.to_value()
 }
 
-/// In the run's folder.
+/// In the run's directory.
 const FILE: &str = "capacity.json";
 /// Where neither flags nor plan say what has to hold.
 const EXPECTED: [&str; 2] = ["p95 < 100ms", "ok >= 99.9%"];

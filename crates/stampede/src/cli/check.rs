@@ -16,10 +16,10 @@ use super::shell::{print, tell};
 use super::{Failure, Outcome};
 use crate::causes::chain;
 use crate::check::gather::{GatherError, Gathered, Source, gather};
+use crate::check::harness::Harness;
 use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
-use crate::check::shelf::Shelf;
-use crate::check::stand::Bench;
+use crate::check::spill_file::SpillFile;
 use crate::check::{code, grow, orders, places, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
@@ -38,7 +38,7 @@ pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {
 }
 
 fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
-    let (growth, tours) = (growth(args)?, tours(&args.tours)?);
+    let (growth, passes) = (growth(args)?, passes(&args.passes)?);
     let baseline = baseline(args.baseline.as_deref())?;
     let out = out(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 53));
@@ -60,35 +60,35 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     };
     let mut tell = tell;
     tell("looking for requests");
-    let gathered = gather(&stacks.bench, &stacks.reference, &source, &policy)
-        .map_err(|error| from_gather(&error, &stacks.bench.app))?;
+    let gathered = gather(&stacks.harness, &stacks.reference, &source, &policy)
+        .map_err(|error| from_gather(&error, &stacks.harness.app))?;
     said(&gathered, &args.reference, &mut tell)?;
     let wanted = work::Wanted {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         app,
-        kind: stacks.bench.app.manifest.kind.name().to_owned(),
+        kind: stacks.harness.app.manifest.kind.name().to_owned(),
         requests: gathered.requests.into_iter().map(Arc::new).collect(),
         skipped: gathered.skipped,
         growth,
-        tours,
+        passes,
         baseline,
     };
-    if work::tours(&stacks.bench, &stacks.runtimes, &wanted).is_empty() {
+    if work::passes(&stacks.harness, &stacks.runtimes, &wanted).is_empty() {
         let asked = format!(
-            "--tours: `{}` is no tour of these requests, users and runtimes",
-            args.tours.join(",")
+            "--passes: `{}` is no pass of these requests, users and runtimes",
+            args.passes.join(",")
         );
         return Err(Failure::rendered(asked).hint(
 
-                "one user has no interleaved tour, one request of one user no reversed one, and overlapping is \
+                "one user has no interleaved pass, one request of one user no reversed one, and overlapping is \
                  for runtimes in whose workers requests overlap: an event loop's",
         ));
     }
     let mut report =
-        work::check(&stacks.bench, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
+        work::check(&stacks.harness, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
             .map_err(|error| Failure::from_runtime(&error))?;
-    if let Some(folder) = &stacks.folder {
-        report.code = code::look(folder, stacks.bench.app.manifest.kind);
+    if let Some(directory) = &stacks.directory {
+        report.code = code::look(directory, stacks.harness.app.manifest.kind);
     }
     places::attach(&mut report);
     report.asked = asked;
@@ -112,17 +112,17 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
 /// What is started, and with what.
 pub struct Stacks {
     /// What starts them.
-    pub bench: Bench,
+    pub harness: Harness,
     /// The runtime that forgets.
     pub reference: RuntimeChoice,
     /// Those that are checked.
     pub runtimes: Vec<RuntimeChoice>,
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
 }
 
 /// What a check is of: as asked for, or as an earlier one was.
 pub struct Meant<'a> {
-    /// A folder, or a name of the catalogue.
+    /// A directory, or a name of the catalogue.
     pub app: &'a str,
     /// What it is, where a person said so.
     pub kind: Option<String>,
@@ -165,7 +165,7 @@ impl Stacks {
         for choice in &plan.runtimes {
             catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
         }
-        let folder = plan.apps[0].folder().map(Path::to_path_buf);
+        let directory = plan.apps[0].directory().map(Path::to_path_buf);
         let placement = comparison::place(&plan.budget).placements.swap_remove(0);
         keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
@@ -178,9 +178,9 @@ impl Stacks {
         let timeout = parse_length(&args.timeout)
             .map_err(|error| Failure::rendered(format!("--timeout: {error}")))?;
         let timeout = Duration::from_nanos(timeout.0);
-        let shelf = Shelf::on_disk();
-        let bench = Bench { catalogue, app, placement, seed, users, timeout, shelf };
-        Ok(Stacks { bench, reference, runtimes: choices, folder })
+        let spill_file = SpillFile::on_disk();
+        let harness = Harness { catalogue, app, placement, seed, users, timeout, spill_file };
+        Ok(Stacks { harness, reference, runtimes: choices, directory })
     }
 }
 
@@ -201,8 +201,8 @@ fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
 fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
     for (at, choice) in plan.runtimes.iter().enumerate() {
         let RuntimeSource::Catalogue(name) = &choice.source else { continue };
-        let folder = catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error))?;
-        let keeps = folder.manifest.mode.keeps_memory();
+        let directory = catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error))?;
+        let keeps = directory.manifest.mode.keeps_memory();
         let wrong = match (at, keeps) {
             (0, true) => "keeps the app in memory: the reference has to be one that does not",
             (1.., false) => "starts the app anew for each request: there is nothing to check",
@@ -214,15 +214,15 @@ fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tours as people type them: with hyphens.
-fn tours(asked: &[String]) -> Result<Vec<String>, Failure> {
-    let known: Vec<&str> = orders::tours(2, 2, 0).iter().map(|tour| tour.name).collect();
+/// Passes as people type them: with hyphens.
+fn passes(asked: &[String]) -> Result<Vec<String>, Failure> {
+    let known: Vec<&str> = orders::passes(2, 2, 0).iter().map(|pass| pass.name).collect();
     let named = asked.iter().map(|one| one.trim().replace('-', " "));
     named
         .map(|one| match known.contains(&one.as_str()) {
             true => Ok(one),
             false => Err(Failure::rendered(format!(
-                "--tours: there is no tour `{one}`; there are {}",
+                "--passes: there is no pass `{one}`; there are {}",
                 known.join(", ").replace("in order", "in-order")
             ))),
         })
@@ -276,7 +276,7 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
         let why =
             skipped.map(|one| format!("\n  {}: {}", one.request, one.why)).collect::<String>();
         return Err(Failure::rendered(format!("no request is left to send{why}"))
-            .hint("`--urls FILE` names requests, `--methods` what may be sent"));
+            .hint("`--traffic FILE` names requests, `--methods` what may be sent"));
     }
     if let Some(broken) = &gathered.broken {
         return Err(Failure::rendered(format!(
@@ -314,7 +314,7 @@ fn out(args: &CheckArgs) -> Result<PathBuf, Failure> {
     let out = args.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(id));
     match out.exists() {
         true => Err(Failure::rendered(format!("`{}` is there already", out.display()))
-            .hint("`--out` names another folder")),
+            .hint("`--out` names another directory")),
         false => Ok(out),
     }
 }

@@ -9,7 +9,7 @@ use super::check_file::{last, masked, read};
 use super::check_flags::{Flags, Secret};
 use super::shell::{print, tell};
 use super::{Failure, Outcome};
-use crate::check::look::name;
+use crate::check::analyze::name;
 use crate::check::model::{Asked, CheckReport, Checked, Finding};
 use crate::check::{replay, requests};
 use crate::store::{MASK, RESULTS, mask_secrets};
@@ -37,13 +37,15 @@ pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
     };
     tell(&format!("finding {number} of check {}", report.name));
     let stacks = Stacks::find(&args, meant)?;
-    let replayed = replay::replay(&stacks.bench, &stacks.reference, &stacks.runtimes[0], &finding)
-        .map_err(|error| Failure::from_runtime(&error))?;
+    let replayed =
+        replay::replay(&stacks.harness, &stacks.reference, &stacks.runtimes[0], &finding)
+            .map_err(|error| Failure::from_runtime(&error))?;
     print(mask_secrets(&replayed.text).as_bytes())?;
     Ok(if replayed.shows { Outcome::NotMet } else { Outcome::Fine })
 }
 
-/// What sends a finding of a check again, but for `--finding N`. `out`: where the check is, if a person said so.
+/// What sends a finding of a check again, but for `--finding N`. `out`: where the check is, if a
+/// person said so.
 pub fn command(out: Option<&Path>) -> String {
     let of = out.map(|out| format!(" --of {}", shell_words::quote(&out.display().to_string())));
     format!("stampede check{}", of.unwrap_or_default())
@@ -59,7 +61,7 @@ fn found(report: &CheckReport, number: u32) -> Result<(&Checked, &Finding), Fail
             count => format!("it has {}", words::number_of(count, "finding")),
         };
         Failure::rendered(format!("check `{}` has no finding {number}: {has}", report.name))
-            .hint("`--of` names another check's folder")
+            .hint("`--of` names another check's directory")
     })
 }
 
@@ -92,7 +94,8 @@ fn complete(flags: &Flags, command: &str) -> Result<(), Failure> {
     .hint(format!("give them again: `{command} {}`", typed.join(" "))))
 }
 
-/// The finding with requests as they were sent: what was masked in them comes from the file that they are of.
+/// The finding with requests as they were sent: what was masked in them comes from the file that
+/// they are of.
 fn whole(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
     let mut finding = finding.clone();
     let mut listed: Option<Vec<Asked>> = None;
@@ -119,7 +122,7 @@ fn unknown(asked: &Asked, what: &str, urls: Option<&Path>) -> Failure {
         mask_secrets(&name(asked))
     ))
     .hint(format!(
-        "`--urls {}` has to list the request as it was sent; a user's own secrets belong into `--login` \
+        "`--traffic {}` has to list the request as it was sent; a user's own secrets belong into `--login` \
          or `--cookies`",
         shell_words::quote(&urls.display().to_string())
     ))
@@ -216,8 +219,8 @@ mod tests {
 
     #[test]
     fn a_masked_request_comes_from_its_list_or_is_not_sent() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let urls = folder.path().join("urls.txt");
+        let directory = tempfile::tempdir().expect("a directory");
+        let urls = directory.path().join("urls.txt");
         std::fs::write(&urls, "/a\n/reset?token=hunter2\n").expect("written");
         let listed = requests::read(&urls).expect("a list").asked;
         let mut finding = sample::finding();

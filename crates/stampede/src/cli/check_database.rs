@@ -11,8 +11,9 @@ use crate::runtime::{
     App, DATABASE_VARIABLES, Fill, OwnDatabase, RuntimeError, filling, own_database, with_scratch,
 };
 
-/// `app` as it is checked. A user's database is not to be written to by the way: one that is made for the
-/// check stands in for it, unless a person says otherwise (`--own-database`, or `--env` with another).
+/// `app` as it is checked. A user's database is not to be written to by the way: one that is made
+/// for the check stands in for it, unless a person says otherwise (`--own-database`, or `--env`
+/// with another).
 ///
 /// # Errors
 /// Nobody knows which database that would be, or what is in it.

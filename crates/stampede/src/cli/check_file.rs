@@ -21,7 +21,7 @@ pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
     Ok(Baseline::of(&report))
 }
 
-/// Reads a check: its folder or its file.
+/// Reads a check: its directory or its file.
 pub fn read(path: &Path) -> Result<CheckReport, Failure> {
     let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
     let failed = |why: String| {
@@ -46,14 +46,14 @@ struct Version {
     format: u32,
 }
 
-/// The newest check of a folder of results.
+/// The newest check of a directory of results.
 pub fn last(results: &Path) -> Result<PathBuf, Failure> {
-    let mut folders: Vec<PathBuf> = crate::store::folders(results);
-    folders.retain(|folder| folder.join(FILE).is_file());
-    folders.sort();
-    folders.pop().ok_or_else(|| {
+    let mut directories: Vec<PathBuf> = crate::store::directories(results);
+    directories.retain(|directory| directory.join(FILE).is_file());
+    directories.sort();
+    directories.pop().ok_or_else(|| {
         Failure::rendered(format!("there is no check in `{}`", results.display()))
-            .hint("`--of` names another check's folder")
+            .hint("`--of` names another check's directory")
     })
 }
 
@@ -67,7 +67,7 @@ pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
         .and_then(|()| std::fs::write(out.join(PAGE), mask_known(&page).as_bytes()));
     written.map_err(|error| {
         Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
-            .hint("`--out` names another folder")
+            .hint("`--out` names another directory")
     })
 }
 
@@ -117,9 +117,9 @@ mod tests {
 
     #[test]
     fn what_is_no_check_is_said() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let file = |name: &str, text: &str| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             std::fs::write(&path, text).expect("written");
             path
         };
@@ -127,12 +127,12 @@ mod tests {
             file("run.json", "{\"plan\": 1}"),
             file("newer.json", "{\"format\": 99, \"tried\": 1}"),
             file("half.json", "{\"format\": 2, \"stampede\""),
-            folder.path().join("nowhere.json"),
+            directory.path().join("nowhere.json"),
         ]
         .map(|path| read(&path).map(|_| ()).unwrap_err().text());
-        let none = last(folder.path()).unwrap_err().text();
-        let here = folder.path().display().to_string();
-        insta::assert_snapshot!((said.join("\n") + "\n" + &none).replace(&here, "FOLDER"));
+        let none = last(directory.path()).unwrap_err().text();
+        let here = directory.path().display().to_string();
+        insta::assert_snapshot!((said.join("\n") + "\n" + &none).replace(&here, "DIRECTORY"));
     }
 
     #[test]
@@ -147,8 +147,8 @@ mod tests {
         let findings = vec![Finding { steps: vec![step], ..sample::finding() }];
         let runtimes = vec![Checked { findings, ..sample::checked("swoole") }];
         let report = without_secrets(CheckReport { runtimes, ..sample::report() });
-        let folder = tempfile::tempdir().expect("a folder");
-        let out = folder.path().join("my check");
+        let directory = tempfile::tempdir().expect("a directory");
+        let out = directory.path().join("my check");
         write(&out, &report).unwrap_or_else(|failure| panic!("{}", failure.text()));
         for file in [FILE, PAGE] {
             let text = std::fs::read_to_string(out.join(file)).expect("written");

@@ -137,7 +137,8 @@ impl Flags {
         CheckArgs::from_arg_matches(&matches).map_err(|error| Failure::from_flags(&error))
     }
 
-    /// What a check keeps of them: names in place of secrets, and paths that hold wherever it is read.
+    /// What a check keeps of them: names in place of secrets, and paths that hold wherever it is
+    /// read.
     pub fn kept(mut self) -> Flags {
         self.0.retain(|flag| !OF_RESULT.contains(&flag.name.as_str()));
         let paths = paths();
@@ -146,7 +147,7 @@ impl Flags {
             for value in values {
                 *value = match secret {
                     Some(secret) => name_of(value, secret.sign()).to_owned(),
-                    None if paths.contains(name) || is_folder(name, value) => absolute(value),
+                    None if paths.contains(name) || is_directory(name, value) => absolute(value),
                     None => std::mem::take(value),
                 };
             }
@@ -221,8 +222,8 @@ fn paths() -> Vec<String> {
     flags.filter_map(|argument| Some(argument.get_long()?.to_owned())).collect()
 }
 
-/// Whether an app is a folder and no name of the catalogue.
-fn is_folder(flag: &str, value: &str) -> bool {
+/// Whether an app is a directory and no name of the catalogue.
+fn is_directory(flag: &str, value: &str) -> bool {
     flag == "app" && (value.contains('/') || value.starts_with('.')) && !value.starts_with('~')
 }
 
@@ -254,7 +255,7 @@ mod tests {
             "--skip=/a/*",
             "--skip",
             "/b",
-            "--tours",
+            "--passes",
             "in-order,reversed",
             "--own-database",
             "--users",
@@ -270,7 +271,7 @@ mod tests {
         let args = typed.args().unwrap_or_else(|failure| panic!("{}", failure.text()));
         assert_eq!((args.users, args.own_database), (3, true));
         assert_eq!(args.skip, ["/a/*", "/b"]);
-        assert_eq!(args.tours, ["in-order", "reversed"]);
+        assert_eq!(args.passes, ["in-order", "reversed"]);
         assert_eq!(args.env, ["A=b=c"]);
         assert_eq!(args.growth, 20_000, "what was not typed is as usual");
     }
@@ -295,7 +296,7 @@ mod tests {
             "3s",
         ])
         .kept();
-        let here = std::env::current_dir().expect("a folder").display().to_string();
+        let here = std::env::current_dir().expect("a directory").display().to_string();
         let words = kept.words().join(" ");
         assert_eq!(
             words.replace(&here, "HERE"),
@@ -326,6 +327,6 @@ mod tests {
         let kept = command.get_arguments().filter_map(clap::Arg::get_long);
         let kept: Vec<&str> =
             kept.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
-        insta::assert_snapshot!(kept.join(" "), @"app kind runtime urls path limit methods skip users cookies tours growth worker-memory database own-database reference timeout seed baseline");
+        insta::assert_snapshot!(kept.join(" "), @"app kind runtime urls path limit methods skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
     }
 }

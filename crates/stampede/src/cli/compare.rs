@@ -20,7 +20,7 @@ use crate::plan::model::{Fairness, Plan};
 use crate::progress::words;
 use crate::report::{self, Shown};
 use crate::runtime::{Catalogue, Places};
-use crate::store::{RunFolder, StoreError, StoredRun, StoredTrial};
+use crate::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use crate::suggest::{fill, fill_load, suggest};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
@@ -50,16 +50,20 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut folder = RunFolder::create(out.as_deref(), comparison.record())
+    let mut directory = RunDirectory::create(out.as_deref(), comparison.record())
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
-    comparison.run(&mut folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
-    finish(&folder.close(), &comparison, args.json)
+    comparison
+        .run(&mut directory, progress.as_mut())
+        .map_err(|error| Failure::from_store(&error))?;
+    finish(&directory.close(), &comparison, args.json)
 }
 
 fn is_free(out: Option<&Path>) -> Result<(), Failure> {
-    match out.filter(|folder| folder.exists()) {
-        Some(folder) => Err(Failure::from_store(&StoreError::Exists { folder: folder.into() })),
+    match out.filter(|directory| directory.exists()) {
+        Some(directory) => {
+            Err(Failure::from_store(&StoreError::Exists { directory: directory.into() }))
+        }
         None => Ok(()),
     }
 }
@@ -71,7 +75,7 @@ fn other_version(
     catalogue: &Catalogue,
 ) -> Result<Option<Copies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
-    // What is wrong with the folder is said of the folder.
+    // What is wrong with the directory is said of the directory.
     refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
@@ -93,7 +97,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         None if overrides.app.is_none() && Path::new(PLAN).is_file() => {
             return Err(Failure::rendered("neither a plan nor an app is named".to_owned()).hint(
                 format!(
-                    "`stampede compare {PLAN}` runs the plan in this folder; `--app DIR` needs none"
+                    "`stampede compare {PLAN}` runs the plan in this directory; `--app DIR` needs none"
                 ),
             ));
         }
@@ -108,17 +112,19 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
             plan::from_flags(&overrides)
         }
     };
-    let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))?;
+    let plan =
+        read.map_err(|error| Failure::from_plan(&refusal::relocate_error(error, catalogue)))?;
     Ok(Plan { notices, ..plan })
 }
 
 /// Whether no flag says what is sent. A part of a load may be a mistake, which is said.
 fn names_no_load(flags: &Overrides) -> bool {
-    let Overrides { rate, schedule, users, for_, requests, .. } = flags;
-    [rate, schedule, users, for_, requests].iter().all(|flag| flag.is_none())
+    let Overrides { rate, schedule, concurrency, for_, requests, .. } = flags;
+    [rate, schedule, concurrency, for_, requests].iter().all(|flag| flag.is_none())
 }
 
-/// The fewest that `rounds: auto` would look at, too: three show a difference only where it is large.
+/// The fewest that `rounds: auto` would look at, too: three show a difference only where it is
+/// large.
 const AGAINST_ROUNDS: &str = "5";
 
 /// Fills in what is compared where only the app is said. What was chosen, for the reader.
@@ -155,7 +161,7 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     let shown = path.display();
     let app = shell_words::join(comparison.app());
     let ours = comparison.catalogue_names();
-    let measured = summary.cells.iter().any(|cell| cell.trials_counted > 0);
+    let measured = summary.cases.iter().any(|case| case.trials_counted > 0);
     let mut lines = Vec::new();
     if measured && comparison.record().against.is_some() {
         let table = format!("stampede diff {shown} --format markdown");
@@ -173,7 +179,7 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     }
     if measured && !ours.is_empty() {
         let names = ours.iter().take(2).copied().collect::<Vec<_>>().join(",");
-        let other = format!("stampede compare {app} --runtimes {names} --users 20 --for 10s");
+        let other = format!("stampede compare {app} --runtimes {names} --concurrency 20 --for 10s");
         lines.push((other, "another load"));
     }
     let lines: String =
@@ -186,7 +192,7 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
 fn has_logs(run: &Path) -> bool {
     let trials = std::fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
     let mut logs = trials.filter_map(|trial| std::fs::read_dir(trial.path().join("logs")).ok());
-    logs.any(|mut folder| folder.next().is_some())
+    logs.any(|mut directory| directory.next().is_some())
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
@@ -222,26 +228,26 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
     for notice in &record.notices {
         text.push_str(&format!("note: {notice}\n"));
     }
-    for (round, cells) in (1..).zip(&record.order) {
+    for (round, cases) in (1..).zip(&record.order) {
         text.push_str(&format!("round {round}\n"));
-        for &index in cells {
-            let cell = &record.cells[index];
+        for &index in cases {
+            let case = &record.cases[index];
             let length: Nanos = comparison.trial_expected(index);
             text.push_str(&format!(
                 "  {} · {} · {} ({}), {}\n",
-                cell.runtime,
-                cell.app,
-                cell.load,
-                cell.load_text,
+                case.runtime,
+                case.app,
+                case.load,
+                case.load_text,
                 words::length(length)
             ));
         }
     }
-    for cell in record.cells.iter().filter(|cell| cell.refused.is_some()) {
-        let why = cell.refused.as_ref().map(ToString::to_string).unwrap_or_default();
+    for case in record.cases.iter().filter(|case| case.refused.is_some()) {
+        let why = case.refused.as_ref().map(ToString::to_string).unwrap_or_default();
         text.push_str(&format!(
             "not measured: {} · {} · {}: {why}\n",
-            cell.runtime, cell.app, cell.load
+            case.runtime, case.app, case.load
         ));
     }
     text

@@ -41,7 +41,7 @@ pub fn text_of_versions(shown: &Shown) -> Option<String> {
     data.record.against.as_ref()?;
     let mut diff = versions(&Named { label: "", data, summary }, &[]).ok()?;
     // The table above has them.
-    diff.cells.iter_mut().for_each(|cell| cell.notes.clear());
+    diff.cases.iter_mut().for_each(|case| case.notes.clear());
     Some(report::diff_text(&diff, &style()))
 }
 
@@ -130,11 +130,11 @@ fn expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
     texts.iter().map(read).collect()
 }
 
-/// Refuses what has no cell in common, and, unless told to, what is not alike.
+/// Refuses what has no case in common, and, unless told to, what is not alike.
 fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
     let labels = [diff.base.label.as_str(), diff.other.label.as_str()];
     let (base, other) = (&diff.base.run, &diff.other.run);
-    if diff.cells.is_empty() {
+    if diff.cases.is_empty() {
         let has = |label: &str| -> String {
             let own = diff.only.iter().filter(|one| one.label == label);
             let named = own.map(|one| format!("{} · {} · {}", one.runtime, one.app, one.load));
@@ -142,11 +142,11 @@ fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
         };
         let [a, b] = labels.map(has);
         let text = format!(
-            "runs `{base}` and `{other}` have no cell in common\nA: {a}\n{}: {b}",
+            "runs `{base}` and `{other}` have no case in common\nA: {a}\n{}: {b}",
             labels[1]
         );
         return Err(Failure::rendered(text).hint(
-            "a cell is a runtime with an app under a load of the same name and model; \
+            "a case is a runtime with an app under a load of the same name and model; \
              `stampede report A B` lays runs over each other whatever they are",
         ));
     }

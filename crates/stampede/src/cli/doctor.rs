@@ -1,4 +1,4 @@
-//! `stampede doctor`: what this machine allows, and how to mend what it does not.
+//! `stampede doctor`: what this machine allows, and how to fix what it does not.
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
     text.push_str(&format!("  PID namespace   {}\n", namespace(allowed.pid_namespace)));
     text.push_str(&format!("  guarantee       {}\n", allowed.guarantee));
     for hint in &allowed.hints {
-        text.push_str(&format!("  mend            {hint}\n"));
+        text.push_str(&format!("  fix            {hint}\n"));
     }
     text.push_str("\nThe machine\n\n");
     for finding in &findings {

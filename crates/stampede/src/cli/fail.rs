@@ -22,7 +22,7 @@ pub enum Outcome {
     NotMet,
     /// Exit code 2: nothing could be measured.
     Nothing,
-    /// Exit code 3: measured, but a cell is missing or invalid.
+    /// Exit code 3: measured, but a case is missing or invalid.
     Incomplete,
 }
 
@@ -64,7 +64,8 @@ impl Failure {
         Failure { text: Text::Sentence(text), hint: None }
     }
 
-    /// What is wrong with flags, in the words of the library that reads them: it says `error:` itself.
+    /// What is wrong with flags, in the words of the library that reads them: it says `error:`
+    /// itself.
     pub fn from_flags(error: &clap::Error) -> Failure {
         Failure { text: Text::Message(error.to_string()), hint: None }
     }

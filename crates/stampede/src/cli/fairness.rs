@@ -10,16 +10,17 @@ use super::tune::{WORKERS, report, tune, write};
 use crate::fact::Notice;
 use crate::plan::model::{Plan, Scalar};
 use crate::runtime::{Catalogue, Places};
-use crate::trial::ground::{Ground, Run};
+use crate::trial::search_context::{Run, SearchContext};
 use crate::tune::settings::{Setting, variant};
-use crate::tune::work::{Aim, Work};
+use crate::tune::tuning_search::{Objective, TuningSearch};
 use crate::{interrupt, machine, progress};
 
-/// Tunes `workers` of every runtime of the catalogue that has them; what was found is a setting and a notice of the plan.
+/// Tunes `workers` of every runtime of the catalogue that has them; what was found is a setting and
+/// a notice of the plan.
 pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
     let app = if plan.apps.len() > 1 { " with the plan's first app" } else { "" };
     for index in 0..plan.runtimes.len() {
-        if plan.runtimes[index].is_live() || interrupt::asked() {
+        if plan.runtimes[index].is_external() || interrupt::asked() {
             continue;
         }
         let said = match best_workers(plan, index)? {
@@ -47,31 +48,31 @@ enum Found {
 
 fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
-    let ground = Ground::new(alone(plan, index)?, catalogue, machine::facts())
+    let context = SearchContext::new(alone(plan, index)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
-    if let Some(why) = &ground.refused[0] {
+    if let Some(why) = &context.refused[0] {
         return Ok(Found::Nothing(why.to_string()));
     }
     let setting = Setting::read(WORKERS).map_err(|error| Failure::new(&error))?;
-    let (choice, settings) = (&ground.plan.runtimes[0], [setting]);
-    let takes = |value| ground.check(&variant(choice, &settings, &[value])).is_ok();
+    let (choice, settings) = (&context.plan.runtimes[0], [setting]);
+    let takes = |value| context.check(&variant(choice, &settings, &[value])).is_ok();
     if !settings[0].ends().into_iter().all(takes) {
         return Ok(Found::Nothing("its workers are not a number to choose".to_owned()));
     }
     let max_time_s = MAX_TIME_S * plan.time_scale;
     let numbers = Numbers { max_time_s, precision: PRECISION, trial_s: TRIAL_S };
-    let aim = Aim { wanted: numbers.of(&ground), rate: None, max_time_s };
-    let record = ground.run_record();
-    let folder = begin(&ground, &record)?;
-    let path = folder.path().to_owned();
+    let objective = Objective { wanted: numbers.of(&context), rate: None, max_time_s };
+    let record = context.run_record();
+    let directory = begin(&context, &record)?;
+    let path = directory.path().to_owned();
     let mut progress = progress::for_stderr();
-    ground.begin(progress.as_mut());
-    let run = Run::new(record.clone(), folder, progress.as_mut());
-    let tuned = tune(&ground, run, Work::new(aim, settings.to_vec()), |tuned| {
-        write(&path, &report(&ground, &record, tuned))
+    context.begin(progress.as_mut());
+    let run = Run::new(record.clone(), directory, progress.as_mut());
+    let tuned = tune(&context, run, TuningSearch::new(objective, settings.to_vec()), |tuned| {
+        write(&path, &report(&context, &record, tuned))
     });
     let (tuned, _) = tuned.map_err(|error| Failure::from_store(&error))?;
-    let report = report(&ground, &record, &tuned);
+    let report = report(&context, &record, &tuned);
     write(&path, &report).map_err(|error| Failure::from_store(&error))?;
     let best = report.best.as_ref().and_then(|best| best.get("workers")?.parse().ok());
     Ok(match best {

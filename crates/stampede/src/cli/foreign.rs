@@ -34,9 +34,9 @@ fn here(given: &str) -> Option<&'static str> {
 
 /// Those that are no option of `fire`.
 const NAMES: [(&[&str], &str); 20] = [
-    (&["-n", "--iterations"], "`--requests 1000`, beside `--users`"),
+    (&["-n", "--iterations"], "`--requests 1000`, beside `--concurrency`"),
     (&["--clients", "--vus"], "`-c 100`"),
-    (&["-u"], "`--users 100` (k6's) or `-X PUT -d @FILE` (ab's)"),
+    (&["-u"], "`--concurrency 100` (k6's) or `-X PUT -d @FILE` (ab's)"),
     (&["-z", "--duration"], "`--for 30s`"),
     (&["-D"], "`-d @FILE` (oha's, hey's) or `--for 30s` (h2load's)"),
     (&["-t"], "`--for 30s` (ab's), `--threads 2` (wrk's) or `--timeout 20s` (oha's, hey's)"),
@@ -51,7 +51,7 @@ const NAMES: [(&[&str], &str); 20] = [
     (&["-C"], "`--cookie name=value`"),
     (&["-a"], "`--basic-auth user:password`"),
     (&["-A"], "`--basic-auth user:password` (ab's) or `-H 'Accept: text/html'` (oha's, hey's)"),
-    (&["-s"], "`--ammo FILE` (wrk's) or `--timeout 30s` (ab's)"),
+    (&["-s"], "`--traffic FILE` (wrk's) or `--timeout 30s` (ab's)"),
     (&["--insecure"], "always so: certificates are not verified"),
     (&["--no-tui", "--no-progress"], "so in a pipe and with `--json`: there is no screen"),
 ];
@@ -64,7 +64,7 @@ mod tests {
 
     fn said(arguments: &[&str]) -> String {
         let line = ["stampede", "fire", "http://127.0.0.1/"].iter().chain(arguments);
-        explained_to_fire(Cli::try_parse_from(line).expect_err("no option of fire")).to_string()
+        explained_to_fire(Cli::try_parse_from(line).expect_err("no option of send")).to_string()
     }
 
     #[test]
@@ -82,22 +82,23 @@ mod tests {
         let load = |arguments: &[&str]| {
             let line = ["stampede"].iter().chain(arguments);
             match Cli::try_parse_from(line).expect("flags").command {
-                Command::Fire(args) => {
-                    (args.load.users, args.ammo.ammo.map(|file| file.display().to_string()))
-                }
-                Command::Compare(args) => (args.load.users, args.urls),
+                Command::Fire(args) => (
+                    args.load.concurrency,
+                    args.traffic.traffic.map(|file| file.display().to_string()),
+                ),
+                Command::Compare(args) => (args.load.concurrency, args.urls),
                 Command::Check(args) => (None, args.urls.map(|file| file.display().to_string())),
                 other => panic!("{other:?}"),
             }
         };
         let fire = ["fire", "http://127.0.0.1/", "--requests", "9"];
         let expected = (Some("4".to_owned()), Some("log".to_owned()));
-        for users in [["--users", "4"], ["--concurrency", "4"], ["-c", "4"]] {
-            for traffic in [["--ammo", "log"], ["--traffic", "log"]] {
-                assert_eq!(load(&[&fire[..], &users, &traffic].concat()), expected);
+        for concurrency in [["--concurrency", "4"], ["--concurrency", "4"], ["-c", "4"]] {
+            for traffic in [["--traffic", "log"], ["--traffic", "log"]] {
+                assert_eq!(load(&[&fire[..], &concurrency, &traffic].concat()), expected);
             }
-            for traffic in [["--urls", "log"], ["--traffic", "log"]] {
-                assert_eq!(load(&[&["compare"][..], &users, &traffic].concat()), expected);
+            for traffic in [["--traffic", "log"], ["--traffic", "log"]] {
+                assert_eq!(load(&[&["compare"][..], &concurrency, &traffic].concat()), expected);
                 let check = ["check", "--app", "./shop", "--runtime", "roadrunner"];
                 assert_eq!(load(&[&check[..], &traffic].concat()).1, expected.1);
             }

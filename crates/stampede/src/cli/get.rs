@@ -1,4 +1,5 @@
-//! What no package has: made by a script of a runtime's folder, into a folder of stampede's own.
+//! What no package has: made by a script of a runtime's directory, into a directory of stampede's
+//! own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::Failure;
 use super::shell::tell;
 use crate::interrupt;
-use crate::runtime::{Catalogue, Get, LIB, Places, Release, RuntimeFolder, sha256};
+use crate::runtime::{Catalogue, Get, LIB, Places, Release, RuntimeDirectory, sha256};
 
 /// One need: how it is made, with what, and where it goes.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct Recipe {
     get: Get,
     /// The script and what lies beside it.
     files: BTreeMap<String, Vec<u8>>,
-    /// `lib` of stampede's own folder.
+    /// `lib` of stampede's own directory.
     lib: PathBuf,
     /// The PHP that it is for.
     php: Option<PathBuf>,
@@ -33,14 +34,14 @@ pub struct Recipe {
 }
 
 /// What is to be made for these runtimes, each need once. `lacks` says which of its needs a
-/// runtime lacks; `build`: nothing is taken that its makers built.
+/// runtime lacks; `build`: nothing is taken that upstream built.
 ///
 /// # Errors
 /// No home to keep it in, or no such script.
 pub fn wanted(
     catalogue: &Catalogue,
-    runtimes: &[&RuntimeFolder],
-    lacks: impl Fn(&RuntimeFolder) -> Vec<String>,
+    runtimes: &[&RuntimeDirectory],
+    lacks: impl Fn(&RuntimeDirectory) -> Vec<String>,
     build: bool,
 ) -> Result<Vec<Recipe>, Failure> {
     let mut wanted: Vec<Recipe> = Vec::new();
@@ -58,9 +59,13 @@ pub fn wanted(
 }
 
 impl Recipe {
-    fn new(catalogue: &Catalogue, runtime: &RuntimeFolder, get: &Get) -> Result<Recipe, Failure> {
+    fn new(
+        catalogue: &Catalogue,
+        runtime: &RuntimeDirectory,
+        get: &Get,
+    ) -> Result<Recipe, Failure> {
         let own = catalogue.places.own.clone().ok_or_else(|| {
-            Failure::rendered("there is no folder of stampede's own to put it into".to_owned())
+            Failure::rendered("there is no directory of stampede's own to put it into".to_owned())
                 .hint("set HOME or XDG_DATA_HOME")
         })?;
         let files = catalogue.files_of(get);
@@ -95,7 +100,7 @@ impl Recipe {
     /// The commands that do the same, for a person.
     pub fn commands(&self, places: &Places) -> String {
         let names: Vec<&str> = self.files.keys().map(String::as_str).collect();
-        let folder = Path::new(&self.get.run).parent().unwrap_or(Path::new(""));
+        let directory = Path::new(&self.get.run).parent().unwrap_or(Path::new(""));
         let quoted = |path: &Path| shell_words::quote(&path.display().to_string()).into_owned();
         let out = quoted(&self.lib.join(self.need()));
         let known = |name: &String| Some((name.clone(), tool(places, name)?));
@@ -106,9 +111,9 @@ impl Recipe {
         let mut text = self.release_commands(&out);
         let _ = writeln!(
             text,
-            "# Into a new folder, from runtimes/{}/{} and runtimes/common/get of stampede's source: {}. There:",
+            "# Into a new directory, from runtimes/{}/{} and runtimes/common/get of stampede's source: {}. There:",
             self.get.of,
-            folder.display(),
+            directory.display(),
             names.join(", ")
         );
         let script = shell_words::quote(file_name(&self.get.run)).into_owned();
@@ -125,12 +130,12 @@ impl Recipe {
         )
     }
 
-    /// The makers' own program for this machine, where one is wanted.
+    /// the upstream program for this machine, where one is wanted.
     fn release(&self) -> Option<&Release> {
         self.get.release.get(std::env::consts::ARCH).filter(|_| self.release_first)
     }
 
-    /// Takes the makers' own program where there is one for this machine, it can be had, and it
+    /// Takes the upstream program where there is one for this machine, it can be had, and it
     /// is the one that is pinned; says so where not. Whether it is there.
     ///
     /// # Errors
@@ -186,7 +191,7 @@ impl Recipe {
             .prefix("stampede-get-")
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir()
-            .map_err(|error| failed("make a temporary folder", &error))?;
+            .map_err(|error| failed("make a temporary directory", &error))?;
         for (name, bytes) in &self.files {
             fs::write(place.path().join(name), bytes)
                 .map_err(|error| failed("write a temporary file", &error))?;
@@ -195,7 +200,7 @@ impl Recipe {
         self.to_its_place(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
     }
 
-    /// What is put into a new folder goes to its place whole, or not at all: on an error, and
+    /// What is put into a new directory goes to its place whole, or not at all: on an error, and
     /// where `put` says why it is not wanted.
     fn to_its_place(
         &self,
@@ -304,14 +309,14 @@ fn watched(mut child: Child) -> std::io::Result<bool> {
     }
 }
 
-fn remove(folder: &Path) -> std::io::Result<()> {
-    match fs::remove_dir_all(folder) {
+fn remove(directory: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-fn php_of(places: &Places, runtime: &RuntimeFolder) -> Option<PathBuf> {
+fn php_of(places: &Places, runtime: &RuntimeDirectory) -> Option<PathBuf> {
     let name = &runtime.manifest.php.as_ref()?.value;
     let need = runtime.manifest.needs.get(name)?;
     places.find(name, need, None, None).ok().flatten().map(|found| found.path)
@@ -320,7 +325,7 @@ fn php_of(places: &Places, runtime: &RuntimeFolder) -> Option<PathBuf> {
 /// `STAMPEDE_GO`, PATH, or where Go's own installation puts it.
 fn tool(places: &Places, name: &str) -> Option<PathBuf> {
     let named = places.named.get(&format!("STAMPEDE_{}", variable(name))).map(PathBuf::from);
-    let in_path = places.path.iter().map(|folder| folder.join(name));
+    let in_path = places.path.iter().map(|directory| directory.join(name));
     let by_itself = (name == "go").then(|| PathBuf::from(GO));
     named.into_iter().chain(in_path).chain(by_itself).find(|path| path.is_file())
 }

@@ -24,16 +24,16 @@ pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
     print(report::history(&entries, &style()).as_bytes())
 }
 
-/// A folder that was named must be there; the usual one is made by the first run.
+/// A directory that was named must be there; the usual one is made by the first run.
 pub fn readable(results: &Path) -> Result<(), Failure> {
     let is_usual = results == Path::new(store::RESULTS) && !results.exists();
     match std::fs::read_dir(results) {
         Err(error) if !is_usual => {
-            let folder = results.display();
+            let directory = results.display();
             Err(Failure::rendered(format!(
-                "the folder of results `{folder}` cannot be read: {error}"
+                "the directory of results `{directory}` cannot be read: {error}"
             ))
-            .hint("name the folder that holds the runs, as `--in stampede-results`"))
+            .hint("name the directory that holds the runs, as `--in stampede-results`"))
         }
         _ => Ok(()),
     }

@@ -69,32 +69,33 @@ fn exists(out: &Path) -> Failure {
 
 /// The app as the plan names it: paths in a plan start where it lies.
 fn named(plan: &Plan, out: &Path) -> String {
-    let (folder, kind) = match &plan.apps[0] {
+    let (directory, kind) = match &plan.apps[0] {
         AppChoice::Named(name) => return name.clone(),
-        AppChoice::Folder(folder) => (folder, None),
-        AppChoice::FolderAs { folder, kind } => (folder, Some(kind)),
+        AppChoice::Directory(directory) => (directory, None),
+        AppChoice::DirectoryAs { directory, kind } => (directory, Some(kind)),
     };
-    let path = scalar(&from(out, folder));
+    let path = scalar(&from(out, directory));
     match kind {
         None => path,
         Some(kind) => format!("{{path: {path}, kind: {}}}", kind.name()),
     }
 }
 
-/// `folder` as it is reached from the folder of `file`, where one lies in the other; else in full.
-fn from(file: &Path, folder: &Path) -> String {
+/// `directory` as it is reached from the directory of `file`, where one lies in the other; else in
+/// full.
+fn from(file: &Path, directory: &Path) -> String {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let here = file.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let (here, folder) = (real(here.unwrap_or(Path::new("."))), real(folder));
-    if let Ok(below) = folder.strip_prefix(&here) {
+    let (here, directory) = (real(here.unwrap_or(Path::new("."))), real(directory));
+    if let Ok(below) = directory.strip_prefix(&here) {
         return match below.components().next() {
             None => ".".to_owned(),
             Some(_) => format!("./{}", below.display()),
         };
     }
-    match here.strip_prefix(&folder) {
+    match here.strip_prefix(&directory) {
         Ok(above) => above.components().map(|_: Component<'_>| "..").collect::<Vec<_>>().join("/"),
-        Err(_) => folder.display().to_string(),
+        Err(_) => directory.display().to_string(),
     }
 }
 
@@ -124,5 +125,5 @@ fn said(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String
     )
 }
 
-/// In the folder that it is started in.
+/// In the directory that it is started in.
 pub(super) const PLAN: &str = "stampede.yaml";

@@ -17,7 +17,7 @@ use super::get::{self, Recipe};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::interrupt;
-use crate::runtime::{self, Catalogue, Listed, Places, RuntimeFolder, State};
+use crate::runtime::{self, Catalogue, Listed, Places, RuntimeDirectory, State};
 
 /// The same that `make demo` runs: one way to install for both.
 const SCRIPT: &str = include_str!("../../../../scripts/install-packages");
@@ -25,23 +25,23 @@ const SCRIPT: &str = include_str!("../../../../scripts/install-packages");
 /// Installs what is missing, or shows the commands.
 pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
-    let runtimes: Vec<RuntimeFolder> = args
+    let runtimes: Vec<RuntimeDirectory> = args
         .runtimes
         .iter()
         .map(|name| catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error)))
         .collect::<Result<_, _>>()?;
     let places = &catalogue.places;
-    let lacks = |runtime: &RuntimeFolder| lacks(&catalogue, runtime, args.build);
-    let is_incomplete = |runtime: &&RuntimeFolder| {
+    let lacks = |runtime: &RuntimeDirectory| lacks(&catalogue, runtime, args.build);
+    let is_incomplete = |runtime: &&RuntimeDirectory| {
         !is_complete(&runtime::listed(&catalogue, &runtime.name)) || !lacks(runtime).is_empty()
     };
-    let incomplete: Vec<&RuntimeFolder> = runtimes.iter().filter(is_incomplete).collect();
+    let incomplete: Vec<&RuntimeDirectory> = runtimes.iter().filter(is_incomplete).collect();
     let mut recipes = get::wanted(&catalogue, &incomplete, lacks, args.build)?;
-    let of_packages = |runtime: &&&RuntimeFolder| {
+    let of_packages = |runtime: &&&RuntimeDirectory| {
         let made = |need: &String| runtime.manifest.get.iter().any(|get| get.need.value == *need);
         lacks(runtime).iter().any(|need| !made(need))
     };
-    let packaged: Vec<&RuntimeFolder> = incomplete.iter().filter(of_packages).copied().collect();
+    let packaged: Vec<&RuntimeDirectory> = incomplete.iter().filter(of_packages).copied().collect();
     let mut words = words(&catalogue, &packaged)?;
     // Once for all that follows: packages and programs may both be missing.
     interrupt::listen().map_err(|error| Failure::new(&error))?;
@@ -59,10 +59,10 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     }
     // With nothing missing the script only puts back what an installation changed that was
     // killed: a policy-rc.d left behind would keep every service of the machine from starting.
-    let mends = rustix::process::geteuid().is_root()
+    let fixes = rustix::process::geteuid().is_root()
         && is_debian(&catalogue)
         && HELD.iter().any(|path| Path::new(path).exists());
-    if !words.is_empty() || mends {
+    if !words.is_empty() || fixes {
         installed.extend(install(&words, &args.runtimes)?);
     }
     for recipe in &recipes {
@@ -111,7 +111,7 @@ fn is_complete(one: &Listed) -> bool {
 
 /// Needs of a runtime that are nowhere; with `build` also those that are a release, where they
 /// could be built.
-fn lacks(catalogue: &Catalogue, runtime: &RuntimeFolder, build: bool) -> Vec<String> {
+fn lacks(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool) -> Vec<String> {
     match runtime::listed(catalogue, &runtime.name).state {
         State::Missing { missing, .. } => missing,
         State::Found { versions, custom_builds } if build => {
@@ -132,13 +132,13 @@ fn lacking(one: &Listed) -> String {
     }
 }
 
-fn note(runtimes: &[&RuntimeFolder], name: &str) -> String {
+fn note(runtimes: &[&RuntimeDirectory], name: &str) -> String {
     let install = runtimes
         .iter()
         .find(|runtime| runtime.name == name)
         .and_then(|runtime| runtime.manifest.install.get(DEBIAN));
     install.and_then(|install| install.note.clone()).unwrap_or_else(|| {
-        format!("`stampede runtimes` says what is found, STAMPEDE_… names a program elsewhere; its folder is runtimes/{name}")
+        format!("`stampede runtimes` says what is found, STAMPEDE_… names a program elsewhere; its directory is runtimes/{name}")
     })
 }
 
@@ -147,7 +147,10 @@ fn is_debian(catalogue: &Catalogue) -> bool {
 }
 
 /// Packages of those that lack something, each once, as the script takes them.
-fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<BTreeSet<String>, Failure> {
+fn words(
+    catalogue: &Catalogue,
+    runtimes: &[&RuntimeDirectory],
+) -> Result<BTreeSet<String>, Failure> {
     let mut words = BTreeSet::new();
     for runtime in runtimes {
         let install = runtime.manifest.install.get(DEBIAN).filter(|_| is_debian(catalogue));
@@ -231,8 +234,8 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
     }
 }
 
-/// Its output. A signal that only stampede got is passed on: the script may wait for another program.
-/// It ends at once then, and otherwise when what it runs has ended.
+/// Its output. A signal that only stampede got is passed on: the script may wait for another
+/// program. It ends at once then, and otherwise when what it runs has ended.
 fn finished(child: Child) -> io::Result<Output> {
     let pid = Pid::from_child(&child);
     let (ended, waits) = mpsc::channel::<()>();

@@ -37,7 +37,7 @@ pub fn load(flags: &LoadFlags) -> Overrides {
     Overrides {
         rate: flags.rate.clone(),
         schedule: flags.schedule.clone(),
-        users: flags.users.clone(),
+        concurrency: flags.concurrency.clone(),
         for_: flags.length.clone(),
         requests: flags.requests.clone(),
         client: flags.client.clone(),

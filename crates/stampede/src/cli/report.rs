@@ -13,7 +13,7 @@ use crate::store;
 /// Prints the run in the format asked for.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     if args.out.is_some() && args.format != Format::Svg {
-        return Err(Failure::rendered("`--out` is the folder of `--format svg`".to_owned())
+        return Err(Failure::rendered("`--out` is the directory of `--format svg`".to_owned())
             .hint("the other formats go to stdout: `> FILE` puts them into a file"));
     }
     // A search has words of its own; its trials are a run as any other in the other formats.
@@ -52,11 +52,11 @@ fn charts(shown: &Shown, out: Option<&Path>) -> Result<String, Failure> {
         let text = format!("run `{}` has nothing to draw", shown.summary().run);
         return Err(Failure::rendered(text).hint("none of its trials has a load"));
     }
-    let folder = out.map_or_else(|| shown.charts_path(), Path::to_owned);
-    let (paths, before) = store::write_files(&folder, &charts).map_err(from_store)?;
+    let directory = out.map_or_else(|| shown.charts_path(), Path::to_owned);
+    let (paths, before) = store::write_files(&directory, &charts).map_err(from_store)?;
     if before > 0 {
         let files = if before == 1 { "one file".to_owned() } else { format!("{before} files") };
-        tell(&format!("note: {files} of `{}` overwritten", folder.display()));
+        tell(&format!("note: {files} of `{}` overwritten", directory.display()));
     }
     Ok(paths.iter().map(|path| format!("{}\n", path.display())).collect())
 }

@@ -54,8 +54,8 @@ pub fn tell(text: &str) {
     eprintln!("{}", mask_secrets(text));
 }
 
-/// Writes to stdout, without the values that are known to be secrets; a reader that went away (`| head`)
-/// is not an error.
+/// Writes to stdout, without the values that are known to be secrets; a reader that went away (`|
+/// head`) is not an error.
 pub fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
     let text = String::from_utf8_lossy(bytes);
     match std::io::stdout().write_all(mask_printed(&text).as_bytes()) {

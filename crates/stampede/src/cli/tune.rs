@@ -9,7 +9,7 @@ use stampede_stats::usl::Usl;
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::TuneArgs;
-use super::capacity::{Numbers, begin, ground, overrides, page};
+use super::capacity::{Numbers, begin, context, overrides, page};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
@@ -19,15 +19,15 @@ use crate::progress;
 use crate::report::svg;
 use crate::runtime::RuntimeError;
 use crate::store::record::RunRecord;
-use crate::store::{RunFolder, StoreError};
+use crate::store::{RunDirectory, StoreError};
 use crate::summary::words;
-use crate::trial::ground::{Ground, Run};
 use crate::trial::refusal::Refusal;
+use crate::trial::search_context::{Run, SearchContext};
 use crate::tune::lines::Configured;
 use crate::tune::model::{FORMAT, Line, Scaling, TuneReport};
 use crate::tune::settings::{Setting, variant};
 use crate::tune::text::text;
-use crate::tune::work::{Aim, Work};
+use crate::tune::tuning_search::{Objective, TuningSearch};
 use crate::{interrupt, store};
 
 /// Tunes and says what to choose.
@@ -35,31 +35,31 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let numbers = Numbers::read(&args.max_time, &args.precision, &args.length)?;
     let rate = args.rate.as_deref().map(read_rate).transpose()?;
     let settings = read_settings(&args.set)?;
-    let ground = ground(&args.runtime, Overrides { ..overrides(&args.ground) })?;
-    let [choice] = ground.plan.runtimes.as_slice() else {
-        let text = format!("`tune` is about one runtime, not {}", ground.plan.runtimes.len());
+    let context = context(&args.runtime, Overrides { ..overrides(&args.context) })?;
+    let [choice] = context.plan.runtimes.as_slice() else {
+        let text = format!("`tune` is about one runtime, not {}", context.plan.runtimes.len());
         return Err(Failure::rendered(text).hint("`stampede capacity` searches several"));
     };
-    if choice.is_live() {
+    if choice.is_external() {
         let text = format!("`{}` already runs: nothing of it can be set", choice.name);
         return Err(Failure::rendered(text).hint("`stampede capacity` searches its limit as it is"));
     }
-    check(&ground, &settings)?;
+    check(&context, &settings)?;
     let max_time_s = numbers.max_time_s;
-    let aim = Aim { wanted: numbers.of(&ground), rate, max_time_s };
-    let record = ground.run_record();
-    let folder = begin(&ground, &record)?;
-    let path = folder.path().to_owned();
+    let objective = Objective { wanted: numbers.of(&context), rate, max_time_s };
+    let record = context.run_record();
+    let directory = begin(&context, &record)?;
+    let path = directory.path().to_owned();
     let mut progress = progress::for_stderr();
-    ground.begin(progress.as_mut());
-    let run = Run::new(record.clone(), folder, progress.as_mut());
-    let tuned = tune(&ground, run, Work::new(aim, settings), |tuned| {
-        write(&path, &report(&ground, &record, tuned))
+    context.begin(progress.as_mut());
+    let run = Run::new(record.clone(), directory, progress.as_mut());
+    let tuned = tune(&context, run, TuningSearch::new(objective, settings), |tuned| {
+        write(&path, &report(&context, &record, tuned))
     });
     let (tuned, _) = tuned.map_err(|error| Failure::from_store(&error))?;
-    let report = report(&ground, &record, &tuned);
+    let report = report(&context, &record, &tuned);
     write(&path, &report).map_err(|error| Failure::from_store(&error))?;
-    match args.ground.json {
+    match args.context.json {
         true => print(json(&report)?.as_bytes())?,
         false => print(format!("{}\n{}", text(&report), next(&path)).as_bytes())?,
     };
@@ -69,38 +69,39 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
 /// A tuning, and what its trials were configured by.
 pub struct Tuned {
     /// What was found.
-    pub work: Work,
+    pub work: TuningSearch,
     configured: Vec<(Vec<Place>, Configured)>,
 }
 
-/// Measures point after point on the ground's first runtime; the run's folder comes back.
+/// Measures point after point on the ground's first runtime; the run's directory comes back.
 pub fn tune(
-    ground: &Ground,
+    context: &SearchContext,
     mut run: Run<'_>,
-    mut work: Work,
+    mut work: TuningSearch,
     mut after: impl FnMut(&Tuned) -> Result<(), StoreError>,
-) -> Result<(Tuned, RunFolder), StoreError> {
-    let choice = &ground.plan.runtimes[0];
+) -> Result<(Tuned, RunDirectory), StoreError> {
+    let choice = &context.plan.runtimes[0];
     let settings = work.settings().to_vec();
     let configured = std::cell::RefCell::new(Vec::new());
-    let measure = |at: &[Place], shot: &_| {
+    let measure = |at: &[Place], request: &_| {
         let variant = variant(choice, &settings, at);
-        let Some((point, look)) = bench::measure(ground, &mut run, &variant, shot)? else {
+        let Some((point, look)) = bench::measure(context, &mut run, &variant, request)? else {
             return Ok(None);
         };
         configured.borrow_mut().push((at.to_vec(), Configured::of(&look.record.runtime)));
         Ok(Some(point))
     };
-    let tuned = |work: &Work| Tuned { work: work.clone(), configured: configured.borrow().clone() };
+    let tuned =
+        |work: &TuningSearch| Tuned { work: work.clone(), configured: configured.borrow().clone() };
     work.run(measure, |work| after(&tuned(work)))?;
     let tuned = tuned(&work);
-    Ok((tuned, run.folder))
+    Ok((tuned, run.directory))
 }
 
 fn read_rate(typed: &str) -> Result<f64, Failure> {
     parse_rate(typed)
         .map(|rate| rate.0 as f64 / 1e6)
-        .map_err(|error| Failure::new(&error).hint("shots per second, such as `--rate 200`"))
+        .map_err(|error| Failure::new(&error).hint("requests per second, such as `--rate 200`"))
 }
 
 /// `workers` alone where nothing is said.
@@ -121,14 +122,14 @@ fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
 }
 
 /// Every value that will be tried first is one that the runtime takes, said before anything starts.
-fn check(ground: &Ground, settings: &[Setting]) -> Result<(), Failure> {
-    let choice = &ground.plan.runtimes[0];
+fn check(context: &SearchContext, settings: &[Setting]) -> Result<(), Failure> {
+    let choice = &context.plan.runtimes[0];
     let first: Vec<Place> = settings.iter().map(Setting::least).collect();
     for (index, setting) in settings.iter().enumerate() {
         for value in setting.ends() {
             let mut at = first.clone();
             at[index] = value;
-            ground.check(&variant(choice, settings, &at)).map_err(|refusal| match refusal {
+            context.check(&variant(choice, settings, &at)).map_err(|refusal| match refusal {
                 // Its place is in no plan: the flag says where.
                 Refusal::Runtime(error) => from_runtime(setting, &error),
                 Refusal::Plan(error) => Failure::from_plan(&error),
@@ -143,7 +144,7 @@ fn from_runtime(setting: &Setting, error: &RuntimeError) -> Failure {
 }
 
 /// What is known now.
-pub fn report(ground: &Ground, record: &RunRecord, tuned: &Tuned) -> TuneReport {
+pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> TuneReport {
     let work = &tuned.work;
     let chosen = work.chosen();
     TuneReport {
@@ -151,13 +152,19 @@ pub fn report(ground: &Ground, record: &RunRecord, tuned: &Tuned) -> TuneReport 
         stampede: record.stampede.clone(),
         run: record.id.clone(),
         started_at: record.started_at.clone(),
-        runtime: ground.name(0),
-        app: ground.app_name(),
-        expect: work.aim().wanted.expect.iter().map(|expected| expected.text.clone()).collect(),
-        rate_per_second: work.aim().rate,
-        budget_cpus: ground.budget_cpus(),
-        budget_memory_bytes: ground.budget_memory_bytes(),
-        max_time_s: work.aim().max_time_s,
+        runtime: context.name(0),
+        app: context.app_name(),
+        expect: work
+            .objective()
+            .wanted
+            .expect
+            .iter()
+            .map(|expected| expected.text.clone())
+            .collect(),
+        rate_per_second: work.objective().rate,
+        budget_cpus: context.budget_cpus(),
+        budget_memory_bytes: context.budget_memory_bytes(),
+        max_time_s: work.objective().max_time_s,
         out_of_time: work.out_of_time,
         interrupted: interrupt::asked(),
         settings: work.settings().iter().map(|setting| setting.text.clone()).collect(),
@@ -172,7 +179,7 @@ pub fn report(ground: &Ground, record: &RunRecord, tuned: &Tuned) -> TuneReport 
 }
 
 /// The choice, and what may lie beyond.
-fn said(work: &Work) -> String {
+fn said(work: &TuningSearch) -> String {
     if let Some(hopeless) = &work.hopeless {
         return format!("no settings help: {hopeless}");
     }
@@ -185,7 +192,7 @@ fn said(work: &Work) -> String {
     let each = point.settings.iter().map(|(name, value)| format!("{name}={value}"));
     let settings = each.collect::<Vec<_>>().join(" ");
     let rate = |value: Option<f64>| crate::capacity::text::rate(value.unwrap_or(0.0).round());
-    let gives = match (work.aim().rate, point.low, point.high) {
+    let gives = match (work.objective().rate, point.low, point.high) {
         (None, Some(_), Some(_)) => {
             let sure = if work.confirmed { ", confirmed by longer trials" } else { "" };
             format!("bears between {} and {}/s{sure}", rate(point.low), rate(point.high))
@@ -216,7 +223,7 @@ fn lines(tuned: &Tuned) -> Vec<Line> {
 
 /// (workers, a figure) of the points that did not fail.
 fn by_workers(
-    work: &Work,
+    work: &TuningSearch,
     of: impl Fn(&crate::tune::model::TunePoint) -> Option<f64>,
 ) -> Vec<(f64, f64)> {
     let points = work.points.iter().map(|(_, point)| point).filter(|point| point.failed.is_none());
@@ -226,7 +233,7 @@ fn by_workers(
 }
 
 /// The slope of memory over workers (least squares).
-fn per_worker(work: &Work) -> Option<f64> {
+fn per_worker(work: &TuningSearch) -> Option<f64> {
     let points = by_workers(work, |point| point.memory_bytes_max);
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
@@ -236,8 +243,8 @@ fn per_worker(work: &Work) -> Option<f64> {
     (slope.is_finite() && slope > 0.0).then_some(slope)
 }
 
-fn scaling(work: &Work) -> Option<Scaling> {
-    if work.aim().rate.is_some() {
+fn scaling(work: &TuningSearch) -> Option<Scaling> {
+    if work.objective().rate.is_some() {
         return None;
     }
     let Usl { lambda, sigma, kappa } = Usl::fit(&by_workers(work, |point| point.value))?;
@@ -279,15 +286,15 @@ fn outcome(report: &TuneReport, tuned: &Tuned) -> Outcome {
     }
 }
 
-/// What `stampede report` prints of a run that was a tuning; `None`: it was none, or a format of its
-/// trials is asked for.
+/// What `stampede report` prints of a run that was a tuning; `None`: it was none, or a format of
+/// its trials is asked for.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(_, TuneReport)> = super::capacity::stored(args, FILE, FORMAT)?;
-    let Some((folder, mut found)) = found else { return Ok(None) };
+    let Some((directory, mut found)) = found else { return Ok(None) };
     // An older one is printed as this version would have written it.
     found.format = FORMAT;
     match args.format {
-        Format::Text => Ok(Some(format!("{}\n{}", text(&found), next(&folder)))),
+        Format::Text => Ok(Some(format!("{}\n{}", text(&found), next(&directory)))),
         Format::Json => json(&found).map(Some),
         Format::Html | Format::Markdown | Format::Csv | Format::Svg | Format::Junit => Ok(None),
     }
@@ -300,7 +307,7 @@ pub fn schema() -> Value {
     schema.to_value()
 }
 
-/// In the run's folder.
+/// In the run's directory.
 const FILE: &str = "tune.json";
 const CHART: &str = "tune.html";
 /// What everybody asks first.

@@ -154,7 +154,7 @@ fn as_json(running: &Running) -> String {
         "url": running.url(),
         "answer": answer,
         "processes": processes,
-        "folder": running.dir(),
+        "directory": running.dir(),
         "runtime": running.record(),
         "isolation": running.isolation(),
     });

@@ -91,10 +91,13 @@ impl fmt::Display for Generator {
         match self {
             Generator::Late { p99_lag_ns, limit_ns } => {
                 let (late, allowed) = (ms(*p99_lag_ns), ms(*limit_ns));
-                write!(f, "the generator was late: p99 lateness {late} ms, allowed {allowed} ms")
+                write!(
+                    f,
+                    "the generator was late: p99 schedule lag {late} ms, allowed {allowed} ms"
+                )
             }
             Generator::Short { sent_share } => {
-                write!(f, "the generator sent only {:.2} % of the shots", sent_share * 100.0)
+                write!(f, "the generator sent only {:.2} % of the requests", sent_share * 100.0)
             }
             Generator::Busy { busy_share } => {
                 write!(f, "a load thread was {:.0} % busy", busy_share * 100.0)
@@ -123,7 +126,7 @@ impl fmt::Display for Generator {
                 let [mean, expected] = [*mean, *expected].map(words::significant);
                 write!(
                     f,
-                    "our own bookkeeping is off: {mean} shots were in flight on average, and {expected} by Little's \
+                    "our own bookkeeping is off: {mean} requests were in flight on average, and {expected} by Little's \
                      law (a bug of stampede)"
                 )
             }
@@ -132,11 +135,14 @@ impl fmt::Display for Generator {
                 "our own bookkeeping is off: Little's law gives {littles_law_ratio:.3} instead of 1 (a bug of stampede)"
             ),
             Generator::Clipped { requests } => {
-                write!(f, "{requests} shots took longer than an hour and are counted as an hour")
+                write!(f, "{requests} requests took longer than an hour and are counted as an hour")
             }
             Generator::RecordsLost { requests } => {
                 let lost = words::count(*requests);
-                write!(f, "{lost} shots are missing in the rows of shots: the disk was too slow")
+                write!(
+                    f,
+                    "{lost} requests are missing in the rows of requests: the disk was too slow"
+                )
             }
             Generator::Failed { error } => f.write_str(error),
         }

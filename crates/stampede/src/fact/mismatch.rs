@@ -112,7 +112,8 @@ pub enum Mismatch {
     },
 }
 
-/// A setting of PHP that is another one for a known reason: the plan asked for it, or a SAPI decides.
+/// A setting of PHP that is another one for a known reason: the plan asked for it, or a SAPI
+/// decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Php {

@@ -1,9 +1,9 @@
-//! What was found out, as data: reasons of a verdict, notices of a run, differences between runtimes. Code decides by
-//! the data; the sentence beside it is for people.
+//! What was found out, as data: reasons of a verdict, notices of a run, differences between
+//! runtimes. Code decides by the data; the sentence beside it is for people.
 //!
-//! In a file each fact is an object: a stable `code`, its figures as fields, and `text`, the sentence in English. Codes
-//! are never renamed. A fact of a later version, and one of format 1 (a bare sentence), is kept as it is ([`Other`]): a
-//! new code does not raise the format.
+//! In a file each fact is an object: a stable `code`, its figures as fields, and `text`, the
+//! sentence in English. Codes are never renamed. A fact of a later version, and one of format 1 (a
+//! bare sentence), is kept as it is ([`Other`]): a new code does not raise the format.
 
 mod generator;
 mod machine;
@@ -126,7 +126,8 @@ impl<T: Kind> From<T> for Fact<T> {
     }
 }
 
-/// Its sentence. A build with the feature `codes-for-text` prints the code instead: nothing may depend on a sentence.
+/// Its sentence. A build with the feature `codes-for-text` prints the code instead: nothing may
+/// depend on a sentence.
 impl<T: Kind> fmt::Display for Fact<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -286,7 +286,7 @@ impl fmt::Display for Notice {
             Notice::External { runtime, detail } => write!(f, "`{runtime}`: {detail}"),
             Notice::Elsewhere { runtime, host } => write!(
                 f,
-                "`{runtime}` fires at {host}, which is not this machine; only what you are allowed to load"
+                "`{runtime}` sends to {host}, which is not this machine; only what you are allowed to load"
             ),
             Notice::Against { detail }
             | Notice::RoundsLook { detail }
@@ -342,7 +342,7 @@ impl Notice {
             ),
             Notice::KeepAliveOff { load, runtime, why } => write!(
                 f,
-                "load `{load}`: a connection per shot for every runtime, because `{runtime}` {why} \
+                "load `{load}`: a connection per request for every runtime, because `{runtime}` {why} \
                  (`keep_alive: true` forces kept ones and leaves it out)"
             ),
             Notice::OtherSites { sites } => write!(

@@ -271,7 +271,8 @@ fn cold(
     if emptied.is_empty() {
         return Ok(());
     }
-    let folders: Vec<String> = emptied.iter().map(|folder| format!("`{folder}`")).collect();
-    let were = if folders.len() == 1 { "was" } else { "were" };
-    write!(f, "; {} {were} emptied before the start", words::list(&folders))
+    let directories: Vec<String> =
+        emptied.iter().map(|directory| format!("`{directory}`")).collect();
+    let were = if directories.len() == 1 { "was" } else { "were" };
+    write!(f, "; {} {were} emptied before the start", words::list(&directories))
 }

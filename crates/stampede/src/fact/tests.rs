@@ -15,7 +15,7 @@ fn read<T: Kind>(value: Value) -> Fact<T> {
 fn a_reason_is_a_code_its_figures_and_a_sentence() {
     let reason: Fact<Reason> =
         Generator::Late { p99_lag_ns: 1_240_000, limit_ns: 1_000_000 }.into();
-    let text = "the generator was late: p99 lateness 1.24 ms, allowed 1.00 ms";
+    let text = "the generator was late: p99 schedule lag 1.24 ms, allowed 1.00 ms";
     let written = json!({
         "code": "generator_late", "p99_lag_ns": 1_240_000, "limit_ns": 1_000_000, "text": reason.to_string(),
     });
@@ -40,7 +40,7 @@ fn a_fact_in_a_fact_is_read_again() {
 
 #[test]
 fn a_sentence_of_format_1_is_shown_as_it_was() {
-    let reason = read::<Reason>(json!("the generator was late: p99 lateness 9 ms"));
+    let reason = read::<Reason>(json!("the generator was late: p99 schedule lag 9 ms"));
     assert_eq!(reason.known(), None, "nothing is decided by a sentence");
     let Fact::Other(other) = &reason else { panic!("{reason:?}") };
     assert!(other.is_bare() && other.text.starts_with("the generator was late"));
@@ -191,7 +191,8 @@ fn sentences_are_as_they_were() {
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
 }
 
-/// A code that is stored somewhere means the same for ever: one that goes or is renamed breaks its readers.
+/// A code that is stored somewhere means the same for ever: one that goes or is renamed breaks its
+/// readers.
 #[test]
 fn codes_are_never_renamed() {
     let all = [

@@ -242,8 +242,11 @@ impl fmt::Display for Traffic {
                 write!(f, "the database does not tell how many queries reached it: {error}")
             }
             Traffic::RequestsOver { requests, after_ns } => {
-                let (shots, after) = (words::count(*requests), words::time(*after_ns as f64));
-                write!(f, "the ammo was over after {shots} shots, in {after}: before the schedule")
+                let (requests, after) = (words::count(*requests), words::time(*after_ns as f64));
+                write!(
+                    f,
+                    "the traffic was over after {requests} requests, in {after}: before the schedule"
+                )
             }
             Traffic::NotMet { expectation, found } => {
                 write!(f, "{expectation}: {}", found.as_deref().unwrap_or("not known"))
@@ -265,19 +268,19 @@ impl Traffic {
                 match failure {
                     None => f.write_str("workers held by other connections"),
                     Some(Failure { kind, requests }) => {
-                        write!(f, "{} shots failed as `{kind}`", words::count(*requests))
+                        write!(f, "{} requests failed as `{kind}`", words::count(*requests))
                     }
                 }
             }
             Traffic::ConnectionsClosed { requests } => write!(
                 f,
-                "{} of its shots met a kept connection that the server closed: servers do that when all their threads \
+                "{} of its requests met a kept connection that the server closed: servers do that when all their threads \
                  are busy, most of all just after their start: warm up longer, or keep no connections",
                 words::count(*requests)
             ),
-            Traffic::ConnectionsNotKept {} => {
-                f.write_str("it closed every connection after its answer: each shot had to connect")
-            }
+            Traffic::ConnectionsNotKept {} => f.write_str(
+                "it closed every connection after its answer: each request had to connect",
+            ),
             Traffic::SlowConnects { connections, opened } => write!(
                 f,
                 "{} of {} connections took a second or more: the kernel asks again after one where the server's queue \
@@ -292,24 +295,32 @@ impl Traffic {
     fn of_file(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Traffic::FileFailed { error } => {
-                write!(f, "the ammo file could not be read to its end: {error}")
+                write!(f, "the request file could not be read to its end: {error}")
             }
             Traffic::FileBroken { entries: 1, first } => {
-                write!(f, "one entry of the ammo is no request: {first}")
+                write!(f, "one entry of the traffic is no request: {first}")
             }
             Traffic::FileBroken { entries, first } => {
-                write!(f, "{} entries of the ammo are no requests: {first}", words::count(*entries))
+                write!(
+                    f,
+                    "{} entries of the traffic are no requests: {first}",
+                    words::count(*entries)
+                )
             }
             Traffic::FileSkipped { entries, why } => {
-                write!(f, "ammo: {} skipped: {why}", words::count(*entries))
+                write!(f, "traffic: {} skipped: {why}", words::count(*entries))
             }
             Traffic::FileOtherHost { host } => write!(
                 f,
-                "ammo: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
+                "traffic: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
                  `Host`"
             ),
             Traffic::FileShuffled { within } => {
-                write!(f, "ammo: shuffled among some {} requests at a time", words::count(*within))
+                write!(
+                    f,
+                    "traffic: shuffled among some {} requests at a time",
+                    words::count(*within)
+                )
             }
             _ => Ok(()),
         }

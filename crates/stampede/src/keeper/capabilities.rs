@@ -25,7 +25,7 @@ pub struct Capabilities {
     pub cpus: Vec<usize>,
     /// Which guarantee holds, in words.
     pub guarantee: String,
-    /// How to mend what is missing, one line each; empty: nothing is missing.
+    /// How to fix what is missing, one line each; empty: nothing is missing.
     pub hints: Vec<String>,
 }
 
@@ -87,11 +87,11 @@ pub fn capabilities(program: &Path) -> Capabilities {
 
 /// The hidden command: exit code 0 if an init could be born in namespaces.
 pub(super) fn main() -> ! {
-    let birth = match rustix::process::geteuid().is_root() {
-        true => sys::Birth::Namespaces,
-        false => sys::Birth::UserNamespaces,
+    let spawn_mode = match rustix::process::geteuid().is_root() {
+        true => sys::SpawnMode::Namespaces,
+        false => sys::SpawnMode::UserNamespaces,
     };
-    std::process::exit(if keep::try_birth(birth) { 0 } else { 1 })
+    std::process::exit(if keep::try_birth(spawn_mode) { 0 } else { 1 })
 }
 
 fn try_namespace(program: &Path) -> PidNamespace {
@@ -113,7 +113,7 @@ fn try_namespace(program: &Path) -> PidNamespace {
 fn try_groups() -> (Vec<Controller>, bool) {
     let spec = probe_spec();
     let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
-    let folders = plan.folders();
+    let directories = plan.directories();
     let groups = plan.create(&spec, Freezer::IfNoKill);
     let found = groups.controllers();
     let by = |name: &str| {
@@ -124,11 +124,11 @@ fn try_groups() -> (Vec<Controller>, bool) {
     };
     let mut controllers: Vec<Controller> =
         USED.into_iter().map(|name| Controller { name, writable: by(name) }).collect();
-    let kill = groups.kill_folder().map_or(Writable::No, |_| Writable::By("cgroup-v2"));
+    let kill = groups.kill_directory().map_or(Writable::No, |_| Writable::By("cgroup-v2"));
     controllers.push(Controller { name: "kill", writable: kill });
-    let freezer = groups.freezer_folder().is_some();
-    for folder in folders {
-        let _ = cgroup::remove(&folder);
+    let freezer = groups.freezer_directory().is_some();
+    for directory in directories {
+        let _ = cgroup::remove(&directory);
     }
     plan.undo();
     (controllers, freezer)
@@ -199,7 +199,7 @@ impl Situation {
         }
     }
 
-    fn mend(self) -> &'static str {
+    fn fix(self) -> &'static str {
         match self {
             Situation::User => {
                 "run as root, or in a delegated group (`systemd-run --user --scope -p \
@@ -241,7 +241,7 @@ fn hints(
         hints.push(format!(
             "{}: {}; until then {}",
             missing.join(", "),
-            situation.mend(),
+            situation.fix(),
             without(&missing)
         ));
     }
@@ -283,6 +283,6 @@ mod tests {
         assert_eq!(controllers.len(), 4);
         let spec = probe_spec();
         let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
-        assert!(plan.folders().iter().all(|folder| !folder.exists()));
+        assert!(plan.directories().iter().all(|directory| !directory.exists()));
     }
 }

@@ -80,14 +80,14 @@ pub(super) fn cpu_set(cpus: &[usize]) -> CpuSet {
 }
 
 /// Hardware threads of one core, restricted to `allowed`, in the order of the first.
-fn cores(allowed: &[usize], folder: &Path) -> Vec<Vec<usize>> {
+fn cores(allowed: &[usize], directory: &Path) -> Vec<Vec<usize>> {
     let mut placed = BTreeSet::new();
     let mut cores = Vec::new();
     for &cpu in allowed {
         if placed.contains(&cpu) {
             continue;
         }
-        let path = folder.join(format!("cpu{cpu}/topology/thread_siblings_list"));
+        let path = directory.join(format!("cpu{cpu}/topology/thread_siblings_list"));
         let siblings = fs::read_to_string(path).map(|text| parse_list(&text)).unwrap_or_default();
         let mut core: Vec<usize> =
             siblings.into_iter().filter(|one| allowed.contains(one)).collect();
@@ -199,14 +199,14 @@ mod tests {
 
     #[test]
     fn siblings_outside_the_affinity_are_not_used() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for cpu in [1, 3] {
-            let topology = folder.path().join(format!("cpu{cpu}/topology"));
+            let topology = directory.path().join(format!("cpu{cpu}/topology"));
             fs::create_dir_all(&topology).unwrap();
             fs::write(topology.join("thread_siblings_list"), format!("{cpu},{}\n", cpu + 4))
                 .unwrap();
         }
-        assert_eq!(cores(&[1, 3, 7], folder.path()), [vec![1], vec![3, 7]]);
+        assert_eq!(cores(&[1, 3, 7], directory.path()), [vec![1], vec![3, 7]]);
     }
 
     #[test]

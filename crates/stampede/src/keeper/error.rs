@@ -11,13 +11,13 @@ pub enum KeeperError {
     /// The id names cgroups and files.
     #[error("stack id `{0}` is not 1 to 64 letters, digits, `-`, `_` or `.`")]
     BadId(String),
-    /// Two stacks with one id would remove each other's folders.
+    /// Two stacks with one id would remove each other's directories.
     #[error("a stack with id `{0}` is running")]
     InUse(String),
-    /// The folder of journal entries belongs to someone else, or is a link.
-    #[error("journal folder `{path}` is not safe: {why}")]
+    /// The directory of journal entries belongs to someone else, or is a link.
+    #[error("journal directory `{path}` is not safe: {why}")]
     JournalUnsafe {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -25,7 +25,7 @@ pub enum KeeperError {
     /// The journal cannot be read or written: without it nothing is started.
     #[error("cannot use journal `{path}`")]
     Journal {
-        /// The folder or entry.
+        /// The directory or entry.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -60,12 +60,12 @@ pub enum KeeperError {
         /// Why.
         source: io::Error,
     },
-    /// A working folder, log or work folder cannot be used.
+    /// A working directory, log or working directory cannot be used.
     #[error("cannot use `{path}`{}", for_role(role))]
-    Folder {
-        /// Role of the process; empty for the stack's own folder.
+    Directory {
+        /// Role of the process; empty for the stack's own directory.
         role: String,
-        /// Folder or file.
+        /// Directory or file.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -87,7 +87,7 @@ pub enum KeeperError {
     Left {
         /// The stack.
         id: String,
-        /// Processes, cgroups and folders.
+        /// Processes, cgroups and directories.
         left: Vec<String>,
     },
     /// CPUs of our own could not be set or read.
@@ -96,10 +96,10 @@ pub enum KeeperError {
 }
 
 impl KeeperError {
-    /// Whether something has the name of the work folder already.
+    /// Whether something has the name of the working directory already.
     pub fn is_taken(&self) -> bool {
         match self {
-            KeeperError::Folder { role, source, .. } => {
+            KeeperError::Directory { role, source, .. } => {
                 role.is_empty() && source.kind() == io::ErrorKind::AlreadyExists
             }
             _ => false,
@@ -111,7 +111,7 @@ impl KeeperError {
         match self {
             KeeperError::InUse(_) => Some("wait for the other stampede, or end it".to_owned()),
             KeeperError::JournalUnsafe { path, .. } => Some(format!(
-                "remove `{}`, or set XDG_RUNTIME_DIR to a folder of your own",
+                "remove `{}`, or set XDG_RUNTIME_DIR to a directory of your own",
                 path.display()
             )),
             KeeperError::Program { program, source, .. } => program_hint(program, source),
@@ -121,8 +121,8 @@ impl KeeperError {
             KeeperError::Gone { .. } => {
                 Some("something killed it: look for the out-of-memory killer in `dmesg`".to_owned())
             }
-            KeeperError::Folder { .. } if self.is_taken() => Some(
-                "stampede only uses folders that it created; set TMPDIR to a folder that only you can write to".to_owned(),
+            KeeperError::Directory { .. } if self.is_taken() => Some(
+                "stampede only uses directories that it created; set TMPDIR to a directory that only you can write to".to_owned(),
             ),
             KeeperError::Left { .. } => Some("the next start tries again".to_owned()),
             _ => None,
@@ -143,7 +143,7 @@ fn program_hint(program: &std::path::Path, source: &io::Error) -> Option<String>
         }
         io::ErrorKind::NotFound => Some("`stampede doctor` lists what is installed".to_owned()),
         io::ErrorKind::PermissionDenied => Some(format!(
-            "make `{}` executable for the user that it runs as, and the folders above it",
+            "make `{}` executable for the user that it runs as, and the directories above it",
             program.display()
         )),
         _ => None,
@@ -157,7 +157,7 @@ pub(super) struct Failure {
     pub step: Step,
     /// Role of the process; empty when it is about no process.
     pub role: String,
-    /// Program or folder.
+    /// Program or directory.
     pub path: PathBuf,
     /// User and group id, for `Step::User`.
     pub user: Option<(u32, u32)>,
@@ -175,8 +175,8 @@ pub(super) enum Step {
     Journal,
     /// The init process.
     Init,
-    /// Working folder or log.
-    Folder,
+    /// Working directory or log.
+    Directory,
     /// Taking the user's identity.
     User,
     /// `execve`.
@@ -194,8 +194,8 @@ impl Failure {
         let errno = |source: io::Error| source.raw_os_error().unwrap_or(0);
         match error {
             KeeperError::InUse(_) => Failure::new(Step::Id, PathBuf::new(), 0),
-            KeeperError::Folder { path, source, .. } => {
-                Failure::new(Step::Folder, path, errno(source))
+            KeeperError::Directory { path, source, .. } => {
+                Failure::new(Step::Directory, path, errno(source))
             }
             KeeperError::Journal { path, source } => {
                 Failure::new(Step::Journal, path, errno(source))
@@ -215,7 +215,7 @@ impl Failure {
             Step::Id => KeeperError::InUse(id.to_owned()),
             Step::Journal => KeeperError::Journal { path, source },
             Step::Init => KeeperError::Init { id: id.to_owned() },
-            Step::Folder => KeeperError::Folder { role, path, source },
+            Step::Directory => KeeperError::Directory { role, path, source },
             Step::User => {
                 let (uid, gid) = user.unwrap_or_default();
                 KeeperError::User { program: path, uid, gid, source }
@@ -263,11 +263,22 @@ mod tests {
                 program: PathBuf::from("/proc/self/status"),
                 source: errno(libc::ENOENT),
             },
-            KeeperError::Folder { role, path: path(), source: errno(libc::ENOTDIR) },
-            KeeperError::Folder { role: String::new(), path: path(), source: errno(libc::ENOSPC) },
-            KeeperError::Folder { role: String::new(), path: path(), source: errno(libc::EEXIST) },
+            KeeperError::Directory { role, path: path(), source: errno(libc::ENOTDIR) },
+            KeeperError::Directory {
+                role: String::new(),
+                path: path(),
+                source: errno(libc::ENOSPC),
+            },
+            KeeperError::Directory {
+                role: String::new(),
+                path: path(),
+                source: errno(libc::EEXIST),
+            },
             KeeperError::User { program: path(), uid: 33, gid: 33, source: errno(libc::EPERM) },
-            KeeperError::Left { id, left: vec!["process 7".to_owned(), "folder `/w`".to_owned()] },
+            KeeperError::Left {
+                id,
+                left: vec!["process 7".to_owned(), "directory `/w`".to_owned()],
+            },
             KeeperError::Affinity(errno(libc::EINVAL)),
         ];
         let all: Vec<String> = errors.iter().map(said).collect();

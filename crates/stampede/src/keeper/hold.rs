@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
 use super::spec::StackSpec;
-use super::stack::{CgroupUse, Keeper, KeeperOptions, NamespaceUse, WorkFolder};
+use super::stack::{CgroupUse, Keeper, KeeperOptions, NamespaceUse, WorkingDirectory};
 
 /// First argument of the hidden command; the second is the file.
 pub(super) const ROLE: &str = "__hold";
@@ -32,7 +32,7 @@ struct Held {
     spec: StackSpec,
     namespaces: NamespaceUse,
     cgroups: CgroupUse,
-    work: WorkFolder,
+    work: WorkingDirectory,
     journal: PathBuf,
 }
 
@@ -100,11 +100,11 @@ fn hold(held: Held) -> Result<(), KeeperError> {
     }
 }
 
-/// Stands for the copy of an app: killed meanwhile, stampede leaves a folder half full.
-fn fill(folder: &Path) {
+/// Stands for the copy of an app: killed meanwhile, stampede leaves a directory half full.
+fn fill(directory: &Path) {
     for number in 0..FILES {
         // A keeper that was killed takes nothing along: the start that follows says so.
-        let _ = std::fs::write(folder.join(format!("{number}.php")), [b'x'; 64 * 1024]);
+        let _ = std::fs::write(directory.join(format!("{number}.php")), [b'x'; 64 * 1024]);
     }
 }
 

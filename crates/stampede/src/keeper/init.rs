@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use rustix::thread::CpuSet;
 
 use super::error::{Failure, Step};
-use super::kill::{self, Own, Prey};
+use super::kill::{self, KillTarget, Own};
 use super::spec::{Exit, ProcessSpec};
 use super::wire::{Channel, Peer, Prepared, Reply, Task};
 use super::{cpus, proc, sys};
@@ -218,7 +218,7 @@ impl Init {
         if let Guard::Ourselves { id, v2, freezer } = &self.guard {
             let (v2, freezer) = (v2.as_deref(), freezer.as_deref());
             let own = Own::AllDescendants;
-            kill::everything(&Prey { id, v2, freezer, known: &[], own });
+            kill::everything(&KillTarget { id, v2, freezer, known: &[], own });
         }
     }
 
@@ -244,22 +244,22 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
         errno: error.raw_os_error().unwrap_or(0),
     };
     // Checked here because execve's "not found" would not say what was not found.
-    let is_folder = std::fs::metadata(&spec.cwd).and_then(|found| match found.is_dir() {
+    let is_directory = std::fs::metadata(&spec.cwd).and_then(|found| match found.is_dir() {
         true => Ok(()),
         false => Err(io::Error::from_raw_os_error(libc::ENOTDIR)),
     });
-    is_folder.map_err(|error| failure(Step::Folder, &spec.cwd, &error))?;
-    let (out, err) = open_log(spec).map_err(|error| failure(Step::Folder, &spec.log, &error))?;
+    is_directory.map_err(|error| failure(Step::Directory, &spec.cwd, &error))?;
+    let (out, err) = open_log(spec).map_err(|error| failure(Step::Directory, &spec.log, &error))?;
     let input = match &spec.input {
         Some(file) => Stdio::from(
-            std::fs::File::open(file).map_err(|error| failure(Step::Folder, file, &error))?,
+            std::fs::File::open(file).map_err(|error| failure(Step::Directory, file, &error))?,
         ),
         None => Stdio::null(),
     };
     let (mut told, tell) =
         io::pipe().map_err(|error| failure(Step::Program, &spec.program, &error))?;
 
-    let plan = Entrance::new(prepared, OwnedFd::from(tell))
+    let plan = CgroupEntry::new(prepared, OwnedFd::from(tell))
         .map_err(|error| failure(Step::Program, &spec.program, &error))?;
     let mut command = Command::new(&spec.program);
     command
@@ -285,7 +285,7 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
         .iter()
         .enumerate()
         .filter(|(index, _)| said.iter().any(|&byte| usize::from(byte) == *index))
-        .map(|(_, folder)| folder.clone())
+        .map(|(_, directory)| directory.clone())
         .collect();
     match child {
         Ok(child) => Ok(Spawned { pid: child.id(), refused }),
@@ -310,18 +310,19 @@ fn open_log(spec: &ProcessSpec) -> io::Result<(std::fs::File, std::fs::File)> {
 const USER: u8 = u8::MAX;
 
 /// What a process does between fork and exec, prepared so that it allocates nothing.
-struct Entrance {
+struct CgroupEntry {
     groups: Vec<CString>,
     cpus: CpuSet,
     user: Option<(u32, u32)>,
     tell: OwnedFd,
 }
 
-impl Entrance {
-    fn new(prepared: &Prepared, tell: OwnedFd) -> io::Result<Entrance> {
-        let procs =
-            |folder: &PathBuf| CString::new(folder.join("cgroup.procs").as_os_str().as_bytes());
-        Ok(Entrance {
+impl CgroupEntry {
+    fn new(prepared: &Prepared, tell: OwnedFd) -> io::Result<CgroupEntry> {
+        let procs = |directory: &PathBuf| {
+            CString::new(directory.join("cgroup.procs").as_os_str().as_bytes())
+        };
+        Ok(CgroupEntry {
             groups: prepared.groups.iter().map(procs).collect::<Result<_, _>>()?,
             cpus: cpus::cpu_set(&prepared.cpus),
             user: prepared.spec.user,

@@ -33,7 +33,7 @@ pub(super) struct Entry {
     pub namespaced: bool,
     /// The processes that were started.
     pub roots: Vec<Identity>,
-    /// The stack's folders in every hierarchy; some may never have been created.
+    /// The stack's directories in every hierarchy; some may never have been created.
     pub cgroups: Vec<PathBuf>,
     pub work: Option<WorkRecord>,
 }
@@ -76,7 +76,7 @@ fn own_namespace() -> String {
     proc::own_namespace().map(|path| path.display().to_string()).unwrap_or_default()
 }
 
-/// The folder of entries. Each use opens it and checks what was opened, whatever happens to
+/// The directory of entries. Each use opens it and checks what was opened, whatever happens to
 /// the path; it goes with its last entry.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
@@ -84,7 +84,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Where entries are kept: `$XDG_RUNTIME_DIR/stampede/journal` if that folder is ours,
+    /// Where entries are kept: `$XDG_RUNTIME_DIR/stampede/journal` if that directory is ours,
     /// else `/tmp/stampede-<uid>/journal`.
     pub(super) fn default_path() -> PathBuf {
         let uid = rustix::process::geteuid().as_raw();
@@ -95,14 +95,15 @@ impl Journal {
         }
     }
 
-    /// Opens the folder if it is there; the first entry creates it, and its parent, for us alone.
+    /// Opens the directory if it is there; the first entry creates it, and its parent, for us
+    /// alone.
     ///
     /// # Errors
     /// Either is a link, belongs to someone else, or others may write there: in `/tmp` anyone
     /// can take the name first, and we would remove what they tell us to.
     pub(super) fn open(path: &Path) -> Result<Journal, KeeperError> {
-        for folder in path.parent().into_iter().chain([path]) {
-            match private_folder(folder, Missing::Leave) {
+        for directory in path.parent().into_iter().chain([path]) {
+            match private_directory(directory, Missing::Leave) {
                 Err(error) if !is_gone(&error) => return Err(error),
                 _ => {}
             }
@@ -110,21 +111,21 @@ impl Journal {
         Ok(Journal { path: path.to_owned() })
     }
 
-    /// The folder, created if it is not there. Opened anew each time: it goes with its last
+    /// The directory, created if it is not there. Opened anew each time: it goes with its last
     /// entry, and another stampede may have been the one to remove it.
     fn created(&self) -> Result<OwnedFd, KeeperError> {
         let parent = self.path.parent();
         for _ in 0..TRIES {
-            parent.map(|parent| private_folder(parent, Missing::Create)).transpose()?;
-            match private_folder(&self.path, Missing::Create) {
+            parent.map(|parent| private_directory(parent, Missing::Create)).transpose()?;
+            match private_directory(&self.path, Missing::Create) {
                 Err(error) if is_gone(&error) => {}
-                folder => return folder,
+                directory => return directory,
             }
         }
-        private_folder(&self.path, Missing::Create)
+        private_directory(&self.path, Missing::Create)
     }
 
-    /// Removes the folder and its parent, if this was the last entry of all.
+    /// Removes the directory and its parent, if this was the last entry of all.
     pub(super) fn retire(&self) {
         let parent = self.path.parent().filter(|parent| {
             parent.file_name().is_some_and(|name| name.to_string_lossy().starts_with("stampede"))
@@ -137,12 +138,12 @@ impl Journal {
         let name = file_name(&entry.id);
         // One writer: the keeper.
         let draft = draft_name(&entry.id, std::process::id());
-        let write = |folder: &OwnedFd| -> io::Result<()> {
+        let write = |directory: &OwnedFd| -> io::Result<()> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
             let mode = Mode::RUSR | Mode::WUSR;
-            let file = rustix::fs::openat(folder, &draft, flags | OFlags::CLOEXEC, mode)?;
+            let file = rustix::fs::openat(directory, &draft, flags | OFlags::CLOEXEC, mode)?;
             File::from(file).write_all(&serde_json::to_vec_pretty(entry)?)?;
-            rustix::fs::renameat(folder, &draft, folder, &name)?;
+            rustix::fs::renameat(directory, &draft, directory, &name)?;
             Ok(())
         };
         let mut written = write(&self.created()?);
@@ -159,8 +160,8 @@ impl Journal {
     /// One entry; `None` where there is none, or it cannot be read.
     pub(super) fn read(&self, id: &str) -> Option<Entry> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = private_folder(&self.path, Missing::Leave).ok()?;
-        let file = rustix::fs::openat(&folder, file_name(id), flags, Mode::empty()).ok()?;
+        let directory = private_directory(&self.path, Missing::Leave).ok()?;
+        let file = rustix::fs::openat(&directory, file_name(id), flags, Mode::empty()).ok()?;
         let mut text = String::new();
         File::from(file).read_to_string(&mut text).ok()?;
         let entry: Entry = serde_json::from_str(&text).ok()?;
@@ -171,11 +172,11 @@ impl Journal {
     pub(super) fn entries(&self) -> Result<Vec<Entry>, KeeperError> {
         let fail = |source: rustix::io::Errno| self.error("", source.into());
         let mut found = Vec::new();
-        let folder = match private_folder(&self.path, Missing::Leave) {
+        let directory = match private_directory(&self.path, Missing::Leave) {
             Err(error) if is_gone(&error) => return Ok(found),
-            folder => folder?,
+            directory => directory?,
         };
-        for entry in rustix::fs::Dir::read_from(&folder).map_err(fail)? {
+        for entry in rustix::fs::Dir::read_from(&directory).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name().to_string_lossy();
             if let Some(id) = name.strip_suffix(".json").filter(|id| !id.starts_with('.')) {
@@ -189,15 +190,15 @@ impl Journal {
     /// is fine.
     pub(super) fn remove(&self, id: &str) {
         let name = file_name(id);
-        if let Ok(folder) = private_folder(&self.path, Missing::Leave) {
-            let _ = rustix::fs::unlinkat(&folder, &name, AtFlags::empty());
+        if let Ok(directory) = private_directory(&self.path, Missing::Leave) {
+            let _ = rustix::fs::unlinkat(&directory, &name, AtFlags::empty());
         }
         let prefix = format!(".{name}.");
         self.remove_drafts(|draft| draft.starts_with(&prefix));
         self.retire();
     }
 
-    /// Removes what a writer that is gone left of one entry, and the folder if that was all.
+    /// Removes what a writer that is gone left of one entry, and the directory if that was all.
     pub(super) fn remove_draft(&self, id: &str, writer: u32) {
         let own = draft_name(id, writer);
         self.remove_drafts(|draft| draft == own);
@@ -213,12 +214,12 @@ impl Journal {
     }
 
     fn remove_drafts(&self, fits: impl Fn(&str) -> bool) {
-        let Ok(folder) = private_folder(&self.path, Missing::Leave) else { return };
-        let Ok(entries) = rustix::fs::Dir::read_from(&folder) else { return };
+        let Ok(directory) = private_directory(&self.path, Missing::Leave) else { return };
+        let Ok(entries) = rustix::fs::Dir::read_from(&directory) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy();
             if name.starts_with('.') && name.len() > 2 && fits(&name) {
-                let _ = rustix::fs::unlinkat(&folder, entry.file_name(), AtFlags::empty());
+                let _ = rustix::fs::unlinkat(&directory, entry.file_name(), AtFlags::empty());
             }
         }
     }
@@ -236,23 +237,23 @@ fn file_name(id: &str) -> String {
     format!("{id}.json")
 }
 
-/// What to do about a folder that is not there.
+/// What to do about a directory that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Create,
     Leave,
 }
 
-/// Whether the folder, or the one that it is in, is not there.
+/// Whether the directory, or the one that it is in, is not there.
 fn is_gone(error: &KeeperError) -> bool {
     matches!(error, KeeperError::Journal { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
-/// How often a folder that others remove at the same moment is made again.
+/// How often a directory that others remove at the same moment is made again.
 const TRIES: u32 = 100;
 
-/// Opens a folder that is ours alone.
-fn private_folder(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperError> {
+/// Opens a directory that is ours alone.
+fn private_directory(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperError> {
     let fail = |source: io::Error| KeeperError::Journal { path: path.to_owned(), source };
     let unsafe_because =
         |why: &str| KeeperError::JournalUnsafe { path: path.to_owned(), why: why.to_owned() };
@@ -263,21 +264,21 @@ fn private_folder(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperError>
         }
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(folder) => folder,
+    let directory = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(directory) => directory,
         Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-            return Err(unsafe_because("it is a link or no folder"));
+            return Err(unsafe_because("it is a link or no directory"));
         }
         Err(error) => return Err(fail(error.into())),
     };
-    let stat = rustix::fs::fstat(&folder).map_err(|error| fail(error.into()))?;
+    let stat = rustix::fs::fstat(&directory).map_err(|error| fail(error.into()))?;
     if stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(unsafe_because("it belongs to another user"));
     }
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory || stat.st_mode & 0o022 != 0 {
         return Err(unsafe_because("others may write there"));
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 #[cfg(test)]
@@ -291,10 +292,10 @@ mod tests {
 
     #[test]
     fn an_entry_survives_and_goes() {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::open(&folder.path().join("s/journal")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::open(&directory.path().join("s/journal")).unwrap();
         let mut entry = Entry::new("one", own());
-        entry.work = Some(WorkRecord::of(folder.path()).unwrap());
+        entry.work = Some(WorkRecord::of(directory.path()).unwrap());
         journal.write(&entry).unwrap();
         assert_eq!(journal.read("one"), Some(entry.clone()));
         assert_eq!(journal.entries().unwrap(), [entry]);
@@ -305,8 +306,8 @@ mod tests {
     /// Killed before its first entry had its name.
     #[test]
     fn what_a_writer_left_of_an_entry_goes_and_that_of_others_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("stampede/journal");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("stampede/journal");
         let journal = Journal::open(&path).unwrap();
         fs::DirBuilder::new().mode(0o700).recursive(true).create(&path).unwrap();
         for draft in [".one.json.7", ".one.json.8"] {
@@ -319,19 +320,19 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_the_folder_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let elsewhere = folder.path().join("elsewhere");
+    fn a_link_in_place_of_the_directory_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let elsewhere = directory.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, folder.path().join("journal")).unwrap();
-        let error = Journal::open(&folder.path().join("journal")).err().unwrap();
+        std::os::unix::fs::symlink(&elsewhere, directory.path().join("journal")).unwrap();
+        let error = Journal::open(&directory.path().join("journal")).err().unwrap();
         assert!(matches!(error, KeeperError::JournalUnsafe { .. }), "{error:?}");
     }
 
     #[test]
-    fn a_folder_that_others_may_write_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
+    fn a_directory_that_others_may_write_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal");
         fs::create_dir(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
         let error = Journal::open(&path).err().unwrap();

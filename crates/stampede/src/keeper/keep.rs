@@ -13,11 +13,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use super::cgroup::{Freezer, Groups, Plan};
 use super::error::{Failure, KeeperError, Step};
 use super::journal::{Entry, Journal};
-use super::kill::{self, Own, PATIENCE, Prey};
+use super::kill::{self, KillTarget, Own, PATIENCE};
 use super::proc::{Identity, MARKER};
 use super::spec::{Exit, StackSpec};
 use super::stack::NamespaceUse;
-use super::sys::{self, Birth};
+use super::sys::{self, SpawnMode};
 use super::wire::{Channel, News, Order, Peer, Prepared, Reply, Request, Started, Task};
 use super::work::{self, WorkRecord};
 use super::{init, sweep};
@@ -69,7 +69,7 @@ fn keep(request: &Request, mut control: Channel, parent: u32, stampede: Option<O
     keeper.finish(end);
 }
 
-/// Takes the id and makes the work folder.
+/// Takes the id and makes the working directory.
 fn enter(request: &Request, stampede: Identity) -> Result<(Journal, Entry), KeeperError> {
     let journal = Journal::open(&request.journal)?;
     if journal.read(&request.id).is_some_and(|entry| entry.guarded()) {
@@ -77,7 +77,7 @@ fn enter(request: &Request, stampede: Identity) -> Result<(Journal, Entry), Keep
     }
     let mut entry = Entry::new(&request.id, stampede);
     entry.keeper = Identity::of(std::process::id());
-    work::create(&journal, &mut entry, &request.folder, request.work)?;
+    work::create(&journal, &mut entry, &request.directory, request.work)?;
     Ok((journal, entry))
 }
 
@@ -92,7 +92,7 @@ struct Init {
     pid: Pid,
     pidfd: Option<OwnedFd>,
     channel: Channel,
-    birth: Birth,
+    spawn_mode: SpawnMode,
 }
 
 /// Why it is over.
@@ -122,12 +122,12 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// From the work folder to the end, whatever it is.
+    /// From the working directory to the end, whatever it is.
     fn work(&mut self, request: &Request) -> End {
         if self.control.send(&News::Guards).is_err() {
             return End::StampedeGone;
         }
-        // The folder is being filled.
+        // The directory is being filled.
         let spec = match self.next(None) {
             Ok(Event::Order(Order::Start(spec))) => spec,
             Ok(_) => return End::Stopped,
@@ -147,7 +147,7 @@ impl Keeper {
         plan: Plan,
     ) -> Result<Started, End> {
         self.running = (0..spec.processes.len()).collect();
-        self.entry.cgroups = plan.folders();
+        self.entry.cgroups = plan.directories();
         self.write_entry()?;
         self.start_init(namespaces, &in_memory(spec))?;
         self.write_entry()?;
@@ -156,8 +156,8 @@ impl Keeper {
         let groups = plan.create(spec, freezer);
         let guard = Task::Guard {
             id: spec.id.clone(),
-            v2: groups.kill_folder(),
-            freezer: groups.freezer_folder(),
+            v2: groups.kill_directory(),
+            freezer: groups.freezer_directory(),
         };
         self.groups = Some(groups);
         self.task(&guard)?;
@@ -192,7 +192,7 @@ impl Keeper {
         }
         let roles = names
             .into_iter()
-            .filter_map(|role| self.groups.as_ref().map(|groups| groups.role_folders(role)))
+            .filter_map(|role| self.groups.as_ref().map(|groups| groups.role_directories(role)))
             .collect();
         let init = self.init.as_ref().map_or(0, |init| raw(init.pid));
         Started { pids, isolation, roles, init }
@@ -203,25 +203,27 @@ impl Keeper {
         let groups = self.groups.as_ref();
         match self.entry.namespaced {
             true => "pid-namespace",
-            false if groups.is_some_and(|groups| groups.kill_folder().is_some()) => "cgroup-kill",
-            false if groups.is_some_and(|g| g.freezer_folder().is_some()) => "cgroup-freezer",
+            false if groups.is_some_and(|groups| groups.kill_directory().is_some()) => {
+                "cgroup-kill"
+            }
+            false if groups.is_some_and(|g| g.freezer_directory().is_some()) => "cgroup-freezer",
             false => "children",
         }
     }
 
     /// The best birth that the machine allows.
     fn start_init(&mut self, namespaces: NamespaceUse, in_memory: &[PathBuf]) -> Result<(), End> {
-        let births: &[Birth] = match namespaces {
-            NamespaceUse::Forbidden => &[Birth::Plain],
+        let births: &[SpawnMode] = match namespaces {
+            NamespaceUse::Forbidden => &[SpawnMode::Plain],
             NamespaceUse::Allowed if rustix::process::geteuid().is_root() => {
-                &[Birth::Namespaces, Birth::Plain]
+                &[SpawnMode::Namespaces, SpawnMode::Plain]
             }
-            NamespaceUse::Allowed => &[Birth::UserNamespaces, Birth::Plain],
+            NamespaceUse::Allowed => &[SpawnMode::UserNamespaces, SpawnMode::Plain],
         };
-        for &birth in births {
-            let Ok(init) = give_birth(birth, in_memory, &self.entry.id) else { continue };
+        for &spawn_mode in births {
+            let Ok(init) = spawn_init(spawn_mode, in_memory, &self.entry.id) else { continue };
             self.entry.init = Identity::of(raw(init.pid));
-            self.entry.namespaced = birth != Birth::Plain;
+            self.entry.namespaced = spawn_mode != SpawnMode::Plain;
             self.init = Some(init);
             match self.next(None) {
                 Ok(Event::Reply(Reply::Hello)) => return Ok(()),
@@ -247,8 +249,8 @@ impl Keeper {
         loop {
             match self.next(None)? {
                 Event::Reply(Reply::Spawned { process: one, pid, refused }) if one == process => {
-                    for folder in &refused {
-                        self.groups.iter_mut().for_each(|groups| groups.refused(folder));
+                    for directory in &refused {
+                        self.groups.iter_mut().for_each(|groups| groups.refused(directory));
                     }
                     return Ok(pid);
                 }
@@ -346,12 +348,12 @@ impl Keeper {
 
     /// Ends init, and with it, or after it, all the others.
     fn end_init(&mut self) {
-        let Some(Init { pid, pidfd, channel, birth }) = self.init.take() else { return };
+        let Some(Init { pid, pidfd, channel, spawn_mode }) = self.init.take() else { return };
         // A plain init ends its processes when we hang up; a namespaced one takes them along.
         drop(channel);
-        let patience = match birth {
-            Birth::Plain => PATIENCE + Duration::from_secs(1),
-            Birth::Namespaces | Birth::UserNamespaces => Duration::ZERO,
+        let patience = match spawn_mode {
+            SpawnMode::Plain => PATIENCE + Duration::from_secs(1),
+            SpawnMode::Namespaces | SpawnMode::UserNamespaces => Duration::ZERO,
         };
         if !wait_dead(pidfd.as_ref(), pid, patience) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
@@ -361,15 +363,15 @@ impl Keeper {
 
     fn finish(mut self, end: End) {
         let known = std::mem::take(&mut self.entry.roots);
-        let was_plain = self.init.as_ref().is_some_and(|init| init.birth == Birth::Plain);
+        let was_plain = self.init.as_ref().is_some_and(|init| init.spawn_mode == SpawnMode::Plain);
         let (v2, freezer) = match &self.groups {
-            Some(groups) => (groups.kill_folder(), groups.freezer_folder()),
+            Some(groups) => (groups.kill_directory(), groups.freezer_directory()),
             None => (None, None),
         };
         self.end_init();
         let mut left: Vec<String> = Vec::new();
         if was_plain {
-            let prey = Prey {
+            let prey = KillTarget {
                 id: &self.entry.id,
                 v2: v2.as_deref(),
                 freezer: freezer.as_deref(),
@@ -399,8 +401,8 @@ impl Keeper {
     }
 }
 
-/// The folders that the stack alone sees, and has in memory. One that itself lives in `/dev/shm`
-/// must see the machine's.
+/// The directories that the stack alone sees, and has in memory. One that itself lives in
+/// `/dev/shm` must see the machine's.
 fn in_memory(spec: &StackSpec) -> Vec<PathBuf> {
     let shared = Path::new("/dev/shm");
     let processes = spec.processes.iter();
@@ -411,13 +413,13 @@ fn in_memory(spec: &StackSpec) -> Vec<PathBuf> {
 }
 
 /// The stack's id is only for people who look at the list of processes.
-fn give_birth(birth: Birth, in_memory: &[PathBuf], id: &str) -> io::Result<Init> {
+fn spawn_init(spawn_mode: SpawnMode, in_memory: &[PathBuf], id: &str) -> io::Result<Init> {
     let (near, far) = UnixStream::pair()?;
-    let mode = if birth == Birth::Plain { init::PLAIN } else { init::NAMESPACED };
+    let mode = if spawn_mode == SpawnMode::Plain { init::PLAIN } else { init::NAMESPACED };
     let args = ["stampede", init::ROLE, mode, id];
-    let pid = sys::spawn_init(birth, in_memory, &args, &OwnedFd::from(far))?;
+    let pid = sys::spawn_init(spawn_mode, in_memory, &args, &OwnedFd::from(far))?;
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
-    Ok(Init { pid, pidfd, channel: Channel::new(near), birth })
+    Ok(Init { pid, pidfd, channel: Channel::new(near), spawn_mode })
 }
 
 /// Whether our child `pid` ended within `patience`; takes its exit status.
@@ -450,8 +452,8 @@ fn raw(pid: Pid) -> u32 {
 }
 
 /// Tries for real whether an init can be born this way; for `doctor`.
-pub(super) fn try_birth(birth: Birth) -> bool {
-    let Ok(Init { pid, pidfd, mut channel, .. }) = give_birth(birth, &[], "probe") else {
+pub(super) fn try_birth(spawn_mode: SpawnMode) -> bool {
+    let Ok(Init { pid, pidfd, mut channel, .. }) = spawn_init(spawn_mode, &[], "probe") else {
         return false;
     };
     let hello = matches!(channel.receive(), Ok(Some(Reply::Hello)));

@@ -14,12 +14,12 @@ use super::proc::{self, Identity};
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What belongs to a stack.
-pub(super) struct Prey<'a> {
+pub(super) struct KillTarget<'a> {
     /// Its marker's value.
     pub id: &'a str,
-    /// Its folder in the v2 tree.
+    /// Its directory in the v2 tree.
     pub v2: Option<&'a Path>,
-    /// Its folder in the v1 freezer hierarchy.
+    /// Its directory in the v1 freezer hierarchy.
     pub freezer: Option<&'a Path>,
     /// Known processes.
     pub known: &'a [Identity],
@@ -37,7 +37,7 @@ pub(super) enum Own {
 }
 
 /// Kills until nothing is found; returns the pids that are still there after `PATIENCE`.
-pub(super) fn everything(prey: &Prey<'_>) -> Vec<u32> {
+pub(super) fn everything(prey: &KillTarget<'_>) -> Vec<u32> {
     let deadline = Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(1);
     let mut seen = BTreeSet::new();
@@ -76,16 +76,16 @@ enum Proof {
 }
 
 /// One pass over every way to find a process; returns those that were alive.
-fn round(prey: &Prey<'_>) -> Vec<u32> {
+fn round(prey: &KillTarget<'_>) -> Vec<u32> {
     let mut found = BTreeSet::new();
-    if let Some(folder) = prey.v2 {
-        found.extend(members(folder));
+    if let Some(directory) = prey.v2 {
+        found.extend(members(directory));
         // Absent before Linux 5.14: the pids below then do it.
-        let _ = fs::write(folder.join("cgroup.kill"), "1");
+        let _ = fs::write(directory.join("cgroup.kill"), "1");
     }
-    let thaw = prey.freezer.filter(|folder| folder.exists()).map(freeze);
-    if let Some(folder) = prey.freezer {
-        found.extend(members(folder));
+    let thaw = prey.freezer.filter(|directory| directory.exists()).map(freeze);
+    if let Some(directory) = prey.freezer {
+        found.extend(members(directory));
     }
     if prey.own == Own::AllDescendants {
         found.extend(proc::descendants(std::process::id()));
@@ -95,29 +95,29 @@ fn round(prey: &Prey<'_>) -> Vec<u32> {
     for &pid in &found {
         kill(pid);
     }
-    if let Some(folder) = thaw {
+    if let Some(directory) = thaw {
         // A frozen process dies of SIGKILL only once it is thawed.
-        let _ = fs::write(folder.join("freezer.state"), "THAWED");
+        let _ = fs::write(directory.join("freezer.state"), "THAWED");
     }
     found.into_iter().collect()
 }
 
 /// Stops forking while the pids are read: else a fork bomb could outrun the list.
-fn freeze(folder: &Path) -> PathBuf {
-    let _ = fs::write(folder.join("freezer.state"), "FROZEN");
-    folder.to_owned()
+fn freeze(directory: &Path) -> PathBuf {
+    let _ = fs::write(directory.join("freezer.state"), "FROZEN");
+    directory.to_owned()
 }
 
 /// Processes of a cgroup and the groups below it, zombies left out.
-pub(super) fn members(folder: &Path) -> Vec<u32> {
-    let mut found: Vec<u32> = fs::read_to_string(folder.join("cgroup.procs"))
+pub(super) fn members(directory: &Path) -> Vec<u32> {
+    let mut found: Vec<u32> = fs::read_to_string(directory.join("cgroup.procs"))
         .unwrap_or_default()
         .lines()
         // 0 is a process outside our PID namespace: not ours to kill.
         .filter_map(|line| line.parse().ok().filter(|&pid| pid != 0))
         .filter(|&pid| proc::stat(pid).is_some_and(|stat| !stat.is_dead()))
         .collect();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             found.extend(members(&entry.path()));
         }

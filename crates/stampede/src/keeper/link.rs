@@ -18,10 +18,10 @@ use super::stack::KeeperOptions;
 use super::sweep::clean;
 use super::wire::{Channel, News, Order, Request, Started, encode};
 
-/// Longest time until the keeper has made a folder or started a stack: it starts processes, it
+/// Longest time until the keeper has made a directory or started a stack: it starts processes, it
 /// does not wait for them to be ready.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// What hard ends may take: the keeper's own patience with processes, groups and folders.
+/// What hard ends may take: the keeper's own patience with processes, groups and directories.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// The line to a keeper. Dropping it ends everything hard.
@@ -62,7 +62,7 @@ struct Shared {
 /// What was heard so far.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// The work folder is there.
+    /// The working directory is there.
     pub guards: bool,
     /// It is filled no more: who looks after it may remove it.
     is_filled: bool,
@@ -114,10 +114,10 @@ impl Shared {
 }
 
 impl Link {
-    /// Starts a keeper for `folder`.
+    /// Starts a keeper for `directory`.
     pub(super) fn open(
         id: &str,
-        folder: &Path,
+        directory: &Path,
         options: &KeeperOptions,
     ) -> Result<Link, KeeperError> {
         let journal = Journal::open(&options.journal)?;
@@ -126,7 +126,7 @@ impl Link {
         let orders = near.try_clone().map_err(fail)?;
         let request = Order::Guard(Request {
             id: id.to_owned(),
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
             namespaces: options.namespaces,
             cgroups: options.cgroups,
             work: options.work,
@@ -153,7 +153,7 @@ impl Link {
         self.entry.keeper
     }
 
-    /// From now on nobody writes to the work folder but the stack.
+    /// From now on nobody writes to the working directory but the stack.
     pub(super) fn filled(&self) {
         self.shared.lock().is_filled = true;
     }
@@ -231,7 +231,7 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         self.end(Duration::ZERO);
-        // Nothing, but where the keeper was lost while the folder was being filled.
+        // Nothing, but where the keeper was lost while the directory was being filled.
         self.entry.clean();
     }
 }
@@ -264,7 +264,7 @@ impl Listener {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
-        // Whoever still fills the folder would fill it behind our back.
+        // Whoever still fills the directory would fill it behind our back.
         let is_filled = self.shared.lock().is_filled;
         let left = if is_filled { self.entry.clean() } else { Vec::new() };
         let mut state = self.shared.lock();

@@ -7,7 +7,7 @@
 //! ```
 //! Who dies, and who then ends the rest:
 //!
-//! | gone | ends the processes | removes cgroups, work folder, journal entry |
+//! | gone | ends the processes | removes cgroups, working directory, journal entry |
 //! |---|---|---|
 //! | stampede | keeper (kills init; the kernel kills all inside) | keeper |
 //! | keeper | the kernel: init has a parent-death signal | stampede (it sees the socket close) |
@@ -40,7 +40,9 @@ pub(crate) use cgroup::Mounts;
 pub use capabilities::{Capabilities, Controller, PidNamespace, Writable, capabilities};
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;
-pub use stack::{CgroupUse, Keeper, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkFolder};
+pub use stack::{
+    CgroupUse, Keeper, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkingDirectory,
+};
 pub use sweep::{Swept, sweep, sweep_in};
 
 /// Runs the keeper, init or another hidden role and never returns, if the command line asks

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use stampede_load::time::Nanos;
 
-/// A whole stack: its processes as one group in its own work folder.
+/// A whole stack: its processes as one group in its own working directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StackSpec {
     /// Unique on this machine while it lives: names cgroups and the journal's entry.
     pub id: String,
-    /// The stack's work folder; removed with the stack.
+    /// The stack's working directory; removed with the stack.
     pub work: PathBuf,
-    /// Folders that are there: each is a tmpfs of the stack's own, where namespaces are
+    /// Directories that are there: each is a tmpfs of the stack's own, where namespaces are
     /// allowed. `/dev/shm` is one anyway.
     pub in_memory: Vec<PathBuf>,
     /// CPUs of the whole stack; empty: all.
@@ -24,7 +24,8 @@ pub struct StackSpec {
     pub memory_bytes: u64,
     /// Started in this order, stopped in the reverse.
     pub processes: Vec<ProcessSpec>,
-    /// How many of them are started at first, the others once that is asked for (`Stack::go`); 0: all.
+    /// How many of them are started at first, the others once that is asked for (`Stack::go`); 0:
+    /// all.
     #[serde(default)]
     pub first: usize,
 }
@@ -40,7 +41,7 @@ pub struct ProcessSpec {
     pub args: Vec<String>,
     /// The whole environment: nothing is inherited.
     pub env: BTreeMap<String, String>,
-    /// Working folder.
+    /// Working directory.
     pub cwd: PathBuf,
     /// File that it reads; `None`: it has nothing to read.
     #[serde(default)]
@@ -103,10 +104,10 @@ pub struct RoleGroup {
 /// Where a role's figures are read.
 #[derive(Clone, Debug)]
 pub enum Accounting {
-    /// One folder has `cpu.stat`, `memory.stat`, `memory.current`, `cgroup.procs`; files of
+    /// One directory has `cpu.stat`, `memory.stat`, `memory.current`, `cgroup.procs`; files of
     /// controllers that are not enabled are absent.
     CgroupV2(PathBuf),
-    /// Folders of the v1 hierarchies; `None` where one is not there.
+    /// Directories of the v1 hierarchies; `None` where one is not there.
     CgroupV1 {
         /// `cpuacct.usage`, `cpuacct.stat`, `cgroup.procs`.
         cpuacct: Option<PathBuf>,

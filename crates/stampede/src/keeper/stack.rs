@@ -10,7 +10,7 @@ use super::journal::Journal;
 use super::link::Link;
 use super::spec::{Accounting, Exit, IsolationRecord, ProcessGroup, RoleGroup, StackSpec};
 use super::sweep::sweep_in;
-use super::wire::{Order, RoleFolders, Started};
+use super::wire::{Order, RoleDirectories, Started};
 
 /// Whether namespaces may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +36,10 @@ pub enum CgroupUse {
     Forbidden,
 }
 
-/// What happens to the work folder at the end.
+/// What happens to the working directory at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WorkFolder {
+pub enum WorkingDirectory {
     /// It goes with the stack.
     #[default]
     Remove,
@@ -56,9 +56,9 @@ pub struct KeeperOptions {
     pub namespaces: NamespaceUse,
     /// Which cgroups may be used.
     pub cgroups: CgroupUse,
-    /// What happens to the work folder at the end.
-    pub work: WorkFolder,
-    /// Folder of the journal.
+    /// What happens to the working directory at the end.
+    pub work: WorkingDirectory,
+    /// Directory of the journal.
     pub journal: PathBuf,
 }
 
@@ -69,7 +69,7 @@ impl Default for KeeperOptions {
             program: PathBuf::from("/proc/self/exe"),
             namespaces: NamespaceUse::default(),
             cgroups: CgroupUse::default(),
-            work: WorkFolder::default(),
+            work: WorkingDirectory::default(),
             journal: Journal::default_path(),
         }
     }
@@ -86,7 +86,7 @@ pub struct ProcessInfo {
     pub command: String,
 }
 
-/// A keeper that looks after a work folder in which nothing runs yet. Dropped, both go; so do
+/// A keeper that looks after a working directory in which nothing runs yet. Dropped, both go; so do
 /// they when this process dies, at whatever moment.
 #[derive(Debug)]
 pub struct Keeper {
@@ -95,35 +95,40 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a keeper, which makes the work folder: mode 0700, and new, unless it stays at the end. Stacks that
-    /// nobody looks after any more are swept first.
+    /// Starts a keeper, which makes the working directory: mode 0700, and new, unless it stays at
+    /// the end. Stacks that nobody looks after any more are swept first.
     ///
     /// # Errors
-    /// The id is not usable or taken, journal or folder cannot be written, the keeper does not
+    /// The id is not usable or taken, journal or directory cannot be written, the keeper does not
     /// start; nothing is left then.
-    pub fn guard(id: &str, folder: &Path, options: &KeeperOptions) -> Result<Keeper, KeeperError> {
+    pub fn guard(
+        id: &str,
+        directory: &Path,
+        options: &KeeperOptions,
+    ) -> Result<Keeper, KeeperError> {
         check_id(id)?;
         sweep_in(&options.journal)?;
         // Orphans of a keeper that is killed come to us, so that we can reap them.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        let link = Link::open(id, folder, options)?;
+        let link = Link::open(id, directory, options)?;
         link.wait(|state| state.guards.then_some(()))?;
         Ok(Keeper { link, options: options.clone() })
     }
 
-    /// Starts a stack of its own in the same work folder, which stays when that stack ends. Its id is
-    /// another one.
+    /// Starts a stack of its own in the same working directory, which stays when that stack ends.
+    /// Its id is another one.
     ///
     /// # Errors
     /// As `Stack::start`.
     pub fn beside(&self, spec: &StackSpec) -> Result<Stack, KeeperError> {
-        Stack::start(spec, &KeeperOptions { work: WorkFolder::Keep, ..self.options.clone() })
+        Stack::start(spec, &KeeperOptions { work: WorkingDirectory::Keep, ..self.options.clone() })
     }
 
-    /// Starts every process of `spec` that is not to wait, in order. Its id and work folder are those of `guard`.
+    /// Starts every process of `spec` that is not to wait, in order. Its id and working directory
+    /// are those of `guard`.
     ///
     /// # Errors
-    /// A program cannot be executed, a folder cannot be used, a user cannot be taken, the keeper
+    /// A program cannot be executed, a directory cannot be used, a user cannot be taken, the keeper
     /// was lost; nothing runs then, and nothing is left. Isolation that the machine does not
     /// allow is no error: see `Stack::isolation`.
     pub fn start(self, spec: &StackSpec) -> Result<Stack, KeeperError> {
@@ -189,10 +194,10 @@ impl Stack {
         let roots = |role: &str| {
             self.processes.iter().filter(|one| one.role == role).map(|one| one.pid).collect()
         };
-        let role = |folders: &RoleFolders| RoleGroup {
-            role: folders.role.clone(),
-            accounting: accounting(folders),
-            roots: roots(&folders.role),
+        let role = |directories: &RoleDirectories| RoleGroup {
+            role: directories.role.clone(),
+            accounting: accounting(directories),
+            roots: roots(&directories.role),
         };
         ProcessGroup { roles: self.started.roles.iter().map(role).collect() }
     }
@@ -251,10 +256,10 @@ fn describe(spec: &StackSpec, started: &Started) -> Vec<ProcessInfo> {
     spec.processes.iter().zip(&started.pids).map(one).collect()
 }
 
-fn accounting(folders: &RoleFolders) -> Accounting {
-    let RoleFolders { v2, cpuacct, memory, .. } = folders.clone();
+fn accounting(directories: &RoleDirectories) -> Accounting {
+    let RoleDirectories { v2, cpuacct, memory, .. } = directories.clone();
     match v2 {
-        Some(folder) => Accounting::CgroupV2(folder),
+        Some(directory) => Accounting::CgroupV2(directory),
         None if cpuacct.is_some() || memory.is_some() => Accounting::CgroupV1 { cpuacct, memory },
         None => Accounting::Proc,
     }

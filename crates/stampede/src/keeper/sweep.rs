@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::cgroup;
 use super::error::KeeperError;
 use super::journal::{Entry, Journal};
-use super::kill::{self, Own, Prey};
+use super::kill::{self, KillTarget, Own};
 use super::work::WorkRecord;
 
 /// An init without namespaces ends its processes itself when its keeper is gone: this is how
@@ -27,7 +27,7 @@ pub struct Swept {
 /// `Keeper::guard` does it too.
 ///
 /// # Errors
-/// The journal's folder is not ours alone or cannot be read.
+/// The journal's directory is not ours alone or cannot be read.
 pub fn sweep() -> Result<Swept, KeeperError> {
     sweep_in(&Journal::default_path())
 }
@@ -59,7 +59,7 @@ pub(super) fn clean(journal: &Journal, entry: &Entry) -> Vec<String> {
         let by_name = |part: &str| {
             entry.cgroups.iter().map(|path| path.as_path()).find(|path| path.join(part).exists())
         };
-        let prey = Prey {
+        let prey = KillTarget {
             id: &entry.id,
             v2: by_name("cgroup.kill"),
             freezer: by_name("freezer.state"),
@@ -91,11 +91,11 @@ fn end_init(entry: &Entry) {
     kill::reap_one(init.pid);
 }
 
-/// Removes the stack's folder in every hierarchy; returns those that stayed.
-pub(super) fn remove_groups(folders: &[impl AsRef<Path>]) -> Vec<String> {
-    let stayed = |folder: &Path| match cgroup::remove(folder) {
+/// Removes the stack's directory in every hierarchy; returns those that stayed.
+pub(super) fn remove_groups(directories: &[impl AsRef<Path>]) -> Vec<String> {
+    let stayed = |directory: &Path| match cgroup::remove(directory) {
         Ok(()) => None,
-        Err(error) => Some(format!("cgroup `{}` ({error})", folder.display())),
+        Err(error) => Some(format!("cgroup `{}` ({error})", directory.display())),
     };
-    folders.iter().filter_map(|folder| stayed(folder.as_ref())).collect()
+    directories.iter().filter_map(|directory| stayed(directory.as_ref())).collect()
 }

@@ -75,8 +75,8 @@ pub(super) fn close_on_exec_all() {
 
 /// What an init is created with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Birth {
-    /// New PID and IPC namespace, and a mount namespace for folders in memory.
+pub(super) enum SpawnMode {
+    /// New PID and IPC namespace, and a mount namespace for directories in memory.
     Namespaces,
     /// A user namespace too, in which we are who we are outside.
     UserNamespaces,
@@ -84,13 +84,13 @@ pub(super) enum Birth {
     Plain,
 }
 
-impl Birth {
+impl SpawnMode {
     fn flags(self) -> libc::c_int {
         let namespaces = libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
         match self {
-            Birth::Namespaces => namespaces,
-            Birth::UserNamespaces => namespaces | libc::CLONE_NEWUSER,
-            Birth::Plain => 0,
+            SpawnMode::Namespaces => namespaces,
+            SpawnMode::UserNamespaces => namespaces | libc::CLONE_NEWUSER,
+            SpawnMode::Plain => 0,
         }
     }
 }
@@ -101,13 +101,14 @@ impl Birth {
 ///
 /// The child tells nothing when it fails: `control` closes.
 pub(super) fn spawn_init(
-    birth: Birth,
+    spawn_mode: SpawnMode,
     in_memory: &[PathBuf],
     args: &[&str],
     control: &OwnedFd,
 ) -> io::Result<Pid> {
-    let folders = in_memory.iter().map(|folder| CString::new(folder.as_os_str().as_bytes()));
-    let folders: Vec<CString> = folders.collect::<Result<_, _>>()?;
+    let directories =
+        in_memory.iter().map(|directory| CString::new(directory.as_os_str().as_bytes()));
+    let directories: Vec<CString> = directories.collect::<Result<_, _>>()?;
     let args: Vec<CString> = args.iter().map(|arg| CString::new(*arg)).collect::<Result<_, _>>()?;
     let mut argv: Vec<*const libc::c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
     argv.push(std::ptr::null());
@@ -120,12 +121,13 @@ pub(super) fn spawn_init(
     // flags is zero, which hides that architectures differ in the order of the rest.
     // SAFETY: this process has one thread (the keeper, before it starts any), so the child
     // finds no lock held; it makes only system calls until it executes or exits.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, birth.flags() | libc::SIGCHLD, 0, 0, 0, 0) };
+    let pid =
+        unsafe { libc::syscall(libc::SYS_clone, spawn_mode.flags() | libc::SIGCHLD, 0, 0, 0, 0) };
     if pid < 0 {
         return Err(io::Error::last_os_error());
     }
     if pid == 0 {
-        become_init(birth, &folders, &maps, control.as_raw_fd());
+        become_init(spawn_mode, &directories, &maps, control.as_raw_fd());
         // SAFETY: both arrays end with null and outlive the call; /proc/self/exe is this
         // very binary, even if its file was replaced meanwhile.
         unsafe {
@@ -145,23 +147,23 @@ struct Maps {
 }
 
 /// In the child: dies with its parent, takes its identity, puts its control at 0.
-fn become_init(birth: Birth, in_memory: &[CString], maps: &Maps, control: RawFd) {
-    let mapped = match birth {
-        Birth::UserNamespaces => {
+fn become_init(spawn_mode: SpawnMode, in_memory: &[CString], maps: &Maps, control: RawFd) {
+    let mapped = match spawn_mode {
+        SpawnMode::UserNamespaces => {
             // user_namespaces(7): without privilege outside, `setgroups` must be denied
             // before the group map may be written.
             write_file(c"/proc/self/setgroups", "deny")
                 && write_file(c"/proc/self/uid_map", &maps.uid)
                 && write_file(c"/proc/self/gid_map", &maps.gid)
         }
-        Birth::Namespaces | Birth::Plain => true,
+        SpawnMode::Namespaces | SpawnMode::Plain => true,
     };
     // After the maps: a change of identity clears the parent-death signal. A plain init has
     // none: it must live to end the others.
-    if birth != Birth::Plain {
+    if spawn_mode != SpawnMode::Plain {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     }
-    if birth != Birth::Plain {
+    if spawn_mode != SpawnMode::Plain {
         mount_in_memory(in_memory);
     }
     // SAFETY: dup2 onto our own standard input; `_exit` ends only this child.
@@ -172,11 +174,11 @@ fn become_init(birth: Birth, in_memory: &[CString], maps: &Maps, control: RawFd)
     }
 }
 
-/// A tmpfs of the stack's own on each folder, gone with it: what is killed leaves its POSIX
+/// A tmpfs of the stack's own on each directory, gone with it: what is killed leaves its POSIX
 /// shared memory in `/dev/shm`, and the IPC namespace is about System V's alone. Where that is
-/// not allowed the folder stays as it is. Before the execution, which takes an ordinary user's
+/// not allowed the directory stays as it is. Before the execution, which takes an ordinary user's
 /// rights away.
-fn mount_in_memory(folders: &[CString]) {
+fn mount_in_memory(directories: &[CString]) {
     // SAFETY: system calls with strings that end with null; the namespace is this child's
     // alone, and nothing mounted in it shows outside.
     unsafe {
@@ -189,8 +191,8 @@ fn mount_in_memory(folders: &[CString]) {
         }
         let flags = libc::MS_NOSUID | libc::MS_NODEV;
         let (tmpfs, open) = (c"tmpfs".as_ptr(), c"mode=1777".as_ptr());
-        for folder in folders {
-            libc::mount(tmpfs, folder.as_ptr(), tmpfs, flags, open.cast());
+        for directory in directories {
+            libc::mount(tmpfs, directory.as_ptr(), tmpfs, flags, open.cast());
         }
     }
 }

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Failure;
 use super::spec::{Exit, IsolationRecord, ProcessSpec, StackSpec};
-use super::stack::{CgroupUse, NamespaceUse, WorkFolder};
+use super::stack::{CgroupUse, NamespaceUse, WorkingDirectory};
 
 /// stampede → keeper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Look after a work folder; the first message.
+    /// Look after a working directory; the first message.
     Guard(Request),
     /// Start this stack in it.
     Start(Box<StackSpec>),
@@ -30,18 +30,18 @@ pub(super) enum Order {
 pub(super) struct Request {
     /// The stack's id.
     pub id: String,
-    /// Its work folder, which the keeper creates.
-    pub folder: PathBuf,
+    /// Its working directory, which the keeper creates.
+    pub directory: PathBuf,
     pub namespaces: NamespaceUse,
     pub cgroups: CgroupUse,
-    pub work: WorkFolder,
+    pub work: WorkingDirectory,
     pub journal: PathBuf,
 }
 
 /// keeper → stampede.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum News {
-    /// The work folder is there, and goes with us.
+    /// The working directory is there, and goes with us.
     Guards,
     /// Every process runs, or every one that was not to wait.
     Started(Started),
@@ -60,14 +60,14 @@ pub(super) struct Started {
     pub pids: Vec<u32>,
     pub isolation: IsolationRecord,
     /// In the order of the stack.
-    pub roles: Vec<RoleFolders>,
+    pub roles: Vec<RoleDirectories>,
     /// Host pid of init.
     pub init: u32,
 }
 
 /// Where one role's figures are.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct RoleFolders {
+pub(super) struct RoleDirectories {
     pub role: String,
     pub v2: Option<PathBuf>,
     pub cpuacct: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub(super) struct Prepared {
     /// Index in the stack.
     pub process: usize,
     pub spec: ProcessSpec,
-    /// Folders of cgroups.
+    /// Directories of cgroups.
     pub groups: Vec<PathBuf>,
     /// Affinity; empty: every CPU that there is.
     pub cpus: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Work folders: made under the journal's protection, removed only if they are still ours.
+//! Working directories: made under the journal's protection, removed only if they are still ours.
 
 use std::fs;
 use std::io;
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
 use super::journal::{Entry, Journal};
-use super::stack::WorkFolder;
+use super::stack::WorkingDirectory;
 
 /// Far longer than a killed process can go on writing.
 const EMPTIED_WITHIN: Duration = Duration::from_secs(2);
 /// Between two tries.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
-/// A work folder that shall be removed.
+/// A working directory that shall be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorkRecord {
     pub path: PathBuf,
-    /// Device and inode: a folder that took its name since is not ours. Both are 0 while the
-    /// folder is about to be created: then it is removed only if it is empty.
+    /// Device and inode: a directory that took its name since is not ours. Both are 0 while the
+    /// directory is about to be created: then it is removed only if it is empty.
     pub device: u64,
     pub inode: u64,
 }
 
 impl WorkRecord {
-    /// Of a folder that is there.
+    /// Of a directory that is there.
     pub(super) fn of(path: &Path) -> io::Result<WorkRecord> {
         let found = fs::symlink_metadata(path)?;
         if !found.is_dir() {
@@ -37,22 +37,22 @@ impl WorkRecord {
         Ok(WorkRecord { path: path.to_owned(), device: found.dev(), inode: found.ino() })
     }
 
-    /// Of a folder that is about to be created.
+    /// Of a directory that is about to be created.
     fn planned(path: &Path) -> WorkRecord {
         WorkRecord { path: path.to_owned(), device: 0, inode: 0 }
     }
 
-    /// Whether it was written down before the folder was there.
+    /// Whether it was written down before the directory was there.
     fn is_planned(&self) -> bool {
         (self.device, self.inode) == (0, 0)
     }
 
-    /// Whether that very folder is still there.
+    /// Whether that very directory is still there.
     fn is_there(&self) -> bool {
         WorkRecord::of(&self.path).is_ok_and(|now| now == *self)
     }
 
-    /// Removes the folder if it is still the one that was recorded; says what stayed.
+    /// Removes the directory if it is still the one that was recorded; says what stayed.
     pub(super) fn remove(&self) -> Option<String> {
         if self.is_planned() {
             // Empty, if it is there at all; one with anything in it is not ours.
@@ -70,7 +70,7 @@ impl WorkRecord {
                 return None;
             }
             if !passes || Instant::now() >= until {
-                return Some(format!("folder `{}` ({error})", self.path.display()));
+                return Some(format!("directory `{}` ({error})", self.path.display()));
             }
             std::thread::sleep(TRY_AGAIN);
         }
@@ -78,42 +78,45 @@ impl WorkRecord {
     }
 }
 
-/// Writes the entry, creates the folder (mode 0700; whoever fills it opens it to an unprivileged worker),
-/// and writes which one it is: in this order, so that there is no moment at which a folder is
-/// there that no entry knows. A folder that goes at the end must be new: what is there already is not ours,
-/// whoever it belongs to. One that stays may be there (a stack beside another), and be ours alone to write.
+/// Writes the entry, creates the directory (mode 0700; whoever fills it opens it to an unprivileged
+/// worker), and writes which one it is: in this order, so that there is no moment at which a
+/// directory is there that no entry knows. A directory that goes at the end must be new: what is
+/// there already is not ours, whoever it belongs to. One that stays may be there (a stack beside
+/// another), and be ours alone to write.
 pub(super) fn create(
     journal: &Journal,
     entry: &mut Entry,
-    folder: &Path,
-    fate: WorkFolder,
+    directory: &Path,
+    fate: WorkingDirectory,
 ) -> Result<(), KeeperError> {
-    let is_removed = fate == WorkFolder::Remove;
-    entry.work = is_removed.then_some(WorkRecord::planned(folder));
+    let is_removed = fate == WorkingDirectory::Remove;
+    entry.work = is_removed.then_some(WorkRecord::planned(directory));
     journal.write(entry)?;
-    let made = match make(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_removed => ours(folder),
+    let made = match make(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_removed => {
+            ours(directory)
+        }
         made => made,
     };
-    let made = made.and_then(|()| WorkRecord::of(folder)).map_err(|source| {
+    let made = made.and_then(|()| WorkRecord::of(directory)).map_err(|source| {
         journal.remove(&entry.id);
-        KeeperError::Folder { role: String::new(), path: folder.to_owned(), source }
+        KeeperError::Directory { role: String::new(), path: directory.to_owned(), source }
     })?;
     entry.work = is_removed.then_some(made);
     journal.write(entry)
 }
 
 /// Fails where anything has the name, also a link.
-fn make(folder: &Path) -> io::Result<()> {
-    if let Some(parent) = folder.parent() {
+fn make(directory: &Path) -> io::Result<()> {
+    if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent)?;
     }
-    fs::DirBuilder::new().mode(0o700).create(folder)
+    fs::DirBuilder::new().mode(0o700).create(directory)
 }
 
-/// A folder, no link, that nobody but us may write to.
-fn ours(folder: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(folder)?;
+/// A directory, no link, that nobody but us may write to.
+fn ours(directory: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(directory)?;
     let is_ours = found.is_dir()
         && found.uid() == rustix::process::geteuid().as_raw()
         && found.mode() & 0o022 == 0;
@@ -126,9 +129,9 @@ mod tests {
     use crate::keeper::proc::Identity;
     use crate::keeper::sweep::{Swept, sweep_in};
 
-    /// Killed between the creation of the folder and the entry that tells its inode.
+    /// Killed between the creation of the directory and the entry that tells its inode.
     #[test]
-    fn a_work_folder_of_which_only_the_plan_was_written_was_left() {
+    fn a_working_directory_of_which_only_the_plan_was_written_was_left() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("own/journal");
         let journal = Journal::open(&path).unwrap();
@@ -143,36 +146,37 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_name_of_a_work_folder_is_never_taken_for_it() {
+    fn what_has_the_name_of_a_working_directory_is_never_taken_for_it() {
         let place = tempfile::tempdir().unwrap();
         let journal = Journal::open(&place.path().join("own/journal")).unwrap();
         let at = |name: &str| place.path().join(name);
-        fs::create_dir(at("folder")).unwrap();
+        fs::create_dir(at("directory")).unwrap();
         fs::create_dir(at("elsewhere")).unwrap();
         std::os::unix::fs::symlink(at("elsewhere"), at("link")).unwrap();
         std::os::unix::fs::symlink(at("nowhere"), at("dangling")).unwrap();
         fs::write(at("file"), "x").unwrap();
         let mut entry = Entry::new("one", Identity { pid: 1, start_ticks: u64::MAX });
-        for name in ["folder", "link", "dangling", "file"] {
-            let error = create(&journal, &mut entry, &at(name), WorkFolder::Remove).unwrap_err();
+        for name in ["directory", "link", "dangling", "file"] {
+            let error =
+                create(&journal, &mut entry, &at(name), WorkingDirectory::Remove).unwrap_err();
             assert!(error.is_taken(), "{name}: {error:?}");
             assert!(fs::symlink_metadata(at(name)).is_ok() && !at("nowhere").exists(), "{name}");
             assert!(journal.entries().unwrap().is_empty(), "{name}");
         }
         for name in ["link", "dangling", "file"] {
-            create(&journal, &mut entry, &at(name), WorkFolder::Keep).unwrap_err();
+            create(&journal, &mut entry, &at(name), WorkingDirectory::Keep).unwrap_err();
         }
-        create(&journal, &mut entry, &at("folder"), WorkFolder::Keep).unwrap();
-        fs::set_permissions(at("folder"), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        create(&journal, &mut entry, &at("directory"), WorkingDirectory::Keep).unwrap();
+        fs::set_permissions(at("directory"), std::os::unix::fs::PermissionsExt::from_mode(0o777))
             .unwrap();
-        create(&journal, &mut entry, &at("folder"), WorkFolder::Keep).unwrap_err();
-        create(&journal, &mut entry, &at("new"), WorkFolder::Remove).unwrap();
+        create(&journal, &mut entry, &at("directory"), WorkingDirectory::Keep).unwrap_err();
+        create(&journal, &mut entry, &at("new"), WorkingDirectory::Remove).unwrap();
         assert_eq!(fs::metadata(at("new")).unwrap().mode() & 0o7777, 0o700);
         assert_eq!(entry.work, Some(WorkRecord::of(&at("new")).unwrap()));
     }
 
     #[test]
-    fn a_planned_folder_with_something_in_it_is_not_ours() {
+    fn a_planned_directory_with_something_in_it_is_not_ours() {
         let place = tempfile::tempdir().unwrap();
         let work = place.path().join("work");
         fs::create_dir(&work).unwrap();
@@ -182,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_took_the_name_is_not_the_work_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("work");
+    fn a_directory_that_took_the_name_is_not_the_working_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("work");
         fs::create_dir(&path).unwrap();
         let record = WorkRecord::of(&path).unwrap();
         assert!(record.is_there());
-        fs::rename(&path, folder.path().join("moved")).unwrap();
+        fs::rename(&path, directory.path().join("moved")).unwrap();
         fs::create_dir(&path).unwrap();
         assert!(!record.is_there());
     }

@@ -78,7 +78,7 @@ pub fn facts() -> MachineFacts {
     facts_below(Path::new("/"), || std::thread::sleep(LOOK))
 }
 
-/// The same with another root folder, and with what lies between the two looks at steal.
+/// The same with another root directory, and with what lies between the two looks at steal.
 pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
     let root = Root(root);
     let cpu_info = root.text("proc/cpuinfo");
@@ -130,7 +130,7 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
     }
 }
 
-/// A folder that stands for `/`.
+/// A directory that stands for `/`.
 struct Root<'a>(&'a Path);
 
 impl Root<'_> {
@@ -148,8 +148,8 @@ impl Root<'_> {
         self.0.join(path).exists()
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.0.join(folder)).into_iter().flatten().flatten();
+    fn names(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.0.join(directory)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
@@ -234,9 +234,9 @@ fn turbo(root: &Root<'_>) -> Option<bool> {
 }
 
 fn mitigations(root: &Root<'_>) -> BTreeMap<String, String> {
-    let folder = format!("{CPUS}/vulnerabilities");
-    let all = root.names(&folder).into_iter();
-    all.map(|name| (root.line(&format!("{folder}/{name}")), name))
+    let directory = format!("{CPUS}/vulnerabilities");
+    let all = root.names(&directory).into_iter();
+    all.map(|name| (root.line(&format!("{directory}/{name}")), name))
         .filter(|(state, _)| !state.is_empty() && state != "Not affected")
         .map(|(state, name)| (name, state))
         .collect()

@@ -1,4 +1,4 @@
-//! What the machine's facts mean for a measurement, and how to mend it: `stampede doctor`.
+//! What the machine's facts mean for a measurement, and how to fix it: `stampede doctor`.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Finding {
     /// What it does to a measurement.
     pub why: String,
     /// What to do about it, where something can be done.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 /// How bad a finding is.
@@ -41,12 +41,12 @@ impl fmt::Display for Level {
     }
 }
 
-/// `warn  what: why`, and the way to mend it on a line of its own.
+/// `warn  what: why`, and the way to fix it on a line of its own.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<6}{}: {}", self.level, self.what, self.why)?;
-        match &self.mend {
-            Some(mend) => write!(f, "\n      mend: {mend}"),
+        match &self.fix {
+            Some(fix) => write!(f, "\n      fix: {fix}"),
             None => Ok(()),
         }
     }
@@ -74,17 +74,17 @@ pub fn findings(facts: &MachineFacts) -> Vec<Finding> {
 }
 
 fn fine(what: String, why: &str) -> Option<Finding> {
-    Some(Finding { level: Level::Fine, what, why: why.to_owned(), mend: None })
+    Some(Finding { level: Level::Fine, what, why: why.to_owned(), fix: None })
 }
 
-fn note(what: String, why: &str, mend: Option<&str>) -> Option<Finding> {
-    let mend = mend.map(str::to_owned);
-    Some(Finding { level: Level::Note, what, why: why.to_owned(), mend })
+fn note(what: String, why: &str, fix: Option<&str>) -> Option<Finding> {
+    let fix = fix.map(str::to_owned);
+    Some(Finding { level: Level::Note, what, why: why.to_owned(), fix })
 }
 
-fn warn(what: String, why: &str, mend: &str) -> Option<Finding> {
-    let mend = Some(mend.to_owned());
-    Some(Finding { level: Level::Warn, what, why: why.to_owned(), mend })
+fn warn(what: String, why: &str, fix: &str) -> Option<Finding> {
+    let fix = Some(fix.to_owned());
+    Some(Finding { level: Level::Warn, what, why: why.to_owned(), fix })
 }
 
 fn cpus(facts: &MachineFacts) -> Option<Finding> {
@@ -149,11 +149,11 @@ fn governor(facts: &MachineFacts) -> Option<Finding> {
             None,
         ),
         ["performance"] => {
-            fine("governor `performance`".to_owned(), "CPUs keep their frequency between shots")
+            fine("governor `performance`".to_owned(), "CPUs keep their frequency between requests")
         }
         others => warn(
             format!("governor `{}`", others.join("`, `")),
-            "CPUs clock down between shots, so a light load looks slower than a heavy one",
+            "CPUs clock down between requests, so a light load looks slower than a heavy one",
             "`cpupower frequency-set -g performance`, for the time of the measurement",
         ),
     }
@@ -214,7 +214,7 @@ fn open_files(facts: &MachineFacts) -> Option<Finding> {
     }
     warn(
         what,
-        "1000 connections need more, so shots fail that the runtime would have answered",
+        "1000 connections need more, so requests fail that the runtime would have answered",
         "as root: `ulimit -n 65536`, or a `nofile` line in /etc/security/limits.conf",
     )
 }
@@ -227,7 +227,7 @@ fn ports(facts: &MachineFacts) -> Option<Finding> {
     if facts.time_wait_reuse > 0 && ports >= PORTS_MIN {
         return fine(
             format!("{ports} ports, reused on loopback"),
-            "enough for a connection per shot",
+            "enough for a connection per request",
         );
     }
     // Linux keeps a closed connection in TIME_WAIT for 60 s (TCP_TIMEWAIT_LEN).
@@ -235,7 +235,9 @@ fn ports(facts: &MachineFacts) -> Option<Finding> {
     let what = format!("{ports} ports, TIME_WAIT reuse {}", facts.time_wait_reuse);
     warn(
         what,
-        &format!("with a connection per shot they last for {rate} shots a second without reuse"),
+        &format!(
+            "with a connection per request they last for {rate} requests a second without reuse"
+        ),
         "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\" net.ipv4.tcp_tw_reuse=1`",
     )
 }

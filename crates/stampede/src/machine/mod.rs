@@ -15,16 +15,16 @@ mod tests {
 
     use super::*;
 
-    /// A root folder with these files.
+    /// A root directory with these files.
     fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let root = tempfile::tempdir().expect("a folder");
+        let root = tempfile::tempdir().expect("a directory");
         files.iter().for_each(|(path, text)| put(root.path(), path, text));
         root
     }
 
     fn put(root: &Path, path: &str, text: &str) {
         let path = root.join(path);
-        fs::create_dir_all(path.parent().expect("below the root")).expect("a folder");
+        fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
         fs::write(path, text).expect("written");
     }
 
@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_machine_hears_how_to_mend_it() {
+    fn a_bad_machine_hears_how_to_fix_it() {
         insta::assert_snapshot!(rendered(&bad()));
     }
 
     #[test]
     fn what_the_kernel_does_not_tell_is_no_fault() {
-        let root = tempfile::tempdir().expect("a folder");
+        let root = tempfile::tempdir().expect("a directory");
         let facts = facts_below(root.path(), || {});
         assert_eq!(facts, MachineFacts::default());
         let found = findings(&facts);

@@ -1,11 +1,11 @@
-//! Secrets in JSON: its texts are masked; its names, its numbers, its form and what stampede itself says stay, so
-//! that no secret can break a record.
+//! Secrets in JSON: its texts are masked; its names, its numbers, its form and what stampede itself
+//! says stay, so that no secret can break a record.
 
 use super::{names, own, shapes};
 
-/// `text`, which is JSON or lines of it, with each text as `mask` makes it, and the texts behind the names
-/// that `is_secret` as `***`. A name is masked only where it is none of a field, a variable, a header or a file,
-/// but a text, such as a path. What is no JSON comes back as it was.
+/// `text`, which is JSON or lines of it, with each text as `mask` makes it, and the texts behind
+/// the names that `is_secret` as `***`. A name is masked only where it is none of a field, a
+/// variable, a header or a file, but a text, such as a path. What is no JSON comes back as it was.
 pub(super) fn strings(
     text: &str,
     mask: impl Fn(&str) -> Option<String>,

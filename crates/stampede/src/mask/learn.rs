@@ -104,7 +104,7 @@ const FULL: &str =
 pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
     // Of a file: `DB_PASS of .env`.
     let name = name.split(" of ").next().unwrap_or_default();
-    // The working folder of a shell.
+    // The working directory of a shell.
     let is_secret = secrecy_of(name).is_some()
         && !["PWD", "OLDPWD"].contains(&name)
         && (!is_weak(name) || shapes::is_token(value));
@@ -154,7 +154,7 @@ fn text_into(known: &mut Known, text: &str) {
             continue;
         }
         let plain = unquoted(value);
-        // A list of cookies, the end of a line of ammo.
+        // A list of cookies, the end of a line of traffic.
         let plain = plain.trim_end_matches([']', ',', ';', ' ', '\r']);
         if plain.contains("; ") || plain.contains(' ') {
             header_into(known, "Authorization", plain);

@@ -1,17 +1,19 @@
 //! Takes secrets out of everything that stampede writes and says: people publish their results.
 //!
-//! A secret is found in two ways. By how it is written: `DB_PASS=…`, `Cookie: …`, `//user:…@host` (`shapes`,
-//! `names`). And by its value: what a plan, a flag, a header, a request or an app's `.env` says under such a name
-//! is learnt as it is read, and masked wherever it turns up later, also as an app, a URL or JSON writes it
-//! (`known`).
+//! A secret is found in two ways. By how it is written: `DB_PASS=…`, `Cookie: …`, `//user:…@host`
+//! (`shapes`, `names`). And by its value: what a plan, a flag, a header, a request or an app's
+//! `.env` says under such a name is learnt as it is read, and masked wherever it turns up later,
+//! also as an app, a URL or JSON writes it (`known`).
 //!
-//! Rules of values: one of less than 4 characters, a number of less than 6 digits, a word that stands everywhere
-//! (`root`, `true`, `localhost`) and every word of stampede's own (`valid`, `workers`, `own`) are masked behind their
-//! names alone; the last also by value in what others wrote: logs and answers of the app. One of less than 8
-//! characters, or of letters alone, is masked where it is a word of its own. The
-//! longest of several is masked first. A secret under an innocent name, which nothing tells from other text, stays.
+//! Rules of values: one of less than 4 characters, a number of less than 6 digits, a word that
+//! stands everywhere (`root`, `true`, `localhost`) and every word of stampede's own (`valid`,
+//! `workers`, `own`) are masked behind their names alone; the last also by value in what others
+//! wrote: logs and answers of the app. One of less than 8 characters, or of letters alone, is
+//! masked where it is a word of its own. The longest of several is masked first. A secret under an
+//! innocent name, which nothing tells from other text, stays.
 //!
-//! No secret breaks a record: JSON's names are never masked, and no text that is one of stampede's own words.
+//! No secret breaks a record: JSON's names are never masked, and no text that is one of stampede's
+//! own words.
 
 mod json;
 mod known;
@@ -36,13 +38,14 @@ pub const MASK: &str = "***";
 /// Those of this process: learnt as they are read, forgotten never.
 static KNOWN: RwLock<Known> = RwLock::new(Known::new());
 
-/// `text` with what is known or looks like a secret replaced by `***`. A guess: it errs towards masking.
+/// `text` with what is known or looks like a secret replaced by `***`. A guess: it errs towards
+/// masking.
 pub fn mask_secrets(text: &str) -> String {
     text_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
 }
 
-/// The same of what others wrote, a log or an answer of the app: words of stampede's own that are secrets are masked
-/// there too.
+/// The same of what others wrote, a log or an answer of the app: words of stampede's own that are
+/// secrets are masked there too.
 pub fn mask_foreign(text: &str) -> String {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
     without_shapes(known.mask_foreign(text))
@@ -57,7 +60,8 @@ fn without_shapes(text: Cow<'_, str>) -> String {
     if places.is_empty() { text.into_owned() } else { known::masked(&text, places) }
 }
 
-/// `text` without the values that are known to be secrets: for what has no names any more, such as a page.
+/// `text` without the values that are known to be secrets: for what has no names any more, such as
+/// a page.
 pub fn mask_known(text: &str) -> Cow<'_, str> {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).mask(text)
 }
@@ -69,8 +73,8 @@ pub fn mask_env(text: &str, env: &BTreeMap<String, String>) -> String {
     known.mask(&mask_known(text)).into_owned()
 }
 
-/// JSON, or lines of it, with [`mask_secrets`] in each of its texts. No name of a field and no word of stampede's own
-/// is masked: whatever is a secret, what was written can be read.
+/// JSON, or lines of it, with [`mask_secrets`] in each of its texts. No name of a field and no word
+/// of stampede's own is masked: whatever is a secret, what was written can be read.
 pub fn mask_json(text: &str) -> String {
     json_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
 }
@@ -128,7 +132,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::store::record::{Judged, Means, RunRecord, Said, TrialRecord};
+    use crate::store::record::{Judged, LogSignal, RunRecord, Said, TrialRecord};
     use crate::summary::{RunData, Summary};
 
     fn run() -> RunRecord {
@@ -138,7 +142,12 @@ mod tests {
     fn trial() -> TrialRecord {
         let text = include_str!("../../tests/runs/format-1/trials/001-x/trial.json");
         let mut trial: TrialRecord = serde_json::from_str(text).expect("a trial");
-        let means = [Means::WebServerLimit, Means::UpstreamGone500, Means::PhpMemory, Means::Other];
+        let means = [
+            LogSignal::WebServerLimit,
+            LogSignal::UpstreamGone500,
+            LogSignal::PhpMemory,
+            LogSignal::Other,
+        ];
         let said = |means| Said { program: "php".into(), means, lines: 1, first: "x".into() };
         trial.runtime.said = means.map(said).into();
         trial.verdict.judged = Judged::Suspect;
@@ -146,8 +155,8 @@ mod tests {
     }
 
     fn summary() -> Summary {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/format-1");
-        let stored = crate::store::read_run(Path::new(folder)).expect("a run");
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/format-1");
+        let stored = crate::store::read_run(Path::new(directory)).expect("a run");
         crate::summary::summarize(&RunData::read(&stored).expect("its trials"))
     }
 

@@ -1,7 +1,8 @@
 //! Which names say that their value is a secret.
 //!
-//! A name is read word by word: `_`, `-`, `.` and a change of case end a word. So `STRIPE_KEY`, `stripeKey`
-//! and `stripe-key` hold a key, and `MONKEY` holds none. Too much is masked rather than too little.
+//! A name is read word by word: `_`, `-`, `.` and a change of case end a word. So `STRIPE_KEY`,
+//! `stripeKey` and `stripe-key` hold a key, and `MONKEY` holds none. Too much is masked rather than
+//! too little.
 
 /// Whole words that are a secret.
 const WORDS: [&str; 37] = [
@@ -83,8 +84,8 @@ const INNOCENT: [&str; 9] = [
     "multipass",
 ];
 
-/// A last word that says something about a secret, such as how long it is or where it is kept; and ends of files,
-/// behind which stands a line: `Auth.php:12`.
+/// A last word that says something about a secret, such as how long it is or where it is kept; and
+/// ends of files, behind which stands a line: `Auth.php:12`.
 const ABOUT: [&str; 57] = [
     "mode",
     "type",

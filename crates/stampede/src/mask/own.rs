@@ -1,4 +1,5 @@
-//! Words and names of stampede itself: in its records, tables, messages and pages. `build.rs` lists them.
+//! Words and names of stampede itself: in its records, tables, messages and pages. `build.rs` lists
+//! them.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,8 +10,8 @@ static WORDS: LazyLock<HashSet<&'static str>> =
 /// A phrase of more words is no piece of a table.
 const PHRASE: usize = 3;
 
-/// Whether `text` is a word, a name or a short phrase of stampede's own: a secret that is such a word is masked
-/// behind its name alone.
+/// Whether `text` is a word, a name or a short phrase of stampede's own: a secret that is such a
+/// word is masked behind its name alone.
 pub(super) fn is_own(text: &str) -> bool {
     let mut words = text.split(' ');
     let is_word = |word: &str| WORDS.contains(word.to_ascii_lowercase().as_str());
@@ -22,7 +23,8 @@ pub(super) fn is_own(text: &str) -> bool {
             && words.all(|word| is_word(word) || is_small(word))
 }
 
-/// Whether the whole of a text in a record is stampede's own: one of its words, a moment, a run's id.
+/// Whether the whole of a text in a record is stampede's own: one of its words, a moment, a run's
+/// id.
 pub(super) fn is_of_record(text: &str) -> bool {
     is_own(text) || is_moment(text) || is_run_id(text)
 }
@@ -57,12 +59,12 @@ mod tests {
 
     #[test]
     fn what_is_stampedes_own() {
-        let own = "runtime valid throughput workers service planned  verdict counts shots_planned slow \
+        let own = "runtime valid throughput workers service planned  verdict counts requests_planned slow \
                    throughput_per_s max_time max-time webserverlimit upstream-gone-500 Throughput";
         for word in own.split_whitespace() {
             assert!(is_own(word), "{word}");
         }
-        assert!(is_own("per shot") && is_own("ok shots"));
+        assert!(is_own("per request") && is_own("ok requests"));
         for text in [
             "hunter2",
             "correcthorse",

@@ -5,10 +5,11 @@ use std::ops::Range;
 use super::names::{Secrecy, is_weak, secrecy_of};
 use super::tokens;
 
-/// Where `text` has what looks like a secret: values of names like `DB_PASS`, `api-key` or `access_token`
-/// (`name=value`, `name: value`, `'name' => 'value'`, `env[NAME] = "value"`, `--name value`, `SetEnv NAME value`),
-/// everything behind `Authorization:` and `Cookie:`, the word behind `Bearer` and `Basic`, what stands before the
-/// `@` of a URL, private keys in PEM, and the tokens that `tokens` knows by their form.
+/// Where `text` has what looks like a secret: values of names like `DB_PASS`, `api-key` or
+/// `access_token` (`name=value`, `name: value`, `'name' => 'value'`, `env[NAME] = "value"`, `--name
+/// value`, `SetEnv NAME value`), everything behind `Authorization:` and `Cookie:`, the word behind
+/// `Bearer` and `Basic`, what stands before the `@` of a URL, private keys in PEM, and the tokens
+/// that `tokens` knows by their form.
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut inside_key = ends_a_key_that_it_does_not_begin(text);
@@ -90,7 +91,8 @@ fn values(line: &str, places: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Words in front of a name and its value, with nothing but a blank between: Apache, nginx, Caddy, shells.
+/// Words in front of a name and its value, with nothing but a blank between: Apache, nginx, Caddy,
+/// shells.
 const DIRECTIVES: [&str; 13] = [
     "setenv",
     "fastcgi_param",
@@ -192,7 +194,8 @@ pub(super) fn is_switch(value: &str) -> bool {
     SWITCHES.contains(&plain.as_str())
 }
 
-/// Whether a value looks like a token and not like a word: digits among its letters, punctuation, or long.
+/// Whether a value looks like a token and not like a word: digits among its letters, punctuation,
+/// or long.
 pub(super) fn is_token(value: &str) -> bool {
     let plain = value.trim_matches(|c: char| "\\\"' ".contains(c));
     let has = |is_one: fn(&char) -> bool| plain.chars().any(|letter| is_one(&letter));

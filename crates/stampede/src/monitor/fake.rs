@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::source::Sources;
 
-/// Processes, the machine's counters, and whatever cgroup folders a test puts beside them.
+/// Processes, the machine's counters, and whatever cgroup directories a test puts beside them.
 pub struct FakeProc {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     parents: RefCell<BTreeMap<u32, u32>>,
     children_files: bool,
 }
@@ -17,8 +17,8 @@ pub struct FakeProc {
 impl FakeProc {
     /// An idle machine without processes.
     pub fn new() -> FakeProc {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let fake = FakeProc { folder, parents: RefCell::default(), children_files: true };
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let fake = FakeProc { directory, parents: RefCell::default(), children_files: true };
         fake.put("stat", "cpu  0 0 0 0 0 0 0 0 0 0\n");
         fake
     }
@@ -33,15 +33,15 @@ impl FakeProc {
         Sources { proc: self.path().to_owned(), ticks_per_second: 100 }
     }
 
-    /// The folder itself.
+    /// The directory itself.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// Writes a file in place, so that readers that keep it open see it.
     pub fn put(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
-        fs::create_dir_all(path.parent().expect("below the folder")).expect("a folder");
+        fs::create_dir_all(path.parent().expect("below the directory")).expect("a directory");
         fs::write(&path, text).expect("a file");
         path
     }

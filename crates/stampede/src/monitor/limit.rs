@@ -45,18 +45,18 @@ struct Files {
 impl Limit {
     /// Opens what is there; differences start now.
     pub fn open(group: &ProcessGroup, text: &mut Text) -> Limit {
-        let mut folders: BTreeMap<PathBuf, &Files> = BTreeMap::new();
+        let mut directories: BTreeMap<PathBuf, &Files> = BTreeMap::new();
         for role in &group.roles {
-            let (folder, files) = match &role.accounting {
-                Accounting::CgroupV2(folder) => (folder, &V2),
-                Accounting::CgroupV1 { memory: Some(folder), .. } => (folder, &V1),
+            let (directory, files) = match &role.accounting {
+                Accounting::CgroupV2(directory) => (directory, &V2),
+                Accounting::CgroupV1 { memory: Some(directory), .. } => (directory, &V1),
                 Accounting::CgroupV1 { memory: None, .. } | Accounting::Proc => continue,
             };
-            let holds = [Some(folder.as_path()), folder.parent()].into_iter().flatten();
-            folders.extend(holds.map(|folder| (folder.to_owned(), files)));
+            let holds = [Some(directory.as_path()), directory.parent()].into_iter().flatten();
+            directories.extend(holds.map(|directory| (directory.to_owned(), files)));
         }
-        let open = |(folder, files): (&PathBuf, &&Files)| Limited::open(folder, files, text);
-        let mut limit = Limit { groups: folders.iter().filter_map(open).collect() };
+        let open = |(directory, files): (&PathBuf, &&Files)| Limited::open(directory, files, text);
+        let mut limit = Limit { groups: directories.iter().filter_map(open).collect() };
         limit.hits(text);
         limit.stalled_ns(text);
         limit
@@ -75,9 +75,9 @@ impl Limit {
 
 impl Limited {
     /// `None`: it has no limit. v2 says `max` then, v1 a number that no machine has.
-    fn open(folder: &Path, files: &Files, text: &mut Text) -> Option<Limited> {
-        let limit = text.of(&folder.join(files.limit)).and_then(parse::single)?;
-        let open = |name: &str| Kept::open(&folder.join(name)).ok();
+    fn open(directory: &Path, files: &Files, text: &mut Text) -> Option<Limited> {
+        let limit = text.of(&directory.join(files.limit)).and_then(parse::single)?;
+        let open = |name: &str| Kept::open(&directory.join(name)).ok();
         let uncounted = || {
             let most = open("memory.max_usage_in_bytes")?;
             Some(Uncounted { limit, most, now: open("memory.usage_in_bytes")? })
@@ -158,8 +158,8 @@ mod tests {
             fake.put(&format!("stack/{role}/memory.limit_in_bytes"), "9223372036854771712\n");
             fake.put(&format!("stack/{role}/memory.failcnt"), "100\n");
         }
-        let folder = |name| fake.path().join("stack").join(name);
-        let v1 = |name| Accounting::CgroupV1 { cpuacct: None, memory: Some(folder(name)) };
+        let directory = |name| fake.path().join("stack").join(name);
+        let v1 = |name| Accounting::CgroupV1 { cpuacct: None, memory: Some(directory(name)) };
         let mut text = Text::default();
         let mut limit = Limit::open(&group(&[v1("php"), v1("web")]), &mut text);
         fake.put("stack/memory.failcnt", "12\n");

@@ -103,9 +103,9 @@ fn ask() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol)
 }
 
-/// Inodes of the sockets among the descriptors in a folder.
-fn sockets(folder: &Path) -> Vec<u32> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(DESCRIPTORS_MAX);
+/// Inodes of the sockets among the descriptors in a directory.
+fn sockets(directory: &Path) -> Vec<u32> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(DESCRIPTORS_MAX);
     let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
     let inode = |link: &Path| {
         link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u32>().ok()
@@ -272,9 +272,9 @@ mod tests {
 
     #[test]
     fn queues_of_our_own_sockets_are_seen_and_those_of_others_are_not() {
-        let folder = tempfile::tempdir().expect("folder");
+        let directory = tempfile::tempdir().expect("directory");
         let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let unix = UnixListener::bind(folder.path().join("own.sock")).expect("a socket");
+        let unix = UnixListener::bind(directory.path().join("own.sock")).expect("a socket");
         let address = tcp.local_addr().expect("an address");
         let mut listeners = mine();
         if listeners.asks.is_none() {
@@ -282,7 +282,7 @@ mod tests {
             return;
         }
         let _two = [0, 1].map(|_| TcpStream::connect(address).expect("connects"));
-        let _one = UnixStream::connect(folder.path().join("own.sock")).expect("connects");
+        let _one = UnixStream::connect(directory.path().join("own.sock")).expect("connects");
         listeners.look();
         let seen = listeners.take();
         let of_tcp = &seen[&address.to_string()];

@@ -50,7 +50,7 @@ pub fn single(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Anonymous + shared + kernel memory of a cgroup v2 folder, from `memory.stat`, bytes.
+/// Anonymous + shared + kernel memory of a cgroup v2 directory, from `memory.stat`, bytes.
 ///
 /// `kernel` exists since Linux 5.18; before, its parts that are listed are summed. Socket
 /// buffers are left out in both, as v1's `memory.kmem.usage_in_bytes` leaves them out.
@@ -62,7 +62,7 @@ pub fn memory_v2(text: &str) -> Option<u64> {
     Some(keyed(text, "anon")? + keyed(text, "shmem").unwrap_or(0) + kernel)
 }
 
-/// Anonymous + shared memory of a cgroup v1 folder and those below it, from
+/// Anonymous + shared memory of a cgroup v1 directory and those below it, from
 /// `memory.stat`, bytes. v1 calls anonymous memory `rss`; kernel memory is in a file apart.
 pub fn memory_v1(text: &str) -> Option<u64> {
     let with_below = |total: &str, alone: &str| keyed(text, total).or_else(|| keyed(text, alone));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn cgroup_v1_memory_counts_the_folders_below() {
+    fn cgroup_v1_memory_counts_the_directories_below() {
         let text = "cache 9\nrss 10\nshmem 1\ntotal_cache 90\ntotal_rss 100\ntotal_shmem 11\n";
         assert_eq!(memory_v1(text), Some(111));
         assert_eq!(memory_v1("cache 9\nrss 10\nshmem 1\n"), Some(11));

@@ -213,9 +213,9 @@ fn parents_of_all(sources: &Sources, text: &mut Text) -> BTreeMap<u32, Vec<u32>>
     children
 }
 
-/// Names of the entries of a folder that are numbers.
-pub fn numbers_in(folder: &std::path::Path) -> impl Iterator<Item = u32> + use<> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// Names of the entries of a directory that are numbers.
+pub fn numbers_in(directory: &std::path::Path) -> impl Iterator<Item = u32> + use<> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 

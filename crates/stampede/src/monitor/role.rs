@@ -90,7 +90,7 @@ impl Role {
     /// Opens what is there and takes the first reading, from which differences start.
     ///
     /// # Errors
-    /// [`MonitorError::Unreadable`] when the folder that the keeper named lists no processes.
+    /// [`MonitorError::Unreadable`] when the directory that the keeper named lists no processes.
     pub fn open(
         sources: &Sources,
         group: &RoleGroup,
@@ -98,10 +98,10 @@ impl Role {
     ) -> Result<Role, MonitorError> {
         let tree = || Tree::new(sources, &group.roots);
         let (members, cpu, memory) = match &group.accounting {
-            Accounting::CgroupV2(folder) => {
-                let cpu = Kept::open(&folder.join("cpu.stat")).map(Cpu::V2);
-                let memory = Kept::open(&folder.join("memory.stat")).map(MemorySource::V2);
-                (Some(folder), cpu, memory)
+            Accounting::CgroupV2(directory) => {
+                let cpu = Kept::open(&directory.join("cpu.stat")).map(Cpu::V2);
+                let memory = Kept::open(&directory.join("memory.stat")).map(MemorySource::V2);
+                (Some(directory), cpu, memory)
             }
             Accounting::CgroupV1 { cpuacct, memory } => {
                 (cpuacct.as_ref().or(memory.as_ref()), v1_cpu(cpuacct), v1_memory(memory))
@@ -112,7 +112,7 @@ impl Role {
         };
         let oom = oom_file(&group.accounting);
         let members = match members {
-            Some(folder) => Members::Listed(procs_files(&group.role, folder)?),
+            Some(directory) => Members::Listed(procs_files(&group.role, directory)?),
             None => Members::Tree,
         };
         let mut role = Role {
@@ -278,16 +278,16 @@ impl Role {
     }
 }
 
-fn v1_cpu(folder: &Option<PathBuf>) -> io::Result<Cpu> {
-    let folder = folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    let usage = Kept::open(&folder.join("cpuacct.usage"))?;
+fn v1_cpu(directory: &Option<PathBuf>) -> io::Result<Cpu> {
+    let directory = directory.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let usage = Kept::open(&directory.join("cpuacct.usage"))?;
     Ok(Cpu::V1(usage))
 }
 
-fn v1_memory(folder: &Option<PathBuf>) -> io::Result<MemorySource> {
-    let folder = folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    let stat = Kept::open(&folder.join("memory.stat"))?;
-    Ok(MemorySource::V1(stat, Kept::open(&folder.join("memory.kmem.usage_in_bytes")).ok()))
+fn v1_memory(directory: &Option<PathBuf>) -> io::Result<MemorySource> {
+    let directory = directory.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let stat = Kept::open(&directory.join("memory.stat"))?;
+    Ok(MemorySource::V1(stat, Kept::open(&directory.join("memory.kmem.usage_in_bytes")).ok()))
 }
 
 /// The lists of processes of a group and of the groups within it, which is where a container
@@ -295,9 +295,9 @@ fn v1_memory(folder: &Option<PathBuf>) -> io::Result<MemorySource> {
 /// Where the kernel counts what it ended for want of memory.
 fn oom_file(accounting: &Accounting) -> Option<PathBuf> {
     match accounting {
-        Accounting::CgroupV2(folder) => Some(folder.join("memory.events")),
+        Accounting::CgroupV2(directory) => Some(directory.join("memory.events")),
         Accounting::CgroupV1 { memory, .. } => {
-            memory.as_ref().map(|folder| folder.join("memory.oom_control"))
+            memory.as_ref().map(|directory| directory.join("memory.oom_control"))
         }
         Accounting::Proc => None,
     }
@@ -311,17 +311,17 @@ pub fn oom_kills(group: &ProcessGroup) -> u64 {
     files.filter_map(read).sum()
 }
 
-fn procs_files(role: &str, folder: &Path) -> Result<Vec<PathBuf>, MonitorError> {
-    let path = folder.join("cgroup.procs");
+fn procs_files(role: &str, directory: &Path) -> Result<Vec<PathBuf>, MonitorError> {
+    let path = directory.join("cgroup.procs");
     std::fs::File::open(&path).map_err(|source| MonitorError::Unreadable {
         role: role.to_owned(),
         path: path.clone(),
         source,
     })?;
     let mut procs = vec![path];
-    let mut left = vec![folder.to_owned()];
-    while let Some(folder) = left.pop() {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut left = vec![directory.to_owned()];
+    while let Some(directory) = left.pop() {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
             if procs.len() >= GROUPS_MAX {
                 return Ok(procs);
@@ -403,8 +403,9 @@ mod tests {
         fake.put("mem/memory.stat", "total_rss 30\ntotal_shmem 4\ntotal_cache 1000\n");
         fake.put("mem/memory.kmem.usage_in_bytes", "5\n");
         fake.put("mem/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
-        let folder = |name| Some(fake.path().join(name));
-        let accounting = Accounting::CgroupV1 { cpuacct: folder("acct"), memory: folder("mem") };
+        let directory = |name| Some(fake.path().join(name));
+        let accounting =
+            Accounting::CgroupV1 { cpuacct: directory("acct"), memory: directory("mem") };
         let mut role = open(&fake, accounting);
         fake.put("acct/cpuacct.usage", "1800\n");
         fake.put("mem/memory.oom_control", "oom_kill_disable 0\nunder_oom 1\noom_kill 1\n");
@@ -491,11 +492,11 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_processes_is_an_error_that_names_it() {
+    fn a_directory_without_processes_is_an_error_that_names_it() {
         let fake = FakeProc::new();
         let accounting = Accounting::CgroupV2(PathBuf::from("/nowhere/cg"));
         let error = Role::open(&fake.sources(), &group(accounting), &mut Text::default());
-        let error = error.expect_err("there is no such folder").to_string();
+        let error = error.expect_err("there is no such directory").to_string();
         assert_eq!(error, "role `php` cannot be watched at `/nowhere/cg/cgroup.procs`");
     }
 }

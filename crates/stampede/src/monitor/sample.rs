@@ -30,8 +30,8 @@ pub struct ResourceSample {
     /// it does not count (seen: cgroup v1 of Linux 6.18), 1 for a reading at the limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_limit_hits: u64,
-    /// How long some process of the stack's groups that have a limit waited for memory (PSI of cgroup v2); `None`:
-    /// that is known of the whole machine only.
+    /// How long some process of the stack's groups that have a limit waited for memory (PSI of
+    /// cgroup v2); `None`: that is known of the whole machine only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_stalled_ns: Option<u64>,
     /// What PHP-FPM's status page said at the end of the interval; `None`: there is none.

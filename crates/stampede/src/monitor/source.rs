@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel shows itself; another folder in tests.
+/// Where the kernel shows itself; another directory in tests.
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// `/proc`.

@@ -1,5 +1,5 @@
-//! Whether two runtimes answer the requests of a load with the same pages: status, title, length, and
-//! where a redirect leads.
+//! Whether two runtimes answer the requests of a load with the same pages: status, title, length,
+//! and where a redirect leads.
 
 use crate::fact::Mismatch;
 use crate::store::record::PageRecord;

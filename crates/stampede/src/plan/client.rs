@@ -23,7 +23,7 @@ pub(super) const NAMES: [&str; 4] = {
     [all[0].name, all[1].name, all[2].name, all[3].name]
 };
 
-/// Shots under way at once, at most: file descriptors and ports end earlier.
+/// Requests under way at once, at most: file descriptors and ports end earlier.
 const IN_FLIGHT_MAX: u32 = 1_000_000;
 
 /// Keys of a client's map.
@@ -35,7 +35,7 @@ impl Habits {
         let known = load::Client::named(name).unwrap_or(load::Client::ALL[0]);
         let http = known.habits.version;
         let keep_alive = match known.habits.connection {
-            ConnectionHabit::PerShot => KeepAlive::Off,
+            ConnectionHabit::PerRequest => KeepAlive::Off,
             // Our own client does what suits the runtimes; others do what they always do.
             ConnectionHabit::KeepAlive if known == load::Client::ALL[0] => KeepAlive::Auto,
             ConnectionHabit::KeepAlive => KeepAlive::On,

@@ -117,9 +117,9 @@ pub enum Mistake {
         /// How many.
         found: usize,
     },
-    /// Less than one shot.
-    #[error("the load fires no shot")]
-    NoShot,
+    /// Less than one request.
+    #[error("the load sends no request")]
+    NoRequest,
     /// `only` and `except` leave nothing.
     #[error("load `{0}` is for no runtime")]
     ForNoRuntime(String),
@@ -158,7 +158,7 @@ pub enum Mistake {
     #[error("one runtime is watched in one way")]
     WatchedTwice,
     /// Yandex Tank's own generator is off.
-    #[error("`phantom` is not enabled, so nothing is fired")]
+    #[error("`phantom` is not enabled, so nothing is sent")]
     PhantomOff,
     /// A schedule of Yandex Tank's in a file.
     #[error("a `stpd_file` is not read here")]
@@ -184,7 +184,7 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
-    /// The folder that relative paths in it start from; empty: the current one.
+    /// The directory that relative paths in it start from; empty: the current one.
     pub base: PathBuf,
 }
 

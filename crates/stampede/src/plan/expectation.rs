@@ -1,5 +1,5 @@
-//! An expectation: what has to hold of a figure. As written it is `p95 < 100ms`; all that decides by it
-//! reads the figure, the relation and the limit.
+//! An expectation: what has to hold of a figure. As written it is `p95 < 100ms`; all that decides
+//! by it reads the figure, the relation and the limit.
 
 use std::borrow::Cow;
 use std::fmt;

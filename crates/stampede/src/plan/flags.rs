@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error::{Mistake, Place, PlanError, Source};
-use super::read::is_folder;
+use super::read::is_directory;
 use super::tree::{Node, Style, Value, shortened};
 
 /// Flags as typed; `None` or empty: not given. Texts, so that a message can point into them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `--app`: a name or a folder, or several with commas.
+    /// `--app`: a name or a directory, or several with commas.
     pub app: Option<String>,
-    /// `--kind symfony`: of every app, all folders.
+    /// `--kind symfony`: of every app, all directories.
     pub kind: Option<String>,
     /// `--runtimes A,B`. Names that the plan has keep their settings.
     pub runtimes: Option<String>,
@@ -21,20 +21,20 @@ pub struct Overrides {
     pub only: Option<String>,
     /// `--rate 200`, with `--for`.
     pub rate: Option<String>,
-    /// Whether `rate` and `for_` only stand for a rate that is searched for: nobody typed them, and they
-    /// are not recorded.
+    /// Whether `rate` and `for_` only stand for a rate that is searched for: nobody typed them, and
+    /// they are not recorded.
     pub is_rate_searched: bool,
     /// `--schedule 'line(1,100,60s)'`.
     pub schedule: Option<String>,
-    /// `--users 50`, with `--for` or `--requests`.
-    pub users: Option<String>,
+    /// `--concurrency 50`, with `--for` or `--requests`.
+    pub concurrency: Option<String>,
     /// `--for 60s`. Alone it changes the plan's loads of users or a rate.
     pub for_: Option<String>,
     /// `--requests 10000`. Alone it changes the plan's loads of users.
     pub requests: Option<String>,
     /// `--path /search?q=1`: of every load.
     pub path: Option<String>,
-    /// `--urls urls.txt`: of every load.
+    /// `--traffic urls.txt`: of every load.
     pub urls: Option<String>,
     /// `--rounds 5` or `auto`.
     pub rounds: Option<String>,
@@ -54,7 +54,7 @@ pub struct Overrides {
     pub cpus: Option<String>,
     /// `--memory 1GiB`.
     pub memory: Option<String>,
-    /// `--out FOLDER`.
+    /// `--out DIRECTORY`.
     pub out: Option<String>,
     /// `--warm-up 5s`.
     pub warm_up: Option<String>,
@@ -244,18 +244,18 @@ impl Flags {
         }
     }
 
-    /// A flag that says what is fired replaces the plan's loads; where the plan has just one
+    /// A flag that says what is sent replaces the plan's loads; where the plan has just one
     /// load, its other keys stay. A flag that only says how changes every load.
     fn load_over(&self, plan: &mut Node) -> Result<(), PlanError> {
         let what: Vec<(&str, Node)> =
-            [("schedule", "schedule"), ("rate", "rate"), ("users", "users")]
+            [("schedule", "schedule"), ("rate", "rate"), ("concurrency", "concurrency")]
                 .into_iter()
                 .filter_map(|(flag, key)| self.get(flag).map(|value| (key, value.clone())))
                 .collect();
         if let Some((_, first)) = what.first() {
             let place = first.place.clone();
             let mut load = single_load(plan.get("load"), &place);
-            for key in ["schedule", "rate", "users", "for"] {
+            for key in ["schedule", "rate", "concurrency", "for"] {
                 remove(&mut load, key);
             }
             if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
@@ -311,7 +311,7 @@ impl Overrides {
             ("only", &self.only),
             ("rate", &self.rate),
             ("schedule", &self.schedule),
-            ("users", &self.users),
+            ("concurrency", &self.concurrency),
             ("for", &self.for_),
             ("requests", &self.requests),
             ("path", &self.path),
@@ -355,18 +355,18 @@ fn each_app(
     })
 }
 
-/// A folder becomes a map of it; what an app of the catalogue is, its own `app.yaml` says.
+/// A directory becomes a map of it; what an app of the catalogue is, its own `app.yaml` says.
 fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
     if let Some(text) = app.text() {
-        if !is_folder(text) {
+        if !is_directory(text) {
             return Err(kind.place.wrong(
                 Mistake::KindIsKnown(shortened(text)),
-                format!("`--kind` beside the folder of a project, such as `--app ./{text}`"),
+                format!("`--kind` beside the directory of a project, such as `--app ./{text}`"),
             ));
         }
-        let folder = app.clone();
+        let directory = app.clone();
         app.value = Value::Map(Vec::new());
-        set(app, "path", folder);
+        set(app, "path", directory);
     }
     set(app, "kind", kind.clone());
     Ok(())
@@ -376,7 +376,7 @@ fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
 fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), PlanError> {
     let mut changed = false;
     each_load(plan, |load| {
-        let fits = load.get("users").is_some() || key == "for" && load.get("rate").is_some();
+        let fits = load.get("concurrency").is_some() || key == "for" && load.get("rate").is_some();
         if fits {
             remove(load, "for");
             if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
@@ -386,13 +386,13 @@ fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), Pl
             changed = true;
         }
     });
-    let beside = if key == "for" { "rate" } else { "users" };
+    let beside = if key == "for" { "rate" } else { "concurrency" };
     match changed {
         true => Ok(()),
         false => Err(value.place.wrong(
             Mistake::Missing(beside),
             format!(
-                "`--rate` or `--users` beside `--{key}`, or a plan whose load has one; a \
+                "`--rate` or `--concurrency` beside `--{key}`, or a plan whose load has one; a \
                  schedule is made shorter with `--time-scale`"
             ),
         )),
@@ -401,7 +401,7 @@ fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), Pl
 
 /// A habit of open loads is no business of users; a schedule's text becomes a map.
 fn habit_over(load: &mut Node, key: &'static str, value: &Node) {
-    if matches!(key, "max_in_flight" | "when_full") && load.get("users").is_some() {
+    if matches!(key, "max_in_flight" | "when_full") && load.get("concurrency").is_some() {
         return;
     }
     if let Value::Text(..) = load.value {
@@ -469,16 +469,18 @@ fn keep_settings(names: Node, planned: Option<&Node>) -> Node {
     Node { place: names.place, value: Value::List(chosen.collect()) }
 }
 
-/// `live:URL` is what already runs there.
+/// `external:URL` is what already runs there.
 fn address(name: Node) -> Node {
-    let Some(url) = name.text().and_then(|text| text.strip_prefix("live:")) else { return name };
+    let Some(url) = name.text().and_then(|text| text.strip_prefix("external:")) else {
+        return name;
+    };
     let text =
         |node: Node, text: &str| Node { value: Value::Text(text.to_owned(), Style::Plain), ..node };
     let at = |begin, length| Node { place: name.inside(begin, length), value: Value::Null };
-    let url = text(at("live:".len(), url.len()), url);
+    let url = text(at("external:".len(), url.len()), url);
     let body = vec![(text(at(0, 4), "url"), url)];
     let body = Node { place: name.place.clone(), value: Value::Map(body) };
-    Node { value: Value::Map(vec![(text(at(0, 4), "live"), body)]), ..name }
+    Node { value: Value::Map(vec![(text(at(0, 4), "external"), body)]), ..name }
 }
 
 /// A comma-separated value as a list, each item at its place; blanks around are free.

@@ -1,4 +1,4 @@
-//! Loads of a plan: a schedule, a rate or users, and what is fired.
+//! Loads of a plan: a schedule, a rate or users, and what is sent.
 
 use stampede_load::schedule::{MicroRate, RateError, Segments, Written, parse_rate};
 use stampede_load::spec::{Arrivals, Model, Until};
@@ -20,7 +20,7 @@ use super::value::{
 pub(super) const KEYS: [&str; 20] = [
     "schedule",
     "rate",
-    "users",
+    "concurrency",
     "for",
     "requests",
     "urls",
@@ -45,17 +45,17 @@ const LOADS_MAX: usize = 100;
 
 /// Users of a closed load: a connection each, and one machine has no more ports than that
 /// on a handful of addresses.
-const USERS_MAX: u32 = 1_000_000;
+const CONCURRENCY_MAX: u32 = 1_000_000;
 
-/// Shots of a closed load that ends by count.
+/// Requests of a closed load that ends by count.
 const REQUESTS_MAX: u64 = 1_000_000_000;
 
-/// Longest timeout of a shot; shortest is a millisecond.
+/// Longest timeout of a request; shortest is a millisecond.
 pub(super) const TIMEOUT: std::ops::RangeInclusive<Nanos> =
     Nanos::from_millis(1)..=Nanos::from_secs(3_600);
 
 const EXPECTED: &str = "a schedule such as `const(200,60s)`, or a load such as \
-                        `{users: 50, for: 60s}` or `{rate: 200, for: 60s}`";
+                        `{concurrency: 50, for: 60s}` or `{rate: 200, for: 60s}`";
 
 /// What the plan says for all loads; a load's own values win.
 pub(super) struct Common {
@@ -101,22 +101,22 @@ pub(super) fn loads(
     }
 }
 
-/// `load: {users: 50, for: 60s}` is one load without a name, where names stand: said at once,
-/// not as a wrong load named `users`.
+/// `load: {concurrency: 50, for: 60s}` is one load without a name, where names stand: said at once,
+/// not as a wrong load named `concurrency`.
 fn unnamed(node: &Node) -> Result<(), PlanError> {
     let is_load = |key: &str| node.get(key).is_some_and(|value| value.text().is_some());
-    let found = ["users", "rate", "schedule"].into_iter().find(|key| is_load(key));
+    let found = ["concurrency", "rate", "schedule"].into_iter().find(|key| is_load(key));
     let Some((key, _)) = found.and_then(|key| node.entry(key)) else { return Ok(()) };
     let mistake = Mistake::NotA {
         found: format!("`{}`", key.text().unwrap_or("")),
         wanted: "the name of a load",
     };
-    let expected = "names with loads, `load: {rush: {users: 50, for: 60s}}`, or a list, \
-                    `load: [{users: 50, for: 60s}]`";
+    let expected = "names with loads, `load: {rush: {concurrency: 50, for: 60s}}`, or a list, \
+                    `load: [{concurrency: 50, for: 60s}]`";
     Err(key.place.wrong(mistake, expected))
 }
 
-/// A name fit for tables and folders.
+/// A name fit for tables and directories.
 fn load_name(key: &Node) -> Result<String, PlanError> {
     let name = key.text().unwrap_or("");
     let fits = !name.trim().is_empty()
@@ -191,21 +191,24 @@ fn model(
     habits: &Habits,
     common: &Common,
 ) -> Result<(Model, String), PlanError> {
-    for (one, other) in
-        [("schedule", "rate"), ("schedule", "users"), ("rate", "users"), ("schedule", "for")]
-    {
+    for (one, other) in [
+        ("schedule", "rate"),
+        ("schedule", "concurrency"),
+        ("rate", "concurrency"),
+        ("schedule", "for"),
+    ] {
         fields.not_both(one, other)?;
     }
-    if let Some(users) = fields.get("users") {
-        return closed(node, users, fields, common);
+    if let Some(concurrency) = fields.get("concurrency") {
+        return closed(node, concurrency, fields, common);
     }
-    count_needs_users(fields)?;
+    count_needs_concurrency(fields)?;
     if let Some(node) = fields.get("schedule") {
         return open(schedule(node)?, fields, habits, common);
     }
     let Some(rate_node) = fields.get("rate") else {
         let near = match fields.get("for") {
-            Some(_) => "`rate` or `users` beside `for`",
+            Some(_) => "`rate` or `concurrency` beside `for`",
             None => EXPECTED,
         };
         return Err(node.place.wrong(Mistake::Missing("schedule"), near));
@@ -217,8 +220,8 @@ fn model(
     };
     let segments = Segments::constant(rate, length(length_node, "`for`", ANY_LENGTH)?);
     if segments.planned() == 0 {
-        let expected = "a rate and a length that make one shot or more";
-        return Err(rate_node.place.wrong(Mistake::NoShot, expected));
+        let expected = "a rate and a length that make one request or more";
+        return Err(rate_node.place.wrong(Mistake::NoRequest, expected));
     }
     open(segments, fields, habits, common)
 }
@@ -246,14 +249,14 @@ fn open(
 /// A closed load.
 fn closed(
     node: &Node,
-    users_node: &Node,
+    concurrency_node: &Node,
     fields: &Fields<'_>,
     common: &Common,
 ) -> Result<(Model, String), PlanError> {
     for key in ["arrivals", "max_in_flight", "when_full"] {
-        fields.not_both("users", key)?;
+        fields.not_both("concurrency", key)?;
     }
-    let users = whole_u32(users_node, "number of users", 1..=USERS_MAX)?;
+    let concurrency = whole_u32(concurrency_node, "number of users", 1..=CONCURRENCY_MAX)?;
     let count = fields.get("requests").filter(|node| is_count(node));
     let (until, words) = match (fields.get("for"), count) {
         (Some(_), Some(_)) => {
@@ -272,41 +275,42 @@ fn closed(
         (None, None) => {
             let expected = "how long or how many: `for: 60s` or `requests: 10000`, as flags with `--` in front";
             let place = match node.value {
-                Value::Map(_) => fields.key_place("users"),
+                Value::Map(_) => fields.key_place("concurrency"),
                 _ => node.place.clone(),
             };
             return Err(place.wrong(Mistake::Missing("for"), expected));
         }
     };
-    let words = match users {
+    let words = match concurrency {
         1 => format!("1 user {words}"),
-        _ => format!("{users} users {words}"),
+        _ => format!("{concurrency} users {words}"),
     };
-    Ok((Model::Closed { users, until }, words))
+    Ok((Model::Closed { concurrency, until }, words))
 }
 
 /// A number of requests ends a load of users; a rate ends by `for`.
-fn count_needs_users(fields: &Fields<'_>) -> Result<(), PlanError> {
+fn count_needs_concurrency(fields: &Fields<'_>) -> Result<(), PlanError> {
     if !fields.get("requests").is_some_and(is_count) {
         return Ok(());
     }
     let other = if fields.get("rate").is_some() { "rate" } else { "schedule" };
-    let expected = "`for` beside `rate`, or `requests` beside `users`; what to fire is a list";
+    let expected =
+        "`for` beside `rate`, or `requests` beside `concurrency`; what to send is a list";
     Err(fields.key_place("requests").wrong(Mistake::Together("requests", other), expected))
 }
 
-/// `requests` is a count where it is a number, a list of what to fire else.
+/// `requests` is a count where it is a number, a list of what to send else.
 fn is_count(node: &Node) -> bool {
     !matches!(node.value, Value::List(_))
 }
 
 /// Reads a rate.
 fn rate(node: &Node) -> Result<MicroRate, PlanError> {
-    const EXPECTED: &str = "shots per second with at most six decimals, such as `200` or `0.5`";
+    const EXPECTED: &str = "requests per second with at most six decimals, such as `200` or `0.5`";
     match node.text().map(parse_rate) {
         Some(Ok(rate)) => Ok(rate),
         Some(Err(RateError::TooHigh)) => {
-            Err(out_of_range(node, "rate", "0 to 10 000 000 shots per second"))
+            Err(out_of_range(node, "rate", "0 to 10 000 000 requests per second"))
         }
         _ => Err(not_a(node, "a rate", EXPECTED)),
     }
@@ -328,7 +332,7 @@ pub(super) fn scaled(length: Nanos, factor: f64) -> Nanos {
     }
 }
 
-/// What is fired, in turn; nothing where the plan does not say it: each app's own request is, then.
+/// What is sent, in turn; nothing where the plan does not say it: each app's own request is, then.
 fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     let mut base = single_request(fields)?;
     let list = fields.get("requests").filter(|node| !is_count(node));

@@ -37,7 +37,7 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
     let Spot { place, flag } = place_of(plan, subject, Side::Key);
     let (kind, written) = match subject {
         Subject::App(AppChoice::Named(name)) => ("app", name.as_str()),
-        Subject::App(app) => ("app", app.folder().and_then(Path::to_str).unwrap_or("")),
+        Subject::App(app) => ("app", app.directory().and_then(Path::to_str).unwrap_or("")),
         Subject::Runtime(name) => ("runtime", base_name(name)),
         Subject::Setting { name, .. } => match name.strip_prefix(APPEND) {
             Some(file) => ("file", file),
@@ -56,12 +56,12 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
         _ => known.to_vec(),
     };
     let near = match kind {
-        // Whoever stands beside a folder of that name meant it.
+        // Whoever stands beside a directory of that name meant it.
         "app" if place.source.base.join(found).is_dir() => Some(format!("./{found}")),
         _ => nearest(found, known.iter().copied()),
     };
     let expected = match kind {
-        "app" => one_of(known) + ", or a folder such as `./shop`",
+        "app" => one_of(known) + ", or a directory such as `./shop`",
         "file" if known.is_empty() => "no `append`: this runtime has no files".to_owned(),
         _ => one_of(known),
     };
@@ -142,7 +142,7 @@ fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Pl
     };
     match subject {
         Subject::App(app) => {
-            // By its number: a folder's path is not what was written.
+            // By its number: a directory's path is not what was written.
             let number = plan.apps.iter().position(|other| other == app)?;
             let listed = root.get("apps").into_iter().flat_map(list);
             let node = root.get("app").into_iter().chain(listed).nth(number)?;
@@ -236,8 +236,8 @@ load: {day: \"const(5,1s)\"}
 ";
 
     fn plan() -> Plan {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("plan.yaml");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plan.yaml");
         std::fs::write(&path, TEXT).unwrap();
         let mut plan = read(&path, &Overrides::default()).unwrap();
         plan.source = Some("plan.yaml".into());
@@ -285,7 +285,7 @@ load: {day: \"const(5,1s)\"}
                 &plan,
                 Subject::App(&plan.apps[0]),
                 Why("no app is here"),
-                "a folder with an `app.yaml`",
+                "a directory with an `app.yaml`",
             ),
             unknown(&plan, Subject::Runtime("ngnix-fpm"), &["nginx-fpm"]),
             refused(&plan, setting, Why("4 workers are too many"), "3"),

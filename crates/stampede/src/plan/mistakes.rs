@@ -144,11 +144,11 @@ fn runtimes_and_their_settings() {
             "runtimes: [{nginx-fpm: {sweep: {php_ini: [article-000]}}}]",
             "runtimes: [{nginx-fpm: {sweep: {php_ini: {memory_limit: 1G}}}}]",
             "opcache.jit: tracing",
-            "runtimes: [live]",
-            "runtimes: [live: {url: \"localhost:80\"}]",
-            "runtimes: [live: {url: \"http://a\", workers: 2}]",
-            "runtimes: [live: {url: \"http://a\", watch: {docker: x}}]",
-            "runtimes: [live: {url: \"http://a\", watch: {pid: 1, unit: x}}]",
+            "runtimes: [external]",
+            "runtimes: [external: {url: \"localhost:80\"}]",
+            "runtimes: [external: {url: \"http://a\", workers: 2}]",
+            "runtimes: [external: {url: \"http://a\", watch: {docker: x}}]",
+            "runtimes: [external: {url: \"http://a\", watch: {pid: 1, unit: x}}]",
         ]) + &messages([with(&format!(
             "runtimes: [{{a: {{sweep: {{x: [{}], y: [{}]}}}}}}]",
             vec!["1"; 40].join(", "),
@@ -165,7 +165,7 @@ fn loads_and_requests() {
             "load: ",
             "load: []",
             "load: 5",
-            "load: {users: 50, for: 60s}",
+            "load: {concurrency: 50, for: 60s}",
             "load: {a/b: \"const(5,1s)\"}",
             "load: [const(5,1s)]",
             "load: {day: line(1,100,60s)}",
@@ -182,15 +182,15 @@ fn loads_and_requests() {
             "load: [{rate: 99999999, for: 5s}]",
             "load: [{rate: 0, for: 5s}]",
             "load: [{rate: 200, for: 5s, requests: 5}]",
-            "load: [{rate: 200, users: 5}]",
+            "load: [{rate: 200, concurrency: 5}]",
             "load: [{schedule: \"const(5,1s)\", for: 5s}]",
-            "load: [{users: 5}]",
-            "load: [{users: 0, for: 5s}]",
-            "load: [{users: 1000001, for: 5s}]",
-            "load: [{users: 5, for: 8d}]",
-            "load: [{users: 5, for: 5s, requests: 5}]",
-            "load: [{users: 5, requests: 0}]",
-            "load: [{users: 5, for: 5s, max_in_flight: 5}]",
+            "load: [{concurrency: 5}]",
+            "load: [{concurrency: 0, for: 5s}]",
+            "load: [{concurrency: 1000001, for: 5s}]",
+            "load: [{concurrency: 5, for: 8d}]",
+            "load: [{concurrency: 5, for: 5s, requests: 5}]",
+            "load: [{concurrency: 5, requests: 0}]",
+            "load: [{concurrency: 5, for: 5s, max_in_flight: 5}]",
             "load: [{rate: 5, for: 5s, path: here}]",
             "load: [{rate: 5, for: 5s, path: /a b}]",
             "load: [{rate: 5, for: 5s, method: get}]",
@@ -251,8 +251,8 @@ fn flags() {
             for_: None,
             ..good.clone()
         },
-        Overrides { users: text("many"), rate: None, ..good.clone() },
-        Overrides { users: text("5"), ..good.clone() },
+        Overrides { concurrency: text("many"), rate: None, ..good.clone() },
+        Overrides { concurrency: text("5"), ..good.clone() },
         Overrides { requests: text("5"), rate: None, for_: None, ..good.clone() },
         Overrides { workers: text("0"), ..good.clone() },
         Overrides { memory: text("big"), ..good.clone() },
@@ -271,7 +271,7 @@ fn flags() {
 
 #[test]
 fn no_load_is_left() {
-    let plan = "app: a\nruntimes: [b, c]\nload: [{users: 5, for: 1s, except: [c]}]\n";
+    let plan = "app: a\nruntimes: [b, c]\nload: [{concurrency: 5, for: 1s, except: [c]}]\n";
     let flags = Overrides { only: Some("c".to_owned()), ..Overrides::default() };
     check("no_load_is_left", read_text(plan, &flags).expect_err("no load").render(Look::Plain));
 }
@@ -331,7 +331,7 @@ fn yaml() -> impl Strategy<Value = String> {
             "auto",
             "1GiB",
             "/",
-            "live",
+            "external",
             "\"const(5,1s)\"",
             "\"line(1,9,5s) step(1,2,\"",
             "nginx-fpm",
@@ -391,8 +391,8 @@ proptest! {
 
     #[test]
     fn no_flag_panics(texts in proptest::collection::vec(proptest::option::of("\\PC{0,20}|[0-9a-z,'()%< ]{0,20}"), 8)) {
-        let [app, runtimes, schedule, rate, for_, users, only, memory] = texts.try_into().expect("eight");
-        let flags = Overrides { app, runtimes, schedule, rate, for_, users, only, memory, ..Overrides::default() };
+        let [app, runtimes, schedule, rate, for_, concurrency, only, memory] = texts.try_into().expect("eight");
+        let flags = Overrides { app, runtimes, schedule, rate, for_, concurrency, only, memory, ..Overrides::default() };
         for result in [from_flags(&flags), read_text(&with("rounds: 2"), &flags)] {
             if let Err(error) = result {
                 prop_assert!(!error.render(Look::Plain).is_empty());

@@ -11,8 +11,8 @@ mod client;
 mod error;
 mod expect;
 mod expectation;
+mod external;
 mod flags;
-mod live;
 mod loads;
 mod locate;
 pub mod model;
@@ -22,10 +22,10 @@ mod requests;
 mod runtimes;
 mod schema;
 mod secrets;
-mod stray;
 pub mod tank;
 mod tank_keys;
 mod tree;
+mod unknown_keys;
 pub(crate) mod urls;
 mod value;
 
@@ -36,7 +36,7 @@ pub use read::{
     FlagLoad, SETTINGS, apps_from_flags, from_flags, load_from_flags, read, stack_from_flags,
 };
 pub use schema::schema;
-pub use stray::{Stray, strays};
+pub use unknown_keys::{UnknownKey, unknown_keys};
 pub use value::parse_size;
 
 #[cfg(test)]

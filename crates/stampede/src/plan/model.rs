@@ -32,7 +32,7 @@ pub struct Plan {
     pub fit: Fit,
     /// What a runtime has done when the measured load begins.
     pub begin: Begin,
-    /// How often each cell is measured.
+    /// How often each case is measured.
     pub rounds: Rounds,
     /// How often a trial that came out invalid is measured again.
     pub repeat_invalid: u32,
@@ -47,7 +47,7 @@ pub struct Plan {
     pub fairness: Fairness,
     /// By how much the lengths above were stretched: 1 for as written.
     pub time_scale: f64,
-    /// Where results go; `None`: a new folder below `stampede-results/`.
+    /// Where results go; `None`: a new directory below `stampede-results/`.
     pub out: Option<PathBuf>,
     /// What the reader should know of how it came to be: what was chosen where nobody said it.
     pub notices: Vec<Notice>,
@@ -116,29 +116,31 @@ impl Plan {
     }
 }
 
-/// An app by name (catalogue) or by folder.
+/// An app by name (catalogue) or by directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AppChoice {
     /// From the catalogue.
     Named(String),
-    /// A folder with an `app.yaml`, or a project whose kind is detected.
-    Folder(PathBuf),
+    /// A directory with an `app.yaml`, or a project whose kind is detected.
+    Directory(PathBuf),
     /// The same, and its kind is said.
-    FolderAs {
-        /// The folder.
-        folder: PathBuf,
+    DirectoryAs {
+        /// The directory.
+        directory: PathBuf,
         /// What it is served as, whatever it looks like.
         kind: AppKind,
     },
 }
 
 impl AppChoice {
-    /// Its folder; `None`: it is one of the catalogue.
-    pub fn folder(&self) -> Option<&Path> {
+    /// Its directory; `None`: it is one of the catalogue.
+    pub fn directory(&self) -> Option<&Path> {
         match self {
             AppChoice::Named(_) => None,
-            AppChoice::Folder(folder) | AppChoice::FolderAs { folder, .. } => Some(folder),
+            AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => {
+                Some(directory)
+            }
         }
     }
 }
@@ -172,7 +174,7 @@ impl AppKind {
         AppKind::Psr15,
     ];
 
-    /// As in plans and folders.
+    /// As in plans and directories.
     pub const fn name(self) -> &'static str {
         match self {
             AppKind::Script => "script",
@@ -195,7 +197,7 @@ pub struct RuntimeChoice {
     pub source: RuntimeSource,
     /// Settings as given: common ones (`workers`, `front` …) with the plan's top-level values
     /// already merged in (the runtime's own win), and the runtime's own. Checked against
-    /// the runtime's folder later.
+    /// the runtime's directory later.
     pub settings: BTreeMap<String, Scalar>,
     /// php.ini values, plan and runtime merged, on top of the pinned ones.
     pub php_ini: BTreeMap<String, String>,
@@ -205,8 +207,8 @@ pub struct RuntimeChoice {
 
 impl RuntimeChoice {
     /// Whether it already runs: nothing of it is ours to start, place or change.
-    pub fn is_live(&self) -> bool {
-        matches!(self.source, RuntimeSource::Live { .. })
+    pub fn is_external(&self) -> bool {
+        matches!(self.source, RuntimeSource::External { .. })
     }
 }
 
@@ -214,10 +216,10 @@ impl RuntimeChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuntimeSource {
-    /// A folder of the catalogue.
+    /// A directory of the catalogue.
     Catalogue(String),
     /// Already running.
-    Live {
+    External {
         /// Its address.
         url: String,
         /// What shows what it spends; `None`: nobody said, and nothing is read.
@@ -275,7 +277,7 @@ impl std::fmt::Display for Scalar {
 /// One named load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadChoice {
-    /// Its name: the key in the plan, else what it is (`4 users 20s`, `const(200,60s)`).
+    /// Its name: the key in the plan, else what it is (`4 concurrency 20s`, `const(200,60s)`).
     pub name: String,
     /// Open or closed.
     pub model: Model,
@@ -300,7 +302,7 @@ pub struct Client {
     pub name: String,
     /// Version of HTTP that it speaks.
     pub http: HttpVersion,
-    /// Kept, closed after each shot, or decided once the runtimes are known.
+    /// Kept, closed after each request, or decided once the runtimes are known.
     pub keep_alive: KeepAlive,
 }
 
@@ -313,7 +315,7 @@ pub enum KeepAlive {
     Auto,
     /// Kept; such a runtime is refused.
     On,
-    /// One connection a shot.
+    /// One connection a request.
     Off,
 }
 
@@ -339,7 +341,7 @@ pub struct RequestSpec {
 pub enum Budget {
     /// One budget for the whole stack, front included.
     Shared {
-        /// Whole CPUs; 0: half of the machine's, at least one. Several: each cell is measured
+        /// Whole CPUs; 0: half of the machine's, at least one. Several: each case is measured
         /// with each of them.
         cpus: Vec<u32>,
         /// Bytes; 0: no limit.
@@ -364,7 +366,7 @@ pub enum Fit {
 }
 
 impl Budget {
-    /// Numbers of CPUs that each cell is measured with, at least one; by role they are one
+    /// Numbers of CPUs that each case is measured with, at least one; by role they are one
     /// number, that of the whole stack.
     pub fn cpu_counts(&self) -> Vec<u32> {
         match self {
@@ -377,7 +379,7 @@ impl Budget {
     }
 }
 
-/// How often every cell is measured.
+/// How often every case is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rounds {
     /// This often.

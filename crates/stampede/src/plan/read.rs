@@ -131,14 +131,14 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     resolve(&mut root, &flags, home())
 }
 
-/// A plan for a stack that nobody fires at.
+/// A plan for a stack that nobody sends to.
 ///
 /// # Errors
 /// As [`from_flags`].
 pub fn stack_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     // What every plan has; no flag of a person, so no mistake points here.
-    let text = "app: hello\nruntimes: [live: {url: \"http://127.0.0.1\"}]\n\
-                load: [{users: 1, requests: 1}]"
+    let text = "app: hello\nruntimes: [external: {url: \"http://127.0.0.1\"}]\n\
+                load: [{concurrency: 1, requests: 1}]"
         .to_owned();
     let (name, base) = ("command line".to_owned(), PathBuf::new());
     let mut root = tree::parse(&Arc::new(Source { name, text, base }))?;
@@ -158,7 +158,7 @@ pub fn apps_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
 /// A load without a plan around it.
 #[derive(Clone, Debug)]
 pub struct FlagLoad {
-    /// What is fired; its expectations are those of the flags.
+    /// What is sent; its expectations are those of the flags.
     pub load: LoadChoice,
     /// Discarded before; none where no flag says so.
     pub warm_up: Nanos,
@@ -169,7 +169,7 @@ pub struct FlagLoad {
 /// # Errors
 /// As [`from_flags`].
 pub fn load_from_flags(flags: &Overrides) -> Result<FlagLoad, PlanError> {
-    const EXPECTED: &str = "`--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";
+    const EXPECTED: &str = "`--rate 200 --for 60s`, `--concurrency 50 --for 60s`, `--concurrency 4 --requests 1000` or `--schedule`";
     let flags = Flags::new(flags);
     let place = Place::begin_of(flags.source());
     let mut root = Node { place, value: Value::Map(Vec::new()) };
@@ -196,7 +196,7 @@ fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {
     }
 }
 
-/// The home folder that `~` stands for.
+/// The home directory that `~` stands for.
 pub(super) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
@@ -314,7 +314,7 @@ fn belongs_below(key: &str) -> Option<&'static str> {
         _ if key.contains('.') => {
             Some("in the map of php.ini's values: `php_ini: {opcache.memory_consumption: 128}`")
         }
-        _ if loads::KEYS.contains(&key) => Some("in a load: `load: [{users: 50, for: 60s}]`"),
+        _ if loads::KEYS.contains(&key) => Some("in a load: `load: [{concurrency: 50, for: 60s}]`"),
         _ => None,
     }
 }
@@ -329,10 +329,10 @@ fn required<'a>(
         let expected = match key {
             "runtimes" => "`runtimes: [nginx-fpm, apache-modphp]`, or `--runtimes A,B`",
             "load" => {
-                "`load: [\"const(200,60s)\"]`, or `--rate 200 --for 60s`, `--users 50 --for 60s` \
+                "`load: [\"const(200,60s)\"]`, or `--rate 200 --for 60s`, `--concurrency 50 --for 60s` \
                  or `--schedule`"
             }
-            _ => "`app: NAME` or a folder, or `--app`; `stampede init` writes a plan for the app in a folder",
+            _ => "`app: NAME` or a directory, or `--app`; `stampede init` writes a plan for the app in a directory",
         };
         root.place.wrong(Mistake::Missing(key), expected)
     })
@@ -365,11 +365,11 @@ fn apps(
     Ok(all)
 }
 
-/// A name of the catalogue; with a `/`, or with `.` or `~` in front, a folder; or a map of a
-/// folder and what is said of it.
+/// A name of the catalogue; with a `/`, or with `.` or `~` in front, a directory; or a map of a
+/// directory and what is said of it.
 fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     const EXPECTED: &str =
-        "an app's name such as `hello`, or a folder such as `~/shop` or `./shop`";
+        "an app's name such as `hello`, or a directory such as `~/shop` or `./shop`";
     if let Value::Map(_) = node.value {
         return own_app(node, home);
     }
@@ -377,14 +377,14 @@ fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     if name.contains('\0') {
         return Err(not_a(node, "an app", EXPECTED));
     }
-    match is_folder(name) {
-        true => path(node, name, home).map(AppChoice::Folder),
+    match is_directory(name) {
+        true => path(node, name, home).map(AppChoice::Directory),
         false => Ok(AppChoice::Named(name.to_owned())),
     }
 }
 
-/// Whether an app's text is a folder and no name of the catalogue.
-pub(super) fn is_folder(text: &str) -> bool {
+/// Whether an app's text is a directory and no name of the catalogue.
+pub(super) fn is_directory(text: &str) -> bool {
     text.contains('/') || text.starts_with(['.', '~'])
 }
 
@@ -393,26 +393,29 @@ pub(super) const APP_KEYS: [&str; 2] = ["path", "kind"];
 
 /// `{path: ~/shop, kind: script}`.
 fn own_app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
-    const EXPECTED: &str = "the folder of a project, such as `{path: ~/shop, kind: script}`";
+    const EXPECTED: &str = "the directory of a project, such as `{path: ~/shop, kind: script}`";
     let fields = Fields::of(node, "an app", &APP_KEYS)?;
     let missing = || node.place.wrong(Mistake::Missing("path"), EXPECTED);
-    let folder = fields.get("path").ok_or_else(missing)?;
-    let folder = path(folder, text(folder, "a folder", EXPECTED)?, home)?;
-    let Some(kind) = fields.get("kind") else { return Ok(AppChoice::Folder(folder)) };
+    let directory = fields.get("path").ok_or_else(missing)?;
+    let directory = path(directory, text(directory, "a directory", EXPECTED)?, home)?;
+    let Some(kind) = fields.get("kind") else { return Ok(AppChoice::Directory(directory)) };
     let name = name_of(kind, "kind of app", &AppKind::ALL.map(AppKind::name))?;
     let kind = AppKind::ALL.into_iter().find(|kind| kind.name() == name);
-    Ok(kind.map_or(AppChoice::Folder(folder.clone()), |kind| AppChoice::FolderAs { folder, kind }))
+    Ok(kind.map_or(AppChoice::Directory(directory.clone()), |kind| AppChoice::DirectoryAs {
+        directory,
+        kind,
+    }))
 }
 
-/// A path from the plan: `~` is the home folder, relative ones start where the plan is, or,
-/// in a flag, in the current folder.
+/// A path from the plan: `~` is the home directory, relative ones start where the plan is, or,
+/// in a flag, in the current directory.
 pub(super) fn path(node: &Node, path: &str, home: Option<&Path>) -> Result<PathBuf, PlanError> {
     if let Some(rest) = path.strip_prefix('~') {
         let Some(home) = home.filter(|_| rest.is_empty() || rest.starts_with('/')) else {
             return Err(not_a(
                 node,
-                "a folder",
-                "`~/…` with `HOME` set; other users' folders in full",
+                "a directory",
+                "`~/…` with `HOME` set; other users' directories in full",
             ));
         };
         return Ok(home.join(rest.trim_start_matches('/')));
@@ -424,7 +427,7 @@ pub(super) fn path(node: &Node, path: &str, home: Option<&Path>) -> Result<PathB
 
 fn out(fields: &Fields<'_>, home: Option<&Path>) -> Result<Option<PathBuf>, PlanError> {
     let Some(node) = fields.get("out") else { return Ok(None) };
-    let out = text(node, "a folder", "a folder for the results, such as `results/today`")?;
+    let out = text(node, "a directory", "a directory for the results, such as `results/today`")?;
     path(node, out, home).map(Some)
 }
 

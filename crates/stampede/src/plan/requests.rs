@@ -1,4 +1,4 @@
-//! What a load fires: method, path, headers and body, fit for the wire.
+//! What a load sends: method, path, headers and body, fit for the wire.
 
 use super::error::{Mistake, PlanError};
 use super::model::RequestSpec;
@@ -41,7 +41,7 @@ pub(super) fn requests_of(
 ) -> Result<Vec<RequestSpec>, PlanError> {
     if items.is_empty() {
         return Err(list.place.wrong(
-            Mistake::NotA { found: "an empty list".to_owned(), wanted: "something to fire" },
+            Mistake::NotA { found: "an empty list".to_owned(), wanted: "something to send" },
             "paths or requests, such as `[/, /about]`",
         ));
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::error::{Mistake, PlanError, nearest, one_of};
-use super::live::live;
+use super::external::external;
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
 use super::preset::PRESETS;
 use super::read::{home, path};
 use super::tree::{Node, Value, shortened};
 use super::value::{entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole};
 
-/// Cells of one plan, at most: what takes longer than a life is a mistake.
+/// Cases of one plan, at most: what takes longer than a life is a mistake.
 pub(super) const RUNTIMES_MAX: usize = 1_000;
 
 /// Workers of a runtime.
@@ -90,8 +90,8 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
         Some(node) => runtime_name(node)?,
         None => name,
     };
-    if used == "live" {
-        return Ok(vec![live(name_node, name, body)?]);
+    if used == "external" {
+        return Ok(vec![external(name_node, name, body)?]);
     }
     let mut choice = RuntimeChoice {
         name: name.to_owned(),
@@ -117,7 +117,7 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
     swept(name, choice, sweep)
 }
 
-/// A name fit for tables and for folders.
+/// A name fit for tables and for directories.
 fn runtime_name(node: &Node) -> Result<&str, PlanError> {
     let fits = |name: &str| {
         name.len() <= 64
@@ -135,7 +135,7 @@ fn runtime_name(node: &Node) -> Result<&str, PlanError> {
 }
 
 /// Reads one setting, or a program that the runtime needs (`php-fpm: /opt/php/php-fpm`);
-/// whether the runtime has it is told by its folder, later.
+/// whether the runtime has it is told by its directory, later.
 pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), PlanError> {
     let name = key.text().unwrap_or("");
     if let Some(file) = name.strip_prefix(APPEND) {

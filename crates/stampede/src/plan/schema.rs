@@ -41,7 +41,7 @@ fn closed(properties: Value) -> Value {
 
 fn plan_properties() -> Value {
     let mut all = json!({
-        "app": about("app", "An app of the catalogue, or a folder: `~/shop`, `./shop`."),
+        "app": about("app", "An app of the catalogue, or a directory: `~/shop`, `./shop`."),
         "apps": { "type": "array", "items": of("app"), "minItems": 1, "maxItems": 100 },
         "budget": about("budget", "CPUs and memory of the whole stack, or CPUs by role."),
         "runtimes": { "type": "array", "items": of("runtime"), "minItems": 1 },
@@ -53,7 +53,7 @@ fn plan_properties() -> Value {
             "enum": read::FAIRNESS,
             "description": "One number of workers for all, or each runtime with those that give it the most: tuned first.",
         },
-        "load": about("loads", "What is fired: names with loads, or a list of loads."),
+        "load": about("loads", "What is sent: names with loads, or a list of loads."),
         "client": about("client", "Habits of connections."),
         "keep_alive": of("keep_alive"),
         "arrivals": of("arrivals"),
@@ -61,13 +61,13 @@ fn plan_properties() -> Value {
         "env": of("env"),
         "warm_up": about("length", "Discarded load before measuring; 5 s if not given."),
         "cold": { "type": "boolean", "description": "Begins with nothing asked since the start, OPcache and the app's caches empty." },
-        "timeout": about("length", "Of a shot, from its start; 11 s if not given."),
+        "timeout": about("length", "Of a request, from its start; 11 s if not given."),
         "rounds": {
             "anyOf": [
                 { "type": "integer", "minimum": 1, "maximum": 1000 },
                 { "const": "auto" },
             ],
-            "description": "How often each cell is measured; `auto`: until the intervals are narrow.",
+            "description": "How often each case is measured; `auto`: until the intervals are narrow.",
         },
         "precision": {
             "anyOf": [
@@ -85,7 +85,7 @@ fn plan_properties() -> Value {
         },
         "seed": { "type": "integer", "minimum": 0 },
         "expect": of("expect"),
-        "out": about("text", "Folder of the results."),
+        "out": about("text", "Directory of the results."),
     });
     if let Value::Object(all) = &mut all {
         all.extend(settings());
@@ -161,7 +161,7 @@ fn definitions() -> Value {
             ("client".to_owned(), client_map()),
             ("app".to_owned(), app()),
             ("runtime".to_owned(), runtime()),
-            ("live".to_owned(), live()),
+            ("external".to_owned(), external()),
             ("request".to_owned(), request()),
             ("loads".to_owned(), loads_map()),
             ("load".to_owned(), load()),
@@ -180,7 +180,7 @@ fn budget_map() -> Value {
             { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": 8192 },
               "minItems": 1, "uniqueItems": true },
         ],
-        "description": "Of the whole stack; a list measures every cell with each of them.",
+        "description": "Of the whole stack; a list measures every case with each of them.",
     });
     properties.insert("cpus".to_owned(), counts);
     properties.insert("memory".to_owned(), of("size"));
@@ -204,7 +204,7 @@ fn client_map() -> Value {
     any(&[names, map])
 }
 
-/// A name or a folder, or a folder and what is said of it.
+/// A name or a directory, or a directory and what is said of it.
 fn app() -> Value {
     let property = |key: &str| match key {
         "kind" => json!({
@@ -226,7 +226,7 @@ fn app() -> Value {
     ])
 }
 
-/// A name, or one name with settings; `live` is an address instead.
+/// A name, or one name with settings; `external` is an address instead.
 fn runtime() -> Value {
     let lines = any(&[of("text"), json!({ "type": "array", "items": of("text") })]);
     let settings = json!({
@@ -245,13 +245,13 @@ fn runtime() -> Value {
         },
         "additionalProperties": of("setting"),
     });
-    // A variant of `live` under another name.
-    let body = any(&[json!({ "type": "null" }), settings, of("live")]);
+    // A variant of `external` under another name.
+    let body = any(&[json!({ "type": "null" }), settings, of("external")]);
     any(&[
         of("text"),
         json!({
             "type": "object",
-            "properties": { "live": of("live") },
+            "properties": { "external": of("external") },
             "additionalProperties": body,
             "minProperties": 1,
             "maxProperties": 1,
@@ -259,7 +259,7 @@ fn runtime() -> Value {
     ])
 }
 
-fn live() -> Value {
+fn external() -> Value {
     let watch = closed(json!({
         "container": of("text"),
         "unit": of("text"),
@@ -307,8 +307,8 @@ fn load() -> Value {
     properties.extend(
         [
             ("schedule", of("schedule")),
-            ("rate", about("rate", "Shots per second, with `for`.")),
-            ("users", json!({ "type": "integer", "minimum": 1, "maximum": 1_000_000 })),
+            ("rate", about("rate", "Requests per second, with `for`.")),
+            ("concurrency", json!({ "type": "integer", "minimum": 1, "maximum": 1_000_000 })),
             ("for", of("length")),
             ("requests", any(&[count, list.clone()])),
             ("urls", any(&[json!({ "type": "string", "description": "A file with a path or URL in each line." }), list])),
@@ -325,7 +325,7 @@ fn load() -> Value {
         ]
         .map(|(key, value)| (key.to_owned(), value)),
     );
-    let required = ["schedule", "rate", "users"].map(|key| json!({ "required": [key] }));
+    let required = ["schedule", "rate", "concurrency"].map(|key| json!({ "required": [key] }));
     let map = json!({
         "type": "object",
         "properties": properties,
@@ -381,10 +381,10 @@ mod tests {
             "budget: {cpu: 1}",
             "runtimes: nginx-fpm",
             "runtimes: [{a: {x: 1}, b: {y: 1}}]",
-            "runtimes: [{live: {watch: {pid: 1}}}]",
+            "runtimes: [{external: {watch: {pid: 1}}}]",
             "runtimes: [{a: {sweep: {jit: on}}}]",
             "load: [{for: 5s}]",
-            "load: [{rate: 5, users: 5}]",
+            "load: [{rate: 5, concurrency: 5}]",
             "load: [{user: 5, for: 5s}]",
             "load: []",
             "client: tnak",

@@ -23,7 +23,8 @@ fn below(node: &Node, name: &str) {
         Value::List(items) => items.iter().for_each(|item| below(item, name)),
         Value::Map(entries) => {
             for (key, value) in entries {
-                // A list of roles below `auth` is a part of it; what stands below `headers` has names of its own.
+                // A list of roles below `auth` is a part of it; what stands below `headers` has
+                // names of its own.
                 below(value, key.text().unwrap_or(name));
             }
         }

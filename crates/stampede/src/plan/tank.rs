@@ -1,4 +1,4 @@
-//! Yandex Tank's `load.yaml`, read as it is: what its phantom section fires, and in words
+//! Yandex Tank's `load.yaml`, read as it is: what its phantom section sends, and in words
 //! what of it has no meaning here. Keys and defaults are those of Tank's own schema
 //! (`yandextank/plugins/Phantom/config/schema.py`).
 
@@ -6,12 +6,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use stampede_load::ammo::{
-    Ammo, AmmoError, AmmoFile, Format, Header, Passes, Request, Source as AmmoSource,
-};
 use stampede_load::autostop::{Autostop, AutostopError, Problem, Unfit};
 use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::{
+    Format, Header, LoadTraffic, Passes, Request, Source as TrafficSource, TrafficError,
+    TrafficFile,
+};
 
 use super::client::http_version;
 use super::error::{Mistake, Place, PlanError, Source, Wrong};
@@ -31,13 +32,13 @@ pub struct TankConfig {
     /// Open with phantom's habits: a full load stretches the schedule. Closed for a constant
     /// number of instances.
     pub model: Model,
-    /// Version as `header_http` says; a connection a shot where the headers, or HTTP/1.0, say
+    /// Version as `header_http` says; a connection a request where the headers, or HTTP/1.0, say
     /// so.
     pub habits: Habits,
-    /// `uris`, a GET each, or `ammofile`, a relative one from the folder of the `load.yaml`; as
+    /// `uris`, a GET each, or `ammofile`, a relative one from the directory of the `load.yaml`; as
     /// often as `loop` and `ammo_limit` say. `Host` is the address's where no header says another.
-    /// A file's own mistakes are found when it is fired.
-    pub ammo: Ammo,
+    /// A file's own mistakes are found when it is sent.
+    pub traffic: LoadTraffic,
     /// `timeout`; 11 s where nothing is said.
     pub timeout: Nanos,
     /// Criteria of the section `autostop`.
@@ -140,7 +141,7 @@ fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
     Ok(TankConfig { unsupported, ..config })
 }
 
-/// The section that says what is fired.
+/// The section that says what is sent.
 struct Phantom<'a> {
     node: &'a Node,
     unsupported: &'a mut Vec<Unsupported>,
@@ -166,9 +167,9 @@ impl Phantom<'_> {
         let given = |name: &str| headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let connection = match (given("connection"), version) {
             (Some((_, value)), _) if value.eq_ignore_ascii_case("close") => {
-                ConnectionHabit::PerShot
+                ConnectionHabit::PerRequest
             }
-            (None, HttpVersion::Http10) => ConnectionHabit::PerShot,
+            (None, HttpVersion::Http10) => ConnectionHabit::PerRequest,
             _ => ConnectionHabit::KeepAlive,
         };
         if given("host").is_none() {
@@ -182,7 +183,11 @@ impl Phantom<'_> {
             url,
             model: self.model(ends)?,
             habits,
-            ammo: Ammo { passes, limit, ..Ammo::from(self.source(headers, habits)?) },
+            traffic: LoadTraffic {
+                passes,
+                limit,
+                ..LoadTraffic::from(self.source(headers, habits)?)
+            },
             timeout: match self.get("timeout") {
                 Some(node) => length(node, "timeout", ANY_LENGTH)?,
                 None => TIMEOUT,
@@ -257,7 +262,7 @@ impl Phantom<'_> {
             };
             let header = (name.trim().to_owned(), value.trim().to_owned());
             let habits =
-                Habits { version: HttpVersion::Http10, connection: ConnectionHabit::PerShot };
+                Habits { version: HttpVersion::Http10, connection: ConnectionHabit::PerRequest };
             get("/", std::slice::from_ref(&header), habits)
                 .map_err(|error| refused(node, error, EXPECTED))?;
             headers.push(header);
@@ -265,7 +270,7 @@ impl Phantom<'_> {
         Ok(headers)
     }
 
-    fn source(&self, headers: Vec<Header>, habits: Habits) -> Result<AmmoSource, PlanError> {
+    fn source(&self, headers: Vec<Header>, habits: Habits) -> Result<TrafficSource, PlanError> {
         const EXPECTED: &str = "`uris`, or `ammofile`";
         const PATH: &str = "a path that begins with /, spaces percent-encoded: `/a%20b`";
         if let Some(node) = self.get("uris") {
@@ -277,7 +282,7 @@ impl Phantom<'_> {
             if requests.is_empty() {
                 return Err(not_a(node, "a list of paths", "paths such as `/`"));
             }
-            return Ok(AmmoSource::List(requests.into()));
+            return Ok(TrafficSource::List(requests.into()));
         }
         let Some(node) = self.get("ammofile") else {
             return Err(self.node.place.wrong(Mistake::Missing("uris"), EXPECTED));
@@ -287,7 +292,7 @@ impl Phantom<'_> {
             return Err(not_a(node, "a path", "a file on this machine: download it first"));
         }
         let format = match self.get("ammo_type") {
-            Some(node) => match name_of(node, "ammo type", &AMMO_TYPES)? {
+            Some(node) => match name_of(node, "traffic type", &AMMO_TYPES)? {
                 "phantom" => None,
                 name => Format::named(name),
             },
@@ -297,7 +302,7 @@ impl Phantom<'_> {
             (Some(rest), Some(home)) => home.join(rest),
             _ => node.place.source.base.join(path),
         };
-        Ok(AmmoSource::File(AmmoFile { format, headers, ..AmmoFile::new(&path) }))
+        Ok(TrafficSource::File(TrafficFile { format, headers, ..TrafficFile::new(&path) }))
     }
 
     /// A number that is a bound; -1 is Tank's word for none.
@@ -308,7 +313,7 @@ impl Phantom<'_> {
         }
     }
 
-    fn model(&self, ammo_ends: bool) -> Result<Model, PlanError> {
+    fn model(&self, traffic_ends: bool) -> Result<Model, PlanError> {
         let instances = match self.get("instances") {
             Some(node) => whole_u32(node, "instances", 1..=INSTANCES_MAX)?,
             None => INSTANCES,
@@ -323,7 +328,7 @@ impl Phantom<'_> {
         };
         let of_profile = profile.and_then(|profile| profile.get("schedule"));
         let rate = of_profile.filter(|_| kind == "rps").or_else(|| self.get("rps_schedule"));
-        let users =
+        let concurrency =
             of_profile.filter(|_| kind == "instances").or_else(|| self.get("instances_schedule"));
         if let Some(node) = rate {
             return Ok(Model::Open {
@@ -333,33 +338,34 @@ impl Phantom<'_> {
                 when_full: WhenFull::Stretch,
             });
         }
-        if let Some(node) = users {
-            return constant_users(node, ammo_ends);
+        if let Some(node) = concurrency {
+            return constant_concurrency(node, traffic_ends);
         }
         let expected = "`load_profile: {load_type: rps, schedule: \"line(1, 10, 10m)\"}`";
         Err(self.node.place.wrong(Mistake::Missing("load_profile"), expected))
     }
 }
 
-/// `const(users, length)`: other schedules of instances have no counterpart.
-fn constant_users(node: &Node, ammo_ends: bool) -> Result<Model, PlanError> {
+/// `const(concurrency, length)`: other schedules of instances have no counterpart.
+fn constant_concurrency(node: &Node, traffic_ends: bool) -> Result<Model, PlanError> {
     const EXPECTED: &str = "`const(10, 60s)`, for the number of users is constant here; several of \
                             them are several loads, and a load that rises is one of `load_type: rps`";
     let text = text(node, "a schedule of instances", EXPECTED)?.trim();
     let inner = text.strip_prefix("const").map(str::trim_start);
     let inner = inner.and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
     let parts = inner.and_then(|inner| inner.split_once(','));
-    let parts = parts.and_then(|(users, length)| {
-        let users = users.trim().parse::<u32>().ok().filter(|users| *users > 0)?;
+    let parts = parts.and_then(|(concurrency, length)| {
+        let concurrency =
+            concurrency.trim().parse::<u32>().ok().filter(|concurrency| *concurrency > 0)?;
         let length = stampede_load::schedule::parse_length(length.trim()).ok()?;
-        Some((users, length))
+        Some((concurrency, length))
     });
-    let Some((users, length)) = parts else {
+    let Some((concurrency, length)) = parts else {
         return Err(not_a(node, "a constant number of instances", EXPECTED));
     };
-    // Tank's instances fire until the ammo is over, whatever their schedule says.
-    let until = if ammo_ends { Until::Requests(u64::MAX) } else { Until::For(length) };
-    Ok(Model::Closed { users, until })
+    // Tank's instances send until the traffic is over, whatever their schedule says.
+    let until = if traffic_ends { Until::Requests(u64::MAX) } else { Until::For(length) };
+    Ok(Model::Closed { concurrency, until })
 }
 
 fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<Criterion>, PlanError> {
@@ -430,12 +436,12 @@ fn lines<'a>(node: &'a Node, expected: &str) -> Result<Vec<(&'a str, &'a Node)>,
     Ok(all)
 }
 
-fn get(path: &str, headers: &[Header], habits: Habits) -> Result<Request, AmmoError> {
+fn get(path: &str, headers: &[Header], habits: Habits) -> Result<Request, TrafficError> {
     Request::build("GET", path, headers, b"", habits, None)
 }
 
 /// What makes no request, where it is written.
-fn refused(node: &Node, error: AmmoError, expected: &str) -> PlanError {
+fn refused(node: &Node, error: TrafficError, expected: &str) -> PlanError {
     node.place.wrong(Mistake::refused(error), expected)
 }
 

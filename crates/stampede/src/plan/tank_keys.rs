@@ -4,16 +4,16 @@
 pub(super) const PHANTOM: [(&str, &str); 31] = [
     ("additional_libs", PHANTOM_ITSELF),
     ("affinity", "say `--load-cpus` instead"),
-    ("autocases", "tags are those of the ammo"),
+    ("autocases", "tags are those of the traffic"),
     ("buffered_seconds", TANK_ITSELF),
     ("cache_dir", NO_CACHE),
-    ("chosen_cases", "requests of all tags are fired"),
+    ("chosen_cases", "requests of all tags are sent"),
     ("client_certificate", NO_CERTIFICATE),
     ("client_cipher_suites", NO_CERTIFICATE),
     ("client_key", NO_CERTIFICATE),
     ("config", PHANTOM_ITSELF),
     ("connection_test", "a target that is not there shows in the first second"),
-    ("enum_ammo", "records of shots are in their order"),
+    ("enum_ammo", "records of requests are in their order"),
     ("file_cache", NO_CACHE),
     ("force_stepping", NO_CACHE),
     ("gatling_ip", "source addresses cannot be chosen"),
@@ -61,7 +61,7 @@ pub(super) const SECTIONS: [(&str, &str); 20] = [
 
 /// Why a criterion of `autostop` is left out.
 pub(super) const NO_MONITORING: &str = "the target's machine is not monitored from here";
-pub(super) const NO_TAG: &str = "a criterion is for all shots, not for those of one tag";
+pub(super) const NO_TAG: &str = "a criterion is for all requests, not for those of one tag";
 
 /// What is so instead of `key`; a general word where it is not in the table.
 pub(super) fn why(table: &[(&str, &'static str)], key: &str) -> &'static str {
@@ -69,9 +69,9 @@ pub(super) fn why(table: &[(&str, &'static str)], key: &str) -> &'static str {
     known.map_or("it is not known here", |(_, why)| why)
 }
 
-const NO_CACHE: &str = "ammo is read while it is fired and needs no cache";
+const NO_CACHE: &str = "traffic is read while it is sent and needs no cache";
 const NO_CERTIFICATE: &str = "no client certificates, and TLS as the library has it";
 const NO_LIMITS: &str = "an answer's head may have 64 KiB, its body any length";
-const OTHER_GUN: &str = "only what phantom fires is read";
+const OTHER_GUN: &str = "only what phantom sends is read";
 const PHANTOM_ITSELF: &str = "it sets up phantom, which is not used";
 const TANK_ITSELF: &str = "it sets up Yandex Tank itself";

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use stampede_load::ammo::{Format, Passes, Source as AmmoSource};
 use stampede_load::spec::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
+use stampede_load::traffic::{Format, Passes, Source as TrafficSource};
 
 use super::error::{Look, PlanError, Source};
 use super::tank::{TankConfig, parse};
 
 fn read(text: &str) -> Result<TankConfig, PlanError> {
-    let (name, base) = ("load.yaml".to_owned(), PathBuf::from("folder"));
+    let (name, base) = ("load.yaml".to_owned(), PathBuf::from("directory"));
     parse(Source { name, text: text.to_owned(), base })
 }
 
@@ -57,11 +57,11 @@ autostop:
         assert_eq!((schedule.length(), schedule.planned()), (Nanos::from_secs(600), 3_300));
         assert_eq!((*max_in_flight, *when_full), (1_000, WhenFull::Stretch));
         assert_eq!(config.habits.version, HttpVersion::Http11);
-        assert_eq!(config.habits.connection, ConnectionHabit::PerShot);
+        assert_eq!(config.habits.connection, ConnectionHabit::PerRequest);
         assert_eq!(config.timeout, Nanos::from_secs(11));
         assert_eq!(criteria(&config), ["time(1s,10s)", "http(5xx,10%,5s)", "net(xx,5,10s)"]);
-        assert_eq!((config.ammo.passes, config.ammo.limit), (Passes::Endless, None));
-        let AmmoSource::List(list) = &config.ammo.source else { panic!("a list") };
+        assert_eq!((config.traffic.passes, config.traffic.limit), (Passes::Endless, None));
+        let TrafficSource::List(list) = &config.traffic.source else { panic!("a list") };
         let [first, second] = [0, 1].map(|index| String::from_utf8_lossy(&list[index].bytes));
         assert_eq!(list.len(), 2);
         assert!(second.starts_with("GET /buy HTTP/1.1\r\n"), "{second}");
@@ -75,17 +75,17 @@ autostop:
 fn a_file_with_bounds() {
     let config = read(
         "phantom: {address: '[::1]:8443', ssl: 1, instances: 50, timeout: 3s, loop: 2, \
-         ammo_limit: 1000, ammofile: ammo/uris.txt, ammo_type: uripost, \
+         ammo_limit: 1000, ammofile: traffic/uris.txt, ammo_type: uripost, \
          load_profile: {load_type: instances, schedule: 'const(10, 60s)'}, writelog: '0'}",
     )
     .unwrap();
     assert_eq!(config.url, "https://[::1]:8443");
-    assert_eq!((config.ammo.passes, config.ammo.limit), (Passes::Times(2), Some(1_000)));
-    let AmmoSource::File(file) = config.ammo.source else { panic!("a file") };
-    let (path, format) = (PathBuf::from("folder/ammo/uris.txt"), Some(Format::UriPost));
+    assert_eq!((config.traffic.passes, config.traffic.limit), (Passes::Times(2), Some(1_000)));
+    let TrafficSource::File(file) = config.traffic.source else { panic!("a file") };
+    let (path, format) = (PathBuf::from("directory/traffic/uris.txt"), Some(Format::UriPost));
     assert_eq!((file.path, file.format), (path, format));
     assert_eq!(file.headers, [("Host".to_owned(), "[::1]:8443".to_owned())]);
-    assert_eq!(config.model, Model::Closed { users: 10, until: Until::Requests(u64::MAX) });
+    assert_eq!(config.model, Model::Closed { concurrency: 10, until: Until::Requests(u64::MAX) });
     assert_eq!(config.timeout, Nanos::from_secs(3));
     assert_eq!(config.habits.version, HttpVersion::Http10);
     assert!(config.unsupported.is_empty(), "{:?}", config.unsupported);
@@ -97,9 +97,9 @@ fn a_file_with_bounds() {
     let until = Until::For(Nanos::from_secs(5));
     assert_eq!(
         (config.url.as_str(), config.model),
-        ("http://a", Model::Closed { users: 3, until })
+        ("http://a", Model::Closed { concurrency: 3, until })
     );
-    let AmmoSource::File(file) = config.ammo.source else { panic!("a file") };
+    let TrafficSource::File(file) = config.traffic.source else { panic!("a file") };
     assert_eq!(file.format, None);
     assert_eq!(config.habits.connection, ConnectionHabit::KeepAlive);
 }

@@ -52,19 +52,19 @@ fn schedule_of(load: &LoadChoice) -> String {
 #[test]
 fn the_shop_plan() {
     let plan = plan(SHOP);
-    assert_eq!(plan.apps, [AppChoice::Folder(PathBuf::from("/home/ada/shop"))]);
+    assert_eq!(plan.apps, [AppChoice::Directory(PathBuf::from("/home/ada/shop"))]);
     assert_eq!(plan.budget, Budget::Shared { cpus: vec![1], memory_bytes: 1 << 30 });
-    assert_eq!(names(&plan), ["nginx-fpm", "frankenphp-worker", "live"]);
-    let live = RuntimeSource::Live {
+    assert_eq!(names(&plan), ["nginx-fpm", "frankenphp-worker", "external"]);
+    let external = RuntimeSource::External {
         url: "http://127.0.0.1:8080".to_owned(),
         watch: Some(Watch::Container("shop".to_owned())),
     };
-    assert_eq!(plan.runtimes[2].source, live);
+    assert_eq!(plan.runtimes[2].source, external);
     assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(8));
     assert!(plan.runtimes[2].settings.is_empty());
     assert_eq!(load_names(&plan), ["day", "rush"]);
     assert_eq!(schedule_of(&plan.loads[0]), "const(200,60s)");
-    let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(60)) };
+    let rush = Model::Closed { concurrency: 50, until: Until::For(Nanos::from_secs(60)) };
     assert_eq!(plan.loads[1].model, rush);
     assert_eq!(plan.begin.warm_up(), Nanos::from_secs(5));
     assert_eq!(plan.rounds, Rounds::Fixed(5));
@@ -139,7 +139,7 @@ fn flags_alone_make_a_plan() {
         ..Overrides::default()
     };
     let plan = from_flags(&flags).unwrap();
-    assert_eq!(plan.apps, [AppChoice::Folder(PathBuf::from("shop"))]);
+    assert_eq!(plan.apps, [AppChoice::Directory(PathBuf::from("shop"))]);
     assert_eq!(names(&plan), ["nginx-fpm", "php-builtin"]);
     assert_eq!(load_names(&plan), ["const(200,60s)"]);
     assert_eq!(plan.seed, 7);
@@ -159,7 +159,7 @@ fn flags_alone_make_a_plan() {
 fn flags_win_over_the_plan() {
     let flags = Overrides {
         app: Some("hello".into()),
-        users: Some("3".into()),
+        concurrency: Some("3".into()),
         requests: Some("100".into()),
         cpus: Some("3".into()),
         workers: Some("5".into()),
@@ -197,13 +197,13 @@ fn flags_change_loads_of_the_plan() {
     assert_eq!(schedule_of(&plan.loads[0]), "const(200,60s)");
     let Model::Open { max_in_flight, .. } = plan.loads[0].model else { panic!() };
     assert_eq!(max_in_flight, 5);
-    let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(2)) };
+    let rush = Model::Closed { concurrency: 50, until: Until::For(Nanos::from_secs(2)) };
     assert_eq!(plan.loads[1].model, rush);
     for load in &plan.loads {
         assert_eq!((load.client.name.as_str(), load.requests[0].path.as_str()), ("ab", "/x"));
     }
-    // One load: what is fired changes, how stays.
-    let text = "app: a\nruntimes: [b]\nload: {x: {users: 5, for: 1s, path: /p, timeout: 3s}}";
+    // One load: what is sent changes, how stays.
+    let text = "app: a\nruntimes: [b]\nload: {x: {concurrency: 5, for: 1s, path: /p, timeout: 3s}}";
     let plan = plan_with(
         text,
         &Overrides { schedule: Some("const(5,1s)".into()), ..Overrides::default() },
@@ -217,7 +217,7 @@ fn flags_change_loads_of_the_plan() {
 
 #[test]
 fn the_flag_for_keep_alive_wins_over_the_client_of_a_load() {
-    let text = "app: a\nruntimes: [b]\nload: {x: {users: 5, for: 1s, client: k6}}";
+    let text = "app: a\nruntimes: [b]\nload: {x: {concurrency: 5, for: 1s, client: k6}}";
     let flags = Overrides { keep_alive: Some("off".into()), ..Overrides::default() };
     assert_eq!(plan(text).loads[0].client.keep_alive, KeepAlive::On);
     assert_eq!(plan_with(text, &flags).loads[0].client.keep_alive, KeepAlive::Off);
@@ -228,7 +228,7 @@ fn time_scale_makes_everything_shorter() {
     let flags = Overrides { time_scale: Some("0.1".into()), ..Overrides::default() };
     let plan = plan_with(SHOP, &flags);
     assert_eq!(schedule_of(&plan.loads[0]), "const(200,6s)");
-    let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(6)) };
+    let rush = Model::Closed { concurrency: 50, until: Until::For(Nanos::from_secs(6)) };
     assert_eq!(plan.loads[1].model, rush);
     assert_eq!(plan.begin.warm_up(), Nanos::from_millis(500));
 }
@@ -247,7 +247,7 @@ fn only_leaves_what_it_names() {
 fn seeds_are_drawn_and_stored() {
     assert_ne!(plan(SHORT).seed, plan(SHORT).seed);
     let text = format!("{SHORT}seed: 9\narrivals: poisson\n");
-    let plan = plan(&text.replace("{users: 4, for: 20s}", "\"const(5,1s)\""));
+    let plan = plan(&text.replace("{concurrency: 4, for: 20s}", "\"const(5,1s)\""));
     let Model::Open { arrivals, .. } = plan.loads[0].model else { panic!() };
     assert_eq!((plan.seed, arrivals), (9, Arrivals::Poisson { seed: 9 }));
 }
@@ -273,10 +273,10 @@ fn an_alias_bomb_is_refused() {
 
 #[test]
 fn files_that_cannot_be_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let none = read(&folder.path().join("none.yaml"), &Overrides::default()).unwrap_err();
+    let directory = tempfile::tempdir().unwrap();
+    let none = read(&directory.path().join("none.yaml"), &Overrides::default()).unwrap_err();
     assert!(matches!(none, PlanError::Unreadable { .. }));
-    let path = folder.path().join("plan.yaml");
+    let path = directory.path().join("plan.yaml");
     std::fs::write(&path, b"app: \xff").unwrap();
     let error = read(&path, &Overrides::default()).unwrap_err();
     assert!(
@@ -332,9 +332,9 @@ fn the_plans_of_the_docs() {
 /// The ready plans, as they stand in the repository.
 #[test]
 fn the_ready_plans() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
     let mut read_plans = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "yaml") {
             let text = std::fs::read_to_string(&path).unwrap();
@@ -345,8 +345,8 @@ fn the_ready_plans() {
     assert!(read_plans >= 3);
 }
 
-/// The demo is promised to last about two minutes; with the two runtimes that no package has, a little
-/// longer: 24 trials of 5 s, and what is around them.
+/// The demo is promised to last about two minutes; with the two runtimes that no package has, a
+/// little longer: 24 trials of 5 s, and what is around them.
 #[test]
 fn the_demo_lasts_two_minutes_of_load() {
     let plan = plan(include_str!("../../../../plans/demo.yaml"));
@@ -359,7 +359,7 @@ fn the_demo_lasts_two_minutes_of_load() {
 #[test]
 fn php_ini_is_swept_like_a_setting() {
     let plan = plan(
-        "app: hello\nload: [{users: 1, for: 1s}]\nphp_ini: {opcache.jit: tracing, precision: 10}\n\
+        "app: hello\nload: [{concurrency: 1, for: 1s}]\nphp_ini: {opcache.jit: tracing, precision: 10}\n\
          runtimes: [{nginx-fpm: {preload: ./boot.php, sweep: {workers: [1, 2], \
          php_ini: {opcache.jit_buffer_size: [0, 64M], opcache.jit: [off]}}}}]\n",
     );

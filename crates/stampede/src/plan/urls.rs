@@ -1,4 +1,4 @@
-//! `urls: urls.txt`: what a load fires, a line each, from a file of its own.
+//! `urls: urls.txt`: what a load sends, a line each, from a file of its own.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ const BYTES_MAX: u64 = 16 << 20;
 const EXPECTED: &str = "a list of paths, or a text file with a path or URL in each line";
 
 /// The paths of the file that `node` names, each with its place in it: where the plan is, or for
-/// a flag in the current folder; and the host, where they are URLs. Empty lines and those that begin
-/// with `#` say nothing.
+/// a flag in the current directory; and the host, where they are URLs. Empty lines and those that
+/// begin with `#` say nothing.
 pub(super) fn read(node: &Node) -> Result<(Vec<Node>, Option<String>), PlanError> {
     let name = text(node, "a file", EXPECTED)?;
     let path = node.place.source.base.join(name);
@@ -22,7 +22,7 @@ pub(super) fn read(node: &Node) -> Result<(Vec<Node>, Option<String>), PlanError
     };
     match std::fs::metadata(&path) {
         Err(error) => return Err(unreadable(format!("`{}` ({error})", path.display()))),
-        Ok(meta) if !meta.is_file() => return Err(unreadable(format!("`{name}`, a folder"))),
+        Ok(meta) if !meta.is_file() => return Err(unreadable(format!("`{name}`, a directory"))),
         Ok(meta) if meta.len() > BYTES_MAX => {
             return Err(unreadable(format!("`{name}`, more than 16 MiB")));
         }

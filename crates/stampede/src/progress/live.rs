@@ -52,8 +52,8 @@ impl Listen for Live {
                 self.above(&words::announced(*trials, *expected, *warm_up));
             }
             Event::Notice(text) => self.above(&format!("{} {text}", style("note:").cyan())),
-            Event::TrialEnded { record, cell } => {
-                let line = plain::line(&self.tally, record, cell);
+            Event::TrialEnded { record, case } => {
+                let line = plain::line(&self.tally, record, case);
                 let mark = match record.verdict.judged {
                     Judged::Valid => style("✔").green(),
                     Judged::Suspect => style("?").yellow(),
@@ -87,9 +87,9 @@ pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
     let left = format!("{} {until}", words::length(tally.left()));
     let room = width.saturating_sub(phase.len().max(8) + left.len() + 4).min(BAR);
     let bar = format!("{phase:<8} {}  {left}", bar(tally, room));
-    let firing = matches!(tally.phase, Some(Phase::WarmUp | Phase::Measure | Phase::Drain));
+    let sending = matches!(tally.phase, Some(Phase::WarmUp | Phase::Measure | Phase::Drain));
     let mut lines = vec![head, bar];
-    if firing && tally.seconds > 0 {
+    if sending && tally.seconds > 0 {
         let figures = figures(tally);
         let (parts, indent) = match width {
             WIDE.. => (figures.len(), 9),

@@ -8,7 +8,7 @@ use super::tally::Tally;
 use crate::event::{Event, Listen};
 use crate::fact;
 use crate::progress::words;
-use crate::store::record::{CellRecord, Judged, TrialRecord};
+use crate::store::record::{CaseRecord, Judged, TrialRecord};
 
 /// Writes lines to `out`.
 pub struct Plain<W: Write> {
@@ -31,7 +31,7 @@ impl<W: Write> Listen for Plain<W> {
                 words::announced(*trials, *expected, *warm_up)
             }
             Event::Notice(text) => format!("note: {text}"),
-            Event::TrialEnded { record, cell } => line(&self.tally, record, cell),
+            Event::TrialEnded { record, case } => line(&self.tally, record, case),
             _ => return,
         };
         // Nobody reads stderr any more: no reason to lose the trials.
@@ -40,9 +40,9 @@ impl<W: Write> Listen for Plain<W> {
 }
 
 /// A trial in one line.
-pub fn line(tally: &Tally, record: &TrialRecord, cell: &CellRecord) -> String {
+pub fn line(tally: &Tally, record: &TrialRecord, case: &CaseRecord) -> String {
     let number = tally.of(record.number);
-    let head = format!("{number} {} {} {}", cell.runtime, cell.app, cell.load);
+    let head = format!("{number} {} {} {}", case.runtime, case.app, case.load);
     let figures = match &record.load {
         Some(load) => {
             let measured = &tally.measured;

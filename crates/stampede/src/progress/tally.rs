@@ -41,7 +41,7 @@ pub struct Tally {
 pub struct Measured {
     /// Seconds that went in.
     pub seconds: u32,
-    /// Shots planned.
+    /// Requests planned.
     pub planned: u64,
     /// Correct answers.
     pub ok: u64,
@@ -83,12 +83,12 @@ impl Tally {
                 self.trials = *trials;
                 self.expected = Left { after: *expected, ..Left::default() };
             }
-            Event::TrialStarted { number, trials, round, cell, budget_cpus, left } => {
+            Event::TrialStarted { number, trials, round, case, budget_cpus, left } => {
                 self.expected = *left;
                 self.budget_cpus = *budget_cpus;
                 self.number = *number;
                 self.trials = *trials;
-                self.title = format!("{} · {} · {}", cell.runtime, cell.app, cell.load);
+                self.title = format!("{} · {} · {}", case.runtime, case.app, case.load);
                 if *round > 1 || *trials != 1 {
                     self.title.push_str(&format!(" · round {round}"));
                 }
@@ -158,10 +158,10 @@ pub fn phase_word(phase: Phase) -> &'static str {
 mod tests {
     use super::*;
     use crate::event::Until;
-    use crate::store::record::{CellRecord, LoadModel};
+    use crate::store::record::{CaseRecord, LoadModel};
 
-    fn cell() -> CellRecord {
-        CellRecord {
+    fn case() -> CaseRecord {
+        CaseRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),
             load: "day".to_owned(),
@@ -169,19 +169,19 @@ mod tests {
             load_text: "const(100,8s)".to_owned(),
             schedule: None,
             refused: None,
-            fired: None,
+            sent: None,
         }
     }
 
     #[test]
     fn time_left_is_this_phase_and_the_trials_to_come() {
         let mut tally = Tally { trials: 3, ..Tally::default() };
-        let cell = cell();
+        let case = case();
         tally.take(&Event::TrialStarted {
             number: 1,
             trials: 3,
             round: 1,
-            cell: &cell,
+            case: &case,
             budget_cpus: 1,
             left: Left {
                 trial: Nanos::from_secs(10),

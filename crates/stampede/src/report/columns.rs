@@ -4,24 +4,24 @@ use super::layout::{Column, Field, Section, Tone};
 use super::notes::mark;
 use crate::summary::breaking::Breaking;
 use crate::summary::model::{
-    CellSummary, CellVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
+    CaseSummary, CaseVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
 };
 use crate::summary::sentence::{noun, own_interval};
 use crate::summary::{steady, words};
 
-/// Cells that have a row of figures: all but those that were refused or are missing, and
+/// Cases that have a row of figures: all but those that were refused or are missing, and
 /// those whose trials were all invalid. They are listed below the table.
-pub fn rows<'a>(cells: &[&'a CellSummary]) -> Vec<&'a CellSummary> {
-    cells.iter().copied().filter(|cell| cell.trials_counted > 0).collect()
+pub fn rows<'a>(cases: &[&'a CaseSummary]) -> Vec<&'a CaseSummary> {
+    cases.iter().copied().filter(|case| case.trials_counted > 0).collect()
 }
 
 /// The names, with their marks.
-pub fn names(rows: &[&CellSummary]) -> Column {
-    let fields = rows.iter().map(|cell| Field {
-        text: format!("{}{}", cell.runtime, mark(cell)),
-        tone: match cell.verdict {
-            _ if cell.trials_invalid > 0 => Tone::Bad,
-            CellVerdict::Valid if cell.not_comparable.is_empty() => Tone::Plain,
+pub fn names(rows: &[&CaseSummary]) -> Column {
+    let fields = rows.iter().map(|case| Field {
+        text: format!("{}{}", case.runtime, mark(case)),
+        tone: match case.verdict {
+            _ if case.trials_invalid > 0 => Tone::Bad,
+            CaseVerdict::Valid if case.not_comparable.is_empty() => Tone::Plain,
             _ => Tone::Warning,
         },
     });
@@ -29,10 +29,10 @@ pub fn names(rows: &[&CellSummary]) -> Column {
 }
 
 /// All sections of a group, in reading order.
-pub fn sections(group: &Group, rows: &[&CellSummary]) -> Vec<Section> {
+pub fn sections(group: &Group, rows: &[&CaseSummary]) -> Vec<Section> {
     let mut sections = vec![main_times(group, rows)];
     if group.model == LoadModel::Closed {
-        // What the cells are sorted by comes first.
+        // What the cases are sorted by comes first.
         sections.insert(0, rates(group, rows));
     }
     if group.comparisons.is_empty() {
@@ -41,30 +41,30 @@ pub fn sections(group: &Group, rows: &[&CellSummary]) -> Vec<Section> {
         sections.insert(1, against(group, rows));
     }
     sections.extend(up_to_breaking(rows));
-    sections.push(shots(rows));
+    sections.push(requests(rows));
     if group.model == LoadModel::Open {
         sections.push(rates(group, rows));
     }
     sections.extend(spent(rows));
-    if rows.iter().any(|cell| cell.counts.ok < cell.counts.planned) {
+    if rows.iter().any(|case| case.counts.ok < case.counts.planned) {
         sections.push(ok_alone(group, rows));
     }
     if group.model == LoadModel::Open {
         let title = "service time";
-        sections.push(times(title, rows, &FEW, |cell| &cell.figures.service_time_ns));
+        sections.push(times(title, rows, &FEW, |case| &case.figures.service_time_ns));
     }
     sections.push(beside(group, rows));
     sections.extend(by_role(rows));
     sections
 }
 
-fn main_times(group: &Group, rows: &[&CellSummary]) -> Section {
+fn main_times(group: &Group, rows: &[&CaseSummary]) -> Section {
     let mut section = match group.model {
         LoadModel::Open => {
-            times("response time", rows, &Stat::ALL, |cell| &cell.figures.response_time_ns)
+            times("response time", rows, &Stat::ALL, |case| &case.figures.response_time_ns)
         }
         LoadModel::Closed => {
-            times("service time", rows, &Stat::ALL, |cell| &cell.figures.service_time_ns)
+            times("service time", rows, &Stat::ALL, |case| &case.figures.service_time_ns)
         }
     };
     let primary = match group.primary {
@@ -92,41 +92,41 @@ fn strengthen(column: &mut Column) {
 const FEW: [Stat; 5] =
     [Stat::Mean, Stat::Percentile(500), Stat::Percentile(950), Stat::Percentile(990), Stat::Max];
 
-fn ok_alone(group: &Group, rows: &[&CellSummary]) -> Section {
+fn ok_alone(group: &Group, rows: &[&CaseSummary]) -> Section {
     match group.model {
-        LoadModel::Open => times("response time, ok alone", rows, &Stat::ALL, |cell| {
-            &cell.figures.response_time_ns_ok
+        LoadModel::Open => times("response time, ok alone", rows, &Stat::ALL, |case| {
+            &case.figures.response_time_ns_ok
         }),
-        LoadModel::Closed => times("service time, ok alone", rows, &Stat::ALL, |cell| {
-            &cell.figures.service_time_ns_ok
+        LoadModel::Closed => times("service time, ok alone", rows, &Stat::ALL, |case| {
+            &case.figures.service_time_ns_ok
         }),
     }
 }
 
 fn times(
     title: &str,
-    rows: &[&CellSummary],
+    rows: &[&CaseSummary],
     stats: &[Stat],
-    of: fn(&CellSummary) -> &TimeFigures,
+    of: fn(&CaseSummary) -> &TimeFigures,
 ) -> Section {
     let columns = stats.iter().map(|stat| {
-        column(&stat.to_string(), rows, |cell| figure(of(cell).get(*stat), words::time))
+        column(&stat.to_string(), rows, |case| figure(of(case).get(*stat), words::time))
     });
     Section { title: title.to_owned(), columns: columns.collect() }
 }
 
-/// Times up to where a rising load broke a cell; those that held have them above.
-fn up_to_breaking(rows: &[&CellSummary]) -> Option<Section> {
+/// Times up to where a rising load broke a case; those that held have them above.
+fn up_to_breaking(rows: &[&CaseSummary]) -> Option<Section> {
     rows.iter().copied().find_map(broken)?;
-    let rate = |cell: &CellSummary| match (broken(cell), &cell.breaking) {
+    let rate = |case: &CaseSummary| match (broken(case), &case.breaking) {
         (Some(broken), _) => figure(broken.offered_per_second, words::rate),
         (None, Some(_)) => Field { text: "held".to_owned(), tone: Tone::Plain },
         (None, None) => none(),
     };
     let mut columns = vec![column("* up to /s", rows, rate)];
     columns.extend(FEW.iter().map(|stat| {
-        column(&stat.to_string(), rows, |cell| {
-            broken(cell).map_or_else(Field::default, |broken| {
+        column(&stat.to_string(), rows, |case| {
+            broken(case).map_or_else(Field::default, |broken| {
                 figure(broken.response_time_ns.get(*stat), words::time)
             })
         })
@@ -134,27 +134,27 @@ fn up_to_breaking(rows: &[&CellSummary]) -> Option<Section> {
     Some(Section { title: "* up to the breaking point".to_owned(), columns })
 }
 
-/// Where a rising load broke the cell.
-pub fn broken(cell: &CellSummary) -> Option<&Breaking> {
-    cell.breaking.as_ref().filter(|breaking| breaking.trials_broken > 0)
+/// Where a rising load broke the case.
+pub fn broken(case: &CaseSummary) -> Option<&Breaking> {
+    case.breaking.as_ref().filter(|breaking| breaking.trials_broken > 0)
 }
 
-fn shots(rows: &[&CellSummary]) -> Section {
+fn requests(rows: &[&CaseSummary]) -> Section {
     let columns = vec![
-        column("ok %", rows, |cell| Field {
-            tone: if cell.counts.ok < cell.counts.planned { Tone::Warning } else { Tone::Plain },
-            ..figure(cell.figures.ok_share, |share| words::share(share).replace(" %", ""))
+        column("ok %", rows, |case| Field {
+            tone: if case.counts.ok < case.counts.planned { Tone::Warning } else { Tone::Plain },
+            ..figure(case.figures.ok_share, |share| words::share(share).replace(" %", ""))
         }),
-        column("ok", rows, |cell| Field::plain(words::count(cell.counts.ok))),
-        column("failed", rows, |cell| wrong(cell.counts.failed_total())),
-        column("dropped", rows, |cell| wrong(cell.counts.dropped)),
-        column("in flight", rows, |cell| {
-            Field::plain(words::count(cell.counts.in_flight_max.into()))
+        column("ok", rows, |case| Field::plain(words::count(case.counts.ok))),
+        column("failed", rows, |case| wrong(case.counts.failed_total())),
+        column("dropped", rows, |case| wrong(case.counts.dropped)),
+        column("in flight", rows, |case| {
+            Field::plain(words::count(case.counts.in_flight_max.into()))
         }),
-        column("planned", rows, |cell| Field::plain(words::count(cell.counts.planned))),
-        column("trials", rows, |cell| Field::plain(words::count(cell.trials_counted.into()))),
+        column("planned", rows, |case| Field::plain(words::count(case.counts.planned))),
+        column("trials", rows, |case| Field::plain(words::count(case.trials_counted.into()))),
     ];
-    Section { title: "shots".to_owned(), columns }
+    Section { title: "requests".to_owned(), columns }
 }
 
 fn wrong(count: u64) -> Field {
@@ -162,41 +162,41 @@ fn wrong(count: u64) -> Field {
     Field { text: words::count(count), tone }
 }
 
-fn rates(group: &Group, rows: &[&CellSummary]) -> Section {
+fn rates(group: &Group, rows: &[&CaseSummary]) -> Section {
     let mut columns = Vec::new();
     if group.model == LoadModel::Open {
-        columns.push(column("offered /s", rows, |cell| {
-            figure(cell.figures.offered_per_second, words::rate)
+        columns.push(column("offered /s", rows, |case| {
+            figure(case.figures.offered_per_second, words::rate)
         }));
     }
-    let mut throughput = column("throughput /s", rows, |cell| {
-        figure(cell.figures.throughput_per_second, words::rate)
+    let mut throughput = column("throughput /s", rows, |case| {
+        figure(case.figures.throughput_per_second, words::rate)
     });
     if group.primary == Primary::Throughput {
         strengthen(&mut throughput);
     }
     columns.push(throughput);
-    columns.push(column("bytes /s", rows, |cell| {
-        figure(cell.figures.received_bytes_per_second, words::bytes)
+    columns.push(column("bytes /s", rows, |case| {
+        figure(case.figures.received_bytes_per_second, words::bytes)
     }));
     Section { title: "rates".to_owned(), columns }
 }
 
-fn spent(rows: &[&CellSummary]) -> [Section; 2] {
-    let cpu = |cell: &CellSummary, of: Figure| Field {
-        tone: if cell.budget_unequal { Tone::Warning } else { Tone::Plain },
+fn spent(rows: &[&CaseSummary]) -> [Section; 2] {
+    let cpu = |case: &CaseSummary, of: Figure| Field {
+        tone: if case.budget_unequal { Tone::Warning } else { Tone::Plain },
         ..figure(of, words::significant)
     };
     let cpu = vec![
-        column("median", rows, |cell| cpu(cell, cell.figures.cpu_percent_median)),
-        column("max", rows, |cell| cpu(cell, cell.figures.cpu_percent_max)),
-        column("CPU cost", rows, |cell| {
-            figure(cell.figures.cpu_cost_us, |us| words::time(us * 1e3))
+        column("median", rows, |case| cpu(case, case.figures.cpu_percent_median)),
+        column("max", rows, |case| cpu(case, case.figures.cpu_percent_max)),
+        column("CPU cost", rows, |case| {
+            figure(case.figures.cpu_cost_us, |us| words::time(us * 1e3))
         }),
     ];
     let memory = vec![
-        column("median", rows, |cell| figure(cell.figures.memory_bytes_median, words::bytes)),
-        column("max", rows, |cell| figure(cell.figures.memory_bytes_max, words::bytes)),
+        column("median", rows, |case| figure(case.figures.memory_bytes_median, words::bytes)),
+        column("max", rows, |case| figure(case.figures.memory_bytes_max, words::bytes)),
     ];
     [
         Section { title: "CPU % of the budget".to_owned(), columns: cpu },
@@ -204,55 +204,55 @@ fn spent(rows: &[&CellSummary]) -> [Section; 2] {
     ]
 }
 
-fn beside(group: &Group, rows: &[&CellSummary]) -> Section {
+fn beside(group: &Group, rows: &[&CaseSummary]) -> Section {
     let mut columns = Vec::new();
     if group.model == LoadModel::Open {
-        columns.push(column("connection wait p99", rows, |cell| {
-            figure(cell.figures.connection_wait_ns_p99, words::time)
+        columns.push(column("connection wait p99", rows, |case| {
+            figure(case.figures.connection_wait_ns_p99, words::time)
         }));
-        columns.push(column("lateness p99", rows, |cell| {
-            figure(cell.figures.lateness_ns_p99, words::time)
+        columns.push(column("schedule_lag p99", rows, |case| {
+            figure(case.figures.schedule_lag_ns_p99, words::time)
         }));
     }
-    columns.push(column("first answer", rows, |cell| {
-        figure(cell.figures.first_answer_ns, words::time)
+    columns.push(column("first answer", rows, |case| {
+        figure(case.figures.first_answer_ns, words::time)
     }));
-    columns.push(column("first request", rows, |cell| {
-        figure(cell.figures.first_request_ns, words::time)
+    columns.push(column("first request", rows, |case| {
+        figure(case.figures.first_request_ns, words::time)
     }));
-    if rows.iter().any(|cell| matches!(steady::word(cell), Some("yes" | "no"))) {
-        columns.push(column("steady", rows, |cell| match steady::word(cell) {
+    if rows.iter().any(|case| matches!(steady::word(case), Some("yes" | "no"))) {
+        columns.push(column("steady", rows, |case| match steady::word(case) {
             Some("no") => Field { text: "no".to_owned(), tone: Tone::Warning },
             word => word.map_or_else(none, Field::plain),
         }));
     }
-    columns.push(column("restarts", rows, |cell| watched(cell, wrong(cell.counts.restarts))));
-    columns.push(column("context switches", rows, |cell| {
-        watched(cell, Field::plain(words::count(cell.counts.context_switches)))
+    columns.push(column("restarts", rows, |case| watched(case, wrong(case.counts.restarts))));
+    columns.push(column("context switches", rows, |case| {
+        watched(case, Field::plain(words::count(case.counts.context_switches)))
     }));
     Section { title: "details".to_owned(), columns }
 }
 
 /// A counter of the monitor: zero readings are no zero.
-fn watched(cell: &CellSummary, field: Field) -> Field {
-    if cell.figures.cpu_percent_median == Figure::None { none() } else { field }
+fn watched(case: &CaseSummary, field: Field) -> Field {
+    if case.figures.cpu_percent_median == Figure::None { none() } else { field }
 }
 
 /// One section a role, where a stack has more than one.
-fn by_role(rows: &[&CellSummary]) -> Vec<Section> {
-    let mut roles: Vec<&String> = rows.iter().flat_map(|cell| cell.figures.roles.keys()).collect();
+fn by_role(rows: &[&CaseSummary]) -> Vec<Section> {
+    let mut roles: Vec<&String> = rows.iter().flat_map(|case| case.figures.roles.keys()).collect();
     roles.sort();
     roles.dedup();
     if roles.len() < 2 {
         return Vec::new();
     }
     let of_role = |role: &String| {
-        let of = |cell: &CellSummary| cell.figures.roles.get(role).cloned().unwrap_or_default();
+        let of = |case: &CaseSummary| case.figures.roles.get(role).cloned().unwrap_or_default();
         let columns = vec![
-            column("CPU %", rows, |cell| figure(of(cell).cpu_percent_median, words::significant)),
-            column("memory", rows, |cell| figure(of(cell).memory_bytes_median, words::bytes)),
-            column("CPU cost", rows, |cell| {
-                figure(of(cell).cpu_cost_us, |us| words::time(us * 1e3))
+            column("CPU %", rows, |case| figure(of(case).cpu_percent_median, words::significant)),
+            column("memory", rows, |case| figure(of(case).memory_bytes_median, words::bytes)),
+            column("CPU cost", rows, |case| {
+                figure(of(case).cpu_cost_us, |us| words::time(us * 1e3))
             }),
         ];
         Section { title: format!("role {role}"), columns }
@@ -261,46 +261,46 @@ fn by_role(rows: &[&CellSummary]) -> Vec<Section> {
 }
 
 /// Where nothing is compared, how sure each figure is by itself; `None`: no row has an interval.
-fn alone(group: &Group, rows: &[&CellSummary]) -> Option<Section> {
+fn alone(group: &Group, rows: &[&CaseSummary]) -> Option<Section> {
     let own = own_intervals(group, rows)?;
     Some(Section { title: noun(group.primary).to_owned(), columns: vec![own] })
 }
 
-fn own_intervals(group: &Group, rows: &[&CellSummary]) -> Option<Column> {
-    let own = |cell: &CellSummary| own_interval(group.primary, cell);
-    rows.iter().find_map(|cell| own(cell))?;
-    Some(column("own 95 %", rows, |cell| {
-        own(cell).map_or_else(none, |(low, high)| Field::plain(format!("{low} – {high}")))
+fn own_intervals(group: &Group, rows: &[&CaseSummary]) -> Option<Column> {
+    let own = |case: &CaseSummary| own_interval(group.primary, case);
+    rows.iter().find_map(|case| own(case))?;
+    Some(column("own 95 %", rows, |case| {
+        own(case).map_or_else(none, |(low, high)| Field::plain(format!("{low} – {high}")))
     }))
 }
 
-fn against(group: &Group, rows: &[&CellSummary]) -> Section {
+fn against(group: &Group, rows: &[&CaseSummary]) -> Section {
     let of =
-        |cell: &CellSummary| group.comparisons.iter().find(|other| other.runtime == cell.runtime);
-    let is_best = |cell: &CellSummary| group.baseline.as_ref() == Some(&cell.runtime);
-    let ratio = column("ratio", rows, |cell| match of(cell) {
-        _ if is_best(cell) => Field::plain("best"),
+        |case: &CaseSummary| group.comparisons.iter().find(|other| other.runtime == case.runtime);
+    let is_best = |case: &CaseSummary| group.baseline.as_ref() == Some(&case.runtime);
+    let ratio = column("ratio", rows, |case| match of(case) {
+        _ if is_best(case) => Field::plain("best"),
         Some(Comparison { ratio: Some(ratio), .. }) => Field::plain(words::ratio(ratio.value)),
         _ => none(),
     });
-    let interval = column("95 % interval", rows, |cell| {
-        match of(cell).and_then(|other| other.ratio).and_then(|ratio| ratio.interval) {
+    let interval = column("95 % interval", rows, |case| {
+        match of(case).and_then(|other| other.ratio).and_then(|ratio| ratio.interval) {
             Some((low, high)) => Field::plain(interval(low, high)),
-            None if is_best(cell) => Field::plain(""),
+            None if is_best(case) => Field::plain(""),
             None => none(),
         }
     });
-    let judged = column("it is", rows, |cell| match of(cell) {
+    let judged = column("it is", rows, |case| match of(case) {
         Some(other) => Field::plain(other.verdict(group.primary)),
         None => Field::plain(""),
     });
-    let letters = column("letters", rows, |cell| Field::plain(cell.letters.clone()));
+    let letters = column("letters", rows, |case| Field::plain(case.letters.clone()));
     let mut columns = vec![ratio, judged];
     let sure = |other: &Comparison| other.ratio.is_some_and(|ratio| ratio.interval.is_some());
     if group.comparisons.iter().any(sure) {
         columns.insert(1, interval);
     }
-    if rows.iter().any(|cell| !cell.letters.is_empty()) {
+    if rows.iter().any(|case| !case.letters.is_empty()) {
         columns.push(letters);
     }
     columns.extend(own_intervals(group, rows));
@@ -312,8 +312,8 @@ pub fn interval(low: f64, high: f64) -> String {
     format!("{} – {}", words::significant(low), words::significant(high))
 }
 
-fn column(title: &str, rows: &[&CellSummary], field: impl Fn(&CellSummary) -> Field) -> Column {
-    let fields = rows.iter().map(|cell| field(cell)).collect();
+fn column(title: &str, rows: &[&CaseSummary], field: impl Fn(&CaseSummary) -> Field) -> Column {
+    let fields = rows.iter().map(|case| field(case)).collect();
     Column { title: title.to_owned(), fields }
 }
 

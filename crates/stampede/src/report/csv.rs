@@ -1,23 +1,23 @@
-//! One row a cell, for spreadsheets and scripts (RFC 4180).
+//! One row a case, for spreadsheets and scripts (RFC 4180).
 
 use super::notes::reasons;
 use crate::fact;
 use crate::store::record::Judged;
 use crate::summary::model::{
-    CellSummary, CellVerdict, Figure, Group, LoadModel, Stat, TimeFigures,
+    CaseSummary, CaseVerdict, Figure, Group, LoadModel, Stat, TimeFigures,
 };
 use crate::summary::{Summary, steady};
 
-/// Renders a run: a header, then one row a cell, by group and the best first. Numbers are
-/// plain, with their unit in the header; a percentile at which a shot had no correct answer
+/// Renders a run: a header, then one row a case, by group and the best first. Numbers are
+/// plain, with their unit in the header; a percentile at which a request had no correct answer
 /// is `failed`, what is not known is empty. Only `mean` and `max` may be lower bounds:
 /// their `_state` says so.
 pub fn csv(summary: &Summary) -> String {
     let mut out = String::new();
     let mut header = false;
     for group in &summary.groups {
-        for cell in summary.cells_of(group) {
-            let row = row(summary, group, cell);
+        for case in summary.cases_of(group) {
+            let row = row(summary, group, case);
             if !std::mem::replace(&mut header, true) {
                 line(row.iter().map(|(name, _)| name.clone()), &mut out);
             }
@@ -30,10 +30,10 @@ pub fn csv(summary: &Summary) -> String {
 /// Names and values together, so that they cannot come apart.
 type Row = Vec<(String, String)>;
 
-fn row(summary: &Summary, group: &Group, cell: &CellSummary) -> Row {
+fn row(summary: &Summary, group: &Group, case: &CaseSummary) -> Row {
     let mut row = Row::new();
-    about(summary, group, cell, &mut row);
-    let figures = &cell.figures;
+    about(summary, group, case, &mut row);
+    let figures = &case.figures;
     times("response_time_ns", &figures.response_time_ns, &mut row);
     times("service_time_ns", &figures.service_time_ns, &mut row);
     times("response_time_ns_ok", &figures.response_time_ns_ok, &mut row);
@@ -60,19 +60,19 @@ fn row(summary: &Summary, group: &Group, cell: &CellSummary) -> Row {
         ("memory_bytes_median", figures.memory_bytes_median),
         ("memory_bytes_max", figures.memory_bytes_max),
         ("connection_wait_ns_p99", figures.connection_wait_ns_p99),
-        ("lateness_ns_p99", figures.lateness_ns_p99),
+        ("schedule_lag_ns_p99", figures.schedule_lag_ns_p99),
         ("first_answer_ns", figures.first_answer_ns),
         ("first_request_ns", figures.first_request_ns),
     ];
     row.extend(plain.map(|(name, figure)| (name.to_owned(), value(figure))));
     row.push(("throughput_state".to_owned(), state(figures.throughput_per_second)));
-    breaking(cell, &mut row);
+    breaking(case, &mut row);
     row
 }
 
 /// Empty where the load does not rise; `trials_broken` 0: it held to the end.
-fn breaking(cell: &CellSummary, row: &mut Row) {
-    let found = cell.breaking.clone();
+fn breaking(case: &CaseSummary, row: &mut Row) {
+    let found = case.breaking.clone();
     let trials = found.as_ref().map_or(String::new(), |one| one.trials_broken.to_string());
     let found = found.unwrap_or_default();
     let first = found.seconds.iter().min().map_or(String::new(), ToString::to_string);
@@ -83,35 +83,35 @@ fn breaking(cell: &CellSummary, row: &mut Row) {
     times("up_to_breaking_response_time_ns", &found.response_time_ns, row);
 }
 
-fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
-    let counts = &cell.counts;
+fn about(summary: &Summary, group: &Group, case: &CaseSummary, row: &mut Row) {
+    let counts = &case.counts;
     let failed: Vec<String> =
         counts.failed.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
-    let model = match cell.model {
+    let model = match case.model {
         LoadModel::Open => "open",
         LoadModel::Closed => "closed",
     };
-    let comparison = group.comparisons.iter().find(|other| other.runtime == cell.runtime);
+    let comparison = group.comparisons.iter().find(|other| other.runtime == case.runtime);
     let ratio = comparison.and_then(|other| other.ratio);
     let (low, high) = ratio.and_then(|ratio| ratio.interval).unzip();
     let text = |value: Option<f64>| value.map_or(String::new(), number);
     let fields: [(&str, String); 27] = [
         ("run", guarded(&summary.run)),
-        ("app", guarded(&cell.app)),
-        ("load", guarded(&cell.load)),
+        ("app", guarded(&case.app)),
+        ("load", guarded(&case.load)),
         ("load_text", guarded(&group.load_text)),
         ("model", model.to_owned()),
-        ("runtime", guarded(&cell.runtime)),
-        ("verdict", verdict(cell.verdict).to_owned()),
-        ("reasons", guarded(&reasons(cell))),
-        ("not_comparable", guarded(&fact::joined(&cell.not_comparable))),
-        ("budget_cpus", cell.budget_cpus.to_string()),
-        ("budget_unequal", cell.budget_unequal.to_string()),
-        ("budget_memory_bytes", cell.budget_memory_bytes.to_string()),
-        ("trials_counted", cell.trials_counted.to_string()),
-        ("trials_suspect", suspect(cell).to_string()),
-        ("trials_invalid", cell.trials_invalid.to_string()),
-        ("trials_missing", cell.trials_missing.to_string()),
+        ("runtime", guarded(&case.runtime)),
+        ("verdict", verdict(case.verdict).to_owned()),
+        ("reasons", guarded(&reasons(case))),
+        ("not_comparable", guarded(&fact::joined(&case.not_comparable))),
+        ("budget_cpus", case.budget_cpus.to_string()),
+        ("budget_unequal", case.budget_unequal.to_string()),
+        ("budget_memory_bytes", case.budget_memory_bytes.to_string()),
+        ("trials_counted", case.trials_counted.to_string()),
+        ("trials_suspect", suspect(case).to_string()),
+        ("trials_invalid", case.trials_invalid.to_string()),
+        ("trials_missing", case.trials_missing.to_string()),
         ("planned", counts.planned.to_string()),
         ("ok", counts.ok.to_string()),
         ("failed", counts.failed_total().to_string()),
@@ -121,14 +121,14 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
         ("ratio_to_best", text(ratio.map(|ratio| ratio.value))),
         ("ratio_to_best_low", text(low)),
         ("ratio_to_best_high", text(high)),
-        ("letters", cell.letters.clone()),
-        ("steady", steady::word(cell).unwrap_or_default().to_owned()),
+        ("letters", case.letters.clone()),
+        ("steady", steady::word(case).unwrap_or_default().to_owned()),
     ];
     row.extend(fields.map(|(name, value)| (name.to_owned(), value)));
 }
 
-fn suspect(cell: &CellSummary) -> usize {
-    cell.trials.iter().filter(|trial| trial.verdict == Judged::Suspect).count()
+fn suspect(case: &CaseSummary) -> usize {
+    case.trials.iter().filter(|trial| trial.verdict == Judged::Suspect).count()
 }
 
 fn times(name: &str, times: &TimeFigures, row: &mut Row) {
@@ -170,13 +170,13 @@ fn number(value: f64) -> String {
 }
 
 /// The verdict's name in every output.
-fn verdict(verdict: CellVerdict) -> &'static str {
+fn verdict(verdict: CaseVerdict) -> &'static str {
     match verdict {
-        CellVerdict::Valid => "valid",
-        CellVerdict::Suspect => "suspect",
-        CellVerdict::Invalid => "invalid",
-        CellVerdict::Missing => "missing",
-        CellVerdict::Refused => "refused",
+        CaseVerdict::Valid => "valid",
+        CaseVerdict::Suspect => "suspect",
+        CaseVerdict::Invalid => "invalid",
+        CaseVerdict::Missing => "missing",
+        CaseVerdict::Refused => "refused",
     }
 }
 

@@ -5,7 +5,7 @@ use super::columns::{figure, interval};
 use super::layout::{Column, Field, Section, Tone, blocks, tables};
 use super::markdown::{escape, row};
 use crate::summary::diff::{
-    CellDiff, Change, Diff, Differs, Expected, FigureDiff, Outcome, Pairing, Side,
+    CaseDiff, Change, Diff, Differs, Expected, FigureDiff, Outcome, Pairing, Side,
 };
 use crate::summary::words;
 
@@ -21,9 +21,9 @@ pub fn diff_text(diff: &Diff, style: &Style) -> String {
     for notice in notices(diff) {
         add(&notice, Tone::Warning);
     }
-    for cell in &diff.cells {
+    for case in &diff.cases {
         lines.push(String::new());
-        of_cell(diff, cell, style, &mut lines);
+        of_case(diff, case, style, &mut lines);
     }
     let only = only(diff);
     if !only.is_empty() {
@@ -33,38 +33,38 @@ pub fn diff_text(diff: &Diff, style: &Style) -> String {
     lines.join("\n").replace('\u{a0}', " ") + "\n"
 }
 
-fn of_cell(diff: &Diff, cell: &CellDiff, style: &Style, lines: &mut Vec<String>) {
+fn of_case(diff: &Diff, case: &CaseDiff, style: &Style, lines: &mut Vec<String>) {
     let mut add = |text: &str, tone: Tone| {
         lines.extend(style.wrap(text, 2).iter().map(|line| style.paint(line, tone)));
     };
-    add(&title(cell), Tone::Strong);
-    add(&cell.sentence, Tone::Plain);
-    let (names, section) = table(diff, cell);
+    add(&title(case), Tone::Strong);
+    add(&case.sentence, Tone::Plain);
+    let (names, section) = table(diff, case);
     let sections = [section];
     let table = tables(style, &names, &sections);
-    // The section has no title: who the sides are is said above all cells.
+    // The section has no title: who the sides are is said above all cases.
     let rows = table.map_or_else(|| blocks(style, &names, &sections), |lines| lines[1..].to_vec());
     lines.extend(rows);
     let mut add = |text: &str, tone: Tone| {
         lines.extend(style.wrap(text, 2).iter().map(|line| style.paint(line, tone)));
     };
-    for one in &cell.expectations {
+    for one in &case.expectations {
         let tone = if one.outcome == Outcome::Met { Tone::Plain } else { Tone::Bad };
         add(&expected(one), tone);
     }
-    for note in reasons(cell).iter().chain(&cell.notes) {
+    for note in reasons(case).iter().chain(&case.notes) {
         add(note, Tone::Warning);
     }
 }
 
-fn table(diff: &Diff, cell: &CellDiff) -> (Column, Section) {
-    let shown = shown(cell);
+fn table(diff: &Diff, case: &CaseDiff) -> (Column, Section) {
+    let shown = shown(case);
     let column = |title: &str, field: &dyn Fn(&FigureDiff) -> Field| Column {
         title: title.to_owned(),
         fields: shown.iter().map(|one| field(one)).collect(),
     };
     let names = column("", &|one| {
-        let tone = if one.figure == cell.primary { Tone::Strong } else { Tone::Plain };
+        let tone = if one.figure == case.primary { Tone::Strong } else { Tone::Plain };
         Field { text: one.measure().title(), tone }
     });
     let mut columns = vec![
@@ -81,10 +81,10 @@ fn table(diff: &Diff, cell: &CellDiff) -> (Column, Section) {
 }
 
 /// Figures that a side has.
-fn shown(cell: &CellDiff) -> Vec<&FigureDiff> {
+fn shown(case: &CaseDiff) -> Vec<&FigureDiff> {
     use crate::summary::model::Figure;
     let is_there = |one: &&FigureDiff| (one.base, one.other) != (Figure::None, Figure::None);
-    cell.figures.iter().filter(is_there).collect()
+    case.figures.iter().filter(is_there).collect()
 }
 
 /// `1.24 ×`, or of a share `−0.8 points`.
@@ -126,10 +126,10 @@ fn field(text: Option<String>) -> Field {
     text.map_or(Field { text: "—".to_owned(), tone: Tone::Faint }, Field::plain)
 }
 
-/// Why figures of a cell are not compared, each reason once.
-fn reasons(cell: &CellDiff) -> Vec<String> {
+/// Why figures of a case are not compared, each reason once.
+fn reasons(case: &CaseDiff) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for one in shown(cell) {
+    for one in shown(case) {
         let Some(why) = &one.why_not else { continue };
         match reasons.iter_mut().find(|(known, _)| known == why) {
             Some((_, names)) => names.push(one.measure().title()),
@@ -151,12 +151,12 @@ fn expected(one: &Expected) -> String {
 }
 
 /// `hello · day: const(200,10s) · nginx-fpm`.
-fn title(cell: &CellDiff) -> String {
-    let load = match cell.load == cell.load_text {
-        true => cell.load.clone(),
-        false => format!("{}: {}", cell.load, cell.load_text),
+fn title(case: &CaseDiff) -> String {
+    let load = match case.load == case.load_text {
+        true => case.load.clone(),
+        false => format!("{}: {}", case.load, case.load_text),
     };
-    format!("{} · {} · {load}", cell.runtime, cell.app)
+    format!("{} · {} · {load}", case.runtime, case.app)
 }
 
 /// `A: 20261121-101500-3f9a · stampede 0.1.0 · 2026-11-21T10:15:00+00:00 · 5 rounds`.
@@ -225,12 +225,12 @@ fn only(diff: &Diff) -> Vec<String> {
 /// Renders a comparison as GitHub's Markdown.
 pub fn diff_markdown(diff: &Diff) -> String {
     let mut out = String::new();
-    for cell in &diff.cells {
-        out += &format!("### {}\n\n{}\n\n", escape(&title(cell)), escape(&cell.sentence));
+    for case in &diff.cases {
+        out += &format!("### {}\n\n{}\n\n", escape(&title(case)), escape(&case.sentence));
         let heads = ["", &diff.base.label, &diff.other.label, "ratio", "95 % interval", "it is"];
         out += &row(&heads.map(escape));
         out += "|:--|--:|--:|--:|--:|:--|\n";
-        for one in shown(cell) {
+        for one in shown(case) {
             let words = |value| one.measure().words(value);
             let none = || "—".to_owned();
             out += &row(&[
@@ -246,9 +246,9 @@ pub fn diff_markdown(diff: &Diff) -> String {
             ]);
         }
         out.push('\n');
-        let expected = cell.expectations.iter().map(expected);
+        let expected = case.expectations.iter().map(expected);
         let notes: Vec<String> =
-            expected.chain(reasons(cell)).chain(cell.notes.iter().cloned()).collect();
+            expected.chain(reasons(case)).chain(case.notes.iter().cloned()).collect();
         out += &list(&notes);
     }
     out += &list(&[notices(diff), only(diff)].concat());

@@ -1,5 +1,5 @@
-//! What the figures of a row rest on, in words: what was exhausted, whether it kept up, Little's law, what
-//! an answer costs, and the pages that were measured.
+//! What the figures of a row rest on, in words: what was exhausted, whether it kept up, Little's
+//! law, what an answer costs, and the pages that were measured.
 
 use crate::mask::mask_foreign;
 use crate::store::record::PageRecord;
@@ -7,41 +7,41 @@ use crate::summary::cost::cpu_ns_per_million;
 use crate::summary::exhausted::{Exhausted, LowerBound, lower_bound};
 use crate::summary::in_flight::InFlight;
 use crate::summary::kept_up::KeptUp;
-use crate::summary::model::{CellSummary, LoadModel};
+use crate::summary::model::{CaseSummary, LoadModel};
 use crate::summary::pages::{CommonPages, Pages};
 use crate::summary::words;
 
 /// The evidence of a row: what it is about, and what is known.
-pub fn of_cell(cell: &CellSummary) -> Vec<(&'static str, String)> {
-    let throughput = cell.figures.throughput_per_second.value();
-    let limit = match (cell.model, lower_bound(cell), throughput) {
+pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {
+    let throughput = case.figures.throughput_per_second.value();
+    let limit = match (case.model, lower_bound(case), throughput) {
         (LoadModel::Closed, Some(bound), Some(rate)) => Some(at_least(bound, rate)),
-        (LoadModel::Closed, _, _) => cell.exhausted.as_deref().map(exhausted),
+        (LoadModel::Closed, _, _) => case.exhausted.as_deref().map(exhausted),
         (LoadModel::Open, _, _) => None,
     };
-    let pages = &cell.pages;
+    let pages = &case.pages;
     let facts = [
-        ("exhausted", limit.or_else(|| not_known(cell))),
-        ("kept up", cell.kept_up.map(kept_up)),
-        ("in flight", cell.in_flight.map(in_flight)),
-        ("1 million requests", cpu_ns_per_million(cell).map(cpu_time)),
+        ("exhausted", limit.or_else(|| not_known(case))),
+        ("kept up", case.kept_up.map(kept_up)),
+        ("in flight", case.in_flight.map(in_flight)),
+        ("1 million requests", cpu_ns_per_million(case).map(cpu_time)),
         ("pages", (!pages.first.is_empty()).then(|| list_of(pages))),
     ];
     facts.into_iter().filter_map(|(what, known)| Some((what, known?))).collect()
 }
 
 /// The evidence of some rows, a line each: for the terminal's details.
-pub fn details(cells: &[&CellSummary]) -> Vec<String> {
-    let line = |cell: &&CellSummary| {
-        let facts = of_cell(cell).into_iter().map(|(what, known)| format!("{what}: {known}"));
+pub fn details(cases: &[&CaseSummary]) -> Vec<String> {
+    let line = |case: &&CaseSummary| {
+        let facts = of_case(case).into_iter().map(|(what, known)| format!("{what}: {known}"));
         let facts: Vec<String> = facts.collect();
-        (!facts.is_empty()).then(|| format!("{}: {}", cell.runtime, facts.join("; ")))
+        (!facts.is_empty()).then(|| format!("{}: {}", case.runtime, facts.join("; ")))
     };
-    cells.iter().filter(|cell| cell.trials_counted > 0).filter_map(line).collect()
+    cases.iter().filter(|case| case.trials_counted > 0).filter_map(line).collect()
 }
 
-fn not_known(cell: &CellSummary) -> Option<String> {
-    (cell.model == LoadModel::Closed).then(|| "not known".to_owned())
+fn not_known(case: &CaseSummary) -> Option<String> {
+    (case.model == LoadModel::Closed).then(|| "not known".to_owned())
 }
 
 /// `at least 8 213 /s: nothing in the stack was exhausted`.
@@ -211,8 +211,8 @@ fn page(page: &PageRecord) -> String {
     format!("{path}{title}{status} {}", size(page.bytes))
 }
 
-/// What others wrote: without secrets, no longer than a column of a table, and with nothing that a terminal obeys
-/// or that turns the line around.
+/// What others wrote: without secrets, no longer than a column of a table, and with nothing that a
+/// terminal obeys or that turns the line around.
 fn foreign(text: &str) -> String {
     let text = words::cut(mask_foreign(text).trim(), MOST_LETTERS);
     let shown = |letter: char| match letter.is_control() || turns(letter) {

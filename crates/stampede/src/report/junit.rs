@@ -1,15 +1,15 @@
 //! JUnit's XML, which systems for continuous integration read: a test suite for each app and load,
-//! a test case for each cell and for each of its expectations.
+//! a test case for each case and for each of its expectations.
 
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::summary::model::{CellSummary, CellVerdict, Expected, Found, Group, Judged};
+use crate::summary::model::{CaseSummary, CaseVerdict, Expected, Found, Group, Judged};
 use crate::summary::{Summary, words};
 
-/// Renders a run. Judged as `compare` does in its exit code: what would be 3 is an error, what would
-/// be 1 is a failure. A refused cell alone is skipped here, since its plan says so itself.
+/// Renders a run. Judged as `compare` does in its exit code: what would be 3 is an error, what
+/// would be 1 is a failure. A refused case alone is skipped here, since its plan says so itself.
 pub fn junit(summary: &Summary) -> String {
     let mut report = Report::new(format!("stampede {}", summary.run));
     for group in &summary.groups {
@@ -31,33 +31,33 @@ fn suite(summary: &Summary, group: &Group) -> TestSuite {
     }
     suite.set_system_out(&group.sentence);
     let mut time = Duration::ZERO;
-    for cell in summary.cells_of(group) {
-        time += length(cell);
-        suite.add_test_case(measured(group, cell));
-        let expected = cell.expectations.iter();
-        suite.add_test_cases(expected.map(|judged| expectation(group, cell, judged)));
+    for row in summary.cases_of(group) {
+        time += length(row);
+        suite.add_test_case(measured(group, row));
+        let expected = row.expectations.iter();
+        suite.add_test_cases(expected.map(|judged| expectation(group, row, judged)));
     }
     suite.set_time(time);
     suite
 }
 
-/// Whether a cell was measured.
-fn measured(group: &Group, cell: &CellSummary) -> TestCase {
-    let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
-    let missing = cell.trials_missing;
+/// Whether a case was measured.
+fn measured(group: &Group, row: &CaseSummary) -> TestCase {
+    let reasons: Vec<String> = row.reasons.iter().map(ToString::to_string).collect();
+    let missing = row.trials_missing;
     let trials = words::number_of(missing, "trial");
-    let status = match cell.verdict {
-        CellVerdict::Refused => skipped(or(&reasons, "refused")),
-        CellVerdict::Missing => error("missing", or(&reasons, "no trial of it is there")),
-        CellVerdict::Invalid => error("invalid", or(&reasons, "no trial counts")),
-        CellVerdict::Valid | CellVerdict::Suspect if missing > 0 => {
+    let status = match row.verdict {
+        CaseVerdict::Refused => skipped(or(&reasons, "refused")),
+        CaseVerdict::Missing => error("missing", or(&reasons, "no trial of it is there")),
+        CaseVerdict::Invalid => error("invalid", or(&reasons, "no trial counts")),
+        CaseVerdict::Valid | CaseVerdict::Suspect if missing > 0 => {
             error("missing", format!("{trials} of the plan did not take place"))
         }
-        CellVerdict::Valid | CellVerdict::Suspect => TestCaseStatus::success(),
+        CaseVerdict::Valid | CaseVerdict::Suspect => TestCaseStatus::success(),
     };
-    let mut case = case(group, cell, "measured", status);
-    case.set_time(length(cell));
-    let counts = matches!(cell.verdict, CellVerdict::Valid | CellVerdict::Suspect);
+    let mut case = case(group, row, "measured", status);
+    case.set_time(length(row));
+    let counts = matches!(row.verdict, CaseVerdict::Valid | CaseVerdict::Suspect);
     if counts && !reasons.is_empty() {
         case.set_system_out(reasons.join("\n"));
     }
@@ -65,12 +65,12 @@ fn measured(group: &Group, cell: &CellSummary) -> TestCase {
 }
 
 /// Whether an expectation was met.
-fn expectation(group: &Group, cell: &CellSummary, judged: &Judged) -> TestCase {
+fn expectation(group: &Group, row: &CaseSummary, judged: &Judged) -> TestCase {
     let status = match &judged.outcome {
         Expected::Met => TestCaseStatus::success(),
         Expected::NotMet { figure } => {
             let found = match figure {
-                Found::Failed => "but a shot without a correct answer stands there".to_owned(),
+                Found::Failed => "but a request without a correct answer stands there".to_owned(),
                 Found::Value(value) => format!("found {value}"),
             };
             fails("not met", format!("expected {}, {found}", judged.text))
@@ -78,17 +78,17 @@ fn expectation(group: &Group, cell: &CellSummary, judged: &Judged) -> TestCase {
         Expected::Unknown { .. } if judged.is_about_another_run() => {
             skipped("it is about another run".to_owned())
         }
-        Expected::Unknown { figure } if cell.trials_counted > 0 => {
+        Expected::Unknown { figure } if row.trials_counted > 0 => {
             let known = figure.as_ref().map_or(String::new(), |figure| format!(": {figure}"));
             fails("not shown", format!("expected {}, which could not be shown{known}", judged.text))
         }
         Expected::Unknown { .. } => skipped("nothing was measured".to_owned()),
     };
-    case(group, cell, &judged.text, status)
+    case(group, row, &judged.text, status)
 }
 
-fn case(group: &Group, cell: &CellSummary, what: &str, status: TestCaseStatus) -> TestCase {
-    let mut case = TestCase::new(format!("{}: {what}", cell.runtime), status);
+fn case(group: &Group, row: &CaseSummary, what: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(format!("{}: {what}", row.runtime), status);
     case.set_classname(format!("{} · {}", group.app, group.load));
     case
 }
@@ -119,6 +119,6 @@ fn or(reasons: &[String], otherwise: &str) -> String {
 }
 
 /// Of all its trials, from start to stop.
-fn length(cell: &CellSummary) -> Duration {
-    Duration::from_nanos(cell.trials.iter().map(|trial| trial.lasted_ns).sum())
+fn length(row: &CaseSummary) -> Duration {
+    Duration::from_nanos(row.trials.iter().map(|trial| trial.lasted_ns).sum())
 }

@@ -4,7 +4,7 @@ use super::columns::{broken, figure, interval, rows};
 use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
-use crate::summary::model::{CellSummary, Group, LoadModel, Stat};
+use crate::summary::model::{CaseSummary, Group, LoadModel, Stat};
 use crate::summary::sentence::own_interval;
 use crate::summary::words;
 
@@ -12,14 +12,14 @@ use crate::summary::words;
 pub fn markdown(summary: &Summary) -> String {
     let mut out = String::new();
     for group in &summary.groups {
-        let cells: Vec<&CellSummary> = summary.cells_of(group).collect();
-        let shown = rows(&cells);
-        out += &format!("### {}\n\n{}\n\n", escape(&title(group, &cells)), escape(&group.sentence));
+        let cases: Vec<&CaseSummary> = summary.cases_of(group).collect();
+        let shown = rows(&cases);
+        out += &format!("### {}\n\n{}\n\n", escape(&title(group, &cases)), escape(&group.sentence));
         if !shown.is_empty() {
             table(group, &shown, &mut out);
             starred(&shown, &mut out);
         }
-        let notes: Vec<String> = notes::of(group, &cells)
+        let notes: Vec<String> = notes::of(group, &cases)
             .into_iter()
             .map(|note| format!("- {}\n", escape(&note.text)))
             .collect();
@@ -38,7 +38,7 @@ pub fn markdown(summary: &Summary) -> String {
     out
 }
 
-fn table(group: &Group, cells: &[&CellSummary], out: &mut String) {
+fn table(group: &Group, cases: &[&CaseSummary], out: &mut String) {
     let time = match group.model {
         LoadModel::Open => "response time",
         LoadModel::Closed => "service time",
@@ -60,21 +60,21 @@ fn table(group: &Group, cells: &[&CellSummary], out: &mut String) {
     out.push_str("|:--|");
     out.push_str(&"--:|".repeat(heads.len() - 2));
     out.push_str(":--|\n");
-    for cell in cells {
-        out.push_str(&row(&fields(group, cell)));
+    for case in cases {
+        out.push_str(&row(&fields(group, case)));
     }
     out.push('\n');
 }
 
-/// Times up to the breaking point, of the cells that have one.
-fn starred(cells: &[&CellSummary], out: &mut String) {
-    let rows: Vec<String> = cells
+/// Times up to the breaking point, of the cases that have one.
+fn starred(cases: &[&CaseSummary], out: &mut String) {
+    let rows: Vec<String> = cases
         .iter()
-        .filter_map(|cell| {
-            let broken = broken(cell)?;
+        .filter_map(|case| {
+            let broken = broken(case)?;
             let time = |stat| figure(broken.response_time_ns.get(stat), words::time).text;
             Some(row(&[
-                escape(&format!("* {}", cell.runtime)),
+                escape(&format!("* {}", case.runtime)),
                 figure(broken.offered_per_second, words::rate).text,
                 time(Stat::Mean),
                 time(Stat::Percentile(500)),
@@ -93,15 +93,15 @@ fn starred(cells: &[&CellSummary], out: &mut String) {
     }
 }
 
-fn fields(group: &Group, cell: &CellSummary) -> [String; 11] {
-    let figures = &cell.figures;
+fn fields(group: &Group, case: &CaseSummary) -> [String; 11] {
+    let figures = &case.figures;
     let times = match group.model {
         LoadModel::Open => &figures.response_time_ns,
         LoadModel::Closed => &figures.service_time_ns,
     };
     let time = |stat| figure(times.get(stat), words::time).text;
     [
-        escape(&format!("{}{}", cell.runtime, mark(cell))),
+        escape(&format!("{}{}", case.runtime, mark(case))),
         time(Stat::Percentile(500)),
         time(Stat::Percentile(950)),
         time(Stat::Percentile(990)),
@@ -111,35 +111,35 @@ fn fields(group: &Group, cell: &CellSummary) -> [String; 11] {
         figure(figures.cpu_percent_median, words::significant).text,
         figure(figures.cpu_cost_us, |us| words::time(us * 1e3)).text,
         figure(figures.memory_bytes_max, words::bytes).text,
-        against(group, cell),
+        against(group, case),
     ]
 }
 
 /// How sure a figure is that is held against nothing.
-fn alone(group: &Group, cell: &CellSummary) -> String {
-    match (own_interval(group.primary, cell), cell.trials_counted) {
+fn alone(group: &Group, case: &CaseSummary) -> String {
+    match (own_interval(group.primary, case), case.trials_counted) {
         (Some((low, high)), _) => format!("{low} – {high}"),
         (None, trials @ 1..=2) => format!("{}: no interval", words::number_of(trials, "trial")),
         (None, _) => "—".to_owned(),
     }
 }
 
-fn against(group: &Group, cell: &CellSummary) -> String {
+fn against(group: &Group, case: &CaseSummary) -> String {
     if group.comparisons.is_empty() {
-        return alone(group, cell);
+        return alone(group, case);
     }
-    if group.baseline.as_ref() == Some(&cell.runtime) {
-        let letters = &cell.letters;
+    if group.baseline.as_ref() == Some(&case.runtime) {
+        let letters = &case.letters;
         return match letters.as_str() {
             "" => "**best**".to_owned(),
             letters => format!("**best** · {letters}"),
         };
     }
-    let Some(other) = group.comparisons.iter().find(|other| other.runtime == cell.runtime) else {
+    let Some(other) = group.comparisons.iter().find(|other| other.runtime == case.runtime) else {
         return "—".to_owned();
     };
     let said = other.verdict(group.primary);
-    let said = match cell.letters.as_str() {
+    let said = match case.letters.as_str() {
         "" => said.to_owned(),
         letters => format!("{said} · {letters}"),
     };
@@ -174,7 +174,7 @@ pub(super) fn escape(text: &str) -> String {
                 ticks -= 1;
                 out.push(letter);
             }
-            // A bar ends a table's cell in code too, and what looks like code to us may not to
+            // A bar ends a table's case in code too, and what looks like code to us may not to
             // every reader: `<` stays harmless.
             other if in_code && !"|<".contains(other) => out.push(other),
             '<' => out.push_str("&lt;"),

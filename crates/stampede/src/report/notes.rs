@@ -8,7 +8,7 @@ use super::why;
 use crate::store::record::{Judged, Provider};
 use crate::summary::breaking::Breaking;
 use crate::summary::model::{
-    CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
+    CaseSummary, CaseVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
 };
 use crate::summary::over_time::ErrorSpan;
 use crate::summary::sentence::noun;
@@ -16,20 +16,20 @@ use crate::summary::steady::not_steady;
 use crate::summary::words;
 
 /// What stands behind a name in the table; each is explained below it.
-pub fn mark(cell: &CellSummary) -> String {
+pub fn mark(case: &CaseSummary) -> String {
     let signs = [
-        (cell.trials_invalid > 0, '!'),
-        (cell.verdict == CellVerdict::Suspect, '?'),
-        (!cell.not_comparable.is_empty(), '≠'),
-        (broken(cell).is_some(), '*'),
+        (case.trials_invalid > 0, '!'),
+        (case.verdict == CaseVerdict::Suspect, '?'),
+        (!case.not_comparable.is_empty(), '≠'),
+        (broken(case).is_some(), '*'),
     ];
     let signs: String = signs.iter().filter(|(there, _)| *there).map(|(_, sign)| *sign).collect();
     if signs.is_empty() { signs } else { format!(" {signs}") }
 }
 
-/// All reasons of a cell in one line.
-pub fn reasons(cell: &CellSummary) -> String {
-    cell.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+/// All reasons of a case in one line.
+pub fn reasons(case: &CaseSummary) -> String {
+    case.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// How much a note matters.
@@ -53,28 +53,28 @@ pub struct Note {
 }
 
 /// All notes of a group, the heaviest first.
-pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
+pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |weight, text: String| notes.push(Note { weight, text });
-    for cell in cells {
-        about_verdict(cell, &mut add);
+    for case in cases {
+        about_verdict(case, &mut add);
     }
-    why::about(cells, &mut add);
-    for cell in cells {
-        for why in &cell.not_comparable {
-            add(Weight::Doubt, format!("≠ {}: not comparable, because {why}", cell.runtime));
+    why::about(cases, &mut add);
+    for case in cases {
+        for why in &case.not_comparable {
+            add(Weight::Doubt, format!("≠ {}: not comparable, because {why}", case.runtime));
         }
     }
-    for cell in cells {
-        let name = &cell.runtime;
+    for case in cases {
+        let name = &case.runtime;
         let mut said = |what: &str, items: String| {
             if !items.is_empty() {
                 add(Weight::Plain, format!("{name}: {what}: {items}"));
             }
         };
-        said("as the plan asks", words::some_of(&cell.asked));
-        said("its SAPI decides by itself", words::some_of(&cell.forced));
-        said("kept from request to request, as its mode means", words::some_of(&cell.kept));
+        said("as the plan asks", words::some_of(&case.asked));
+        said("its SAPI decides by itself", words::some_of(&case.forced));
+        said("kept from request to request, as its mode means", words::some_of(&case.kept));
     }
     for comparison in &group.comparisons {
         if let Some(why) = &comparison.why_not {
@@ -82,24 +82,24 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
             add(Weight::Doubt, format!("{name}: not compared with the best, because {why}"));
         }
     }
-    let shown = rows(cells);
+    let shown = rows(cases);
     about_rounds(group, &shown, &mut add);
-    about_expectations(cells, &mut add);
+    about_expectations(cases, &mut add);
     about_budgets(&shown, &mut add);
-    for cell in &shown {
-        if let Some(breaking) = &cell.breaking {
-            add(Weight::Plain, breaking_text(&cell.runtime, breaking));
+    for case in &shown {
+        if let Some(breaking) = &case.breaking {
+            add(Weight::Plain, breaking_text(&case.runtime, breaking));
         }
-        if let Some(text) = errors(cell) {
+        if let Some(text) = errors(case) {
             add(Weight::Plain, text);
         }
-        if cell.stretched_max > 1.000_5 {
-            let factor = words::ratio(cell.stretched_max);
+        if case.stretched_max > 1.000_5 {
+            let factor = words::ratio(case.stretched_max);
             add(
                 Weight::Doubt,
                 format!(
                     "{}: the client stretched the schedule to {factor} its length",
-                    cell.runtime
+                    case.runtime
                 ),
             );
         }
@@ -107,17 +107,17 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
     notes
 }
 
-fn about_verdict(cell: &CellSummary, add: &mut impl FnMut(Weight, String)) {
-    let name = &cell.runtime;
-    match cell.verdict {
-        CellVerdict::Refused => {
-            add(Weight::Bad, format!("{name}: refused: {}", reasons(cell)));
+fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
+    let name = &case.runtime;
+    match case.verdict {
+        CaseVerdict::Refused => {
+            add(Weight::Bad, format!("{name}: refused: {}", reasons(case)));
         }
-        CellVerdict::Missing => {
-            add(Weight::Bad, format!("{name}: missing: {}", reasons(cell)));
+        CaseVerdict::Missing => {
+            add(Weight::Bad, format!("{name}: missing: {}", reasons(case)));
         }
-        CellVerdict::Valid | CellVerdict::Suspect | CellVerdict::Invalid => {
-            for reason in &cell.reasons {
+        CaseVerdict::Valid | CaseVerdict::Suspect | CaseVerdict::Invalid => {
+            for reason in &case.reasons {
                 let (weight, sign) = match reason.judged {
                     Some(Judged::Invalid) => (Weight::Bad, "! "),
                     Some(Judged::Suspect) => (Weight::Doubt, "? "),
@@ -125,16 +125,16 @@ fn about_verdict(cell: &CellSummary, add: &mut impl FnMut(Weight, String)) {
                 };
                 add(weight, format!("{sign}{name}: {reason}"));
             }
-            for trial in cell.trials.iter().filter(|trial| trial.verdict == Judged::Invalid) {
+            for trial in case.trials.iter().filter(|trial| trial.verdict == Judged::Invalid) {
                 if let Some(figures) = invalid_figures(trial) {
                     add(Weight::Plain, format!("{name}: trial {} had {figures}", trial.number));
                 }
             }
         }
     }
-    if cell.trials_missing > 0 && cell.verdict != CellVerdict::Missing {
-        let of = cell.trials_missing + cell.trials.len() as u32;
-        let there = cell.trials.len();
+    if case.trials_missing > 0 && case.verdict != CaseVerdict::Missing {
+        let of = case.trials_missing + case.trials.len() as u32;
+        let there = case.trials.len();
         add(Weight::Bad, format!("{name}: {there} of {of} planned trials are there"));
     }
 }
@@ -146,7 +146,7 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
     if trial.stopped {
         let [started, planned, ok] =
             [counts.planned - counts.dropped, counts.planned, counts.ok].map(words::count);
-        return Some(format!("{started} of its {planned} shots fired, {ok} of them ok"));
+        return Some(format!("{started} of its {planned} requests sent, {ok} of them ok"));
     }
     let mut failed: Vec<(&String, &u64)> = counts.failed.iter().collect();
     failed.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
@@ -166,7 +166,7 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
 }
 
 /// What more rounds would tell, and what moved meanwhile.
-fn about_rounds(group: &Group, cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
+fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     for other in &group.comparisons {
         let (Some(Difference::NotToldApart), Some(noise)) = (other.judged, other.noise) else {
             continue;
@@ -185,32 +185,32 @@ fn about_rounds(group: &Group, cells: &[&CellSummary], add: &mut impl FnMut(Weig
         );
         add(Weight::Plain, text);
     }
-    let drifts: Vec<String> = cells
+    let drifts: Vec<String> = cases
         .iter()
-        .filter_map(|cell| {
-            let drift = cell.drift?;
+        .filter_map(|case| {
+            let drift = case.drift?;
             let chance = match drift.chance {
                 chance if chance < 0.001 => "p < 0.001".to_owned(),
                 chance => format!("p = {chance:.3}"),
             };
-            Some(format!("{} to {} ({chance})", cell.runtime, words::ratio(drift.ratio)))
+            Some(format!("{} to {} ({chance})", case.runtime, words::ratio(drift.ratio)))
         })
         .collect();
     if !drifts.is_empty() {
         let (noun, drifts) = (noun(group.primary), words::list(&drifts));
         add(Weight::Doubt, format!("{noun} drifts from the first round to the last: {drifts}"));
     }
-    for cell in cells {
-        if let Some(text) = not_steady(cell) {
-            add(Weight::Doubt, format!("{}: {text}", cell.runtime));
+    for case in cases {
+        if let Some(text) = not_steady(case) {
+            add(Weight::Doubt, format!("{}: {text}", case.runtime));
         }
     }
 }
 
-fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
-    for cell in cells {
-        for judged in &cell.expectations {
-            let (name, text) = (&cell.runtime, &judged.text);
+fn about_expectations(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
+    for case in cases {
+        for judged in &case.expectations {
+            let (name, text) = (&case.runtime, &judged.text);
             match &judged.outcome {
                 Expected::Met => {}
                 Expected::NotMet { figure } => {
@@ -228,41 +228,42 @@ fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, Strin
             }
         }
     }
-    let all = || cells.iter().flat_map(|cell| &cell.expectations);
+    let all = || cases.iter().flat_map(|case| &case.expectations);
     if all().next().is_some() && all().all(|judged| judged.outcome == Expected::Met) {
         add(Weight::Plain, "all expectations are met".to_owned());
     }
 }
 
-fn about_budgets(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
-    let is_live = |cell: &&&CellSummary| cell.provider == Provider::Live;
-    let live: Vec<String> = cells.iter().filter(is_live).map(|cell| cell.runtime.clone()).collect();
-    if !live.is_empty() {
+fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
+    let is_external = |case: &&&CaseSummary| case.provider == Provider::External;
+    let external: Vec<String> =
+        cases.iter().filter(is_external).map(|case| case.runtime.clone()).collect();
+    if !external.is_empty() {
         let text = format!(
             "unequal budget ({}): what already runs has the CPUs and the memory that it has; 100 % \
              of CPU is the budget of the others",
-            words::list(&live)
+            words::list(&external)
         );
         add(Weight::Doubt, text);
     }
-    for cell in cells.iter().filter(is_live) {
-        if cell.figures.cpu_percent_median == Figure::None {
+    for case in cases.iter().filter(is_external) {
+        if case.figures.cpu_percent_median == Figure::None {
             let text = "it was not watched, so what it spent is not known (`watch` in the plan)";
-            add(Weight::Plain, format!("{}: {text}", cell.runtime));
+            add(Weight::Plain, format!("{}: {text}", case.runtime));
         }
     }
-    let split = |cell: &&&CellSummary| cell.budget_unequal && !is_live(cell);
+    let split = |case: &&&CaseSummary| case.budget_unequal && !is_external(case);
     let unequal: Vec<String> =
-        cells.iter().filter(split).map(|cell| cell.runtime.clone()).collect();
+        cases.iter().filter(split).map(|case| case.runtime.clone()).collect();
     if !unequal.is_empty() {
         let who =
-            if unequal.len() == cells.len() { "all".to_owned() } else { words::list(&unequal) };
+            if unequal.len() == cases.len() { "all".to_owned() } else { words::list(&unequal) };
         let what = "the budget is split by role, so the stacks had unequal means";
         add(Weight::Doubt, format!("unequal budget ({who}): {what}"));
     }
-    let budgets: Vec<u32> = cells.iter().map(|cell| cell.budget_cpus).collect();
+    let budgets: Vec<u32> = cases.iter().map(|case| case.budget_cpus).collect();
     if budgets.windows(2).any(|pair| pair[0] != pair[1]) {
-        let each = cells.iter().map(|cell| format!("{} {}", cell.runtime, cell.budget_cpus));
+        let each = cases.iter().map(|case| format!("{} {}", case.runtime, case.budget_cpus));
         let each = each.collect::<Vec<_>>().join(", ");
         add(Weight::Doubt, format!("unequal budget in CPUs: {each}"));
     }
@@ -292,7 +293,7 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
     let before = words::count(breaking.in_flight_max_before.into());
     let after = words::count(breaking.in_flight_max_after.into());
     format!(
-        "* {name}: breaks{trials} at {at} /s: {} from {from} on{kinds}; at most {before} shots \
+        "* {name}: breaks{trials} at {at} /s: {} from {from} on{kinds}; at most {before} requests \
          under way before, {after} from then on",
         words::list(&lost)
     )
@@ -318,26 +319,26 @@ fn when(span: &ErrorSpan) -> String {
 }
 
 /// `apache: without a correct answer: 12 net:timeout, 3 http:502, 4 dropped`, most first.
-pub fn errors(cell: &CellSummary) -> Option<String> {
+pub fn errors(case: &CaseSummary) -> Option<String> {
     let mut kinds: Vec<(&str, u64)> =
-        cell.counts.failed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
-    kinds.push(("dropped", cell.counts.dropped));
+        case.counts.failed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+    kinds.push(("dropped", case.counts.dropped));
     kinds.retain(|(_, count)| *count > 0);
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     if kinds.is_empty() {
         return None;
     }
     let kinds = kinds.iter().map(|(kind, count)| {
-        let when = cell.errors_over_time.get(*kind).map_or(String::new(), when);
+        let when = case.errors_over_time.get(*kind).map_or(String::new(), when);
         format!("{}\u{a0}{kind}{when}", words::count(*count))
     });
     let kinds = kinds.collect::<Vec<_>>().join(", ");
-    Some(format!("{}: without a correct answer: {kinds}", cell.runtime))
+    Some(format!("{}: without a correct answer: {kinds}", case.runtime))
 }
 
 /// What the signs mean that the sections use.
-pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Vec<String> {
-    let shown = rows(cells);
+pub fn legend(group: &Group, cases: &[&CaseSummary], sections: &[Section]) -> Vec<String> {
+    let shown = rows(cases);
     let texts: Vec<&str> = sections
         .iter()
         .flat_map(|section| &section.columns)
@@ -350,30 +351,30 @@ pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Ve
             legend.push(text.to_owned());
         }
     };
-    let few = shown.iter().any(|cell| has_too_few(&cell.figures));
+    let few = shown.iter().any(|case| has_too_few(&case.figures));
     let dash = texts.contains(&"—");
-    add(dash && few, "—: not printed: fewer than ten shots lie beyond that percentile");
-    let unread = shown.iter().any(|cell| cell.figures.cpu_percent_median == Figure::None);
+    add(dash && few, "—: not printed: fewer than ten requests lie beyond that percentile");
+    let unread = shown.iter().any(|case| case.figures.cpu_percent_median == Figure::None);
     add(dash && unread, "—: of CPU and memory: nothing was read");
     add(dash && !few && !unread, "—: does not exist here, or could not be read");
     add(
         texts.contains(&"failed"),
-        "failed: a shot without a correct answer stands there; it ranks slower than all answers",
+        "failed: a request without a correct answer stands there; it ranks slower than all answers",
     );
-    let starred = shown.iter().any(|cell| broken(cell).is_some());
+    let starred = shown.iter().any(|case| broken(case).is_some());
     add(starred, "*: broke under the rising load; its times up to there are marked with * too");
     let cut_off = texts.iter().any(|text| text.starts_with('≥'));
     let limit = matches!(group.model, crate::summary::model::LoadModel::Closed);
     let bounded = |of: fn(&Figures) -> Figure| {
-        shown.iter().any(|cell| matches!(of(&cell.figures), Figure::AtLeast(_)))
+        shown.iter().any(|case| matches!(of(&case.figures), Figure::AtLeast(_)))
     };
     let generator = limit && bounded(|figures| figures.throughput_per_second);
     let times = bounded(|figures| figures.response_time_ns.mean)
         || bounded(|figures| figures.service_time_ns.mean);
-    add(cut_off && times, "≥: at least, for shots without a correct answer have no full time");
+    add(cut_off && times, "≥: at least, for requests without a correct answer have no full time");
     add(cut_off && generator, "≥ N /s: at least N: the generator's limit");
-    let few_rounds = |rounds: u32| shown.iter().any(|cell| cell.trials_counted == rounds);
-    let lettered = shown.iter().any(|cell| !cell.letters.is_empty());
+    let few_rounds = |rounds: u32| shown.iter().any(|case| case.trials_counted == rounds);
+    let lettered = shown.iter().any(|case| !case.letters.is_empty());
     add(lettered, "letters: rows without one in common are told apart, all pairs taken together");
     add(few_rounds(1), "one trial: no interval");
     add(few_rounds(2), "two trials: no interval");

@@ -25,7 +25,7 @@ struct Read {
 }
 
 impl Shown {
-    /// Reads runs by folder, name or `last~1`; names are looked for in `results` too.
+    /// Reads runs by directory, name or `last~1`; names are looked for in `results` too.
     ///
     /// # Errors
     /// As [`store::read_below`], of no name too; [`StoreError::Twice`], [`StoreError::TooMany`].
@@ -40,10 +40,10 @@ impl Shown {
         let mut runs: Vec<Read> = Vec::new();
         for name in names {
             let read = Read::run(store::read_below(results, name)?)?;
-            let real = |read: &Read| read.stored.folder.canonicalize().ok();
+            let real = |read: &Read| read.stored.directory.canonicalize().ok();
             let is_it = |other: &Read| real(other) == real(&read);
             if runs.iter().any(is_it) {
-                return Err(StoreError::Twice { folder: read.stored.folder });
+                return Err(StoreError::Twice { directory: read.stored.directory });
             }
             runs.push(read);
         }
@@ -78,9 +78,9 @@ impl Shown {
         })
     }
 
-    /// Where the page is written: into the run's folder; of several beside that of the first.
+    /// Where the page is written: into the run's directory; of several beside that of the first.
     pub fn page_path(&self) -> PathBuf {
-        let first = &self.runs[0].stored.folder;
+        let first = &self.runs[0].stored.directory;
         if self.laid.is_none() {
             return first.join("report.html");
         }
@@ -93,10 +93,10 @@ impl Shown {
         first.with_file_name(format!("{name}.html"))
     }
 
-    /// The folder of its charts, in the same place.
+    /// The directory of its charts, in the same place.
     pub fn charts_path(&self) -> PathBuf {
         if self.laid.is_none() {
-            return self.runs[0].stored.folder.join("charts");
+            return self.runs[0].stored.directory.join("charts");
         }
         let page = self.page_path();
         let name = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -5,7 +5,7 @@ use super::layout::{Tone, blocks, tables};
 use super::notes::{self, Weight};
 use super::{Colour, Style};
 use crate::summary::Summary;
-use crate::summary::model::{CellSummary, Group, LoadModel};
+use crate::summary::model::{CaseSummary, Group, LoadModel};
 use crate::summary::words;
 
 /// Renders a run as text, no line wider than the style's width unless a single word is.
@@ -16,9 +16,9 @@ pub fn text(summary: &Summary, style: &Style) -> String {
         page.paragraph(&notice.to_string(), Tone::Warning, 2);
     }
     for group in &summary.groups {
-        let cells: Vec<&CellSummary> = summary.cells_of(group).collect();
+        let cases: Vec<&CaseSummary> = summary.cases_of(group).collect();
         page.blank();
-        page.group(group, &cells);
+        page.group(group, &cases);
     }
     let mut text = page.lines.join("\n");
     text.push('\n');
@@ -47,10 +47,10 @@ impl Page {
         }
     }
 
-    fn group(&mut self, group: &Group, cells: &[&CellSummary]) {
-        self.paragraph(&title(group, cells), Tone::Strong, 2);
+    fn group(&mut self, group: &Group, cases: &[&CaseSummary]) {
+        self.paragraph(&title(group, cases), Tone::Strong, 2);
         self.paragraph(&group.sentence, Tone::Plain, 0);
-        let shown = rows(cells);
+        let shown = rows(cases);
         let sections = sections(group, &shown);
         if !shown.is_empty() {
             self.blank();
@@ -63,9 +63,9 @@ impl Page {
             let lines = table.unwrap_or_else(|| blocks(&self.style, &names, &sections));
             self.lines.extend(lines);
         }
-        let notes = notes::of(group, cells);
+        let notes = notes::of(group, cases);
         let legend =
-            if shown.is_empty() { Vec::new() } else { notes::legend(group, cells, &sections) };
+            if shown.is_empty() { Vec::new() } else { notes::legend(group, cases, &sections) };
         if !notes.is_empty() || !legend.is_empty() {
             self.blank();
         }
@@ -87,7 +87,7 @@ impl Page {
 const NARROW: usize = 56;
 
 /// `hello · rush: 50 users for 60s · closed model · 1 CPU, 1.00 GiB`.
-pub fn title(group: &Group, cells: &[&CellSummary]) -> String {
+pub fn title(group: &Group, cases: &[&CaseSummary]) -> String {
     let load = if group.load == group.load_text {
         group.load.clone()
     } else {
@@ -97,13 +97,13 @@ pub fn title(group: &Group, cells: &[&CellSummary]) -> String {
         LoadModel::Open => "open model",
         LoadModel::Closed => "closed model",
     };
-    let shown = rows(cells);
-    let budget = shown.first().map_or(String::new(), |cell| {
-        let cpus = match cell.budget_cpus {
+    let shown = rows(cases);
+    let budget = shown.first().map_or(String::new(), |case| {
+        let cpus = match case.budget_cpus {
             1 => "1 CPU".to_owned(),
             cpus => format!("{cpus} CPUs"),
         };
-        let memory = match cell.budget_memory_bytes {
+        let memory = match case.budget_memory_bytes {
             0 => String::new(),
             bytes => format!(", {}", words::bytes(bytes as f64)),
         };

@@ -1,19 +1,19 @@
-//! What held each cell back, in a line.
+//! What held each case back, in a line.
 
 use std::collections::BTreeSet;
 
 use super::notes::Weight;
-use crate::summary::model::CellSummary;
+use crate::summary::model::CaseSummary;
 use crate::summary::why::Why;
 use crate::summary::words;
 
-/// A note for each cell that was measured; those of which nothing is known share one.
-pub fn about(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
+/// A note for each case that was measured; those of which nothing is known share one.
+pub fn about(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     let mut unknown = Vec::new();
-    for cell in cells.iter().filter(|cell| was_fired_at(cell)) {
-        match line(cell) {
-            Some(line) => add(Weight::Plain, format!("why {}: {line}", cell.runtime)),
-            None => unknown.push(cell.runtime.clone()),
+    for case in cases.iter().filter(|case| was_sent_to(case)) {
+        match line(case) {
+            Some(line) => add(Weight::Plain, format!("why {}: {line}", case.runtime)),
+            None => unknown.push(case.runtime.clone()),
         }
     }
     if !unknown.is_empty() {
@@ -22,17 +22,17 @@ pub fn about(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
 }
 
 /// The most direct reason, and what else holds; `None`: not known.
-pub fn line(cell: &CellSummary) -> Option<String> {
-    let (first, others) = cell.why.split_first()?;
-    let others: Vec<String> = others.iter().map(|one| said(cell, one)).collect();
+pub fn line(case: &CaseSummary) -> Option<String> {
+    let (first, others) = case.why.split_first()?;
+    let others: Vec<String> = others.iter().map(|one| said(case, one)).collect();
     let also =
         if others.is_empty() { String::new() } else { format!("; also {}", others.join("; ")) };
-    Some(said(cell, first) + &also)
+    Some(said(case, first) + &also)
 }
 
 /// In words, in brackets the first of its evidence that adds to them, and how many trials have it.
-fn said(cell: &CellSummary, why: &Why) -> String {
-    let (of, all) = (why.trials.len(), cell.trials.len());
+fn said(case: &CaseSummary, why: &Why) -> String {
+    let (of, all) = (why.trials.len(), case.trials.len());
     let proof = why.evidence.iter().find(|one| adds(one, &why.text));
     // Of what a log says on several lines the first one tells which it is.
     let proof = proof.and_then(|one| one.lines().next()).map(|one| words::cut(one, MOST_LETTERS));
@@ -64,8 +64,8 @@ fn adds(evidence: &str, reason: &str) -> bool {
 /// A log's line may be any length; the page has all of it.
 const MOST_LETTERS: usize = 160;
 
-fn was_fired_at(cell: &CellSummary) -> bool {
-    cell.trials.iter().any(|trial| trial.counts.planned > 0)
+fn was_sent_to(case: &CaseSummary) -> bool {
+    case.trials.iter().any(|trial| trial.counts.planned > 0)
 }
 
 #[cfg(test)]

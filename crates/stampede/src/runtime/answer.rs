@@ -159,7 +159,8 @@ impl Answer {
     }
 }
 
-/// What a page says in one line: its title, else its first line; all of it where that is only a brace.
+/// What a page says in one line: its title, else its first line; all of it where that is only a
+/// brace.
 pub(super) fn gist(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|at| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::answer::{Answer, Masks};
 use super::app_manifest::AppManifest;
-use super::catalogue::Folder;
+use super::catalogue::Directory;
 use super::copy;
 use super::error::RuntimeError;
 use crate::fact::Notice;
@@ -13,7 +13,7 @@ use crate::fact::Notice;
 /// An app, read and checked.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Its name in tables: the folder's.
+    /// Its name in tables: the directory's.
     pub name: String,
     /// Its `app.yaml`, or what was detected.
     pub manifest: AppManifest,
@@ -23,7 +23,7 @@ pub struct App {
     pub expected_body: Option<String>,
     /// What was found of a project that has no `app.yaml`, in words.
     pub(super) said: Option<String>,
-    folder: Folder,
+    directory: Directory,
 }
 
 impl App {
@@ -31,13 +31,13 @@ impl App {
         name: String,
         file: &str,
         manifest: AppManifest,
-        folder: Folder,
+        directory: Directory,
     ) -> Result<App, RuntimeError> {
         let masks = Masks::new(file, &manifest.mask)?;
         let expected_body = match &manifest.expect.body {
             None => None,
             Some(body) => {
-                let bytes = folder.file(body).ok_or_else(|| RuntimeError::Io {
+                let bytes = directory.file(body).ok_or_else(|| RuntimeError::Io {
                     what: "read",
                     path: Path::new(file).with_file_name(body),
                     source: io::ErrorKind::NotFound.into(),
@@ -45,7 +45,7 @@ impl App {
                 Some(masks.apply(&String::from_utf8_lossy(&bytes)))
             }
         };
-        Ok(App { name, manifest, masks, expected_body, said: None, folder })
+        Ok(App { name, manifest, masks, expected_body, said: None, directory })
     }
 
     /// What a project was taken as; `None`: its `app.yaml` says what it is.
@@ -56,14 +56,14 @@ impl App {
 
     /// Bytes of one of its files; `None` where it is not there.
     pub(super) fn file(&self, name: &str) -> Option<Vec<u8>> {
-        self.folder.file(name)
+        self.directory.file(name)
     }
 
     /// Whether one of its files is a link, so that writing to its copy could write elsewhere.
     pub(super) fn is_link(&self, name: &str) -> bool {
-        match &self.folder {
-            Folder::Embedded(_) => false,
-            Folder::OnDisk(path) => path.join(name).is_symlink(),
+        match &self.directory {
+            Directory::Embedded(_) => false,
+            Directory::OnDisk(path) => path.join(name).is_symlink(),
         }
     }
 
@@ -84,18 +84,18 @@ impl App {
 
     /// Where it lies; `None`: it is part of this program.
     pub(super) fn path(&self) -> Option<&Path> {
-        match &self.folder {
-            Folder::Embedded(_) => None,
-            Folder::OnDisk(path) => Some(path),
+        match &self.directory {
+            Directory::Embedded(_) => None,
+            Directory::OnDisk(path) => Some(path),
         }
     }
 
-    /// Whether its vendor folder has a Composer package.
+    /// Whether its vendor directory has a Composer package.
     pub(super) fn has_package(&self, name: &str) -> bool {
         self.file(&format!("vendor/{name}/composer.json")).is_some()
     }
 
-    /// What each answer under load must contain; for the per-shot check.
+    /// What each answer under load must contain; for the per-request check.
     pub fn contains(&self) -> Option<&str> {
         self.manifest.contains.as_deref()
     }
@@ -105,11 +105,11 @@ impl App {
         answer.differs_from(self)
     }
 
-    /// Copies the app; the user's folder is never written to.
+    /// Copies the app; the user's directory is never written to.
     pub(crate) fn copy_to(&self, to: &Path) -> Result<(), RuntimeError> {
-        match &self.folder {
-            Folder::Embedded(dir) => copy::extract(dir, dir.path(), to),
-            Folder::OnDisk(from) => copy::all(from, to),
+        match &self.directory {
+            Directory::Embedded(dir) => copy::extract(dir, dir.path(), to),
+            Directory::OnDisk(from) => copy::all(from, to),
         }
     }
 }

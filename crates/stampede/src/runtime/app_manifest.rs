@@ -15,7 +15,7 @@ pub struct AppManifest {
     pub title: String,
     /// What it is written for.
     pub kind: AppKind,
-    /// Folder of its public files, from the app's folder; `.` for the folder itself.
+    /// Directory of its public files, from the app's directory; `.` for the directory itself.
     #[serde(default = "dot")]
     pub docroot: String,
     /// Front controller, from the docroot.
@@ -43,7 +43,7 @@ pub struct AppManifest {
     /// they are not.
     #[serde(default)]
     pub extensions_if_there: Vec<String>,
-    /// Folders of the copy that it writes to.
+    /// Directories of the copy that it writes to.
     #[serde(default)]
     pub writable: Vec<String>,
     /// Whether its copy, with its caches, belongs in memory, where the machine has room for it.
@@ -52,15 +52,15 @@ pub struct AppManifest {
     /// Frameworks that it is written for, by the names that their versions are recorded under.
     #[serde(default)]
     pub needs: BTreeMap<String, Framework>,
-    /// PHP scripts of its folder with their arguments, a line each, that are run once in the copy
-    /// before a runtime starts: they fill caches, as a deployment does.
+    /// PHP scripts of its directory with their arguments, a line each, that are run once in the
+    /// copy before a runtime starts: they fill caches, as a deployment does.
     #[serde(default)]
     pub prepare: Option<String>,
-    /// PHP file of its folder that `preload: app` has OPcache preload.
+    /// PHP file of its directory that `preload: app` has OPcache preload.
     #[serde(default)]
     pub preload: Option<String>,
-    /// Folders of the copy that hold its caches, and that it can do without: emptied where it is
-    /// measured cold.
+    /// Directories of the copy that hold its caches, and that it can do without: emptied where it
+    /// is measured cold.
     #[serde(default)]
     pub caches: Vec<String>,
     /// What it keeps in a database.
@@ -84,7 +84,7 @@ impl AppManifest {
 pub struct AppDatabase {
     /// Those that it can use; the first where the plan names none.
     pub any_of: Vec<String>,
-    /// SQL file of its folder that makes and fills its tables in each of them. An empty line
+    /// SQL file of its directory that makes and fills its tables in each of them. An empty line
     /// follows each command. `None`: `prepare` makes them.
     #[serde(default)]
     pub schema: Option<String>,
@@ -130,19 +130,19 @@ impl Queries {
     }
 }
 
-/// A framework: a Composer package of the app's own vendor folder or, where the app has no such
-/// folder, a package of the distribution; or files of the app itself.
+/// A framework: a Composer package of the app's own vendor directory or, where the app has no such
+/// directory, a package of the distribution; or files of the app itself.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framework {
     /// The Composer package.
     pub package: String,
-    /// File of the app's own folder that tells that it brings the framework in another way than by
-    /// Composer; its version stands there as in the distribution's.
+    /// File of the app's own directory that tells that it brings the framework in another way than
+    /// by Composer; its version stands there as in the distribution's.
     #[serde(default)]
     pub own: Option<String>,
     /// Absolute path of what the distribution's package brings; one that is not absolute is of
-    /// the app itself. `None`: only a vendor folder has it.
+    /// the app itself. `None`: only a vendor directory has it.
     #[serde(default)]
     pub file: Option<PathBuf>,
     /// Where that says its version.
@@ -157,7 +157,7 @@ pub struct Framework {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionIn {
-    /// Absolute path, or one from the app's folder.
+    /// Absolute path, or one from the app's directory.
     pub file: PathBuf,
     /// Text that it follows.
     pub after: String,
@@ -182,7 +182,7 @@ pub struct Expect {
     /// Headers, by lower-case name; each must begin with the value.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// File of the app's folder with the masked body; `None`: any body.
+    /// File of the app's directory with the masked body; `None`: any body.
     #[serde(default)]
     pub body: Option<String>,
     /// What the body as it came must contain, each of them; `{{ php_version }}` stands for the

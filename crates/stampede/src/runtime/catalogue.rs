@@ -1,4 +1,4 @@
-//! The catalogue: runtimes and apps as folders of data, embedded and the user's own.
+//! The catalogue: runtimes and apps as directories of data, embedded and the user's own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::plan::model::{AppChoice, AppKind, Scalar};
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
 
-/// What every runtime may use lives in this folder; it is no runtime.
+/// What every runtime may use lives in this directory; it is no runtime.
 const COMMON: &str = "common";
 /// In it: what scripts of recipes share.
 const COMMON_GET: &str = "get";
@@ -31,25 +31,25 @@ const COMMON_GET: &str = "get";
 pub struct Catalogue {
     /// Where programs are looked for.
     pub places: Places,
-    runtimes: BTreeMap<String, Folder>,
-    apps: BTreeMap<String, Folder>,
+    runtimes: BTreeMap<String, Directory>,
+    apps: BTreeMap<String, Directory>,
     /// How needs are made, by name; read when it is first asked for.
     recipes: OnceLock<BTreeMap<String, Get>>,
 }
 
-/// A folder of the catalogue: embedded, or on disk.
+/// A directory of the catalogue: embedded, or on disk.
 #[derive(Clone, Debug)]
-pub enum Folder {
+pub enum Directory {
     /// Part of this program.
     Embedded(&'static Dir<'static>),
     /// The user's own.
     OnDisk(PathBuf),
 }
 
-/// A runtime's folder, read and checked.
+/// A runtime's directory, read and checked.
 #[derive(Clone, Debug)]
-pub struct RuntimeFolder {
-    /// The folder's name.
+pub struct RuntimeDirectory {
+    /// The directory's name.
     pub name: String,
     /// Its `runtime.yaml`.
     pub manifest: Arc<RuntimeManifest>,
@@ -57,24 +57,24 @@ pub struct RuntimeFolder {
     pub front: Option<Front>,
     /// The database beside it, where the app has one.
     pub database: Option<Arc<Database>>,
-    pub(super) folder: Folder,
-    pub(super) common: Folder,
+    pub(super) directory: Directory,
+    pub(super) common: Directory,
 }
 
 impl Catalogue {
-    /// What is embedded, then `~/.config/stampede/{runtimes,apps}`, then the folders of
+    /// What is embedded, then `~/.config/stampede/{runtimes,apps}`, then the directories of
     /// `STAMPEDE_RUNTIMES` and `STAMPEDE_APPS`; later ones override earlier ones of the same
     /// name. Manifests are read when they are asked for.
     pub fn load(places: Places) -> Catalogue {
         let mut runtimes = embedded(&RUNTIMES);
         let mut apps = embedded(&APPS);
         let own = places.config.iter();
-        for folder in own.map(|path| path.join("runtimes")).chain(places.runtimes.clone()) {
-            runtimes.extend(on_disk(&folder));
+        for directory in own.map(|path| path.join("runtimes")).chain(places.runtimes.clone()) {
+            runtimes.extend(on_disk(&directory));
         }
         let own = places.config.iter();
-        for folder in own.map(|path| path.join("apps")).chain(places.apps.clone()) {
-            apps.extend(on_disk(&folder));
+        for directory in own.map(|path| path.join("apps")).chain(places.apps.clone()) {
+            apps.extend(on_disk(&directory));
         }
         Catalogue { places, runtimes, apps, recipes: OnceLock::new() }
     }
@@ -89,33 +89,33 @@ impl Catalogue {
         self.apps.keys().map(String::as_str).collect()
     }
 
-    /// Reads a runtime's folder.
+    /// Reads a runtime's directory.
     ///
     /// # Errors
     /// Unknown name, or a wrong `runtime.yaml`.
-    pub fn runtime(&self, name: &str) -> Result<RuntimeFolder, RuntimeError> {
-        let folder = self.runtimes.get(name).filter(|_| name != COMMON).ok_or_else(|| {
+    pub fn runtime(&self, name: &str) -> Result<RuntimeDirectory, RuntimeError> {
+        let directory = self.runtimes.get(name).filter(|_| name != COMMON).ok_or_else(|| {
             RuntimeError::UnknownRuntime {
                 name: name.into(),
                 nearest: nearest(name, self.runtime_names()),
                 known: self.runtime_names().into_iter().map(String::from).collect(),
             }
         })?;
-        let (file, text) = folder.manifest(name, "runtime.yaml")?;
+        let (file, text) = directory.manifest(name, "runtime.yaml")?;
         if text.lines().any(|line| line.starts_with("use:")) {
             return self.variant(name, &file, parse(&file, &text)?);
         }
         let mut manifest: RuntimeManifest = parse(&file, &text)?;
         setting::check_manifest(&file, &manifest)?;
         self.add_recipes(name, &mut manifest);
-        let common = self.runtimes.get(COMMON).cloned().unwrap_or(Folder::Embedded(&RUNTIMES));
+        let common = self.runtimes.get(COMMON).cloned().unwrap_or(Directory::Embedded(&RUNTIMES));
         let name = name.to_string();
-        let (manifest, folder) = (Arc::new(manifest), folder.clone());
-        Ok(RuntimeFolder { name, manifest, front: None, database: None, folder, common })
+        let (manifest, directory) = (Arc::new(manifest), directory.clone());
+        Ok(RuntimeDirectory { name, manifest, front: None, database: None, directory, common })
     }
 
-    /// A need has one name in all folders, and is made alike for all: a runtime's own recipes come
-    /// first, then those of others.
+    /// A need has one name in all directories, and is made alike for all: a runtime's own recipes
+    /// come first, then those of others.
     fn add_recipes(&self, name: &str, manifest: &mut RuntimeManifest) {
         for get in &mut manifest.get {
             name.clone_into(&mut get.of);
@@ -126,7 +126,7 @@ impl Catalogue {
         manifest.get.extend(added);
     }
 
-    /// A wrong folder is said by whom it is asked for.
+    /// A wrong directory is said by whom it is asked for.
     fn recipes(&self) -> &BTreeMap<String, Get> {
         self.recipes.get_or_init(|| {
             let mut recipes = BTreeMap::new();
@@ -142,21 +142,21 @@ impl Catalogue {
         })
     }
 
-    /// What a recipe's script finds beside it: its own folder's files, and those for all.
+    /// What a recipe's script finds beside it: its own directory's files, and those for all.
     pub fn files_of(&self, get: &Get) -> BTreeMap<String, Vec<u8>> {
         let own = Path::new(&get.run).parent().unwrap_or(Path::new(""));
-        let of = |name: &str, sub| self.runtimes.get(name).map(|folder| folder.files(sub));
+        let of = |name: &str, sub| self.runtimes.get(name).map(|directory| directory.files(sub));
         let common = of(COMMON, Path::new(COMMON_GET));
         common.into_iter().chain(of(&get.of, own)).flatten().collect()
     }
 
-    /// A folder that is another runtime with settings: its files are that runtime's.
+    /// A directory that is another runtime with settings: its files are that runtime's.
     fn variant(
         &self,
         name: &str,
         file: &str,
         variant: VariantManifest,
-    ) -> Result<RuntimeFolder, RuntimeError> {
+    ) -> Result<RuntimeDirectory, RuntimeError> {
         let of = &variant.of;
         let wrong = |problem: String, nearest| RuntimeError::Manifest {
             file: file.into(),
@@ -165,8 +165,8 @@ impl Catalogue {
             problem,
             nearest,
         };
-        let folder = self.runtimes.get(&of.value).filter(|_| of.value != COMMON);
-        let (_, text) = folder
+        let directory = self.runtimes.get(&of.value).filter(|_| of.value != COMMON);
+        let (_, text) = directory
             .ok_or_else(|| {
                 let others = self.runtime_names().into_iter().filter(|known| *known != name);
                 wrong(
@@ -182,7 +182,7 @@ impl Catalogue {
         let used = self.runtime(&of.value)?;
         let mut manifest = RuntimeManifest::clone(&used.manifest);
         manifest.title = variant.title;
-        manifest.usual = variant.usual;
+        manifest.default = variant.default;
         for (key, value) in variant.settings {
             let known = || manifest.settings.keys().map(String::as_str);
             let near = nearest(&key, known());
@@ -195,26 +195,26 @@ impl Catalogue {
             }
             spec.default = value;
         }
-        Ok(RuntimeFolder { name: name.to_string(), manifest: Arc::new(manifest), ..used })
+        Ok(RuntimeDirectory { name: name.to_string(), manifest: Arc::new(manifest), ..used })
     }
 
-    /// Reads an app, of the catalogue or of a folder.
+    /// Reads an app, of the catalogue or of a directory.
     ///
     /// # Errors
-    /// Unknown name, a folder without an app, or a wrong `app.yaml`.
+    /// Unknown name, a directory without an app, or a wrong `app.yaml`.
     pub fn app(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
         match choice {
             AppChoice::Named(name) => {
-                let folder = self.apps.get(name).ok_or_else(|| RuntimeError::UnknownApp {
+                let directory = self.apps.get(name).ok_or_else(|| RuntimeError::UnknownApp {
                     name: name.clone(),
                     nearest: nearest(name, self.app_names()),
                     known: self.app_names().into_iter().map(String::from).collect(),
                 })?;
-                let (file, text) = folder.manifest(name, "app.yaml")?;
-                App::new(name.clone(), &file, parse(&file, &text)?, folder.clone())
+                let (file, text) = directory.manifest(name, "app.yaml")?;
+                App::new(name.clone(), &file, parse(&file, &text)?, directory.clone())
             }
-            AppChoice::Folder(folder) => self.app_in(folder, None),
-            AppChoice::FolderAs { folder, kind } => self.app_in(folder, Some(*kind)),
+            AppChoice::Directory(directory) => self.app_in(directory, None),
+            AppChoice::DirectoryAs { directory, kind } => self.app_in(directory, Some(*kind)),
         }
     }
 
@@ -223,31 +223,31 @@ impl Catalogue {
             .canonicalize()
             .ok()
             .filter(|path| path.is_dir())
-            .ok_or_else(|| RuntimeError::NoApp { folder: path.to_path_buf() })?;
+            .ok_or_else(|| RuntimeError::NoApp { directory: path.to_path_buf() })?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let folder = Folder::OnDisk(path.clone());
+        let directory = Directory::OnDisk(path.clone());
         if path.join("app.yaml").is_file() {
-            let (file, text) = folder.manifest(&name, "app.yaml")?;
+            let (file, text) = directory.manifest(&name, "app.yaml")?;
             let mut manifest: AppManifest = parse(&file, &text)?;
             manifest.kind = kind.unwrap_or(manifest.kind);
-            return App::new(name, &file, manifest, folder);
+            return App::new(name, &file, manifest, directory);
         }
         detect(name, &path, kind)
     }
 }
 
-impl Folder {
+impl Directory {
     /// Bytes of a file; `None` where it is not there.
     pub fn file(&self, name: &str) -> Option<Vec<u8>> {
         match self {
-            Folder::Embedded(dir) => {
+            Directory::Embedded(dir) => {
                 dir.get_file(dir.path().join(name)).map(|file| file.contents().to_vec())
             }
-            Folder::OnDisk(path) => std::fs::read(path.join(name)).ok(),
+            Directory::OnDisk(path) => std::fs::read(path.join(name)).ok(),
         }
     }
 
-    /// Files that lie directly in folder `sub`, sorted.
+    /// Files that lie directly in directory `sub`, sorted.
     fn files(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
         let mut files = self.files_unsorted(sub);
         files.sort();
@@ -257,13 +257,13 @@ impl Folder {
     fn files_unsorted(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
         match self {
-            Folder::Embedded(dir) => {
+            Directory::Embedded(dir) => {
                 let files = dir.get_dir(dir.path().join(sub)).into_iter().flat_map(Dir::files);
                 files
                     .filter_map(|file| Some((name(file.path())?, file.contents().to_vec())))
                     .collect()
             }
-            Folder::OnDisk(path) => {
+            Directory::OnDisk(path) => {
                 let entries = std::fs::read_dir(path.join(sub)).into_iter().flatten().flatten();
                 let paths = entries.map(|entry| entry.path()).filter(|path| path.is_file());
                 paths.filter_map(|path| Some((name(&path)?, std::fs::read(&path).ok()?))).collect()
@@ -273,8 +273,8 @@ impl Folder {
 
     fn manifest(&self, name: &str, file: &str) -> Result<(String, String), RuntimeError> {
         let shown = match self {
-            Folder::Embedded(_) => PathBuf::from(name).join(file),
-            Folder::OnDisk(path) => path.join(file),
+            Directory::Embedded(_) => PathBuf::from(name).join(file),
+            Directory::OnDisk(path) => path.join(file),
         };
         let bytes = self.file(file).ok_or_else(|| RuntimeError::Io {
             what: "read",
@@ -285,7 +285,7 @@ impl Folder {
     }
 }
 
-impl RuntimeFolder {
+impl RuntimeDirectory {
     /// Whether it has the common setting `name`, and does not just have its default anyway.
     pub fn honours(&self, name: &str) -> bool {
         setting::honours(&self.manifest, name)
@@ -319,12 +319,12 @@ impl RuntimeFolder {
         Some(format!("{name}: {value}"))
     }
 
-    /// Text of one of its files, or of the shared folder's.
+    /// Text of one of its files, or of the shared directory's.
     ///
     /// # Errors
     /// The file is in neither.
     pub fn text(&self, file: &str) -> Result<String, RuntimeError> {
-        self.folder
+        self.directory
             .file(file)
             .or_else(|| self.common.file(file))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -334,7 +334,7 @@ impl RuntimeFolder {
     /// Text of a file that all runtimes share.
     ///
     /// # Errors
-    /// It is not there: an overriding `common` folder lacks it.
+    /// It is not there: an overriding `common` directory lacks it.
     pub fn common_text(&self, file: &str) -> Result<String, RuntimeError> {
         self.common
             .file(file)
@@ -343,26 +343,26 @@ impl RuntimeFolder {
     }
 }
 
-fn not_found(folder: &str, file: &str) -> RuntimeError {
+fn not_found(directory: &str, file: &str) -> RuntimeError {
     RuntimeError::Io {
         what: "read",
-        path: Path::new(folder).join(file),
+        path: Path::new(directory).join(file),
         source: std::io::ErrorKind::NotFound.into(),
     }
 }
 
-fn embedded(dir: &'static Dir<'static>) -> BTreeMap<String, Folder> {
-    dir.dirs().filter_map(|dir| Some((last(dir.path())?, Folder::Embedded(dir)))).collect()
+fn embedded(dir: &'static Dir<'static>) -> BTreeMap<String, Directory> {
+    dir.dirs().filter_map(|dir| Some((last(dir.path())?, Directory::Embedded(dir)))).collect()
 }
 
-/// Sub-folders that hold something; an unreadable folder holds nothing.
-fn on_disk(folder: &Path) -> BTreeMap<String, Folder> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };
+/// Sub-directories that hold something; an unreadable directory holds nothing.
+fn on_disk(directory: &Path) -> BTreeMap<String, Directory> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return BTreeMap::new() };
     entries
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.is_dir())
-        .filter_map(|path| Some((last(&path)?, Folder::OnDisk(path))))
+        .filter_map(|path| Some((last(&path)?, Directory::OnDisk(path))))
         .collect()
 }
 

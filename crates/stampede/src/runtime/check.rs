@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::app::App;
-use super::catalogue::{Catalogue, RuntimeFolder};
+use super::catalogue::{Catalogue, RuntimeDirectory};
 use super::deployed::Deployed;
 use super::entry;
 use super::error::RuntimeError;
@@ -25,7 +25,7 @@ pub struct Traits {
     pub workers: u32,
     /// Whether it closes every connection after its answer, whatever is asked.
     pub closes: bool,
-    /// What it is where it is no release of its makers.
+    /// What it is where it is no upstream release.
     pub custom_build: Option<CustomBuild>,
 }
 
@@ -36,11 +36,11 @@ impl Traits {
     }
 }
 
-/// All that a choice needs to serve an app, found in the catalogue and on this machine. Nothing but the
-/// programs' own version print was started for it.
+/// All that a choice needs to serve an app, found in the catalogue and on this machine. Nothing but
+/// the programs' own version print was started for it.
 pub(super) struct Found {
     /// With what the settings add to it.
-    pub runtime: RuntimeFolder,
+    pub runtime: RuntimeDirectory,
     /// In force.
     pub settings: Settings,
     /// Its programs and libraries.
@@ -105,7 +105,7 @@ const BOOTS_ANEW: &str =
     ": it keeps an app in memory, and nothing says how this one is entered but for a whole boot";
 
 /// Whether the runtime runs an app of this kind that has what it needs.
-fn check_app(name: &str, runtime: &RuntimeFolder, app: &App) -> Result<(), RuntimeError> {
+fn check_app(name: &str, runtime: &RuntimeDirectory, app: &App) -> Result<(), RuntimeError> {
     let app_needs = &runtime.manifest.app_needs;
     let kinds = &runtime.manifest.app_kinds;
     let mode = runtime.manifest.mode;
@@ -135,7 +135,7 @@ fn check_app(name: &str, runtime: &RuntimeFolder, app: &App) -> Result<(), Runti
 /// Whether a runtime that keeps the app in memory finds what it is entered by.
 fn check_entry(
     name: &str,
-    runtime: &RuntimeFolder,
+    runtime: &RuntimeDirectory,
     app: &App,
     settings: &Settings,
 ) -> Result<(), RuntimeError> {

@@ -22,8 +22,8 @@ const QUIET_TICKS: u64 = 1;
 const RESTS_WITHIN: Duration = Duration::from_secs(10);
 
 impl Prepared {
-    /// Empties the folders of the app's caches, as they are before anything was cached. OPcache is
-    /// empty at every start: it has no file.
+    /// Empties the directories of the app's caches, as they are before anything was cached. OPcache
+    /// is empty at every start: it has no file.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -37,7 +37,7 @@ impl PreparedStack {
     fn empty_caches(&mut self) -> Result<(), RuntimeError> {
         let app = self.spec.work.join("app");
         for cache in &self.app.manifest.caches {
-            if is_folder_below(&app, cache) {
+            if is_directory_below(&app, cache) {
                 empty(&app.join(cache))?;
                 self.emptied.push(cache.clone());
             }
@@ -47,7 +47,7 @@ impl PreparedStack {
 }
 
 /// A link could lead out of the copy, and what is there is not ours to empty.
-fn is_folder_below(app: &Path, cache: &str) -> bool {
+fn is_directory_below(app: &Path, cache: &str) -> bool {
     let mut path = app.to_path_buf();
     Path::new(cache).components().all(|part| {
         path.push(part);
@@ -56,11 +56,11 @@ fn is_folder_below(app: &Path, cache: &str) -> bool {
     })
 }
 
-fn empty(folder: &Path) -> Result<(), RuntimeError> {
-    for entry in fs::read_dir(folder).map_err(io_error("read", folder))? {
-        let path = entry.map_err(io_error("read", folder))?.path();
-        let is_folder = path.is_dir() && !path.is_symlink();
-        let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+fn empty(directory: &Path) -> Result<(), RuntimeError> {
+    for entry in fs::read_dir(directory).map_err(io_error("read", directory))? {
+        let path = entry.map_err(io_error("read", directory))?.path();
+        let is_directory = path.is_dir() && !path.is_symlink();
+        let removed = if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(io_error("remove", &path)(error));
@@ -82,8 +82,8 @@ pub fn start_unasked(prepared: Prepared) -> Result<Running, RuntimeError> {
 }
 
 impl Running {
-    /// A listener says nothing of what is behind it: a front listens before PHP does, and workers may
-    /// boot on. Whoever boots spends CPU time.
+    /// A listener says nothing of what is behind it: a front listens before PHP does, and workers
+    /// may boot on. Whoever boots spends CPU time.
     fn wait_until_it_rests(&self, begun: Instant) -> Result<(), RuntimeError> {
         let mut looks = VecDeque::new();
         let mut listens_since: Option<Instant> = None;
@@ -120,7 +120,7 @@ impl Running {
         self.processes().into_iter().map(|(_, pid)| port::ticks(pid)).sum()
     }
 
-    /// Folders of its copy of the app that were emptied before it started.
+    /// Directories of its copy of the app that were emptied before it started.
     pub fn emptied(&self) -> &[String] {
         &self.stack.emptied
     }
@@ -143,7 +143,7 @@ mod tests {
         symlink(place.path().join("shared"), app.join("var/cache/link")).unwrap();
         let may = ["var/cache", "var/shared", "var/none", "../elsewhere", "/"];
         assert_eq!(
-            may.map(|cache| is_folder_below(&app, cache)),
+            may.map(|cache| is_directory_below(&app, cache)),
             [true, false, false, false, false]
         );
         empty(&app.join("var/cache")).unwrap();

@@ -1,5 +1,5 @@
-//! An app's copy in a work folder. The app's own folder is only read: nothing in the copy leads
-//! back to it, nor to any other place that is not a part of the copy.
+//! An app's copy in a working directory. The app's own directory is only read: nothing in the copy
+//! leads back to it, nor to any other place that is not a part of the copy.
 
 use std::fs;
 use std::io;
@@ -12,8 +12,8 @@ use super::error::RuntimeError;
 /// part of what PHP runs, and often the largest.
 const LEFT_OUT: [&str; 4] = [".git", "node_modules", ".hg", crate::store::RESULTS];
 
-/// Folders that come without their files. What frameworks cache names the folder that it was made
-/// for, and would lead back there; logs are those of other days.
+/// Directories that come without their files. What frameworks cache names the directory that it was
+/// made for, and would lead back there; logs are those of other days.
 const EMPTIED: [&str; 8] = [
     "var/cache",
     "var/log",
@@ -46,17 +46,17 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
     to.join(path.strip_prefix(root).unwrap_or(path))
 }
 
-/// Copies a folder of the user's. A link that leads out of it becomes what it leads to; one that
+/// Copies a directory of the user's. A link that leads out of it becomes what it leads to; one that
 /// leads to what it lies in, or nowhere, is left out.
 pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
     let mut copying = Copying { root: &real, to, emptied, within: vec![real.clone()] };
-    copying.folder(&real, to)
+    copying.directory(&real, to)
 }
 
-/// Copies these files and folders of `root` to the same places below `to`, as [`all`] does; what is
-/// never copied is passed over.
+/// Copies these files and directories of `root` to the same places below `to`, as [`all`] does;
+/// what is never copied is passed over.
 pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let mut copying = Copying { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
@@ -69,7 +69,7 @@ pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), Run
         if kind.is_symlink() {
             copying.link(&from, &to, false)?;
         } else if kind.is_dir() {
-            copying.folder(&from, &to)?;
+            copying.directory(&from, &to)?;
         } else if kind.is_file() {
             copying.file(&from, &to)?;
         }
@@ -77,10 +77,11 @@ pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), Run
     Ok(())
 }
 
-/// No folder that leads to `place` below `to` is a link: one that the other version has may lead out of the copy.
+/// No directory that leads to `place` below `to` is a link: one that the other version has may lead
+/// out of the copy.
 fn no_link_before(place: &Path, to: &Path) -> Result<(), RuntimeError> {
-    let above = place.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
-    let link = above.into_iter().find(|folder| to.join(folder).is_symlink());
+    let above = place.ancestors().skip(1).filter(|directory| !directory.as_os_str().is_empty());
+    let link = above.into_iter().find(|directory| to.join(directory).is_symlink());
     match link {
         Some(link) => {
             Err(RuntimeError::ThroughLink { place: place.to_owned(), link: link.to_owned() })
@@ -89,16 +90,17 @@ fn no_link_before(place: &Path, to: &Path) -> Result<(), RuntimeError> {
     }
 }
 
-/// Whether a file or folder is no part of what PHP runs, by its name.
+/// Whether a file or directory is no part of what PHP runs, by its name.
 pub(crate) fn is_left_out(place: &Path) -> bool {
     LEFT_OUT.iter().any(|name| place.file_name().is_some_and(|own| own == *name))
 }
 
-/// Leads whole paths that settings in `folder`, a part of the copy `to`, give below `root` to the same
-/// places of the copy: what was copied by others than us still names the folder that it is of.
-pub(crate) fn lead_settings(folder: &Path, root: &Path, to: &Path) -> Result<(), RuntimeError> {
+/// Leads whole paths that settings in `directory`, a part of the copy `to`, give below `root` to
+/// the same places of the copy: what was copied by others than us still names the directory that it
+/// is of.
+pub(crate) fn lead_settings(directory: &Path, root: &Path, to: &Path) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
-    let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
+    let entries = fs::read_dir(directory).map_err(io_error("read", directory))?;
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with(SETTINGS) && path.is_file() && !path.is_symlink() {
@@ -111,17 +113,17 @@ pub(crate) fn lead_settings(folder: &Path, root: &Path, to: &Path) -> Result<(),
 }
 
 struct Copying<'a> {
-    /// The app's folder, without links.
+    /// The app's directory, without links.
     root: &'a Path,
     to: &'a Path,
-    /// Where the folders lie that come without their files, also behind links.
+    /// Where the directories lie that come without their files, also behind links.
     emptied: Vec<PathBuf>,
-    /// Folders that links have led to on the way here, the app's own first.
+    /// Directories that links have led to on the way here, the app's own first.
     within: Vec<PathBuf>,
 }
 
 impl Copying<'_> {
-    fn folder(&mut self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+    fn directory(&mut self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
         make_dir(to)?;
         let place = to.strip_prefix(self.to).unwrap_or(to);
         let without_files = EMPTIED.iter().any(|emptied| place.starts_with(emptied))
@@ -137,7 +139,7 @@ impl Copying<'_> {
             if kind.is_symlink() {
                 self.link(&path, &to, without_files)?;
             } else if kind.is_dir() {
-                self.folder(&path, &to)?;
+                self.directory(&path, &to)?;
             } else if kind.is_file() && !without_files {
                 self.file(&path, &to)?;
             }
@@ -169,23 +171,24 @@ impl Copying<'_> {
         if real.is_file() && !without_files {
             return self.file(&real, to);
         }
-        if !real.is_dir() || self.within.iter().any(|folder| folder.starts_with(&real)) {
+        if !real.is_dir() || self.within.iter().any(|directory| directory.starts_with(&real)) {
             return Ok(());
         }
         self.within.push(real.clone());
-        self.folder(&real, to)?;
+        self.directory(&real, to)?;
         self.within.pop();
         Ok(())
     }
 }
 
-/// Whether `path` is the work folder that `to` lies in.
+/// Whether `path` is the working directory that `to` lies in.
 fn is_work(path: &Path, to: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("stampede-") && to.starts_with(path)
 }
 
-/// `text` with whole paths that lie in `root`, by whatever name, led below `to`; `None`: it has none.
+/// `text` with whole paths that lie in `root`, by whatever name, led below `to`; `None`: it has
+/// none.
 fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
     let mut led = String::with_capacity(text.len());
     let (mut rest, mut has_moved) = (text, false);
@@ -232,7 +235,7 @@ pub(crate) fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error
 }
 
 /// Gives the copy to the user that PHP runs as: readable, and writable only below
-/// `writable`. Others see nothing: an app's folder may hold secrets.
+/// `writable`. Others see nothing: an app's directory may hold secrets.
 pub(crate) fn hand_over(
     copy: &Path,
     writable: &[String],
@@ -241,11 +244,11 @@ pub(crate) fn hand_over(
 ) -> Result<(), RuntimeError> {
     give(copy, 0, group, 0o750, 0o640)?;
     let root = fs::canonicalize(copy).map_err(io_error("read", copy))?;
-    for folder in writable {
-        let folder = copy.join(folder);
-        make_dir(&folder)?;
+    for directory in writable {
+        let directory = copy.join(directory);
+        make_dir(&directory)?;
         // A link inside the copy is where it leads; what leads out is not ours to give.
-        let real = fs::canonicalize(&folder).map_err(io_error("read", &folder))?;
+        let real = fs::canonicalize(&directory).map_err(io_error("read", &directory))?;
         if real.starts_with(&root) {
             give(&real, user, group, 0o750, 0o640)?;
         }
@@ -355,12 +358,12 @@ mod tests {
     }
 
     #[test]
-    fn a_writable_folder_may_be_a_link_in_the_copy_and_none_leads_out() {
+    fn a_writable_directory_may_be_a_link_in_the_copy_and_none_leads_out() {
         let place = tempfile::tempdir().unwrap();
         let (copy, out) = (place.path().join("copy"), place.path().join("out"));
-        for folder in [copy.join("data/storage"), out.clone()] {
-            fs::create_dir_all(&folder).unwrap();
-            fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        for directory in [copy.join("data/storage"), out.clone()] {
+            fs::create_dir_all(&directory).unwrap();
+            fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
         }
         symlink("data/storage", copy.join("storage")).unwrap();
         symlink(&out, copy.join("var")).unwrap();
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_name_the_folder_name_the_copy() {
+    fn settings_that_name_the_directory_name_the_copy() {
         let place = tempfile::tempdir().unwrap();
         let at = fs::canonicalize(place.path()).unwrap();
         let (app, copied) = (at.join("releases/5"), at.join("copy"));

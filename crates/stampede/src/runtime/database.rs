@@ -14,13 +14,13 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::app::App;
-use super::catalogue::{Catalogue, RuntimeFolder, parse};
+use super::catalogue::{Catalogue, RuntimeDirectory, parse};
 use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
 use super::locate::{self, Located, Places};
 use super::logs;
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
-use super::preparation::{Input, Step, Workshop};
+use super::preparation::{BuildContext, Input, Step};
 use super::prepare::Placement;
 use super::setting::Settings;
 use super::start::{Guard, ended};
@@ -48,8 +48,8 @@ pub const CPUS_OF: [&str; 2] = ["beside", "stack"];
 /// Role of its processes.
 pub const ROLE: &str = "database";
 const NONE: &str = "none";
-/// Folder of its files in the work folder.
-const FOLDER: &str = "database";
+/// Directory of its files in the working directory.
+const DIRECTORY: &str = "database";
 /// A count is a millisecond's work.
 const ASKED_WITHIN: Duration = Duration::from_secs(10);
 /// A start that has to recover nothing takes a second.
@@ -69,7 +69,7 @@ struct DatabaseManifest {
     needs: BTreeMap<String, Need>,
     /// Commands that make it, in order; each begins with a need.
     make: Vec<Make>,
-    /// Templates of the shared folder.
+    /// Templates of the shared directory.
     #[serde(default)]
     files: Vec<Spanned<String>>,
     /// Started before the runtime's own, stopped after them.
@@ -98,7 +98,7 @@ struct DatabaseManifest {
 struct OneFile {
     /// Its first bytes.
     begins: String,
-    /// Its name in the database's folder.
+    /// Its name in the database's directory.
     name: String,
     /// What is added to its name where there is more of it.
     more: Vec<String>,
@@ -136,7 +136,7 @@ impl Catalogue {
         &self,
         choice: &RuntimeChoice,
         app: &App,
-    ) -> Result<RuntimeFolder, RuntimeError> {
+    ) -> Result<RuntimeDirectory, RuntimeError> {
         let runtime = self.chosen(choice)?;
         let asked = choice.settings.get(SETTING).map(ToString::to_string);
         let Some(name) = which(app, choice, asked)? else { return Ok(runtime) };
@@ -147,7 +147,7 @@ impl Catalogue {
         let DatabaseManifest { make, env, extensions, queries, fill, file, .. } = manifest;
         let database = Database { name, make, env, extensions, queries, fill, file };
         let database = Some(Arc::new(database));
-        Ok(RuntimeFolder { manifest: both, database, ..runtime })
+        Ok(RuntimeDirectory { manifest: both, database, ..runtime })
     }
 }
 
@@ -195,24 +195,24 @@ fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeMani
 }
 
 /// Where a database is made, and of what.
-pub(super) struct Place<'a> {
-    /// The work folder, and who makes something in it.
-    pub workshop: &'a Workshop<'a>,
+pub(super) struct DatabaseContext<'a> {
+    /// The working directory, and who makes something in it.
+    pub workshop: &'a BuildContext<'a>,
     /// Programs by name.
     pub needs: &'a BTreeMap<String, Located>,
 }
 
 /// What an error is about, and where its log is.
-pub(super) struct Told<'a> {
+pub(super) struct DatabaseEnv<'a> {
     /// Runtime's name.
     pub runtime: &'a str,
-    /// Work folder.
+    /// Working directory.
     pub dir: &'a Path,
     /// Environment of the app: its secret values are masked.
     pub env: &'a BTreeMap<String, String>,
 }
 
-impl RuntimeFolder {
+impl RuntimeDirectory {
     /// Whether PHP has what it reaches its database with, as far as that shows: it has PDO as a
     /// file and not that of this database.
     ///
@@ -240,8 +240,8 @@ impl RuntimeFolder {
         Err(RuntimeError::Missing { runtime: name.into(), missing, install })
     }
 
-    /// `app` with what it needs to reach its database in the work folder `dir`, and in `settings`
-    /// which it is and where it runs.
+    /// `app` with what it needs to reach its database in the working directory `dir`, and in
+    /// `settings` which it is and where it runs.
     ///
     /// # Errors
     /// A template is wrong.
@@ -274,19 +274,23 @@ impl RuntimeFolder {
     pub(super) fn make_database(
         &self,
         app: &App,
-        place: &Place<'_>,
-    ) -> Result<Option<Asks>, RuntimeError> {
+        place: &DatabaseContext<'_>,
+    ) -> Result<Option<QueryCounter>, RuntimeError> {
         let Some(database) = &self.database else { return Ok(None) };
         database.make(app, place)?;
         let (program, args) = place.command(&database.queries)?;
-        Ok(Some(Asks { program, args }))
+        Ok(Some(QueryCounter { program, args }))
     }
 
     /// Fills the app's database, which runs, with a person's SQL, where there is such.
     ///
     /// # Errors
     /// As the command fails.
-    pub(super) fn fill_database(&self, app: &App, place: &Place<'_>) -> Result<(), RuntimeError> {
+    pub(super) fn fill_database(
+        &self,
+        app: &App,
+        place: &DatabaseContext<'_>,
+    ) -> Result<(), RuntimeError> {
         let file = app.manifest.database.as_ref().and_then(|database| database.file.as_deref());
         let (Some(database), Some(file)) = (&self.database, file) else { return Ok(()) };
         if database.is_one(file)? {
@@ -302,37 +306,39 @@ impl RuntimeFolder {
 }
 
 impl Database {
-    /// Makes it in the work folder, with the app's tables in it. Nothing of it runs afterwards.
+    /// Makes it in the working directory, with the app's tables in it. Nothing of it runs
+    /// afterwards.
     ///
     /// # Errors
     /// A command fails; its last words are part of it.
-    fn make(&self, app: &App, place: &Place<'_>) -> Result<(), RuntimeError> {
-        let Workshop { dir, user, .. } = *place.workshop;
-        let folder = dir.join(FOLDER);
-        make_dir(&folder)?;
+    fn make(&self, app: &App, place: &DatabaseContext<'_>) -> Result<(), RuntimeError> {
+        let BuildContext { dir, user, .. } = *place.workshop;
+        let directory = dir.join(DIRECTORY);
+        make_dir(&directory)?;
         // Whoever may enter it may ask the database, which trusts all.
         let closed = std::fs::Permissions::from_mode(0o700);
-        std::fs::set_permissions(&folder, closed).map_err(io_error("close", &folder))?;
+        std::fs::set_permissions(&directory, closed).map_err(io_error("close", &directory))?;
         if let Some(user) = user {
-            std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
-                .map_err(io_error("give away", &folder))?;
+            std::os::unix::fs::chown(&directory, Some(user.uid), Some(user.gid))
+                .map_err(io_error("give away", &directory))?;
         }
         let own = app.manifest.database.as_ref().and_then(|database| database.file.as_deref());
-        own.map_or(Ok(()), |own| self.take(own, &folder, user))?;
+        own.map_or(Ok(()), |own| self.take(own, &directory, user))?;
         let values = context! { dir => dir.to_string_lossy(), schema => app.schema()? };
         for make in &self.make {
             let (program, args) = place.command(&make.run)?;
             let input = render("input of the database", &make.input, &values)?;
             let (program, args, env) = (program.as_path(), args.as_slice(), &BTreeMap::new());
             let what = make.run.split_whitespace().next().unwrap_or_default();
-            let step = Step { what, program, args, cwd: &folder, env, input: Input::Text(&input) };
+            let step =
+                Step { what, program, args, cwd: &directory, env, input: Input::Text(&input) };
             place.workshop.step(app, &step)?;
         }
         Ok(())
     }
 
     /// Copies a person's file, with what there is more of it, where that is such a database itself.
-    fn take(&self, own: &Path, folder: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    fn take(&self, own: &Path, directory: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
         let Some(of) = self.file.as_ref().filter(|_| self.is_one(own).is_ok_and(|is| is)) else {
             return Ok(());
         };
@@ -341,7 +347,7 @@ impl Database {
             if !from.is_file() {
                 continue;
             }
-            let to = folder.join(format!("{}{more}", of.name));
+            let to = directory.join(format!("{}{more}", of.name));
             std::fs::copy(&from, &to).map_err(io_error("copy", &from))?;
             let Some(user) = user else { continue };
             std::os::unix::fs::chown(&to, Some(user.uid), Some(user.gid))
@@ -361,7 +367,7 @@ impl Database {
     }
 }
 
-impl Place<'_> {
+impl DatabaseContext<'_> {
     /// Program and arguments of a line whose first word is a need.
     fn command(&self, line: &str) -> Result<(PathBuf, Vec<String>), RuntimeError> {
         let dir = self.workshop.dir;
@@ -404,12 +410,12 @@ pub enum CountError {
 
 /// How a database is asked for the number of its queries.
 #[derive(Clone, Debug)]
-pub struct Asks {
+pub struct QueryCounter {
     program: PathBuf,
     args: Vec<String>,
 }
 
-impl Asks {
+impl QueryCounter {
     /// Queries that it has answered since it runs.
     ///
     /// # Errors
@@ -444,7 +450,7 @@ impl Asks {
     }
 }
 
-impl Asks {
+impl QueryCounter {
     /// Waits until it answers. What is asked is none of the app's queries.
     ///
     /// # Errors
@@ -452,7 +458,7 @@ impl Asks {
     pub(super) fn wait_until_up(
         &self,
         guard: &dyn Guard,
-        told: &Told<'_>,
+        told: &DatabaseEnv<'_>,
     ) -> Result<(), RuntimeError> {
         let begun = Instant::now();
         let runtime = told.runtime.to_owned();
@@ -493,10 +499,10 @@ pub(super) struct Alone(Box<dyn Guard>);
 /// # Errors
 /// As they start.
 pub(super) fn up_alone(
-    workshop: &Workshop<'_>,
-    asks: Option<&Asks>,
+    workshop: &BuildContext<'_>,
+    asks: Option<&QueryCounter>,
     processes: &[ProcessSpec],
-    told: &Told<'_>,
+    told: &DatabaseEnv<'_>,
 ) -> Result<Option<Alone>, RuntimeError> {
     let servers: Vec<ProcessSpec> = servers(processes).cloned().collect();
     let Some(asks) = asks.filter(|_| !servers.is_empty()) else { return Ok(None) };
@@ -512,7 +518,7 @@ impl Alone {
     ///
     /// # Errors
     /// It was ended before.
-    pub fn stop(self, told: &Told<'_>) -> Result<(), RuntimeError> {
+    pub fn stop(self, told: &DatabaseEnv<'_>) -> Result<(), RuntimeError> {
         let lost = |source| RuntimeError::Lost { runtime: told.runtime.into(), source };
         self.0.stop().map(drop).map_err(lost)
     }

@@ -9,7 +9,7 @@ use super::copy::give;
 use super::error::RuntimeError;
 use super::locate::Places;
 use super::manifest::Need;
-use super::preparation::{Input, Step, Workshop};
+use super::preparation::{BuildContext, Input, Step};
 use super::setting::Settings;
 
 /// The common setting that names the file to preload.
@@ -18,14 +18,14 @@ pub(super) const PRELOAD: &str = "preload";
 pub(super) const AUTOLOADER: &str = "autoloader";
 /// As the app has it; with a map of all classes; with such a map and nothing beside it.
 pub(super) const AUTOLOADERS: [&str; 3] = ["as-is", "optimized", "authoritative"];
-/// Composer's folder, and in it what tells that Composer has filled it.
+/// Composer's directory, and in it what tells that Composer has filled it.
 const VENDOR: &str = "vendor";
 const MAP: &str = "vendor/composer/autoload_classmap.php";
 
 /// What of a deployment is asked for, found before anything starts.
 #[derive(Debug)]
 pub(super) struct Deployed {
-    /// File to preload, from the app's folder.
+    /// File to preload, from the app's directory.
     pub preload: Option<String>,
     /// Composer, and how it is asked to write the autoloader.
     composer: Option<(PathBuf, &'static str)>,
@@ -45,19 +45,20 @@ impl Deployed {
         places: &Places,
     ) -> Result<Deployed, RuntimeError> {
         let asked = Asked { name, app, settings };
-        let folders = places.path.iter().map(|folder| folder.display().to_string());
-        let path = folders.collect::<Vec<_>>().join(":");
+        let directories = places.path.iter().map(|directory| directory.display().to_string());
+        let path = directories.collect::<Vec<_>>().join(":");
         Ok(Deployed { preload: asked.preload()?, composer: asked.composer(places)?, path })
     }
 
-    /// Has Composer write the autoloader of the copy: of what is there, and of nothing from elsewhere.
+    /// Has Composer write the autoloader of the copy: of what is there, and of nothing from
+    /// elsewhere.
     ///
     /// # Errors
     /// Composer fails; its last words are part of it.
     pub fn write_autoloader(
         &self,
         app: &App,
-        workshop: &Workshop<'_>,
+        workshop: &BuildContext<'_>,
         env: &BTreeMap<String, String>,
     ) -> Result<(), RuntimeError> {
         let Some((program, how)) = &self.composer else { return Ok(()) };
@@ -140,7 +141,7 @@ impl Asked<'_> {
             _ => return Ok(None),
         };
         if self.app.file("composer.json").is_none() || self.app.file(MAP).is_none() {
-            let because = format!("app `{}` has no vendor folder of Composer", self.app.name);
+            let because = format!("app `{}` has no vendor directory of Composer", self.app.name);
             return Err(self.bad(
                 AUTOLOADER,
                 &because,
@@ -151,11 +152,11 @@ impl Asked<'_> {
             .iter()
             .any(|name| self.app.is_link(name))
         {
-            let because = format!("the vendor folder of app `{}` is a link", self.app.name);
+            let because = format!("the vendor directory of app `{}` is a link", self.app.name);
             return Err(self.bad(
                 AUTOLOADER,
                 &because,
-                "as-is, or an app with a vendor folder of its own",
+                "as-is, or an app with a vendor directory of its own",
             ));
         }
         let need =

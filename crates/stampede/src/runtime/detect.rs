@@ -1,4 +1,4 @@
-//! What a project without an `app.yaml` is: its kind, framework and public folder, by its files.
+//! What a project without an `app.yaml` is: its kind, framework and public directory, by its files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::app::App;
 use super::app_manifest::{AppManifest, AppRequest, Expect, Framework, VersionIn};
-use super::catalogue::Folder;
+use super::catalogue::Directory;
 use super::copy::io_error;
 use super::entry;
 use super::error::RuntimeError;
@@ -29,7 +29,7 @@ pub(super) fn detect(
 ) -> Result<App, RuntimeError> {
     let has_index = |docroot: &&str| path.join(docroot).join(INDEX).is_file();
     let docroot = DOCROOTS.into_iter().find(has_index);
-    let docroot = docroot.ok_or_else(|| RuntimeError::NoApp { folder: path.to_path_buf() })?;
+    let docroot = docroot.ok_or_else(|| RuntimeError::NoApp { directory: path.to_path_buf() })?;
     let (composer, lock) = (json(path, COMPOSER)?, json(path, "composer.lock")?);
     let project = Project { path, docroot, composer };
     project.is_installed(&name)?;
@@ -57,20 +57,20 @@ pub(super) fn detect(
         needs: found.need.iter().cloned().collect(),
         prepare: preparation::of_project(kind, path),
         preload,
-        caches: caches_of(kind).iter().map(|folder| (*folder).to_owned()).collect(),
+        caches: caches_of(kind).iter().map(|directory| (*directory).to_owned()).collect(),
         database: None,
     };
-    let mut app = App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))?;
+    let mut app = App::new(name, "app.yaml", manifest, Directory::OnDisk(path.to_path_buf()))?;
     app.said = Some(project.said(&app, &found));
     Ok(app)
 }
 
 /// Where a project's front controller is looked for, for messages.
 pub(crate) const LOOKED_FOR: &str =
-    "`index.php` in `public`, `web`, `webroot` or `pub`, or in the folder itself";
+    "`index.php` in `public`, `web`, `webroot` or `pub`, or in the directory itself";
 
-/// Folders that a web server is pointed at: of Symfony and Laravel; of Drupal, Yii and Bedrock; of
-/// CakePHP; of Magento. Some of these have an `index.php` above too, for hosts that serve all.
+/// Directories that a web server is pointed at: of Symfony and Laravel; of Drupal, Yii and Bedrock;
+/// of CakePHP; of Magento. Some of these have an `index.php` above too, for hosts that serve all.
 const DOCROOTS: [&str; 5] = ["public", "web", "webroot", "pub", "."];
 const INDEX: &str = "index.php";
 const COMPOSER: &str = "composer.json";
@@ -117,10 +117,10 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Where WordPress lies below the public folder: itself, or as Composer puts it.
+/// Where WordPress lies below the public directory: itself, or as Composer puts it.
 const WORDPRESS: [&str; 3] = ["", "wp/", "wordpress/"];
 
-/// A project's folder, and what Composer knows of it.
+/// A project's directory, and what Composer knows of it.
 struct Project<'a> {
     path: &'a Path,
     docroot: &'static str,
@@ -139,20 +139,20 @@ struct Found {
 }
 
 impl Project<'_> {
-    /// Folders that it writes to: those of frameworks, and those beside its code that hold a
+    /// Directories that it writes to: those of frameworks, and those beside its code that hold a
     /// database of one file, which writes its journal beside that.
     fn writable(&self) -> Vec<String> {
         let is_database = |path: &Path| {
             let end = path.extension().unwrap_or_default();
             path.is_file() && SQLITE.iter().any(|known| end == *known)
         };
-        let holds_one = |folder: &Path| {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let holds_one = |directory: &Path| {
+            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
             entries.map(|entry| entry.path()).any(|path| is_database(&path))
         };
         let entries = fs::read_dir(self.path).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.path().is_dir() && holds_one(&entry.path()));
-        let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let directories = entries.filter(|entry| entry.path().is_dir() && holds_one(&entry.path()));
+        let names = directories.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let is_there = |name: &&str| self.path.join(name).is_dir();
         let usual = WRITABLE.into_iter().chain(WRITABLE_IF_THERE.into_iter().filter(is_there));
         let mut all: Vec<String> = usual.map(String::from).collect();
@@ -186,8 +186,8 @@ impl Project<'_> {
         if packages.is_empty() || self.has(&autoload) {
             return Ok(());
         }
-        let (app, folder) = (name.to_owned(), self.path.to_path_buf());
-        Err(RuntimeError::NoVendor { app, folder, autoload, packages })
+        let (app, directory) = (name.to_owned(), self.path.to_path_buf());
+        Err(RuntimeError::NoVendor { app, directory, autoload, packages })
     }
 
     /// Where a kernel of Symfony's is cannot be told from its name alone.
@@ -247,7 +247,7 @@ impl Project<'_> {
             version: None,
             install: Default::default(),
         };
-        // In a vendor folder of another name it is not looked for.
+        // In a vendor directory of another name it is not looked for.
         let package = package.filter(|_| self.has(framework::AUTOLOAD));
         let need = package.map(|package| (known.name.to_owned(), need(package)));
         Found { kind: known.kind, title: Some(known.title), by, need }
@@ -293,26 +293,26 @@ impl Project<'_> {
             _ => format!(", taken as kind `{kind}` because that was said"),
         };
         let served = match self.docroot {
-            "." => "the folder itself".to_owned(),
+            "." => "the directory itself".to_owned(),
             docroot => format!("`{docroot}/`"),
         };
         format!("{what}{of_kind}, served from {served}{}", self.is_inside())
     }
 
-    /// A public folder alone lacks the rest of its project.
+    /// A public directory alone lacks the rest of its project.
     fn is_inside(&self) -> String {
         let named = |name: &str| self.path.file_name().is_some_and(|own| own == name);
         let above = self.path.parent().filter(|above| above.join(COMPOSER).is_file());
         match above.filter(|_| self.docroot == "." && DOCROOTS.into_iter().any(named)) {
-            Some(_) => "; the folder above has a composer.json: is the app that one?".to_owned(),
+            Some(_) => "; the directory above has a composer.json: is the app that one?".to_owned(),
             None => String::new(),
         }
     }
 }
 
 /// A file of Composer's; null where it is not there.
-fn json(folder: &Path, file: &str) -> Result<Value, RuntimeError> {
-    let path = folder.join(file);
+fn json(directory: &Path, file: &str) -> Result<Value, RuntimeError> {
+    let path = directory.join(file);
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Value::Null),
         read => read.map_err(io_error("read", &path))?,
@@ -357,7 +357,7 @@ fn production(kind: AppKind) -> BTreeMap<String, String> {
     is_laravel.then(|| ("APP_ENV".to_owned(), "production".to_owned())).into_iter().collect()
 }
 
-/// Folders that frameworks write to, there or not.
+/// Directories that frameworks write to, there or not.
 const WRITABLE: [&str; 3] = ["var", "storage", "bootstrap/cache"];
 /// Those that only some projects have: of Slim, CakePHP and Laminas.
 const WRITABLE_IF_THERE: [&str; 3] = ["logs", "tmp", "data"];
@@ -408,7 +408,7 @@ const USUAL_EXTENSIONS: &[&str] = &[
 /// Where Symfony's own recipe puts it.
 const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
 
-/// Folders that hold what a framework has cached, by itself or with a deployment's commands.
+/// Directories that hold what a framework has cached, by itself or with a deployment's commands.
 fn caches_of(kind: AppKind) -> &'static [&'static str] {
     match kind {
         AppKind::Symfony => &["var/cache"],
@@ -426,13 +426,13 @@ mod tests {
 
     use super::*;
 
-    /// A project of these files, each a path and its text; the folder goes with it.
+    /// A project of these files, each a path and its text; the directory goes with it.
     fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, std::path::PathBuf) {
-        let place = tempfile::tempdir().expect("folder");
+        let place = tempfile::tempdir().expect("directory");
         let shop = place.path().join("shop");
         for (file, text) in files {
             let path = shop.join(file);
-            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::create_dir_all(path.parent().expect("parent")).expect("directory");
             fs::write(path, text).expect("file");
         }
         (place, shop)
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_a_database_of_one_file_is_writable() {
+    fn a_directory_with_a_database_of_one_file_is_writable() {
         let database = [INDEX_THERE, ("database/database.sqlite", ""), ("var/data.db", "")];
         let app = detected(&database, None).expect("an app");
         assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "database"]);
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_logs_is_writable_where_it_is_there() {
+    fn a_directory_of_logs_is_writable_where_it_is_there() {
         let slim = [INDEX_THERE, ("logs/README.md", "")];
         let app = detected(&slim, None).expect("an app");
         assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "logs"]);
@@ -515,11 +515,11 @@ mod tests {
     }
 
     #[test]
-    fn a_public_folder_alone_is_doubted() {
+    fn a_public_directory_alone_is_doubted() {
         let (_place, shop) = project(&[INDEX_THERE, ("composer.json", "{}")]);
         let app = detect("public".into(), &shop.join("public"), None).expect("an app");
         let said = app.notice().expect("a notice").to_string();
-        assert!(said.ends_with("; the folder above has a composer.json: is the app that one?"));
+        assert!(said.ends_with("; the directory above has a composer.json: is the app that one?"));
     }
 
     #[test]
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vendor_folder_without_its_framework_names_composers_command() {
+    fn a_vendor_directory_without_its_framework_names_composers_command() {
         let (_place, shop) = project(&[
             INDEX_THERE,
             INSTALLED,
@@ -561,7 +561,7 @@ mod tests {
         let error = framework::versions(&app, &Default::default()).expect_err("it is not there");
         let text = format!("{error}\n{}", error.hint().unwrap_or_default());
         insta::assert_snapshot!(text.replace(&shop.display().to_string(), "SHOP"), @r"
-        the vendor folder of app `shop` has no `laravel/framework`
+        the vendor directory of app `shop` has no `laravel/framework`
         in `SHOP`: composer install --no-dev
         ");
     }

@@ -17,8 +17,8 @@ const OF_SYMFONY: [&str; 5] =
 /// Laravel and Lumen read one: the first that is there.
 const OF_LARAVEL: [&str; 2] = [".env.production", ".env"];
 
-/// Variables that the app itself reads of the files in its folder. Lines that are none are passed
-/// over: the app will say so.
+/// Variables that the app itself reads of the files in its directory. Lines that are none are
+/// passed over: the app will say so.
 pub(super) fn values(app: &App) -> BTreeMap<String, String> {
     let is_laravel = matches!(app.manifest.kind, AppKind::Laravel | AppKind::Lumen);
     match is_laravel {
@@ -102,16 +102,16 @@ mod tests {
     use crate::runtime::detect::detect;
 
     fn app_with(files: &[(&str, &str)]) -> (App, tempfile::TempDir) {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (name, text) in files.iter().chain(&[("index.php", "<?php")]) {
-            std::fs::write(folder.path().join(name), text).unwrap();
+            std::fs::write(directory.path().join(name), text).unwrap();
         }
-        (detect("shop".into(), folder.path(), None).unwrap(), folder)
+        (detect("shop".into(), directory.path(), None).unwrap(), directory)
     }
 
     #[test]
     fn later_files_win_and_broken_lines_are_passed_over() {
-        let (app, _folder) = app_with(&[
+        let (app, _directory) = app_with(&[
             (".env", "A=1\nnonsense here\nB=\"two words\" # why\nexport C='3'\n"),
             (".env.local", "A=local\n"),
             (".env.test", "A=never\n"),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_value_of_every_file_is_known_as_a_secret() {
-        let (app, _folder) = app_with(&[
+        let (app, _directory) = app_with(&[
             (".env", "API_KEY=one\n"),
             (".env.production", "API_KEY=two\n"),
             (".env.local.php", "<?php return array (\n  'APP_SECRET' => 'three',\n);"),
@@ -141,13 +141,13 @@ mod tests {
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
-        let (dev, _folder) = app_with(&[(".env", "APP_ENV=dev\nAPP_DEBUG=true\n")]);
+        let (dev, _directory) = app_with(&[(".env", "APP_ENV=dev\nAPP_DEBUG=true\n")]);
         insta::assert_snapshot!(
             overruled(&dev, &env).unwrap(),
             @"the app's `.env` says APP_ENV=dev APP_DEBUG=true; it is measured with APP_ENV=prod APP_DEBUG=0 (`env:` in a plan changes that)"
         );
         for text in ["", "APP_ENV=prod\nAPP_DEBUG=false\n"] {
-            let (app, _folder) = app_with(&[(".env", text)]);
+            let (app, _directory) = app_with(&[(".env", text)]);
             assert_eq!(overruled(&app, &env), None, "{text}");
         }
     }

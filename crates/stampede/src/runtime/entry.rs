@@ -6,7 +6,7 @@ use super::app::App;
 use super::setting::Settings;
 use crate::plan::model::AppKind;
 
-/// The file of its folder by which an app of `kind` is entered; `None`: it has none to look for.
+/// The file of its directory by which an app of `kind` is entered; `None`: it has none to look for.
 pub(super) const fn file(kind: AppKind) -> Option<&'static str> {
     match kind {
         AppKind::Callable | AppKind::Psr15 => Some("handler.php"),
@@ -46,15 +46,15 @@ fn has_kernel(app: &App) -> bool {
     let text =
         |file: &str| String::from_utf8_lossy(&app.file(file).unwrap_or_default()).into_owned();
     let composer: Value = serde_json::from_str(&text("composer.json")).unwrap_or_default();
-    let folders = match &composer["autoload"]["psr-4"]["App\\"] {
-        Value::String(folder) => vec![folder.as_str()],
+    let directories = match &composer["autoload"]["psr-4"]["App\\"] {
+        Value::String(directory) => vec![directory.as_str()],
         all => all.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
     };
-    let is_in = |folder: &str| {
-        let file = format!("{}/Kernel.php", folder.trim_end_matches('/'));
+    let is_in = |directory: &str| {
+        let file = format!("{}/Kernel.php", directory.trim_end_matches('/'));
         has(file.trim_start_matches("./").trim_start_matches('/'))
     };
-    folders.into_iter().any(is_in) || text(MAP).contains(r"'App\\Kernel'")
+    directories.into_iter().any(is_in) || text(MAP).contains(r"'App\\Kernel'")
 }
 
 #[cfg(test)]
@@ -65,22 +65,22 @@ mod tests {
 
     /// What a project of these files lacks, as workers enter it.
     fn lacks(files: &[(&str, &str)], adapter: &str) -> Option<&'static str> {
-        let place = tempfile::tempdir().expect("folder");
+        let place = tempfile::tempdir().expect("directory");
         let shop = place.path().join("shop");
         for (file, text) in files {
             let path = shop.join(file);
-            std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            std::fs::create_dir_all(path.parent().expect("parent")).expect("directory");
             std::fs::write(path, text).expect("file");
         }
-        let app = Catalogue::load(Places::default()).app(&AppChoice::Folder(shop)).expect("app");
+        let app = Catalogue::load(Places::default()).app(&AppChoice::Directory(shop)).expect("app");
         let values = [("adapter".to_owned(), adapter.into())].into();
         lacking(&app, &Settings { values, ..Settings::default() })
     }
 
     #[test]
     fn a_kernel_is_found_where_composer_would_find_it() {
-        let in_folder = |folder: &str| {
-            format!(r#"{{"autoload": {{"psr-4": {{"App\\": {folder}, "Other\\": "lib/"}}}}}}"#)
+        let in_directory = |directory: &str| {
+            format!(r#"{{"autoload": {{"psr-4": {{"App\\": {directory}, "Other\\": "lib/"}}}}}}"#)
         };
         let project = |composer: &str, more: (&str, &str)| {
             let index = ("public/index.php", "<?php");
@@ -88,12 +88,12 @@ mod tests {
             lacks(&[&files[..], &[("composer.json", composer), more]].concat(), "own")
         };
         let kernel = "<?php namespace App; class Kernel {}";
-        let (src, none) = (in_folder("\"src/\""), ("readme", ""));
+        let (src, none) = (in_directory("\"src/\""), ("readme", ""));
         assert_eq!(project(&src, none), Some("src/Kernel.php"));
         assert_eq!(project(&src, ("src/Kernel.php", kernel)), None);
         assert_eq!(project(&src, ("lib/Kernel.php", kernel)), Some("src/Kernel.php"));
-        assert_eq!(project(&in_folder("[\"x\", \"./app/\"]"), ("app/Kernel.php", kernel)), None);
-        assert_eq!(project(&in_folder("\"\""), ("Kernel.php", kernel)), None);
+        assert_eq!(project(&in_directory("[\"x\", \"./app/\"]"), ("app/Kernel.php", kernel)), None);
+        assert_eq!(project(&in_directory("\"\""), ("Kernel.php", kernel)), None);
         let map = "<?php return ['App\\\\Kernel' => $baseDir . '/core/Kernel.php'];";
         assert_eq!(project(&src, ("vendor/composer/autoload_classmap.php", map)), None);
         // Anything may be where this looks.

@@ -10,7 +10,7 @@ use crate::summary::words;
 /// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
-    /// The plan or a flag names a runtime that is in no folder.
+    /// The plan or a flag names a runtime that is in no directory.
     #[error("unknown runtime `{name}`")]
     UnknownRuntime {
         /// As written.
@@ -20,7 +20,7 @@ pub enum RuntimeError {
         /// All known names.
         known: Vec<String>,
     },
-    /// The plan or a flag names an app that is in no folder.
+    /// The plan or a flag names an app that is in no directory.
     #[error("unknown app `{name}`")]
     UnknownApp {
         /// As written.
@@ -30,11 +30,11 @@ pub enum RuntimeError {
         /// All known names.
         known: Vec<String>,
     },
-    /// A folder that was given as an app holds none.
-    #[error("no app in `{folder}`: it has no `app.yaml`, and no {LOOKED_FOR}")]
+    /// A directory that was given as an app holds none.
+    #[error("no app in `{directory}`: it has no `app.yaml`, and no {LOOKED_FOR}")]
     NoApp {
         /// As given.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// A file of Composer's that does not parse.
     #[error("{path}:{line}:{column}: {problem}")]
@@ -56,8 +56,8 @@ pub enum RuntimeError {
     NoVendor {
         /// App's name.
         app: String,
-        /// Its folder.
-        folder: PathBuf,
+        /// Its directory.
+        directory: PathBuf,
         /// What Composer would have made.
         autoload: String,
         /// The packages, at least one.
@@ -103,7 +103,7 @@ pub enum RuntimeError {
         file: &'static str,
     },
     /// The app lacks a package that the runtime is part of.
-    #[error("runtime `{runtime}` needs `{package}` in the vendor folder of app `{app}`")]
+    #[error("runtime `{runtime}` needs `{package}` in the vendor directory of app `{app}`")]
     AppLacks {
         /// Runtime's name.
         runtime: String,
@@ -116,7 +116,7 @@ pub enum RuntimeError {
     },
     /// The app's framework is nowhere.
     #[error(
-        "app `{app}` needs {}, which neither a vendor folder of its own nor this machine's packages have",
+        "app `{app}` needs {}, which neither a vendor directory of its own nor this machine's packages have",
         backticked(.packages)
     )]
     NoFramework {
@@ -127,13 +127,13 @@ pub enum RuntimeError {
         /// Command that installs them for the whole machine, where one is known.
         install: Option<String>,
     },
-    /// The app has a vendor folder without its framework.
-    #[error("the vendor folder of app `{app}` has no {}", backticked(.packages))]
+    /// The app has a vendor directory without its framework.
+    #[error("the vendor directory of app `{app}` has no {}", backticked(.packages))]
     LacksPackages {
         /// App's name.
         app: String,
-        /// Its folder.
-        folder: PathBuf,
+        /// Its directory.
+        directory: PathBuf,
         /// The Composer packages.
         packages: Vec<String>,
         /// Composer's command that gets them.
@@ -156,7 +156,7 @@ pub enum RuntimeError {
     Unprepared {
         /// App's name.
         app: String,
-        /// The script, from the app's folder.
+        /// The script, from the app's directory.
         script: String,
         /// How it ended.
         how: String,
@@ -256,34 +256,35 @@ pub enum RuntimeError {
         /// Runtime's name.
         runtime: String,
     },
-    /// The work folder cannot be used by the user that PHP runs as.
-    #[error("the work folder `{folder}` cannot be entered by user `{user}`")]
-    WorkFolder {
-        /// First folder on the way that is closed.
-        folder: PathBuf,
+    /// The working directory cannot be used by the user that PHP runs as.
+    #[error("the working directory `{directory}` cannot be entered by user `{user}`")]
+    WorkingDirectory {
+        /// First directory on the way that is closed.
+        directory: PathBuf,
         /// The user.
         user: String,
     },
-    /// The work folder's name cannot be written into every config file.
+    /// The working directory's name cannot be written into every config file.
     #[error(
-        "the folder for work folders, `{folder}`, has other characters than letters, digits and `/._-+`"
+        "the directory for working directories, `{directory}`, has other characters than letters, digits and `/._-+`"
     )]
-    WorkFolderName {
+    WorkingDirectoryName {
         /// As the environment says.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// Reading or writing a file failed.
     #[error("cannot {what} `{path}`")]
     Io {
         /// `read`, `write`, `copy` …
         what: &'static str,
-        /// File or folder.
+        /// File or directory.
         path: PathBuf,
         /// What the system says.
         #[source]
         source: std::io::Error,
     },
-    /// What is copied would be written to where a link leads, which may be any place of this machine.
+    /// What is copied would be written to where a link leads, which may be any place of this
+    /// machine.
     #[error("`{place}` would be copied through the link `{link}`")]
     ThroughLink {
         /// What is copied, from the top of the app's repository.
@@ -293,7 +294,7 @@ pub enum RuntimeError {
     },
     /// A runtime given by URL is already running.
     #[error("runtime `{name}` is already running: there is nothing to prepare")]
-    Live {
+    External {
         /// Its name in the plan.
         name: String,
     },
@@ -433,8 +434,8 @@ impl RuntimeError {
                 Some("end that process, or leave the port out: a free one is found".into())
             }
             E::PortStolen { .. } => Some("try again: a free port is chosen each time".into()),
-            E::WorkFolder { .. } | E::WorkFolderName { .. } => {
-                Some("set TMPDIR to a folder that everybody may enter, like `/tmp`".into())
+            E::WorkingDirectory { .. } | E::WorkingDirectoryName { .. } => {
+                Some("set TMPDIR to a directory that everybody may enter, like `/tmp`".into())
             }
             E::Ended { runtime, .. } => Some(look_alone(runtime)),
             E::NotReady { runtime, .. } => Some(look_alone(runtime)),
@@ -442,11 +443,11 @@ impl RuntimeError {
                 Some(look_alone(runtime))
             }
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
-            E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
+            E::Template { .. } | E::Io { .. } | E::External { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
             E::NoDatabase { .. } => None,
             E::ThroughLink { link, .. } => Some(format!(
-                "nothing is written through a link: make `{}` a folder in both versions, or remove what git \
+                "nothing is written through a link: make `{}` a directory in both versions, or remove what git \
                  does not know below it",
                 link.display()
             )),
@@ -458,14 +459,14 @@ impl RuntimeError {
         use RuntimeError as E;
         match self {
             E::NoApp { .. } => Some(
-                "give the project's folder, or add an `app.yaml` that names its docroot".into(),
+                "give the project's directory, or add an `app.yaml` that names its docroot".into(),
             ),
             E::Composer { path, .. } => Some(format!(
-                "mend it; `composer validate` in `{}` checks it",
+                "fix it; `composer validate` in `{}` checks it",
                 path.parent().unwrap_or(path).display()
             )),
-            E::NoVendor { folder, .. } => {
-                Some(format!("in `{}`: composer install --no-dev", folder.display()))
+            E::NoVendor { directory, .. } => {
+                Some(format!("in `{}`: composer install --no-dev", directory.display()))
             }
             E::NoEntry { file: "handler.php", .. } => Some(
                 "`handler.php` returns what answers a request; any front controller is of kind \
@@ -483,8 +484,8 @@ impl RuntimeError {
             E::NotEntered { .. } => {
                 Some("a runtime that boots it for each request needs none".into())
             }
-            E::LacksPackages { folder, command, .. } => {
-                Some(format!("in `{}`: {command}", folder.display()))
+            E::LacksPackages { directory, command, .. } => {
+                Some(format!("in `{}`: {command}", directory.display()))
             }
             E::NoFramework { packages, install, .. } => {
                 let composer = format!("composer require {}", packages.join(" "));

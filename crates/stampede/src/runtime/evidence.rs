@@ -13,10 +13,10 @@ use super::logs::{self, LogMarks};
 use super::start::Running;
 use crate::monitor::Workers;
 use crate::monitor::sample::PoolSample;
-use crate::store::record::{Means, Said};
+use crate::store::record::{LogSignal, Said};
 
-/// Which words of which program mean what, in the shared folder: need → words.
-const SAYS: &str = "says.yaml";
+/// Which words of which program mean what, in the shared directory: need → words.
+const SAYS: &str = "log-patterns.yaml";
 /// Of a line; a request's own line is in it.
 const LINE_MAX: usize = 400;
 /// Who runs PHP where `runtime.yaml` counts no processes.
@@ -28,7 +28,7 @@ const PHP: &str = "php";
 struct Says {
     /// A part of the line, as it is.
     says: String,
-    means: Means,
+    means: LogSignal,
     /// The program says it once in its life, even if it holds ever after.
     #[serde(default)]
     once: bool,
@@ -84,7 +84,7 @@ impl Running {
     /// only once, since its start.
     ///
     /// # Errors
-    /// An overriding `common` folder has no such words, or wrong ones.
+    /// An overriding `common` directory has no such words, or wrong ones.
     pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, RuntimeError> {
         let text = self.stack.runtime.common_text(SAYS)?;
         let all: BTreeMap<String, Vec<Says>> = parse(&format!("common/{SAYS}"), &text)?;
@@ -108,7 +108,7 @@ impl Running {
     }
 }
 
-fn count(said: &mut Vec<Said>, program: &str, means: Means, line: impl FnOnce() -> String) {
+fn count(said: &mut Vec<Said>, program: &str, means: LogSignal, line: impl FnOnce() -> String) {
     match said.iter_mut().find(|one| one.program == program && one.means == means) {
         Some(one) => one.lines += 1,
         None => said.push(Said { program: program.to_owned(), means, lines: 1, first: line() }),

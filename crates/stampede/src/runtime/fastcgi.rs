@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_status_page_is_put_together_from_its_records() {
-        let folder = tempfile::tempdir().expect("folder");
-        let path = folder.path().join("s.sock");
+        let directory = tempfile::tempdir().expect("directory");
+        let path = directory.path().join("s.sock");
         let listener = std::os::unix::net::UnixListener::bind(&path).expect("bind");
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("accept");

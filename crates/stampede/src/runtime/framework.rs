@@ -1,4 +1,4 @@
-//! The frameworks that an app is written for: of its own vendor folder, or of the distribution.
+//! The frameworks that an app is written for: of its own vendor directory, or of the distribution.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::app_manifest::{Framework, VersionIn};
 use super::error::RuntimeError;
 use super::locate::Places;
 
-/// Each framework of the app and its version. Where the app has a vendor folder, that is what
+/// Each framework of the app and its version. Where the app has a vendor directory, that is what
 /// it runs with, whatever the machine has beside it.
 ///
 /// # Errors
@@ -35,8 +35,8 @@ pub(super) fn versions(
         true => Ok(found),
         false if app.file(AUTOLOAD).is_some() => {
             let command = composer(app, &packages);
-            let folder = app.path().unwrap_or(Path::new(".")).to_path_buf();
-            Err(RuntimeError::LacksPackages { app: name, folder, packages, command })
+            let directory = app.path().unwrap_or(Path::new(".")).to_path_buf();
+            Err(RuntimeError::LacksPackages { app: name, directory, packages, command })
         }
         false => {
             let install = install(&missing, &places.family);
@@ -45,7 +45,7 @@ pub(super) fn versions(
     }
 }
 
-/// The command that gets packages into a vendor folder: what is required already is only not
+/// The command that gets packages into a vendor directory: what is required already is only not
 /// installed.
 fn composer(app: &App, packages: &[String]) -> String {
     let file = app.file("composer.json").unwrap_or_default();
@@ -113,7 +113,7 @@ fn after(text: &str, before: &str) -> Option<String> {
     Some(rest[..end.unwrap_or(rest.len())].to_owned())
 }
 
-/// What tells a vendor folder that Composer has filled.
+/// What tells a vendor directory that Composer has filled.
 pub(super) const AUTOLOAD: &str = "vendor/autoload.php";
 /// In it, the list of what it has.
 const INSTALLED: &str = "vendor/composer/installed.json";

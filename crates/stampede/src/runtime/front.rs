@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
-use super::catalogue::{Catalogue, RuntimeFolder, parse};
+use super::catalogue::{Catalogue, RuntimeDirectory, parse};
 use super::error::RuntimeError;
 use super::manifest::{HeldBy, Install, Need, ProcessManifest, RuntimeManifest};
 use super::setting::honours;
@@ -38,7 +38,7 @@ struct FrontManifest {
     title: String,
     /// As a runtime's.
     needs: BTreeMap<String, Need>,
-    /// Templates of the shared folder.
+    /// Templates of the shared directory.
     files: Vec<Spanned<String>>,
     /// Started after the runtime's own, stopped before them.
     processes: Vec<ProcessManifest>,
@@ -52,9 +52,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// Unknown name, a wrong manifest, or something that already runs.
-    pub fn chosen(&self, choice: &RuntimeChoice) -> Result<RuntimeFolder, RuntimeError> {
+    pub fn chosen(&self, choice: &RuntimeChoice) -> Result<RuntimeDirectory, RuntimeError> {
         let RuntimeSource::Catalogue(source) = &choice.source else {
-            return Err(RuntimeError::Live { name: choice.name.clone() });
+            return Err(RuntimeError::External { name: choice.name.clone() });
         };
         let runtime = self.runtime(source)?;
         let asked = choice.settings.get("front").map(ToString::to_string).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Catalogue {
         let manifest = Arc::new(behind(&runtime.manifest, front));
         let closes = closes_by_default(&runtime.manifest);
         let kept = runtime.manifest.worker_held_by == HeldBy::Request && !closes;
-        Ok(RuntimeFolder { manifest, front: Some(Front { kept }), ..runtime })
+        Ok(RuntimeDirectory { manifest, front: Some(Front { kept }), ..runtime })
     }
 }
 

@@ -12,8 +12,8 @@ impl RuntimeError {
         )
     }
 
-    /// Whether the same thing would go wrong again: it is about the app, the plan, or this machine's
-    /// programs and files, and not about what else was running.
+    /// Whether the same thing would go wrong again: it is about the app, the plan, or this
+    /// machine's programs and files, and not about what else was running.
     pub fn is_lasting(&self) -> bool {
         use RuntimeError as E;
         match self {
@@ -25,7 +25,7 @@ impl RuntimeError {
             | E::PortTaken { .. }
             | E::PortStolen { .. }
             | E::Interrupted { .. }
-            | E::Live { .. } => false,
+            | E::External { .. } => false,
             E::Io { .. } | E::Keeper { .. } | E::Lost { .. } => has_lasting_cause(self),
             _ => true,
         }

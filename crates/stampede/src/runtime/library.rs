@@ -1,4 +1,4 @@
-//! stampede's PHP library for worker scripts, in the work folder.
+//! stampede's PHP library for worker scripts, in the working directory.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::user::User;
 static SOURCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../php/src");
 const AUTOLOAD: &str = include_str!("../../../../php/autoload.php");
 
-/// Writes it to `folder`, readable by the user that PHP runs as.
-pub(super) fn copy_to(folder: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
-    extract(&SOURCE, SOURCE.path(), &folder.join("src"))?;
-    let autoload = folder.join("autoload.php");
+/// Writes it to `directory`, readable by the user that PHP runs as.
+pub(super) fn copy_to(directory: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    extract(&SOURCE, SOURCE.path(), &directory.join("src"))?;
+    let autoload = directory.join("autoload.php");
     std::fs::write(&autoload, AUTOLOAD).map_err(io_error("write", &autoload))?;
-    user.map_or(Ok(()), |user| hand_over(folder, &[], user.uid, user.gid))
+    user.map_or(Ok(()), |user| hand_over(directory, &[], user.uid, user.gid))
 }

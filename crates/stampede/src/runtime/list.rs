@@ -30,7 +30,7 @@ pub enum State {
     Found {
         /// Need → version as printed, or the path where it prints none.
         versions: BTreeMap<String, String>,
-        /// Those of them that are no release of their makers.
+        /// Those of them that are no upstream release.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         custom_builds: BTreeMap<String, CustomBuild>,
     },
@@ -41,7 +41,7 @@ pub enum State {
         /// Command that gets them, where one is known.
         install: Option<String>,
     },
-    /// Its folder is wrong.
+    /// Its directory is wrong.
     Wrong {
         /// Why.
         problem: String,

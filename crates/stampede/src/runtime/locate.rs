@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use super::catalogue::RuntimeFolder;
+use super::catalogue::RuntimeDirectory;
 use super::error::{GivenBy, RuntimeError};
 use super::manifest::Need;
 use crate::store::record::CustomBuild;
@@ -20,10 +20,10 @@ use crate::store::record::CustomBuild;
 pub struct Places {
     /// Variables that name programs: `STAMPEDE_` and the need in capitals.
     pub named: BTreeMap<String, String>,
-    /// stampede's own folder, `~/.local/share/stampede`: programs in `bin`, and in `lib` a folder
-    /// for each need that it made.
+    /// stampede's own directory, `~/.local/share/stampede`: programs in `bin`, and in `lib` a
+    /// directory for each need that it made.
     pub own: Option<PathBuf>,
-    /// Folders of PATH, then the `sbin` folders, which PATH often lacks.
+    /// Directories of PATH, then the `sbin` directories, which PATH often lacks.
     pub path: Vec<PathBuf>,
     /// `~/.config/stampede`.
     pub config: Option<PathBuf>,
@@ -31,10 +31,10 @@ pub struct Places {
     pub runtimes: Vec<PathBuf>,
     /// `STAMPEDE_APPS`.
     pub apps: Vec<PathBuf>,
-    /// Where work folders are made.
+    /// Where working directories are made.
     pub temp: PathBuf,
     /// A file system in memory for those of apps that ask for it; `None`: the person has said where
-    /// work folders belong.
+    /// working directories belong.
     pub memory: Option<PathBuf>,
     /// `debian`, `fedora` …: which install command is meant.
     pub family: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Located {
     pub path: PathBuf,
     /// Version as it prints it; empty where it prints none.
     pub version: String,
-    /// What it is where it is no release of its makers.
+    /// What it is where it is no upstream release.
     pub custom_build: Option<CustomBuild>,
 }
 
@@ -56,14 +56,14 @@ const ROOM: u64 = 256 << 20;
 /// How the kernel calls a file system in memory (`statfs`, linux/magic.h).
 const TMPFS: u64 = 0x0102_1994;
 
-/// Whether `folder` is such a file system, with room, and programs may run from it.
-fn is_roomy_memory(folder: &Path) -> bool {
-    let is_memory = rustix::fs::statfs(folder).is_ok_and(|found| found.f_type as u64 == TMPFS);
+/// Whether `directory` is such a file system, with room, and programs may run from it.
+fn is_roomy_memory(directory: &Path) -> bool {
+    let is_memory = rustix::fs::statfs(directory).is_ok_and(|found| found.f_type as u64 == TMPFS);
     let flags = rustix::fs::StatVfsMountFlags::NOEXEC | rustix::fs::StatVfsMountFlags::RDONLY;
     let has_room = |found: rustix::fs::StatVfs| {
         !found.f_flag.intersects(flags) && found.f_bavail.saturating_mul(found.f_frsize) >= ROOM
     };
-    is_memory && rustix::fs::statvfs(folder).is_ok_and(has_room)
+    is_memory && rustix::fs::statvfs(directory).is_ok_and(has_room)
 }
 
 /// Servers are mostly in `sbin`, which an ordinary user's PATH lacks.
@@ -79,7 +79,7 @@ impl Places {
         let below_home = |name: &str, rest: &str| {
             var(name).map(PathBuf::from).or_else(|| home.as_ref().map(|home| home.join(rest)))
         };
-        let list = |name: &str| var(name).map(|value| folders(&value)).unwrap_or_default();
+        let list = |name: &str| var(name).map(|value| directories(&value)).unwrap_or_default();
         let mut path = list("PATH");
         path.extend(SBIN.iter().map(PathBuf::from).filter(|sbin| !list("PATH").contains(sbin)));
         Places {
@@ -95,13 +95,14 @@ impl Places {
         }
     }
 
-    /// Where a work folder is made, in memory if that is asked for and it has room.
-    pub(super) fn work_folders(&self, in_memory: bool) -> &Path {
-        let memory = self.memory.as_deref().filter(|folder| in_memory && is_roomy_memory(folder));
+    /// Where a working directory is made, in memory if that is asked for and it has room.
+    pub(super) fn working_directories(&self, in_memory: bool) -> &Path {
+        let memory =
+            self.memory.as_deref().filter(|directory| in_memory && is_roomy_memory(directory));
         memory.unwrap_or(&self.temp)
     }
 
-    /// Looks for a need: named in the plan, named in the environment, stampede's own folder,
+    /// Looks for a need: named in the plan, named in the environment, stampede's own directory,
     /// PATH. `php` is the PHP that an extension is for. `Ok(None)`: it is nowhere.
     ///
     /// # Errors
@@ -125,7 +126,7 @@ impl Places {
                 if !usable(&path, need) {
                     return Err(RuntimeError::NamedProgram { program: path, given_by });
                 }
-                // It is started in the work folder, where a relative path leads nowhere.
+                // It is started in the working directory, where a relative path leads nowhere.
                 std::path::absolute(&path).unwrap_or(path)
             }
             None => match self.search(name, need, php) {
@@ -145,11 +146,11 @@ impl Places {
     fn search(&self, name: &str, need: &Need, php: Option<&Path>) -> Option<PathBuf> {
         let made = self.own.as_ref().map(|own| own.join(LIB).join(name));
         if let Some(extension) = &need.extension {
-            let mut folders = made.into_iter().chain(php.and_then(extension_dir));
+            let mut directories = made.into_iter().chain(php.and_then(extension_dir));
             let file = format!("{extension}.so");
             // One that is for another PHP is none.
             let fits = |path: &PathBuf| path.is_file() && version(path, need, php).is_ok();
-            let found = folders.find_map(|dir| Some(dir.join(&file)).filter(fits));
+            let found = directories.find_map(|dir| Some(dir.join(&file)).filter(fits));
             // PHP itself, where it is built in.
             let is_in = |php: &&Path| {
                 extension_version(php, extension, php).is_ok_and(|version| !version.is_empty())
@@ -161,9 +162,9 @@ impl Places {
             return made.map(|dir| dir.join(AUTOLOAD)).filter(|path| path.is_file());
         }
         let own = self.own.as_ref().map(|own| own.join("bin"));
-        let folders: Vec<&PathBuf> = own.iter().chain(&made).chain(&self.path).collect();
+        let directories: Vec<&PathBuf> = own.iter().chain(&made).chain(&self.path).collect();
         for pattern in &need.programs {
-            let found = folders.iter().flat_map(|folder| matching(folder, pattern));
+            let found = directories.iter().flat_map(|directory| matching(directory, pattern));
             if let Some(path) = highest(found.filter(|path| usable(path, need))) {
                 return Some(path);
             }
@@ -176,9 +177,9 @@ impl Places {
 
     /// The command that gets what a runtime needs here, where one is known: stampede's own
     /// where that can, for it starts no service.
-    pub fn install(&self, runtime: &RuntimeFolder) -> Option<String> {
+    pub fn install(&self, runtime: &RuntimeDirectory) -> Option<String> {
         let manifest = &runtime.manifest;
-        // What a front or a database needs belongs to no folder of the catalogue.
+        // What a front or a database needs belongs to no directory of the catalogue.
         let is_alone = runtime.front.is_none() && runtime.database.is_none();
         if !manifest.get.is_empty() && is_alone {
             return Some(format!("stampede install {}", runtime.name));
@@ -208,7 +209,7 @@ impl Places {
 pub fn all(
     places: &Places,
     name: &str,
-    runtime: &RuntimeFolder,
+    runtime: &RuntimeDirectory,
     in_plan: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, Located>, RuntimeError> {
     let mut found = BTreeMap::new();
@@ -234,24 +235,24 @@ pub fn all(
     Err(RuntimeError::Missing { runtime: name.into(), missing, install })
 }
 
-/// What a runtime is whose needs were found so, where one of them is no release of its makers.
+/// What a runtime is whose needs were found so, where one of them is no upstream release.
 pub fn custom_build(found: &BTreeMap<String, Located>) -> Option<CustomBuild> {
     found.values().find_map(|found| found.custom_build)
 }
 
-/// Folder of needs that stampede made, in its own.
+/// Directory of needs that stampede made, in its own.
 pub const LIB: &str = "lib";
-/// What a worker script requires of a Composer library, from the folder it was made in.
+/// What a worker script requires of a Composer library, from the directory it was made in.
 const AUTOLOAD: &str = "vendor/autoload.php";
 
-/// Folder of extensions beside a PHP that stampede made, for it may be moved.
+/// Directory of extensions beside a PHP that stampede made, for it may be moved.
 pub fn own_extensions(php: &Path) -> Option<PathBuf> {
     let dir = php.parent()?.join("extensions");
     dir.is_dir().then_some(dir)
 }
 
-/// Folder of PHP's shared extensions: beside it, or as compiled into a PHP program or library: no
-/// PHP need be started to learn it, and mod_php could not be. `None`: all is built in.
+/// Directory of PHP's shared extensions: beside it, or as compiled into a PHP program or library:
+/// no PHP need be started to learn it, and mod_php could not be. `None`: all is built in.
 pub fn extension_dir(php: &Path) -> Option<PathBuf> {
     own_extensions(php).or_else(|| compiled_extension_dir(php))
 }
@@ -376,7 +377,7 @@ fn build_id(path: &Path) -> Option<String> {
     texts(&bytes).find(is_one).map(str::to_owned)
 }
 
-/// What Composer wrote down of a package beside the `autoload.php` of its vendor folder.
+/// What Composer wrote down of a package beside the `autoload.php` of its vendor directory.
 fn library_version(autoload: &Path, package: &str) -> Option<String> {
     let text = std::fs::read(autoload.with_file_name("composer/installed.json")).ok()?;
     let installed: serde_json::Value = serde_json::from_slice(&text).ok()?;
@@ -420,7 +421,7 @@ fn texts(bytes: &[u8]) -> impl Iterator<Item = &str> {
         .filter_map(|text| std::str::from_utf8(text).ok())
 }
 
-fn folders(value: &OsStr) -> Vec<PathBuf> {
+fn directories(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value).filter(|path| path.is_absolute() || path.is_dir()).collect()
 }
 
@@ -446,13 +447,13 @@ fn usable(path: &Path, need: &Need) -> bool {
     meta.is_file() && (need.programs.is_empty() || meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Files of a folder whose name fits: `*` stands for digits and dots, so that `php*` is
+/// Files of a directory whose name fits: `*` stands for digits and dots, so that `php*` is
 /// `php` and `php8.4` but not `php-config`.
-fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+fn matching(directory: &Path, pattern: &str) -> Vec<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else {
-        return vec![folder.join(pattern)].into_iter().filter(|path| path.is_file()).collect();
+        return vec![directory.join(pattern)].into_iter().filter(|path| path.is_file()).collect();
     };
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     entries
         .flatten()
         .filter(|entry| {
@@ -466,7 +467,7 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Files whose path fits: one part of it, a folder or the file, may have a `*`.
+/// Files whose path fits: one part of it, a directory or the file, may have a `*`.
 fn paths(pattern: &Path) -> Vec<PathBuf> {
     let has_star = |part: &Path| part.as_os_str().as_encoded_bytes().contains(&b'*');
     let Some(part) = pattern.ancestors().filter(|part| has_star(part)).last() else {
@@ -500,12 +501,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_folders_are_in_memory_where_that_is_asked_for_and_there_is_some() {
+    fn working_directories_are_in_memory_where_that_is_asked_for_and_there_is_some() {
         let temp = Path::new("/tmp");
         let of = |memory: Option<&str>, asked: bool| {
             let memory = memory.map(PathBuf::from);
             let places = Places { temp: temp.into(), memory, ..Places::default() };
-            places.work_folders(asked).to_path_buf()
+            places.working_directories(asked).to_path_buf()
         };
         for none in [None, Some("/proc"), Some("/nowhere")] {
             assert_eq!(of(none, true), temp, "{none:?}");
@@ -524,41 +525,41 @@ mod tests {
 
     #[test]
     fn the_highest_version_wins_and_neighbours_do_not_match() {
-        let folder = tempfile::tempdir().expect("folder");
+        let directory = tempfile::tempdir().expect("directory");
         for name in ["php", "php8.4", "php8.10", "php7.4", "php-config", "phpize8.4"] {
-            std::fs::write(folder.path().join(name), "").expect("file");
+            std::fs::write(directory.path().join(name), "").expect("file");
         }
-        let found = highest(matching(folder.path(), "php*").into_iter());
-        assert_eq!(found, Some(folder.path().join("php8.10")));
-        assert_eq!(matching(folder.path(), "php*").len(), 4);
-        assert_eq!(highest(matching(folder.path(), "nginx").into_iter()), None);
+        let found = highest(matching(directory.path(), "php*").into_iter());
+        assert_eq!(found, Some(directory.path().join("php8.10")));
+        assert_eq!(matching(directory.path(), "php*").len(), 4);
+        assert_eq!(highest(matching(directory.path(), "nginx").into_iter()), None);
     }
 
     #[test]
-    fn a_folder_on_the_way_may_have_the_version() {
-        let folder = tempfile::tempdir().expect("folder");
+    fn a_directory_on_the_way_may_have_the_version() {
+        let directory = tempfile::tempdir().expect("directory");
         for version in ["9", "15", "15-old"] {
-            let bin = folder.path().join(version).join("bin");
-            std::fs::create_dir_all(&bin).expect("folder");
+            let bin = directory.path().join(version).join("bin");
+            std::fs::create_dir_all(&bin).expect("directory");
             std::fs::write(bin.join("postgres"), "").expect("file");
         }
-        std::fs::create_dir_all(folder.path().join("17/bin")).expect("folder");
+        std::fs::create_dir_all(directory.path().join("17/bin")).expect("directory");
         let need = Need {
-            files: vec![folder.path().join("*/bin/postgres").display().to_string()],
+            files: vec![directory.path().join("*/bin/postgres").display().to_string()],
             ..Need::default()
         };
         let found = Places::default().find("postgres", &need, None, None).expect("no error");
-        assert_eq!(found.map(|found| found.path), Some(folder.path().join("15/bin/postgres")));
+        assert_eq!(found.map(|found| found.path), Some(directory.path().join("15/bin/postgres")));
     }
 
     #[test]
     fn extensions_beside_a_php_are_its_own() {
-        let folder = tempfile::tempdir().expect("folder");
-        let php = folder.path().join("frankenphp");
+        let directory = tempfile::tempdir().expect("directory");
+        let php = directory.path().join("frankenphp");
         std::fs::write(&php, "\0/tmp/20220829\0").expect("file");
         assert_eq!(extension_dir(&php), None);
-        let beside = folder.path().join("extensions");
-        std::fs::create_dir(&beside).expect("folder");
+        let beside = directory.path().join("extensions");
+        std::fs::create_dir(&beside).expect("directory");
         assert_eq!(extension_dir(&php), Some(beside));
     }
 

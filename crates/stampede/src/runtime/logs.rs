@@ -20,7 +20,7 @@ const ACCESS: &str = "access.log";
 /// Last words: enough to know why, in a note.
 const WORDS_LINES: usize = 6;
 const WORDS_MAX: usize = 200;
-/// Files below `logs` of a work folder, sorted by name.
+/// Files below `logs` of a working directory, sorted by name.
 pub fn files(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("logs")) else { return Vec::new() };
     let mut files: Vec<PathBuf> =
@@ -29,14 +29,14 @@ pub fn files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where an app of a framework writes its own log, in its folder. The copy began without them.
+/// Where an app of a framework writes its own log, in its directory. The copy began without them.
 const OWN_LOGS: [&str; 2] = ["var/log", "storage/logs"];
 
 /// Log files of the app itself, sorted by name.
 pub fn of_app(dir: &Path) -> Vec<PathBuf> {
-    let folders =
+    let directories =
         OWN_LOGS.into_iter().filter_map(|own| fs::read_dir(dir.join("app").join(own)).ok());
-    let paths = folders.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
+    let paths = directories.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
     let is_log = |path: &PathBuf| {
         // What the app made a link may lead anywhere.
         path.extension().is_some_and(|end| end == "log") && path.is_file() && !path.is_symlink()
@@ -87,19 +87,19 @@ pub fn threads_begun(dir: &Path) -> u64 {
 #[derive(Debug, Default)]
 pub struct LogMarks(BTreeMap<PathBuf, u64>);
 
-/// Where an app that has PHP log its errors elsewhere puts them, from the work folder: `ini_set('error_log', …)`
-/// names a file beside the scripts or in the temporary folder.
+/// Where an app that has PHP log its errors elsewhere puts them, from the working directory:
+/// `ini_set('error_log', …)` names a file beside the scripts or in the temporary directory.
 const ELSEWHERE: [&str; 3] = ["app", "tmp", "app/logs"];
-/// Entries of such a folder that are looked at: it may hold anything.
+/// Entries of such a directory that are looked at: it may hold anything.
 const ENTRIES_MAX: usize = 2_000;
 
 /// Logs that PHP may write its errors into, and that are none of a process.
 fn elsewhere(dir: &Path, docroot: &Path) -> Vec<PathBuf> {
-    let folders = ELSEWHERE.into_iter().map(|folder| dir.join(folder));
-    let folders = folders.chain(std::iter::once(docroot.to_path_buf()));
+    let directories = ELSEWHERE.into_iter().map(|directory| dir.join(directory));
+    let directories = directories.chain(std::iter::once(docroot.to_path_buf()));
     // What the app made a link may lead anywhere.
-    let folders = folders.filter(|folder| !folder.is_symlink());
-    let entries = folders.filter_map(|folder| fs::read_dir(folder).ok());
+    let directories = directories.filter(|directory| !directory.is_symlink());
+    let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
     let paths =
         entries.flat_map(|entries| entries.flatten().take(ENTRIES_MAX).map(|one| one.path()));
     let is_log = |path: &PathBuf| {
@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn last_words_are_what_came_since() {
-        let place = tempfile::tempdir().expect("folder");
+        let place = tempfile::tempdir().expect("directory");
         let logs = place.path().join("logs");
-        fs::create_dir(&logs).expect("folder");
+        fs::create_dir(&logs).expect("directory");
         let write = |name: &str, text: &str| fs::write(logs.join(name), text).expect("log");
         write("0-php.log", "ready\n");
         write("access.log", "");
@@ -220,14 +220,14 @@ mod tests {
 
     #[test]
     fn of_an_apps_own_log_the_entries_are_shown() {
-        let place = tempfile::tempdir().expect("folder");
-        let folder = place.path().join("app/storage/logs");
-        fs::create_dir_all(&folder).expect("folder");
+        let place = tempfile::tempdir().expect("directory");
+        let directory = place.path().join("app/storage/logs");
+        fs::create_dir_all(&directory).expect("directory");
         let trace: String = (0..200).map(|at| format!("#{at} /srv/vendor/file.php(7)\n")).collect();
         let text =
             format!("[2026-11-22 10:00:00] prod.ERROR: no table `orders`\n[stacktrace]\n{trace}");
-        fs::write(folder.join("laravel.log"), text).expect("log");
-        std::os::unix::fs::symlink("/etc/passwd", folder.join("other.log")).expect("link");
+        fs::write(directory.join("laravel.log"), text).expect("log");
+        std::os::unix::fs::symlink("/etc/passwd", directory.join("other.log")).expect("link");
         let lines = last_lines(place.path(), &BTreeMap::new());
         assert_eq!(lines, "  laravel: [2026-11-22 10:00:00] prod.ERROR: no table `orders`");
     }

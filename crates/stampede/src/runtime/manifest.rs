@@ -20,16 +20,16 @@ pub struct RuntimeManifest {
     pub mode: Mode,
     /// Whether it is compared where nobody names runtimes: what people mostly serve PHP with.
     #[serde(default)]
-    pub usual: bool,
+    pub default: bool,
     /// Kinds of apps that it runs.
     pub app_kinds: Vec<AppKind>,
-    /// Composer packages that an app must have in its vendor folder.
+    /// Composer packages that an app must have in its vendor directory.
     #[serde(default)]
     pub app_needs: Vec<String>,
     /// What occupies a worker: a request, or a connection for as long as it is open.
     pub worker_held_by: HeldBy,
     /// The web server that is part of it, if that is one of the fronts: `front` of this name
-    /// is so anyway and adds none.
+    /// is already the default and adds none.
     #[serde(default)]
     pub web_server: Option<String>,
     /// Programs and files of the machine, by the name that `run:` lines and templates use.
@@ -37,7 +37,7 @@ pub struct RuntimeManifest {
     /// Whether its workers are threads of one PHP, which has to be thread-safe for that.
     #[serde(default)]
     pub php_threads: bool,
-    /// The need that carries PHP: the common php.ini is rendered, and the extension folder
+    /// The need that carries PHP: the common php.ini is rendered, and the extension directory
     /// is read from this file. Without it no php.ini is written.
     #[serde(default)]
     pub php: Option<Spanned<String>>,
@@ -48,7 +48,8 @@ pub struct RuntimeManifest {
     /// Settings of its own, and common ones that it narrows.
     #[serde(default)]
     pub settings: BTreeMap<String, SettingSpec>,
-    /// Files of the folder that go to the work folder; `.j2` ones are rendered and lose it.
+    /// Files of the directory that go to the working directory; `.j2` ones are rendered and lose
+    /// it.
     #[serde(default)]
     pub files: Vec<Spanned<String>>,
     /// Names of further free ports, for templates: `ports.NAME`.
@@ -67,10 +68,10 @@ pub struct RuntimeManifest {
     /// What differs whatever php.ini says.
     #[serde(default)]
     pub forced: Forced,
-    /// Whether it needs stampede's PHP library, in `php` of the work folder.
+    /// Whether it needs stampede's PHP library, in `php` of the working directory.
     #[serde(default)]
     pub php_library: bool,
-    /// Part of the library that is its worker; `worker.php` of the work folder starts it.
+    /// Part of the library that is its worker; `worker.php` of the working directory starts it.
     #[serde(default)]
     pub worker: Option<String>,
     /// Needs that no package has and that `stampede install` makes where they are nowhere.
@@ -100,21 +101,21 @@ impl RuntimeManifest {
     }
 }
 
-/// How a need is made, by a script of a runtime's folder. What the script leaves in `$OUT` goes to
-/// stampede's own folder. Where the result is no release of its makers, its version says so with
-/// a last word ` (assembled)` or ` (library)`.
+/// How a need is made, by a script of a runtime's directory. What the script leaves in `$OUT` goes
+/// to stampede's own directory. Where the result is no upstream release, its version says so with a
+/// last word ` (assembled)` or ` (library)`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Get {
     /// The need that it makes.
     pub need: Spanned<String>,
-    /// Its makers' own program by the machine's architecture (`x86_64`), which is tried first.
+    /// the upstream program by the machine's architecture (`x86_64`), which is tried first.
     #[serde(default)]
     pub release: BTreeMap<String, Release>,
-    /// The script, from the runtime's folder; all that lies beside it, and what `common/get` has, is
-    /// there when it runs.
+    /// The script, from the runtime's directory; all that lies beside it, and what `common/get`
+    /// has, is there when it runs.
     pub run: String,
-    /// The runtime whose folder it is from.
+    /// The runtime whose directory it is from.
     #[serde(skip)]
     pub of: String,
     /// Programs that it needs; it finds the path of `go` in `$GO`.
@@ -127,7 +128,7 @@ pub struct Get {
     pub note: String,
 }
 
-/// A program that its makers publish: one file.
+/// A program that upstream publishes: one file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
@@ -139,7 +140,7 @@ pub struct Release {
     pub note: String,
 }
 
-/// `runtime.yaml` of a variant that has a folder of its own: another runtime with settings.
+/// `runtime.yaml` of a variant that has a directory of its own: another runtime with settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VariantManifest {
@@ -150,7 +151,7 @@ pub struct VariantManifest {
     pub of: Spanned<String>,
     /// As of any runtime; not taken over from the other.
     #[serde(default)]
-    pub usual: bool,
+    pub default: bool,
     /// Settings of that runtime's own → what they are when the plan is silent.
     pub settings: BTreeMap<String, Scalar>,
 }
@@ -198,7 +199,7 @@ pub enum HeldBy {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
-    /// Names to look for in PATH and the `sbin` folders, in this order; globs allowed, of
+    /// Names to look for in PATH and the `sbin` directories, in this order; globs allowed, of
     /// which the highest version wins.
     #[serde(default)]
     pub programs: Vec<String>,
@@ -208,7 +209,7 @@ pub struct Need {
     /// PHP extension whose file it is; php.ini loads it.
     #[serde(default)]
     pub extension: Option<String>,
-    /// Composer package; what is found is the `autoload.php` of the vendor folder that has it.
+    /// Composer package; what is found is the `autoload.php` of the vendor directory that has it.
     #[serde(default)]
     pub library: Option<String>,
     /// Command that prints the version; its first word is the need's own name.
@@ -251,7 +252,7 @@ pub struct ProcessManifest {
     /// Whom it runs as when stampede is root.
     #[serde(default)]
     pub user: RunAs,
-    /// Working folder, a template; the work folder when not given.
+    /// Working directory, a template; the working directory when not given.
     #[serde(default)]
     pub cwd: Option<String>,
     /// Environment beside the app's, templates; an empty value leaves the variable out.

@@ -1,9 +1,9 @@
-//! Runtimes: folders of data that become running stacks, and proof of what they are.
+//! Runtimes: directories of data that become running stacks, and proof of what they are.
 //!
 //! ```text
 //! Catalogue → prepare → Prepared → start → Running → verify → Observed
 //! ```
-//! Nothing here names a runtime: adding one touches only its folder.
+//! Nothing here names a runtime: adding one touches only its directory.
 
 mod answer;
 mod app;
@@ -15,7 +15,6 @@ mod copy;
 mod database;
 mod deployed;
 mod detect;
-mod door;
 mod dotenv;
 mod entry;
 mod error;
@@ -26,6 +25,7 @@ mod front;
 mod lasting;
 mod library;
 mod list;
+mod listen_address;
 mod locate;
 mod logs;
 mod manifest;
@@ -47,13 +47,13 @@ mod up;
 mod user;
 mod verify;
 mod watched;
-mod work_folder;
+mod working_directory;
 
 pub use answer::{Answer, Masks};
 pub(crate) use answer::{client_config, get_with, read as read_answer, sha256};
 pub use app::App;
 pub use app_manifest::AppManifest;
-pub use catalogue::{Catalogue, RuntimeFolder};
+pub use catalogue::{Catalogue, RuntimeDirectory};
 pub use check::Traits;
 pub(crate) use copy::{is_left_out, lead_settings, some as copy_some};
 pub use database::{CountError, ROLE as DATABASE_ROLE};

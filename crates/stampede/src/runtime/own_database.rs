@@ -52,8 +52,8 @@ pub fn own_database(app: &App, choice: &RuntimeChoice) -> Option<OwnDatabase> {
     named(&said).filter(|_| app.manifest.database.is_none())
 }
 
-/// What fills a scratch database in place of `own`: the file that a person names, a copy of SQLite's file,
-/// or what the app has to make its tables. `None`: nobody knows what is in it.
+/// What fills a scratch database in place of `own`: the file that a person names, a copy of
+/// SQLite's file, or what the app has to make its tables. `None`: nobody knows what is in it.
 pub fn filling(app: &App, own: &OwnDatabase, named: Option<&Path>) -> Option<Fill> {
     let own_file = own.file.clone().filter(|file| file.is_file());
     let file = named.map(Path::to_path_buf).or(own_file);
@@ -118,7 +118,7 @@ fn at_host(host: &str, variable: &str, kind: Option<&'static str>) -> Option<Own
     (!host.is_empty()).then_some(OwnDatabase { at, kind, file: None })
 }
 
-/// Of a whole path: it leads out of the app's copy, even where it lies in the app's folder.
+/// Of a whole path: it leads out of the app's copy, even where it lies in the app's directory.
 fn of_file(path: &str, variable: &str) -> Option<OwnDatabase> {
     let path = path.starts_with('/').then(|| format!("/{}", path.trim_start_matches('/')))?;
     let at = format!("{path} ({variable})");

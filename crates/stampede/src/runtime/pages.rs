@@ -54,8 +54,8 @@ impl Place<'_> {
     }
 }
 
-/// The PHP error that an answer of ours shows: with the path of a file of the app's own copy, so that
-/// a page about PHP errors is none.
+/// The PHP error that an answer of ours shows: with the path of a file of the app's own copy, so
+/// that a page about PHP errors is none.
 fn php_error(body: &str) -> Option<String> {
     let found = PHP_ERROR.find_iter(body).last()?;
     let text = found.as_str().replace("<b>", "").replace("</b>", "");
@@ -103,7 +103,8 @@ impl<'a> Pages<'a> {
                 location,
                 title: gist(&body),
                 bytes: answer.body.len() as u64,
-                // Until it was asked for again. A title rarely changes, and is compared all the same.
+                // Until it was asked for again. A title rarely changes, and is compared all the
+                // same.
                 changes: true,
                 title_changes: false,
                 php_error: php_error(&body),

@@ -1,5 +1,5 @@
-//! Fatal errors of PHP in a stack's logs. A page that ends in one may have status 200: what was sent
-//! before it cannot be taken back.
+//! Fatal errors of PHP in a stack's logs. A page that ends in one may have status 200: what was
+//! sent before it cannot be taken back.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

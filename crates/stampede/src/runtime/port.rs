@@ -124,11 +124,12 @@ pub fn ticks(pid: u32) -> u64 {
 /// descendants.
 pub fn pids(role: &RoleGroup) -> Vec<u32> {
     let procs = match &role.accounting {
-        Accounting::CgroupV2(folder) => Some(folder.clone()),
+        Accounting::CgroupV2(directory) => Some(directory.clone()),
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or_else(|| memory.clone()),
         Accounting::Proc => None,
     };
-    let listed = procs.and_then(|folder| fs::read_to_string(folder.join("cgroup.procs")).ok());
+    let listed =
+        procs.and_then(|directory| fs::read_to_string(directory.join("cgroup.procs")).ok());
     let pids: BTreeSet<u32> = match listed {
         Some(text) => text.lines().filter_map(|line| line.parse().ok()).collect(),
         None => descendants(&role.roots),
@@ -276,8 +277,8 @@ mod tests {
 
     #[test]
     fn a_process_runs_what_it_was_started_from() {
-        let folder = tempfile::tempdir().expect("folder");
-        let program = folder.path().join("a-name-of-more-than-15-bytes");
+        let directory = tempfile::tempdir().expect("directory");
+        let program = directory.path().join("a-name-of-more-than-15-bytes");
         std::os::unix::fs::symlink("/bin/sleep", &program).expect("link");
         let mut child = std::process::Command::new(&program).arg("60").spawn().expect("starts");
         // The kernel lets the parent go on a moment before it names the child.

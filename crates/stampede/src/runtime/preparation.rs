@@ -37,16 +37,16 @@ pub(super) fn php(
 }
 
 /// Commands that warm the caches of a project as its deployment does. Symfony's are always warm;
-/// of Laravel those that the folder has, whose copy would lead back there.
-pub(super) fn of_project(kind: AppKind, folder: &Path) -> Option<String> {
-    let has = |file: &str| folder.join(file).exists();
+/// of Laravel those that the directory has, whose copy would lead back there.
+pub(super) fn of_project(kind: AppKind, directory: &Path) -> Option<String> {
+    let has = |file: &str| directory.join(file).exists();
     let commands: &[(&str, bool)] = match kind {
         AppKind::Symfony => &[("bin/console cache:warmup", has("bin/console"))],
         AppKind::Laravel => &[
             ("artisan config:cache", has("bootstrap/cache/config.php")),
             ("artisan route:cache", has("bootstrap/cache/routes-v7.php")),
             ("artisan event:cache", has("bootstrap/cache/events.php")),
-            ("artisan view:cache", has_php(folder, "storage/framework/views")),
+            ("artisan view:cache", has_php(directory, "storage/framework/views")),
         ],
         _ => &[],
     };
@@ -55,21 +55,22 @@ pub(super) fn of_project(kind: AppKind, folder: &Path) -> Option<String> {
     (!wanted.is_empty()).then(|| wanted.join("\n"))
 }
 
-/// Commands that make the tables of a project's database, and fill them where it says how. `None`: it has
-/// none.
+/// Commands that make the tables of a project's database, and fill them where it says how. `None`:
+/// it has none.
 pub(super) fn migrations(app: &App) -> Option<String> {
-    let folder = app.path()?;
+    let directory = app.path()?;
     let has = |package: &str| app.has_package(package);
     let command = match app.manifest.kind {
-        AppKind::Symfony if has(MIGRATIONS_OF_SYMFONY) && has_php(folder, "migrations") => {
+        AppKind::Symfony if has(MIGRATIONS_OF_SYMFONY) && has_php(directory, "migrations") => {
             "bin/console doctrine:migrations:migrate --no-interaction --allow-no-migration"
         }
         AppKind::Symfony if has("doctrine/orm") => {
             "bin/console doctrine:schema:create --no-interaction"
         }
-        AppKind::Laravel | AppKind::Lumen if has_php(folder, "database/migrations") => {
-            // Most seeders draw their texts from it, and it is often left out where an app is deployed.
-            match has_php(folder, "database/seeders") && has("fakerphp/faker") {
+        AppKind::Laravel | AppKind::Lumen if has_php(directory, "database/migrations") => {
+            // Most seeders draw their texts from it, and it is often left out where an app is
+            // deployed.
+            match has_php(directory, "database/seeders") && has("fakerphp/faker") {
                 true => "artisan migrate --force --seed --no-interaction",
                 false => "artisan migrate --force --no-interaction",
             }
@@ -79,21 +80,21 @@ pub(super) fn migrations(app: &App) -> Option<String> {
     Some(command.to_owned())
 }
 
-fn has_php(folder: &Path, sub: &str) -> bool {
-    let entries = std::fs::read_dir(folder.join(sub)).into_iter().flatten().flatten();
+fn has_php(directory: &Path, sub: &str) -> bool {
+    let entries = std::fs::read_dir(directory.join(sub)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|end| end == "php"))
 }
 
 const MIGRATIONS_OF_SYMFONY: &str = "doctrine/doctrine-migrations-bundle";
 
-/// A work folder in which programs make a part of what is served, each looked after by a keeper: it is
-/// gone with stampede, however that ends, and with it all that it started.
-pub(super) struct Workshop<'a> {
-    /// What looks after the folder.
+/// A working directory in which programs make a part of what is served, each looked after by a
+/// keeper: it is gone with stampede, however that ends, and with it all that it started.
+pub(super) struct BuildContext<'a> {
+    /// What looks after the directory.
     pub keep: &'a dyn Keep,
     /// The stack's id.
     pub id: &'a str,
-    /// The folder.
+    /// The directory.
     pub dir: &'a Path,
     /// Whom all run as: the user that PHP runs as.
     pub user: Option<&'a User>,
@@ -102,7 +103,7 @@ pub(super) struct Workshop<'a> {
 }
 
 /// What of an app's own is run before it is served.
-pub(super) struct Own<'a> {
+pub(super) struct StepContext<'a> {
     pub app: &'a App,
     /// `None`: nothing of it is run.
     pub php: Option<&'a Path>,
@@ -112,7 +113,7 @@ pub(super) struct Own<'a> {
     pub ask: Option<&'a str>,
 }
 
-impl Own<'_> {
+impl StepContext<'_> {
     /// Whether anything needs the app's database to run.
     pub fn needs_database(&self) -> bool {
         let database = self.app.manifest.database.as_ref();
@@ -125,7 +126,7 @@ impl Own<'_> {
     /// A command that prepares it fails.
     pub fn run(
         &self,
-        workshop: &Workshop<'_>,
+        workshop: &BuildContext<'_>,
     ) -> Result<Option<Result<String, Arc<RuntimeError>>>, RuntimeError> {
         let Some(php) = self.php else { return Ok(None) };
         let run = |lines: &str| workshop.run(self.app, php, self.env, lines);
@@ -159,9 +160,9 @@ pub(super) enum Input<'a> {
     File(&'a Path),
 }
 
-impl Workshop<'_> {
-    /// Runs each of these commands of the app to its end, with the app's environment: a script of its folder
-    /// and arguments, a line each. What the last one printed is given.
+impl BuildContext<'_> {
+    /// Runs each of these commands of the app to its end, with the app's environment: a script of
+    /// its directory and arguments, a line each. What the last one printed is given.
     ///
     /// # Errors
     /// One fails, takes too long, or the person asks for an end.
@@ -195,7 +196,8 @@ impl Workshop<'_> {
         Ok(printed)
     }
 
-    /// Runs a step to its end, and gives what it printed. That goes to a log of the work folder.
+    /// Runs a step to its end, and gives what it printed. That goes to a log of the working
+    /// directory.
     ///
     /// # Errors
     /// It fails, takes too long, or the person asks for an end.
@@ -235,7 +237,7 @@ impl Workshop<'_> {
         Err(RuntimeError::Unprepared { app: app.name.clone(), script: step.what.into(), how, log })
     }
 
-    /// Starts processes that end alone, while the folder is still being filled.
+    /// Starts processes that end alone, while the directory is still being filled.
     ///
     /// # Errors
     /// As the keeper says.
@@ -253,8 +255,8 @@ impl Workshop<'_> {
         })
     }
 
-    /// A file with what a step reads: nobody has to write while it runs. Of this folder the user that
-    /// PHP runs as can change nothing.
+    /// A file with what a step reads: nobody has to write while it runs. Of this directory the user
+    /// that PHP runs as can change nothing.
     fn given(&self, text: &str) -> Result<PathBuf, RuntimeError> {
         let path = self.dir.join("input");
         std::fs::write(&path, text).map_err(io_error("write", &path))?;
@@ -275,8 +277,8 @@ fn taken(log: &Path) -> Result<String, RuntimeError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// How the only process ended. `None`: it was not waited for any longer, for it took too long or nobody
-/// waits any more; it ends with its guard.
+/// How the only process ended. `None`: it was not waited for any longer, for it took too long or
+/// nobody waits any more; it ends with its guard.
 fn ended(guard: &dyn Guard) -> Option<Exit> {
     let begun = Instant::now();
     while begun.elapsed() < WITHIN && !interrupt::asked() {

@@ -1,5 +1,5 @@
 //! From a choice of the plan to a stack that can be started: programs found, port chosen,
-//! work folder filled, files rendered.
+//! working directory filled, files rendered.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,28 +14,28 @@ use serde_json::json;
 use stampede_load::time::Nanos;
 
 use super::app::App;
-use super::catalogue::{Catalogue, RuntimeFolder};
+use super::catalogue::{Catalogue, RuntimeDirectory};
 use super::check::Found;
 use super::copy::{hand_over, io_error, make_dir};
-use super::database::{self, Asks, Told};
+use super::database::{self, DatabaseEnv, QueryCounter};
 use super::deployed::Deployed;
-use super::door::{self, After};
 use super::dotenv;
 use super::error::RuntimeError;
 use super::front;
 use super::library;
+use super::listen_address::{self, After};
 use super::locate::{self, Located};
 use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
 use super::page::PageRequest;
 use super::port;
-use super::preparation::{Own, Workshop};
+use super::preparation::{BuildContext, StepContext};
 use super::reach;
 use super::setting::Settings;
 use super::start::{Failure, Keep};
 use super::template::render;
 use super::user::{self, User};
 use super::watched::{WatchMode, watched};
-use super::work_folder::work_folder;
+use super::working_directory::working_directory;
 use crate::fresh;
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
@@ -57,12 +57,12 @@ pub struct Placement {
     pub port: Option<u16>,
     /// Whether its workers write down what outlives a request; `None`: they do not.
     pub watch: Option<WatchMode>,
-    /// A command of the app's that is run in its copy once that is prepared, for what it prints: a script of
-    /// its folder and arguments.
+    /// A command of the app's that is run in its copy once that is prepared, for what it prints: a
+    /// script of its directory and arguments.
     pub ask: Option<String>,
 }
 
-/// A stack that can be started; its work folder goes when it is dropped unstarted.
+/// A stack that can be started; its working directory goes when it is dropped unstarted.
 pub struct Prepared {
     /// What was found, chosen and rendered.
     pub stack: PreparedStack,
@@ -74,8 +74,8 @@ pub struct Prepared {
 pub struct PreparedStack {
     /// Runtime's or variant's name.
     pub name: String,
-    /// Its folder in the catalogue.
-    pub runtime: RuntimeFolder,
+    /// Its directory in the catalogue.
+    pub runtime: RuntimeDirectory,
     /// The app that it will serve.
     pub app: App,
     /// Settings in force.
@@ -96,13 +96,14 @@ pub struct PreparedStack {
     pub secrets: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
     pub ready_within: Duration,
-    /// Folders of the app's copy that were emptied.
+    /// Directories of the app's copy that were emptied.
     pub emptied: Vec<String>,
     /// How its database is asked for the number of its queries; `None`: it has none.
-    pub asks: Option<Asks>,
+    pub asks: Option<QueryCounter>,
     /// Those of its processes that wait for another, in their order.
     pub waits: Vec<After>,
-    /// What the command printed that was to be run in its copy, or why it did not; `None`: there was none.
+    /// What the command printed that was to be run in its copy, or why it did not; `None`: there
+    /// was none.
     pub printed: Option<Result<String, Arc<RuntimeError>>>,
     /// The page that shows whether the app works.
     pub page: PageRequest,
@@ -113,17 +114,17 @@ const PROBE: &str = include_str!("probe.php");
 /// Common templates that a line of `runtime.yaml` asks for.
 const INI: &str = "php.ini.j2";
 const WORKER: &str = "worker.php.j2";
-/// Folder of PHP's sessions, in memory where the machine allows it: a disk would be measured.
+/// Directory of PHP's sessions, in memory where the machine allows it: a disk would be measured.
 const SESSIONS: &str = "sessions";
 /// Extensions loaded first: others need their symbols.
 const FIRST: [&str; 7] = ["mysqlnd", "pdo", "xml", "dom", "igbinary", "msgpack", "sockets"];
 
 /// Makes everything ready for `choice` to serve `app`. Starts no process of it. `keep` makes the
-/// work folder, given the stack's id, and looks after it from then on.
+/// working directory, given the stack's id, and looks after it from then on.
 ///
 /// # Errors
-/// All that a person can get wrong: name, kind of app, settings, programs, port, folder; and what
-/// `keep` says.
+/// All that a person can get wrong: name, kind of app, settings, programs, port, directory; and
+/// what `keep` says.
 pub fn prepare(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -135,7 +136,7 @@ pub fn prepare(
     let Found { runtime, mut settings, needs, frameworks, deployed, php } = found;
     let user = user::unprivileged();
     let port = port::free(placement.port)?;
-    let (id, dir, keep) = work_folder(&catalogue.places, app, keep)?
+    let (id, dir, keep) = working_directory(&catalogue.places, app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
     let env = app_env(app, choice);
@@ -145,8 +146,9 @@ pub fn prepare(
     placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     let (keeper, user_ref, secrets) = (keep.as_ref(), user.as_ref(), dotenv::secrets(app, &env));
-    let workshop = Workshop { keep: keeper, id: &id, dir: &dir, user: user_ref, secrets: &secrets };
-    let place = database::Place { workshop: &workshop, needs: &needs };
+    let workshop =
+        BuildContext { keep: keeper, id: &id, dir: &dir, user: user_ref, secrets: &secrets };
+    let place = database::DatabaseContext { workshop: &workshop, needs: &needs };
     let asks = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
     deployed.write_autoloader(app, &workshop, &steps_env)?;
@@ -160,9 +162,10 @@ pub fn prepare(
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
-    let waits = door::waits(&runtime.manifest, &values)?;
-    let told = Told { runtime: &choice.name, dir: &dir, env: &secrets };
-    let own = Own { app, php: php.as_deref(), env: &steps_env, ask: placement.ask.as_deref() };
+    let waits = listen_address::waits(&runtime.manifest, &values)?;
+    let told = DatabaseEnv { runtime: &choice.name, dir: &dir, env: &secrets };
+    let own =
+        StepContext { app, php: php.as_deref(), env: &steps_env, ask: placement.ask.as_deref() };
     let asks_it = asks.as_ref().filter(|_| own.needs_database());
     let servers = database::up_alone(&workshop, asks_it, &processes, &told)?;
     runtime.fill_database(app, &place)?;
@@ -244,8 +247,8 @@ fn owned((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
-/// Fills the work folder, which its maker opened to nobody. Where an unprivileged user serves out of it, it
-/// becomes 0711: that user gets through, and nobody can list it.
+/// Fills the working directory, which its maker opened to nobody. Where an unprivileged user serves
+/// out of it, it becomes 0711: that user gets through, and nobody can list it.
 fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), RuntimeError> {
     if let Some(user) = user {
         mode(dir, 0o711)?;
@@ -256,17 +259,19 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
     let probe = copy.join(&app.manifest.docroot).join(probe);
     fs::write(&probe, PROBE).map_err(io_error("write", &probe))?;
     for (name, open) in [("logs", 0o711), ("tmp", 0o700), (SESSIONS, 0o700)] {
-        let folder = dir.join(name);
-        make_dir(&folder)?;
-        mode(&folder, open)?;
+        let directory = dir.join(name);
+        make_dir(&directory)?;
+        mode(&directory, open)?;
         if let Some(user) = user.filter(|_| name != "logs") {
-            std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
-                .map_err(io_error("give away", &folder))?;
+            std::os::unix::fs::chown(&directory, Some(user.uid), Some(user.gid))
+                .map_err(io_error("give away", &directory))?;
         }
     }
     match user {
         Some(user) => hand_over(&copy, &app.manifest.writable, user.uid, user.gid),
-        None => app.manifest.writable.iter().try_for_each(|folder| make_dir(&copy.join(folder))),
+        None => {
+            app.manifest.writable.iter().try_for_each(|directory| make_dir(&copy.join(directory)))
+        }
     }
 }
 
@@ -284,18 +289,18 @@ fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
 }
 
-/// A closed folder on the way would show as a 403 or 404 much later.
+/// A closed directory on the way would show as a 403 or 404 much later.
 fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
-    for folder in dir.ancestors().skip(1).filter(|folder| folder.is_absolute()) {
-        let meta = fs::metadata(folder).map_err(io_error("read", folder))?;
+    for directory in dir.ancestors().skip(1).filter(|directory| directory.is_absolute()) {
+        let meta = fs::metadata(directory).map_err(io_error("read", directory))?;
         let open = match meta.mode() {
             mode if meta.uid() == user.uid => mode & 0o100,
             mode if meta.gid() == user.gid => mode & 0o010,
             mode => mode & 0o001,
         };
         if open == 0 {
-            let (folder, user) = (folder.to_path_buf(), user.name.clone());
-            return Err(RuntimeError::WorkFolder { folder, user });
+            let (directory, user) = (directory.to_path_buf(), user.name.clone());
+            return Err(RuntimeError::WorkingDirectory { directory, user });
         }
     }
     Ok(())
@@ -304,7 +309,7 @@ fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
 /// What `prepare` gathered, for the steps that follow.
 struct Parts<'a> {
     choice: &'a RuntimeChoice,
-    runtime: &'a RuntimeFolder,
+    runtime: &'a RuntimeDirectory,
     app: &'a App,
     settings: &'a Settings,
     needs: &'a BTreeMap<String, Located>,

@@ -1,6 +1,6 @@
 <?php
 // Shows what this SAPI really is. Put beside the app's front controller in the work
-// folder's copy, under a name that nobody can guess; the app itself is unchanged.
+// directory's copy, under a name that nobody can guess; the app itself is unchanged.
 $stampede = ['seen' => []];
 // What an earlier request planted must be gone.
 foreach ([
@@ -12,7 +12,7 @@ foreach ([
     'function' => function_exists('stampede_canary'),
     'class' => class_exists('StampedeCanary', false),
     'header' => (bool) preg_grep('/^X-Stampede-Canary:/i', headers_list()),
-    'working folder' => getcwd() === sys_get_temp_dir(),
+    'working directory' => getcwd() === sys_get_temp_dir(),
 ] as $name => $visible) {
     if ($visible) {
         $stampede['seen'][] = $name;

@@ -6,23 +6,23 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::catalogue::RuntimeFolder;
+use super::catalogue::RuntimeDirectory;
 use super::copy::{self, hand_over, io_error, make_dir};
 use super::error::RuntimeError;
 use super::locate::{self, Located};
 use super::manifest::RunAs;
 use super::user::User;
 
-/// Folder of the copies, in the work folder.
+/// Directory of the copies, in the working directory.
 const NEEDS: &str = "needs";
 
-/// The needs as that user reaches them: what it cannot is copied into the work folder.
+/// The needs as that user reaches them: what it cannot is copied into the working directory.
 ///
 /// # Errors
 /// A copy cannot be made.
 pub(super) fn reachable(
     dir: &Path,
-    runtime: &RuntimeFolder,
+    runtime: &RuntimeDirectory,
     mut needs: BTreeMap<String, Located>,
     user: Option<&User>,
 ) -> Result<BTreeMap<String, Located>, RuntimeError> {
@@ -30,9 +30,9 @@ pub(super) fn reachable(
     let copies = dir.join(NEEDS);
     for (name, found) in &mut needs {
         if is_for_app(runtime, name) && !may_read(&found.path, user) {
-            let with_folder = runtime.manifest.needs[name].library.is_some()
+            let with_directory = runtime.manifest.needs[name].library.is_some()
                 || locate::own_extensions(&found.path).is_some();
-            found.path = copied(&found.path, &copies.join(name), with_folder)?;
+            found.path = copied(&found.path, &copies.join(name), with_directory)?;
         }
     }
     if copies.is_dir() {
@@ -42,7 +42,7 @@ pub(super) fn reachable(
 }
 
 /// Whether that user itself opens it: PHP does, or it is a process of its own.
-fn is_for_app(runtime: &RuntimeFolder, name: &str) -> bool {
+fn is_for_app(runtime: &RuntimeDirectory, name: &str) -> bool {
     let Some(need) = runtime.manifest.needs.get(name) else { return false };
     let runs = |line: &str| line.split_whitespace().next() == Some(name);
     let processes = &runtime.manifest.processes;
@@ -53,16 +53,16 @@ fn is_for_app(runtime: &RuntimeFolder, name: &str) -> bool {
 
 /// The file alone, or all that lies where it lies: a library's other files, or a
 /// PHP's extensions, are beside it.
-fn copied(path: &Path, folder: &Path, with_folder: bool) -> Result<PathBuf, RuntimeError> {
-    make_dir(folder)?;
+fn copied(path: &Path, directory: &Path, with_directory: bool) -> Result<PathBuf, RuntimeError> {
+    make_dir(directory)?;
     let name = path.file_name().unwrap_or_default();
-    if !with_folder {
-        let new = folder.join(name);
+    if !with_directory {
+        let new = directory.join(name);
         fs::copy(path, &new).map_err(io_error("copy", path))?;
         return Ok(new);
     }
     let from = path.parent().unwrap_or(path);
-    let new = folder.join(from.file_name().unwrap_or_default());
+    let new = directory.join(from.file_name().unwrap_or_default());
     copy::all(from, &new)?;
     Ok(new.join(name))
 }
@@ -78,7 +78,7 @@ fn may_read(path: &Path, user: &User) -> bool {
         };
         meta.mode() & (bit << shift) != 0
     };
-    allows(path, 4) && path.ancestors().skip(1).all(|folder| allows(folder, 1))
+    allows(path, 4) && path.ancestors().skip(1).all(|directory| allows(directory, 1))
 }
 
 #[cfg(test)]
@@ -88,10 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_folder_on_the_way_is_seen() {
-        let place = tempfile::tempdir().expect("folder");
+    fn a_closed_directory_on_the_way_is_seen() {
+        let place = tempfile::tempdir().expect("directory");
         let file = place.path().join("closed/a/file");
-        fs::create_dir_all(file.parent().expect("parent")).expect("folders");
+        fs::create_dir_all(file.parent().expect("parent")).expect("directories");
         fs::write(&file, "x").expect("file");
         let mode = |path: &Path, mode| {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("mode");
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn a_library_comes_with_all_that_is_beside_it() {
-        let place = tempfile::tempdir().expect("folder");
+        let place = tempfile::tempdir().expect("directory");
         let vendor = place.path().join("own/vendor");
-        fs::create_dir_all(vendor.join("react/http")).expect("folder");
+        fs::create_dir_all(vendor.join("react/http")).expect("directory");
         for name in ["autoload.php", "react/http/a.php"] {
             fs::write(vendor.join(name), "<?php").expect("file");
         }

@@ -1,9 +1,9 @@
 //! When a started runtime is ready: at the answer that shows that its app works, or at any answer
 //! that does not change any more.
 //!
-//! A web server that stands before PHP answers 502 to 504 until PHP is there, so its error pages are
-//! waited out. Any other answer that comes again and again is the app's own: to wait longer changes
-//! nothing.
+//! A web server that stands before PHP answers 502 to 504 until PHP is there, so its error pages
+//! are waited out. Any other answer that comes again and again is the app's own: to wait longer
+//! changes nothing.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -48,7 +48,8 @@ pub enum Kind {
     WordOrFile(&'static [&'static str]),
 }
 
-/// All common settings. Values not given are those of docs/how-it-measures.md ("The same conditions").
+/// All common settings. Values not given are those of docs/how-it-measures.md ("The same
+/// conditions").
 pub const COMMON: &[Common] = &[
     // 8: the same on every machine, and enough to keep four CPUs busy without I/O.
     common("workers", "PHP workers", Kind::Number { default: 8, min: 1 }),
@@ -244,10 +245,13 @@ fn accept(
     };
     let accepted = common.kind.accept(value).ok_or_else(|| bad("", common.kind.allowed()))?;
     // One list of settings serves all runtimes of a plan: what a runtime does not honour
-    // may be said, as long as it says what is so anyway.
+    // may be said, as long as it says what is already the default.
     if !honours(manifest, key) && accepted != common.kind.default_value() {
         let default = scalar_text(&common.kind.default_value());
-        return Err(bad("it has no such setting", format!("{default}, which is so anyway")));
+        return Err(bad(
+            "it has no such setting",
+            format!("{default}, which is already the default"),
+        ));
     }
     Ok(accepted)
 }

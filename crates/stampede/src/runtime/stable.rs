@@ -24,8 +24,9 @@ pub(super) fn timeless(text: &str) -> String {
     TIMES.replace_all(text, "~").into_owned()
 }
 
-/// `text` with each token that nobody can read replaced by one sign: `?v=4ff61e95f0db` → `?v=~`. Such
-/// are made of a file's time or path, of a session, or by chance, and are others in each copy of an app.
+/// `text` with each token that nobody can read replaced by one sign: `?v=4ff61e95f0db` → `?v=~`.
+/// Such are made of a file's time or path, of a session, or by chance, and are others in each copy
+/// of an app.
 pub(super) fn tokenless(text: &str) -> String {
     let token = |found: &Captures<'_>| {
         let token = &found[0];

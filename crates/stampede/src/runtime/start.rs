@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use stampede_load::time::Nanos;
 
 use super::answer::{Answer, client, get_with};
-use super::database::{Asks, CountError, Told};
-use super::door::{After, Door};
+use super::database::{CountError, DatabaseEnv, QueryCounter};
 use super::error::RuntimeError;
+use super::listen_address::{After, ListenAddress};
 use super::logs::{self, LogMarks};
 use super::page::{Arrived, PageRequest, Site};
 use super::port::{self, HOST};
@@ -22,8 +22,8 @@ use crate::monitor;
 use crate::observed::Shown;
 use crate::store::record::{Observed, RuntimeRecord};
 
-/// What looks after a work folder, which goes when this is dropped. The keeper is one; tests have
-/// a simpler one.
+/// What looks after a working directory, which goes when this is dropped. The keeper is one; tests
+/// have a simpler one.
 pub trait Keep: Send {
     /// Starts a stack in it.
     ///
@@ -33,7 +33,7 @@ pub trait Keep: Send {
     /// Starts another stack in it, that ends alone.
     ///
     /// # Errors
-    /// As `start`; the folder stays.
+    /// As `start`; the directory stays.
     fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
 }
 
@@ -115,23 +115,24 @@ impl Guard for Stack {
 }
 
 impl Running {
-    /// Has the keeper start its processes; says when that began. What a database takes to start is none
-    /// of the runtime's: it is there before the runtime is started.
+    /// Has the keeper start its processes; says when that began. What a database takes to start is
+    /// none of the runtime's: it is there before the runtime is started.
     pub(super) fn begin(prepared: Prepared) -> Result<(Running, Instant), RuntimeError> {
         let mut begun = Instant::now();
         let Prepared { stack, keep } = prepared;
         let failed = |source| RuntimeError::Keeper { runtime: stack.name.clone(), source };
         let guard = keep.start(&stack.spec).map_err(failed)?;
         if let Some(asks) = &stack.asks {
-            let told = Told { runtime: &stack.name, dir: &stack.spec.work, env: &stack.secrets };
+            let told =
+                DatabaseEnv { runtime: &stack.name, dir: &stack.spec.work, env: &stack.secrets };
             asks.wait_until_up(guard.as_ref(), &told)?;
             begun = Instant::now();
         }
         let [first_answer, first_request] = [Nanos::default(); 2];
         let mut running = Running { stack, guard, first_answer, first_request, arrived: None };
-        for After { process, door } in running.stack.waits.clone() {
+        for After { process, listen_address } in running.stack.waits.clone() {
             running.go(process)?;
-            running.wait_for(&door, begun)?;
+            running.wait_for(&listen_address, begun)?;
         }
         running.go(usize::MAX)?;
         Ok((running, begun))
@@ -142,12 +143,12 @@ impl Running {
         self.guard.go(number).map_err(failed)
     }
 
-    fn wait_for(&self, door: &Door, begun: Instant) -> Result<(), RuntimeError> {
-        while !door.is_open() {
+    fn wait_for(&self, listen_address: &ListenAddress, begun: Instant) -> Result<(), RuntimeError> {
+        while !listen_address.is_open() {
             self.check_asked()?;
             self.check_exits()?;
             if begun.elapsed() > self.stack.ready_within {
-                return Err(self.not_ready(&format!("nothing listens on {door}")));
+                return Err(self.not_ready(&format!("nothing listens on {listen_address}")));
             }
             std::thread::sleep(LOOK_AGAIN);
         }
@@ -200,7 +201,7 @@ impl Running {
     /// # Errors
     /// The database does not say.
     pub fn queries(&self) -> Option<Result<u64, CountError>> {
-        self.stack.asks.as_ref().map(Asks::queries)
+        self.stack.asks.as_ref().map(QueryCounter::queries)
     }
 
     /// Its processes by role.
@@ -238,7 +239,7 @@ impl Running {
         &self.stack.record.files
     }
 
-    /// Its work folder, gone after `stop`.
+    /// Its working directory, gone after `stop`.
     pub fn dir(&self) -> &Path {
         &self.stack.spec.work
     }
@@ -263,7 +264,7 @@ impl Running {
         logs::last_lines(self.dir(), &self.stack.secrets)
     }
 
-    /// Folder of its copy's public files.
+    /// Directory of its copy's public files.
     pub(super) fn docroot(&self) -> PathBuf {
         self.dir().join("app").join(&self.stack.app.manifest.docroot)
     }

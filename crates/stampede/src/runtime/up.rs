@@ -14,7 +14,8 @@ use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::RuntimeChoice;
 
 /// Prepares and starts, and waits until `page` shows that the app works. The keeper makes the work
-/// folder and looks after it from its first moment, so that nothing is left however stampede ends.
+/// directory and looks after it from its first moment, so that nothing is left however stampede
+/// ends.
 ///
 /// # Errors
 /// As `prepare` and `start`.
@@ -108,11 +109,11 @@ fn cold(
     warm(catalogue, choice, app, placement)?.with_caches_empty()
 }
 
-/// Work folders looked after by a keeper of their own.
+/// Working directories looked after by a keeper of their own.
 pub fn under(
     options: &KeeperOptions,
 ) -> impl Fn(&str, &Path) -> Result<Box<dyn Keep>, Failure> + use<'_> {
-    |id, folder| Ok(Box::new(Keeper::guard(id, folder, options)?))
+    |id, directory| Ok(Box::new(Keeper::guard(id, directory, options)?))
 }
 
 /// Far above what a front with thousands of connections needs, and below every hard limit

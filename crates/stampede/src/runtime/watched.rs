@@ -1,4 +1,5 @@
-//! The workers' watch: a folder of the work folder in which each worker writes what outlives a request.
+//! The workers' watch: a directory of the working directory in which each worker writes what
+//! outlives a request.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +9,7 @@ use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
 use super::user::User;
 
-/// Its folder.
+/// Its directory.
 pub const WATCHED: &str = "check";
 
 /// How much the workers' watch writes. See `php/README.md`.
@@ -20,23 +21,23 @@ pub enum WatchMode {
     Light,
 }
 
-/// The folder that tells the workers' watch to write, and what it writes into.
+/// The directory that tells the workers' watch to write, and what it writes into.
 pub(super) fn watched(
     dir: &Path,
     watch: WatchMode,
     user: Option<&User>,
 ) -> Result<(), RuntimeError> {
-    let folder = dir.join(WATCHED);
-    make_dir(&folder)?;
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))
-        .map_err(io_error("open", &folder))?;
+    let directory = dir.join(WATCHED);
+    make_dir(&directory)?;
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))
+        .map_err(io_error("open", &directory))?;
     let words = match watch {
         WatchMode::Full => "full",
         WatchMode::Light => "light",
     };
-    let path = folder.join("mode");
+    let path = directory.join("mode");
     fs::write(&path, words).map_err(io_error("write", &path))?;
     let Some(user) = user else { return Ok(()) };
-    std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
-        .map_err(io_error("give away", &folder))
+    std::os::unix::fs::chown(&directory, Some(user.uid), Some(user.gid))
+        .map_err(io_error("give away", &directory))
 }

@@ -1,7 +1,7 @@
-//! `stampede serve`: the runs of a folder in a browser, the one under way live.
+//! `stampede serve`: the runs of a directory in a browser, the one under way live.
 //!
 //! ```text
-//! folder of results ─▶ shows (pages, the list) ─▶ HTTP on 127.0.0.1
+//! directory of results ─▶ shows (pages, the list) ─▶ HTTP on 127.0.0.1
 //!                  └─▶ watch (what changed) ────▶ server-sent events
 //! ```
 //! It reads, and nothing else: no request writes or starts anything. Who does not have the token
@@ -40,7 +40,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes a port of 127.0.0.1 (0: a free one) for the runs of a folder.
+    /// Takes a port of 127.0.0.1 (0: a free one) for the runs of a directory.
     ///
     /// # Errors
     /// The port is taken, or not ours to take.
@@ -140,7 +140,7 @@ async fn over(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Respo
     blocking(move || site.over_page(&query.all("run"))).await
 }
 
-/// Reading a run's folder may take a second: not on the thread that answers.
+/// Reading a run's directory may take a second: not on the thread that answers.
 async fn blocking(read: impl FnOnce() -> Result<String, StoreError> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(read).await {
         Ok(Ok(page)) => Html(page).into_response(),

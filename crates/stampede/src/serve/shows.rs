@@ -10,7 +10,7 @@ use crate::report::page::model::Served;
 use crate::report::page::{self, Page};
 use crate::store::{self, RunState, StoreError};
 
-/// A folder of results and who may look at it.
+/// A directory of results and who may look at it.
 #[derive(Debug)]
 pub struct Site {
     results: PathBuf,
@@ -54,7 +54,7 @@ impl Site {
         token.len() == self.token.len() && differ == 0
     }
 
-    /// The folder of results.
+    /// The directory of results.
     pub fn results(&self) -> &Path {
         &self.results
     }
@@ -98,16 +98,16 @@ impl Site {
         }
     }
 
-    /// The folder of a run of the list; a name is no path.
+    /// The directory of a run of the list; a name is no path.
     ///
     /// # Errors
     /// [`StoreError::NoRun`].
-    pub fn folder(&self, name: &str) -> Result<PathBuf, StoreError> {
+    pub fn directory(&self, name: &str) -> Result<PathBuf, StoreError> {
         let mut parts = Path::new(name).components();
         let is_name = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
-        let folder = self.results.join(name);
-        if is_name && folder.join("run.json").is_file() {
-            return Ok(folder);
+        let directory = self.results.join(name);
+        if is_name && directory.join("run.json").is_file() {
+            return Ok(directory);
         }
         Err(store::no_run(&self.results, name))
     }
@@ -117,9 +117,10 @@ impl Site {
     /// # Errors
     /// As [`Shown::read`].
     pub fn shown(&self, names: &[String]) -> Result<Shown, StoreError> {
-        let folder = |name: &String| Ok(self.folder(name)?.display().to_string());
-        let folders: Vec<String> = names.iter().map(folder).collect::<Result<_, StoreError>>()?;
-        Shown::read(&self.results, &folders)
+        let directory = |name: &String| Ok(self.directory(name)?.display().to_string());
+        let directories: Vec<String> =
+            names.iter().map(directory).collect::<Result<_, StoreError>>()?;
+        Shown::read(&self.results, &directories)
     }
 
     /// A run's page.

@@ -1,4 +1,4 @@
-//! What changed since the last look. A look lists folders and reads the trial under way; only
+//! What changed since the last look. A look lists directories and reads the trial under way; only
 //! when a trial has ended is a whole run read: something is being measured beside us.
 
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ pub struct Message {
 #[derive(Debug)]
 pub struct Watch {
     site: Arc<Site>,
-    of: Of,
+    of: Source,
     is_over: bool,
 }
 
 #[derive(Debug)]
-enum Of {
+enum Source {
     Run {
         name: String,
         /// Trials that had ended when the page was made.
@@ -43,13 +43,17 @@ enum Of {
 impl Watch {
     /// Of a run whose page knows `ended` ended trials.
     pub fn run(site: Arc<Site>, name: &str, ended: usize) -> Watch {
-        Watch { site, of: Of::Run { name: name.to_owned(), ended, shown: None }, is_over: false }
+        Watch {
+            site,
+            of: Source::Run { name: name.to_owned(), ended, shown: None },
+            is_over: false,
+        }
     }
 
     /// Of the list.
     pub fn list(site: Arc<Site>) -> Watch {
         let known = history::fingerprint(site.results());
-        Watch { site, of: Of::List { known }, is_over: false }
+        Watch { site, of: Source::List { known }, is_over: false }
     }
 
     /// Nothing more will come.
@@ -60,7 +64,7 @@ impl Watch {
     /// What is new.
     pub fn look(&mut self) -> Vec<Message> {
         match &mut self.of {
-            Of::List { known } => {
+            Source::List { known } => {
                 let now = history::fingerprint(self.site.results());
                 if *known == now {
                     return Vec::new();
@@ -68,7 +72,7 @@ impl Watch {
                 *known = now;
                 vec![Message { event: "history", data: self.site.list() }]
             }
-            Of::Run { name, ended, shown } => {
+            Source::Run { name, ended, shown } => {
                 let told = look_at_run(&self.site, name, ended, shown);
                 // A run that went away has nothing more to tell.
                 let told = told.unwrap_or_else(|_| vec![over()]);
@@ -85,15 +89,15 @@ fn look_at_run(
     known: &mut usize,
     shown: &mut Option<Box<Shown>>,
 ) -> Result<Vec<Message>, StoreError> {
-    let folder = site.folder(name)?;
-    let ended = store::ended_trials(&folder).len();
+    let directory = site.directory(name)?;
+    let ended = store::ended_trials(&directory).len();
     let read = || site.shown(&[name.to_owned()]).map(Box::new);
     let current = match shown.take() {
         Some(current) if ended == *known => current,
         _ => read()?,
     };
     let is_whole = current.stored().record.is_whole(ended);
-    let state = RunState::of(&folder, is_whole);
+    let state = RunState::of(&directory, is_whole);
     let mut told = Vec::new();
     if state != RunState::UnderWay {
         // Read once more: between the two looks its last words may have been written.

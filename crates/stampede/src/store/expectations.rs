@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::model::Expectation;
 
-/// Expectations of a run. On disk `expect` and `expect_by_load` have their texts, and `expectations`
-/// says of each text what it is: figure, relation, limit. Runs of before that have the texts alone.
+/// Expectations of a run. On disk `expect` and `expect_by_load` have their texts, and
+/// `expectations` says of each text what it is: figure, relation, limit. Runs of before that have
+/// the texts alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "OnDisk", into = "OnDisk")]
 pub struct Expectations {

@@ -91,7 +91,7 @@ impl std::fmt::Debug for Writer {
 pub struct Line {
     /// When its interval starts.
     pub start: Nanos,
-    /// `response_time`, `service_time`, `connection_wait` or `lateness`.
+    /// `response_time`, `service_time`, `connection_wait` or `schedule_lag`.
     pub tag: String,
     /// Its times.
     pub times: Times,
@@ -103,7 +103,7 @@ pub fn no_times() -> TimeSet {
         response_time: Times::new(),
         service_time: Times::new(),
         connection_wait: Times::new(),
-        lateness: Times::new(),
+        schedule_lag: Times::new(),
     }
 }
 
@@ -113,7 +113,7 @@ pub fn merge(line: &Line, into: &mut TimeSet) {
         "response_time" => into.response_time.merge(&line.times),
         "service_time" => into.service_time.merge(&line.times),
         "connection_wait" => into.connection_wait.merge(&line.times),
-        "lateness" => into.lateness.merge(&line.times),
+        "schedule_lag" => into.schedule_lag.merge(&line.times),
         _ => {}
     }
 }
@@ -160,7 +160,7 @@ fn by_tag(times: &TimeSet) -> [(&'static str, &Times); 4] {
         ("response_time", &times.response_time),
         ("service_time", &times.service_time),
         ("connection_wait", &times.connection_wait),
-        ("lateness", &times.lateness),
+        ("schedule_lag", &times.schedule_lag),
     ]
 }
 

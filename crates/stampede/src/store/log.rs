@@ -8,7 +8,7 @@ use super::name::file_name;
 use super::{StoreError, write};
 use crate::mask::mask_foreign;
 
-/// Copies the last 1 MiB of `from` into the folder `into`, from a line's beginning on.
+/// Copies the last 1 MiB of `from` into the directory `into`, from a line's beginning on.
 /// A file that is not there is no error: the process never came to write it. `mask` takes out
 /// secrets that are known; names and shapes of others are looked for here.
 ///
@@ -49,10 +49,10 @@ fn tail(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Lines of the files in `folder` that tell of an error, each with its file's name: the last of
+/// Lines of the files in `directory` that tell of an error, each with its file's name: the last of
 /// each file, control characters left out, long ones cut.
-pub fn error_lines(folder: &Path) -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+pub fn error_lines(directory: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
     let lines = files.iter().flat_map(|file| {
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn the_end_is_kept_from_a_line_on() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let log = folder.path().join("error.log");
+        let directory = tempfile::tempdir().expect("a directory");
+        let log = directory.path().join("error.log");
         fs::write(&log, "password=abc\nsecond\nthird\n").expect("written");
         let text =
             |limit| String::from_utf8(tail(&log, limit).expect("it is there")).expect("it is text");
@@ -113,29 +113,30 @@ mod tests {
 
     #[test]
     fn lines_that_tell_of_an_error_are_found_and_masked() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let long = "x".repeat(500);
         let text = format!("notice: up\n[error] token=hunter2\x1b[31m\nPHP Warning: {long}\n");
-        fs::write(folder.path().join("web.log"), text).expect("written");
-        let lines = error_lines(folder.path());
+        fs::write(directory.path().join("web.log"), text).expect("written");
+        let lines = error_lines(directory.path());
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert_eq!(lines[0].0, "web.log");
         assert!(lines[0].1.starts_with("[error] token=***"), "{lines:?}");
         assert!(!lines[0].1.contains('\x1b') && lines[1].1.chars().count() == 401, "{lines:?}");
-        assert_eq!(error_lines(&folder.path().join("absent")), []);
+        assert_eq!(error_lines(&directory.path().join("absent")), []);
     }
 
     #[test]
     fn two_logs_of_one_name_are_both_kept_and_an_absent_one_is_no_error() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         for (role, text) in [("a", "one\n"), ("b", "token=hunter2\n")] {
-            fs::create_dir(folder.path().join(role)).expect("a folder");
-            let log = folder.path().join(role).join("error.log");
+            fs::create_dir(directory.path().join(role)).expect("a directory");
+            let log = directory.path().join(role).join("error.log");
             fs::write(&log, text).expect("written");
-            keep(&log, folder.path(), |text| text).expect("kept");
+            keep(&log, directory.path(), |text| text).expect("kept");
         }
-        keep(&folder.path().join("absent.log"), folder.path(), |text| text).expect("passed over");
-        let read = |name| fs::read_to_string(folder.path().join(name)).expect("kept");
+        keep(&directory.path().join("absent.log"), directory.path(), |text| text)
+            .expect("passed over");
+        let read = |name| fs::read_to_string(directory.path().join(name)).expect("kept");
         assert_eq!(read("error.log"), "one\n");
         assert_eq!(read("2-error.log"), "token=***\n");
     }

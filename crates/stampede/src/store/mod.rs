@@ -1,8 +1,8 @@
-//! Results on disk: one folder a run, one a trial, written as each trial ends.
+//! Results on disk: one directory a run, one a trial, written as each trial ends.
 //!
 //! ```text
 //! stampede-results/<run>/run.json                       first, before anything is measured
-//!                        trials/<nnn>-<cell>/seconds.ndjson seconds.hlog
+//!                        trials/<nnn>-<case>/seconds.ndjson seconds.hlog
 //!                                            resources.ndjson errors.ndjson   each second
 //!                                            begun.json                       before it
 //!                                            logs/ total.hlog trial.json      last
@@ -11,9 +11,9 @@
 //! written its `run.json` is locked; the kernel opens the lock when the writer is gone. Here
 //! the record is the product, so a failure to write fails the run.
 
-mod cell;
+mod case;
+pub mod directory;
 pub mod expectations;
-pub mod folder;
 pub mod hlog;
 mod log;
 pub mod name;
@@ -25,16 +25,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use crate::mask::{MASK, mask_secrets};
-pub use folder::{RunFolder, TrialFolder};
+pub use directory::{RunDirectory, TrialDirectory};
 use hlog::HistogramError;
 pub use name::run_id;
 pub use read::{
-    Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, no_run, read_below,
-    read_record, read_run, runs,
+    Rows, RunState, StoredRun, StoredTrial, directories, ended_trials, left_out, no_run,
+    read_below, read_record, read_run, runs,
 };
 use record::FORMAT;
 
-/// Where runs go when nothing else is said, in the current folder.
+/// Where runs go when nothing else is said, in the current directory.
 pub const RESULTS: &str = "stampede-results";
 
 /// Writes `summary.json` beside `run.json`.
@@ -53,18 +53,18 @@ pub fn write_page(path: &Path, text: &str) -> Result<(), StoreError> {
     write::text(path, text)
 }
 
-/// Writes files into a folder, which is made where it is not there; answers with their paths, and
-/// how many of them were there before.
+/// Writes files into a directory, which is made where it is not there; answers with their paths,
+/// and how many of them were there before.
 ///
 /// # Errors
 /// [`StoreError::Write`].
 pub fn write_files(
-    folder: &Path,
+    directory: &Path,
     files: &[(String, String)],
 ) -> Result<(Vec<PathBuf>, usize), StoreError> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| StoreError::Write { path: folder.to_owned(), source })?;
-    let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
+    std::fs::create_dir_all(directory)
+        .map_err(|source| StoreError::Write { path: directory.to_owned(), source })?;
+    let paths: Vec<PathBuf> = files.iter().map(|(name, _)| directory.join(name)).collect();
     let before = paths.iter().filter(|path| path.exists()).count();
     for (path, (_, text)) in paths.iter().zip(files) {
         write::text(path, text)?;
@@ -76,10 +76,10 @@ pub fn write_files(
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Results never overwrite results.
-    #[error("the result folder `{folder}` exists")]
+    #[error("the result directory `{directory}` exists")]
     Exists {
         /// Which.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// The disk said no.
     #[error("`{path}` cannot be written")]
@@ -138,10 +138,10 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A run is not laid over itself.
-    #[error("the run `{folder}` is named twice")]
+    #[error("the run `{directory}` is named twice")]
     Twice {
         /// Which.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// Runs have a letter each.
     #[error("{named} runs are named, and at most {most} can be laid over each other")]
@@ -156,7 +156,7 @@ pub enum StoreError {
     NoRun {
         /// As asked for.
         name: String,
-        /// Where it was looked for, beside the current folder.
+        /// Where it was looked for, beside the current directory.
         results: PathBuf,
         /// Runs that are there, oldest first.
         known: Vec<String>,
@@ -171,7 +171,7 @@ impl StoreError {
                 Some("name another with `--out`, or move this one away".to_owned())
             }
             StoreError::Write { .. } => Some(
-                "look at free space and permissions, or name another folder with `--out`".into(),
+                "look at free space and permissions, or name another directory with `--out`".into(),
             ),
             StoreError::Newer { .. } => Some("read it with a newer stampede".to_owned()),
             StoreError::NoRun { results, known, .. } if known.is_empty() => {
@@ -199,12 +199,12 @@ impl StoreError {
             }
             StoreError::TooMany { .. } => Some("name fewer".to_owned()),
             StoreError::NotARun { .. } => Some(
-                "name a folder that `stampede compare` made; `stampede history --in DIR` lists \
-                 those in a folder"
+                "name a directory that `stampede compare` made; `stampede history --in DIR` lists \
+                 those in a directory"
                     .to_owned(),
             ),
             StoreError::Foreign { .. } => {
-                Some("name a folder that `stampede compare` made".to_owned())
+                Some("name a directory that `stampede compare` made".to_owned())
             }
             StoreError::Read { .. }
             | StoreError::Damaged { .. }
@@ -236,7 +236,7 @@ mod tests {
         };
         let json = || serde_json::from_str::<u32>("{").expect_err("not a number");
         let errors = [
-            StoreError::Exists { folder: PathBuf::from("out") },
+            StoreError::Exists { directory: PathBuf::from("out") },
             StoreError::Write { path: path(), source: io::Error::other("x") },
             StoreError::Read { path: path(), source: io::Error::other("x") },
             StoreError::Damaged { path: path(), line: 0, source: json() },
@@ -245,7 +245,7 @@ mod tests {
             StoreError::Newer { path: path(), format: 2 },
             StoreError::Foreign { path: path() },
             StoreError::NotARun { path: PathBuf::from("/tmp") },
-            StoreError::Twice { folder: PathBuf::from("stampede-results/x") },
+            StoreError::Twice { directory: PathBuf::from("stampede-results/x") },
             StoreError::TooMany { named: 27, most: 26 },
             no_run(&[]),
             no_run(&["20261121-035151-3f9a", "last-week"]),

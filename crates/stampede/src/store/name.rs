@@ -1,4 +1,4 @@
-//! Names of runs and of trial folders.
+//! Names of runs and of trial directories.
 
 use jiff::Zoned;
 
@@ -10,7 +10,7 @@ pub fn run_id(started: &Zoned) -> String {
     format!("{}-{:04x}", started.strftime("%Y%m%d-%H%M%S"), fastrand::u16(..))
 }
 
-/// `text` as one name in a folder: only `[A-Za-z0-9._=-]`, each run of anything else is
+/// `text` as one name in a directory: only `[A-Za-z0-9._=-]`, each run of anything else is
 /// one `-`; not hidden, not empty, 80 bytes at most.
 pub fn file_name(text: &str) -> String {
     let mut name = String::new();
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_becomes_a_readable_name() {
+    fn a_case_becomes_a_readable_name() {
         let name = |text| file_name(text);
         assert_eq!(name("nginx-fpm jit=tracing"), "nginx-fpm-jit=tracing");
         assert_eq!(name("const(200,60s)"), "const-200-60s");

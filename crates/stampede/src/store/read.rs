@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use stampede_load::report::TimeSet;
 
 use super::record::{
-    CellRecord, CustomBuild, ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord,
+    CaseRecord, CustomBuild, ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord,
 };
 use super::{StoreError, hlog, log};
 use crate::causes::chain;
@@ -21,10 +21,10 @@ pub struct StoredRun {
     /// `run.json`.
     pub record: RunRecord,
     /// Where it is.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Ended trials, in the order of their numbers.
     pub trials: Vec<StoredTrial>,
-    /// Folders of trials without `trial.json`: stampede was ended during them, or could
+    /// Directories of trials without `trial.json`: stampede was ended during them, or could
     /// not write.
     pub unfinished: Vec<PathBuf>,
     /// What trials cannot be read for, in words.
@@ -46,9 +46,9 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// Of a run's folder; `is_whole`: it has every trial of its plan.
-    pub fn of(folder: &Path, is_whole: bool) -> RunState {
-        let lock = File::open(folder.join("run.json")).map(|file| file.try_lock_shared());
+    /// Of a run's directory; `is_whole`: it has every trial of its plan.
+    pub fn of(directory: &Path, is_whole: bool) -> RunState {
+        let lock = File::open(directory.join("run.json")).map(|file| file.try_lock_shared());
         match lock {
             _ if is_whole => RunState::Ended,
             Ok(Err(TryLockError::WouldBlock)) => RunState::UnderWay,
@@ -61,11 +61,11 @@ impl StoredRun {
     /// Trials without `trial.json` as they are now, as far as they were known when they began,
     /// in the order of their numbers. One of which not even that can be read is left out.
     pub fn begun(&self) -> Vec<StoredTrial> {
-        let trials = folders(&self.folder.join("trials")).into_iter();
-        let begun = trials.filter(|folder| !folder.join("trial.json").is_file());
-        let begun = begun.filter_map(|folder| {
-            let record = read_trial(&folder.join("begun.json")).ok()?;
-            Some(StoredTrial { record, folder })
+        let trials = directories(&self.directory.join("trials")).into_iter();
+        let begun = trials.filter(|directory| !directory.join("trial.json").is_file());
+        let begun = begun.filter_map(|directory| {
+            let record = read_trial(&directory.join("begun.json")).ok()?;
+            Some(StoredTrial { record, directory })
         });
         begun.collect()
     }
@@ -77,7 +77,7 @@ pub struct StoredTrial {
     /// `trial.json`.
     pub record: TrialRecord,
     /// Where it is.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
 }
 
 /// Rows of a file that grew line by line.
@@ -89,8 +89,8 @@ pub struct Rows<R> {
     pub notice: Option<String>,
 }
 
-/// Reads a run: `last`, `last~1` (by start time), the name of one in a folder of results, or a
-/// folder.
+/// Reads a run: `last`, `last~1` (by start time), the name of one in a directory of results, or a
+/// directory.
 ///
 /// # Errors
 /// [`StoreError::NoRun`], [`StoreError::NotARun`], [`StoreError::Newer`],
@@ -99,7 +99,7 @@ pub fn read_below(results: &Path, path_or_name: &str) -> Result<StoredRun, Store
     read_run(&find(results, path_or_name)?)
 }
 
-/// The error for a name that no run of a folder of results has.
+/// The error for a name that no run of a directory of results has.
 pub fn no_run(results: &Path, name: &str) -> StoreError {
     let known = runs(results);
     StoreError::NoRun {
@@ -109,19 +109,19 @@ pub fn no_run(results: &Path, name: &str) -> StoreError {
     }
 }
 
-/// Runs in a folder of results, oldest first. What is no run is passed over.
+/// Runs in a directory of results, oldest first. What is no run is passed over.
 pub fn runs(results: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<(Option<Timestamp>, PathBuf)> = folders(results)
+    let mut found: Vec<(Option<Timestamp>, PathBuf)> = directories(results)
         .into_iter()
-        .filter_map(|folder| {
-            let text = fs::read(folder.join("run.json")).ok()?;
+        .filter_map(|directory| {
+            let text = fs::read(directory.join("run.json")).ok()?;
             let run: serde_json::Value = serde_json::from_slice(&text).ok()?;
             let started = run.get("started_at").and_then(|at| at.as_str()?.parse().ok());
-            Some((started, folder))
+            Some((started, directory))
         })
         .collect();
     found.sort();
-    found.into_iter().map(|(_, folder)| folder).collect()
+    found.into_iter().map(|(_, directory)| directory).collect()
 }
 
 fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
@@ -131,9 +131,9 @@ fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
         return wanted.ok_or_else(|| no_run(results, path_or_name));
     }
     let candidates = [PathBuf::from(path_or_name), results.join(path_or_name)];
-    let is_run = |folder: &&PathBuf| folder.join("run.json").is_file();
-    if let Some(folder) = candidates.iter().find(is_run) {
-        return Ok(folder.clone());
+    let is_run = |directory: &&PathBuf| directory.join("run.json").is_file();
+    if let Some(directory) = candidates.iter().find(is_run) {
+        return Ok(directory.clone());
     }
     match candidates.into_iter().find(|path| !path_or_name.is_empty() && path.exists()) {
         Some(path) => Err(StoreError::NotARun { path }),
@@ -153,9 +153,9 @@ pub(super) fn runs_back(name: &str) -> Option<usize> {
 ///
 /// # Errors
 /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
-pub fn read_record(folder: &Path) -> Result<RunRecord, StoreError> {
-    let mut read: RunRecord = record(&folder.join("run.json"))?;
-    read.cells.iter_mut().for_each(CellRecord::read_schedule);
+pub fn read_record(directory: &Path) -> Result<RunRecord, StoreError> {
+    let mut read: RunRecord = record(&directory.join("run.json"))?;
+    read.cases.iter_mut().for_each(CaseRecord::read_schedule);
     Ok(read)
 }
 
@@ -174,33 +174,33 @@ fn read_trial(path: &Path) -> Result<TrialRecord, StoreError> {
 }
 
 /// The records of a run's ended trials, as paths, in the order of their numbers.
-pub fn ended_trials(folder: &Path) -> Vec<PathBuf> {
-    let trials = folders(&folder.join("trials"));
+pub fn ended_trials(directory: &Path) -> Vec<PathBuf> {
+    let trials = directories(&directory.join("trials"));
     trials.iter().map(|trial| trial.join("trial.json")).filter(|path| path.is_file()).collect()
 }
 
-/// Reads the run in a folder.
+/// Reads the run in a directory.
 ///
 /// # Errors
 /// As [`read_below`], but for its name.
-pub fn read_run(folder: &Path) -> Result<StoredRun, StoreError> {
-    let record = read_record(folder)?;
+pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
+    let record = read_record(directory)?;
     let (mut trials, mut unfinished, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
-    for trial in folders(&folder.join("trials")) {
+    for trial in directories(&directory.join("trials")) {
         let path = trial.join("trial.json");
         if !path.is_file() {
             unfinished.push(trial);
             continue;
         }
         match read_trial(&path) {
-            Ok(record) => trials.push(StoredTrial { record, folder: trial }),
+            Ok(record) => trials.push(StoredTrial { record, directory: trial }),
             Err(error @ StoreError::Damaged { .. }) => damaged.push(left_out(&error)),
             Err(error) => return Err(error),
         }
     }
     trials.sort_by_key(|trial: &StoredTrial| trial.record.number);
-    let state = RunState::of(folder, record.is_whole(trials.len()));
-    Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished, damaged, state })
+    let state = RunState::of(directory, record.is_whole(trials.len()));
+    Ok(StoredRun { record, directory: directory.to_owned(), trials, unfinished, damaged, state })
 }
 
 /// The file of [`StoredTrial::answer`].
@@ -212,7 +212,7 @@ impl StoredTrial {
     /// # Errors
     /// [`StoreError::Read`], and [`StoreError::Damaged`] for any line but the last.
     pub fn seconds(&self) -> Result<Rows<SecondRecord>, StoreError> {
-        rows(&self.folder.join("seconds.ndjson"))
+        rows(&self.directory.join("seconds.ndjson"))
     }
 
     /// Readings of the monitor.
@@ -220,26 +220,26 @@ impl StoredTrial {
     /// # Errors
     /// As [`StoredTrial::seconds`].
     pub fn resources(&self) -> Result<Rows<ResourceSample>, StoreError> {
-        rows(&self.folder.join("resources.ndjson"))
+        rows(&self.directory.join("resources.ndjson"))
     }
 
-    /// Failed and dropped shots by second and kind.
+    /// Failed and dropped requests by second and kind.
     ///
     /// # Errors
     /// As [`StoredTrial::seconds`].
     pub fn errors(&self) -> Result<Rows<ErrorRecord>, StoreError> {
-        rows(&self.folder.join("errors.ndjson"))
+        rows(&self.directory.join("errors.ndjson"))
     }
 
     /// The beginning of what the app's page answered before the load; empty: it was not kept.
     pub fn answer(&self) -> String {
-        std::fs::read_to_string(self.folder.join(ANSWER)).unwrap_or_default()
+        std::fs::read_to_string(self.directory.join(ANSWER)).unwrap_or_default()
     }
 
     /// Lines of its logs that tell of an error, secrets masked: name of the file and line, in the
     /// order of the files. Bounded, for a log may be anything; what cannot be read is left out.
     pub fn error_lines(&self) -> Vec<(String, String)> {
-        log::error_lines(&self.folder.join("logs"))
+        log::error_lines(&self.directory.join("logs"))
     }
 
     /// All times of the measured load; empty sets when it never started.
@@ -248,7 +248,7 @@ impl StoredTrial {
     /// [`StoreError::Read`], [`StoreError::DamagedHistogram`].
     pub fn totals(&self) -> Result<TimeSet, StoreError> {
         let mut totals = hlog::no_times();
-        let path = self.folder.join("total.hlog");
+        let path = self.directory.join("total.hlog");
         if path.is_file() {
             hlog::read(&path, |line| hlog::merge(&line, &mut totals))?;
         }
@@ -260,7 +260,7 @@ impl StoredTrial {
     pub fn losses(&self) -> Vec<String> {
         let files = ["seconds.ndjson", "seconds.hlog", "total.hlog"];
         let lost = files.iter().filter(|_| self.record.load.is_some()).filter_map(|name| {
-            let path = self.folder.join(name);
+            let path = self.directory.join(name);
             match fs::read(&path) {
                 // Rows say so themselves.
                 Ok(_) if name.ends_with("ndjson") => None,
@@ -274,7 +274,7 @@ impl StoredTrial {
     }
 
     /// Times by second: `take` gets each second's index and its set, in order; seconds
-    /// without an ok shot and without a start are left out. One set is held at a time: ten
+    /// without an ok request and without a start are left out. One set is held at a time: ten
     /// minutes of them would be 225 MB. Answers with a notice when the last line is torn.
     ///
     /// # Errors
@@ -284,7 +284,7 @@ impl StoredTrial {
         mut take: impl FnMut(u32, &TimeSet),
     ) -> Result<Option<String>, StoreError> {
         let mut under_way: Option<(u32, TimeSet)> = None;
-        let notice = hlog::read(&self.folder.join("seconds.hlog"), |line| {
+        let notice = hlog::read(&self.directory.join("seconds.hlog"), |line| {
             let second = u32::try_from(line.start.0 / 1_000_000_000).unwrap_or(u32::MAX);
             if under_way.as_ref().is_some_and(|(other, _)| *other != second)
                 && let Some((done, times)) = under_way.take()
@@ -340,11 +340,11 @@ fn rows<R: DeserializeOwned>(path: &Path) -> Result<Rows<R>, StoreError> {
     Ok(Rows { rows: rows?, notice: (whole < bytes.len()).then(|| super::torn(path)) })
 }
 
-/// Folders in a folder, by name; none when it is not there.
-pub fn folders(folder: &Path) -> Vec<PathBuf> {
-    let read = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> =
+/// Directories in a directory, by name; none when it is not there.
+pub fn directories(directory: &Path) -> Vec<PathBuf> {
+    let read = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut directories: Vec<PathBuf> =
         read.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
+    directories.sort();
+    directories
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
 
-pub use super::cell::{CellRecord, FiredRecord, LoadModel, Spread};
+pub use super::case::{CaseRecord, LoadModel, SentRecord, Spread};
 use super::expectations::Expectations;
 use crate::fact::{Fact, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
@@ -20,7 +20,7 @@ pub const FORMAT: u32 = 2;
 pub struct RunRecord {
     /// `FORMAT`.
     pub format: u32,
-    /// The folder's name.
+    /// The directory's name.
     pub id: String,
     /// stampede's version.
     pub stampede: String,
@@ -37,9 +37,9 @@ pub struct RunRecord {
     /// What `rounds: auto` was told and found; `None`: the plan says how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoRecord>,
-    /// Every cell, in the plan's order.
-    pub cells: Vec<CellRecord>,
-    /// Cell indices in the order of trials, one list a round. A cell whose trial came out invalid
+    /// Every case, in the plan's order.
+    pub cases: Vec<CaseRecord>,
+    /// Case indices in the order of trials, one list a round. A case whose trial came out invalid
     /// may be there again at the round's end.
     pub order: Vec<Vec<usize>>,
     /// Expectations of the run and of single loads.
@@ -47,14 +47,14 @@ pub struct RunRecord {
     pub expect: Expectations,
     /// The machine: see `doctor`.
     pub machine: Value,
-    /// What was decided for all cells and the reader should know (keep-alive off …).
+    /// What was decided for all cases and the reader should know (keep-alive off …).
     pub notices: Vec<Fact<Notice>>,
     /// The other version of the apps that is measured in the same rounds; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstRecord>,
 }
 
-/// Another version of the plan's apps. Its cells are named as the working tree's, and ` @main`.
+/// Another version of the plan's apps. Its cases are named as the working tree's, and ` @main`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgainstRecord {
     /// Behind the runtimes' names: `@main`.
@@ -86,12 +86,12 @@ impl AgainstRecord {
 }
 
 impl RunRecord {
-    /// What its cells are named, each once, in the plan's order.
-    pub fn names_of(&self, name: fn(&CellRecord) -> &String) -> Vec<String> {
+    /// What its cases are named, each once, in the plan's order.
+    pub fn names_of(&self, name: fn(&CaseRecord) -> &String) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for cell in &self.cells {
-            if !names.contains(name(cell)) {
-                names.push(name(cell).clone());
+        for case in &self.cases {
+            if !names.contains(name(case)) {
+                names.push(name(case).clone());
             }
         }
         names
@@ -152,8 +152,8 @@ pub struct TrialRecord {
     pub number: u32,
     /// 1 for the first.
     pub round: u32,
-    /// Index in `RunRecord::cells`.
-    pub cell: usize,
+    /// Index in `RunRecord::cases`.
+    pub case: usize,
     /// RFC 3339.
     pub started_at: String,
     /// Phases in order: name, begin and end in ns since the trial began.
@@ -176,12 +176,12 @@ pub struct TrialRecord {
 
 impl TrialRecord {
     /// Before anything has happened: whatever is not measured after all is invalid.
-    pub fn empty(number: u32, round: u32, cell: usize) -> TrialRecord {
+    pub fn empty(number: u32, round: u32, case: usize) -> TrialRecord {
         TrialRecord {
             format: FORMAT,
             number,
             round,
-            cell,
+            case,
             started_at: String::new(),
             phases: Vec::new(),
             load: None,
@@ -207,7 +207,7 @@ pub struct PhaseRecord {
 }
 
 /// The measured load in total. Histograms are in `seconds.hlog` (tags `response_time`,
-/// `service_time`, `connection_wait`, `lateness`) and, merged, in `total.hlog`.
+/// `service_time`, `connection_wait`, `schedule_lag`) and, merged, in `total.hlog`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// By outcome.
@@ -216,11 +216,11 @@ pub struct LoadRecord {
     pub scheduled_ns: u64,
     /// Until the last answer.
     pub lasted_ns: u64,
-    /// Ok shots done inside the schedule.
+    /// Ok requests done inside the schedule.
     pub ok_inside: u64,
-    /// Highest number of shots under way.
+    /// Highest number of requests under way.
     pub in_flight_max: u32,
-    /// In-flight gauge integrated ÷ `lasted_ns`: shots under way on average; `None`: an earlier
+    /// In-flight gauge integrated ÷ `lasted_ns`: requests under way on average; `None`: an earlier
     /// version did not write it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_mean: Option<f64>,
@@ -236,18 +236,18 @@ pub struct LoadRecord {
     /// Real ÷ planned length; NaN, `null` in the file, where nothing was planned.
     #[serde(deserialize_with = "number_or_nan")]
     pub stretched: f64,
-    /// p99 of lateness; of fewer than 100 shots the longest.
-    pub lateness_ns_p99: u64,
-    /// Lateness at the same rank, or at the highest that ten shots lie beyond, as they do beyond
-    /// every percentile that is printed. Of fewer than 20 shots the median.
+    /// p99 of schedule lag; of fewer than 100 requests the longest.
+    pub schedule_lag_ns_p99: u64,
+    /// Schedule lag at the same rank, or at the highest that ten requests lie beyond, as they do
+    /// beyond every percentile that is printed. Of fewer than 20 requests the median.
     #[serde(default)]
-    pub lateness_ns_sure: u64,
-    /// Shots that took longer than an hour and are counted as an hour.
+    pub schedule_lag_ns_sure: u64,
+    /// Requests that took longer than an hour and are counted as an hour.
     #[serde(default)]
     pub clipped: u64,
-    /// Median service time, of ok shots.
+    /// Median service time, of ok requests.
     pub service_time_ns_p50: u64,
-    /// Timeout of a shot.
+    /// Timeout of a request.
     pub timeout_ns: u64,
     /// Whether connections were kept.
     pub keep_alive: bool,
@@ -279,7 +279,7 @@ pub struct RuntimeRecord {
     pub mode: String,
     /// Program → version as printed.
     pub versions: BTreeMap<String, String>,
-    /// Those of them that are no release of their makers: program → what it is instead.
+    /// Those of them that are no upstream release: program → what it is instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub custom_builds: BTreeMap<String, CustomBuild>,
     /// Settings in force, defaults included.
@@ -308,13 +308,13 @@ pub struct RuntimeRecord {
     pub said: Vec<Said>,
 }
 
-/// What was put together by stampede and is no release of its makers.
+/// What was put together by stampede and is no upstream release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CustomBuild {
-    /// A program, of its makers' modules.
+    /// A program, of upstream's modules.
     Assembled,
-    /// A program around its makers' library.
+    /// A program around upstream's library.
     Library,
 }
 
@@ -329,7 +329,8 @@ impl CustomBuild {
         }
     }
 
-    /// What a program says of itself where its version is asked for: such a build has its mark in it.
+    /// What a program says of itself where its version is asked for: such a build has its mark in
+    /// it.
     pub fn of_version(printed: &str) -> Option<CustomBuild> {
         CustomBuild::ALL.into_iter().find(|build| printed.contains(build.mark()))
     }
@@ -341,20 +342,21 @@ pub struct Said {
     /// Whose words they are: the need's name in `runtime.yaml`.
     pub program: String,
     /// What they mean.
-    pub means: Means,
+    pub means: LogSignal,
     /// How many there were.
     pub lines: u64,
     /// The first of them, secrets masked.
     pub first: String,
 }
 
-/// What a line of a log means, as `runtimes/common/says.yaml` tells.
+/// What a line of a log means, as `runtimes/common/log-patterns.yaml` tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Means {
+pub enum LogSignal {
     /// The web server takes no more connections.
     WebServerLimit,
-    /// All of the web server's workers are taken. It says so whether or not a request waits for one.
+    /// All of the web server's workers are taken. It says so whether or not a request waits for
+    /// one.
     WebServerFull,
     /// The pool of workers is as large as it may be.
     WorkerLimit,
@@ -382,7 +384,7 @@ pub enum Provider {
     #[default]
     Native,
     /// Already running: nothing of it is stampede's.
-    Live,
+    External,
 }
 
 /// What explains what a runtime shows: what was asked of it, and what its SAPI decides.
@@ -526,7 +528,7 @@ pub enum Judged {
 pub struct SecondRecord {
     /// 0 for the first.
     pub second: u32,
-    /// Shots.
+    /// Requests.
     pub counts: Counts,
     /// Highest number under way.
     pub in_flight_max: u32,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::StoreError;
 use crate::mask::{mask_json, mask_printed};
 
-/// Writes a file whole: to a temporary name, to the disk, then renamed, and the folder's
+/// Writes a file whole: to a temporary name, to the disk, then renamed, and the directory's
 /// entry to the disk too. A crash leaves the old one, or none.
 ///
 /// # Errors
@@ -29,8 +29,8 @@ fn renamed(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
     let is_locked = file.try_lock().is_ok();
     fs::rename(&temporary, path).map_err(failed)?;
     // The parent of a bare name is empty.
-    let folder = path.parent().filter(|folder| *folder != "").unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    let directory = path.parent().filter(|directory| *directory != "").unwrap_or(Path::new("."));
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
     Ok(Lock(is_locked.then_some(file)))
 }
 

@@ -19,8 +19,8 @@ pub struct Suggestion {
     pub taken: Vec<Suggested>,
     /// Others that are here and can serve it.
     pub beside: Vec<Suggested>,
-    /// Those that cannot serve it, and usual ones that are not here; together where the reason is the
-    /// same.
+    /// Those that cannot serve it, and usual ones that are not here; together where the reason is
+    /// the same.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -88,13 +88,13 @@ impl SuggestError {
 pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, SuggestError> {
     let mut suggestion = Suggestion::default();
     for name in catalogue.runtime_names() {
-        // A wrong folder is said by `stampede runtimes`.
-        let Ok(folder) = catalogue.runtime(name) else { continue };
-        let (name, title) = (name.to_owned(), folder.manifest.title.clone());
+        // A wrong directory is said by `stampede runtimes`.
+        let Ok(directory) = catalogue.runtime(name) else { continue };
+        let (name, title) = (name.to_owned(), directory.manifest.title.clone());
         let choice = alone(&name);
         let error = apps.iter().find_map(|app| catalogue.check(&choice, app).err());
         let runtime = Suggested { name, title };
-        match (error, folder.manifest.usual) {
+        match (error, directory.manifest.default) {
             (None, true) => suggestion.taken.push(runtime),
             (None, false) => suggestion.beside.push(runtime),
             // Few machines have all of them, and few people miss one.
@@ -133,12 +133,13 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     notices
 }
 
-/// Puts a load and rounds into the flags where they name neither. What was chosen: flags that say the same.
+/// Puts a load and rounds into the flags where they name neither. What was chosen: flags that say
+/// the same.
 pub fn fill_load(flags: &mut Overrides) -> Vec<String> {
     let mut chosen = Vec::new();
     if flags.schedule.is_none() {
         if flags.rate.is_none() {
-            choose(&mut chosen, "users", &mut flags.users, USERS);
+            choose(&mut chosen, "concurrency", &mut flags.concurrency, CONCURRENCY);
         }
         if flags.requests.is_none() {
             choose(&mut chosen, "for", &mut flags.for_, LENGTH);
@@ -157,7 +158,7 @@ fn choose(chosen: &mut Vec<String>, name: &str, flag: &mut Option<String>, value
 
 /// As many as a runtime has workers where nobody says it: a kept connection fits each, also where
 /// it holds its worker.
-const USERS: &str = "8";
+const CONCURRENCY: &str = "8";
 /// Of one trial: some thousand answers of most apps.
 const LENGTH: &str = "10s";
 /// The fewest that give an interval worth the name.
@@ -250,7 +251,7 @@ fn why(error: RuntimeError, name: &str) -> Result<(String, Todo), SuggestError> 
             },
         ),
         E::AppLacks { packages, .. } => (
-            format!("the app's vendor folder lacks `{}`", packages.replace(' ', "` and `")),
+            format!("the app's vendor directory lacks `{}`", packages.replace(' ', "` and `")),
             error.hint().map_or(Todo::Nothing, Todo::Do),
         ),
         E::NamedProgram { .. } | E::Extension { .. } => {
@@ -293,16 +294,16 @@ mod tests {
         let (flags, said) = chosen(Overrides::default());
         assert_eq!(
             said,
-            "not said, and so chosen: `--runtimes a,b --users 8 --for 10s --rounds 3`"
+            "not said, and so chosen: `--runtimes a,b --concurrency 8 --for 10s --rounds 3`"
         );
-        assert_eq!(flags.users.as_deref(), Some("8"));
+        assert_eq!(flags.concurrency.as_deref(), Some("8"));
         let given = |value: &str| Some(value.to_owned());
         let (flags, said) =
             chosen(Overrides { rate: given("200"), rounds: given("1"), ..Overrides::default() });
         assert_eq!(said, "not said, and so chosen: `--runtimes a,b --for 10s`");
-        assert_eq!((flags.users, flags.rounds.as_deref()), (None, Some("1")));
+        assert_eq!((flags.concurrency, flags.rounds.as_deref()), (None, Some("1")));
         let (_, said) = chosen(Overrides { requests: given("9"), ..Overrides::default() });
-        assert_eq!(said, "not said, and so chosen: `--runtimes a,b --users 8 --rounds 3`");
+        assert_eq!(said, "not said, and so chosen: `--runtimes a,b --concurrency 8 --rounds 3`");
         let (_, said) =
             chosen(Overrides { schedule: given("const(5,1s)"), ..Overrides::default() });
         assert_eq!(said, "not said, and so chosen: `--runtimes a,b --rounds 3`");
@@ -311,7 +312,7 @@ mod tests {
     #[test]
     fn a_load_has_a_default_whatever_else_is_named() {
         let mut flags = Overrides { runtimes: Some("a".to_owned()), ..Overrides::default() };
-        assert_eq!(fill_load(&mut flags), ["--users 8", "--for 10s", "--rounds 3"]);
+        assert_eq!(fill_load(&mut flags), ["--concurrency 8", "--for 10s", "--rounds 3"]);
         assert_eq!(flags.runtimes.as_deref(), Some("a"));
         assert!(fill_load(&mut flags).is_empty(), "once it is there, it is there");
     }

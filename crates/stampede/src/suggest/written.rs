@@ -28,7 +28,7 @@ pub fn written(
 fn head(command: &str) -> String {
     format!(
         "# Which PHP runtime should serve this app? This plan starts each with it, one after another,
-# fires load at it and compares:
+# sends load at it and compares:
 #
 #   {command} --dry-run    what would run, and how long it takes
 #   {command}
@@ -94,7 +94,7 @@ fn more(name: &str) -> String {
   # - few-workers: {{use: {name}, workers: 2}}
   # - {name}-workers: {{use: {name}, sweep: {{workers: [4, 8, 16]}}}}
   # What already runs, by its address:
-  # - live: {{url: \"http://127.0.0.1:8080\"}}
+  # - external: {{url: \"http://127.0.0.1:8080\"}}
 # missing: skip         # leave out what another machine does not have, and say so
 "
     )
@@ -114,15 +114,15 @@ workers: 8              # one number for every runtime
 
 const LOAD: &str = "load:
   # Users: each asks again when it has its answer.
-  rush: {users: 8, for: 10s}
+  rush: {concurrency: 8, for: 10s}
   # Requests that are due, answered or not; and a rising load, to see where it breaks:
   # day: {rate: 100, for: 60s}
   # climb: line(1,500,2m)
   # Pages in turn, or of a file with a path or URL in each line (urls: urls.txt):
-  # pages: {users: 8, for: 10s, urls: [/, /about]}
+  # pages: {concurrency: 8, for: 10s, urls: [/, /about]}
 ";
 
-const REST: &str = "warm_up: 5s             # fired before each trial, and thrown away
+const REST: &str = "warm_up: 5s             # sent before each trial, and thrown away
 # cold: true            # none, in place of warm_up: the first requests count too
 rounds: 3               # how often each is measured, in shuffled order
 # expect: [\"p95 < 200ms\", \"ok >= 99.9%\"]    # what must hold; if not, the exit code is 1

@@ -12,34 +12,34 @@ use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{CutOff, Ranked, rank};
 
 use super::input::TrialData;
-use super::model::{CellSummary, Figure, TimeFigures};
+use super::model::{CaseSummary, Figure, TimeFigures};
 use super::over_time::{DueSecond, by_due_second};
 use super::trial::time_figures;
 use crate::plan::model::{self as asked, Bound, Expectation, Relation, Side};
-use crate::store::record::{CellRecord, Judged};
+use crate::store::record::{CaseRecord, Judged};
 
 /// Where one trial broke.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BreakingPoint {
-    /// The first second whose shots lost it; 0 is the trial's first.
+    /// The first second whose requests lost it; 0 is the trial's first.
     pub second: u32,
     /// The schedule's rate there.
     pub offered_per_second: f64,
     /// The expectation that was lost, as written.
     pub lost: String,
-    /// Shots due from then on without a correct answer, by kind, `dropped` among them.
+    /// Requests due from then on without a correct answer, by kind, `dropped` among them.
     pub failed: BTreeMap<String, u64>,
-    /// Highest number of shots under way before it.
+    /// Highest number of requests under way before it.
     pub in_flight_max_before: u32,
     /// And from it on.
     pub in_flight_max_after: u32,
-    /// Of all shots that were due before it.
+    /// Of all requests that were due before it.
     pub response_time_ns: TimeFigures,
     /// Of the ok ones among them.
     pub response_time_ns_ok: TimeFigures,
 }
 
-/// Where a cell with a rising load broke.
+/// Where a case with a rising load broke.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Breaking {
@@ -55,13 +55,13 @@ pub struct Breaking {
     pub offered_per_second: Figure,
     /// The expectations that were lost, each once.
     pub lost: Vec<String>,
-    /// Shots due from then on without a correct answer, by kind, `dropped` among them: sums.
+    /// Requests due from then on without a correct answer, by kind, `dropped` among them: sums.
     pub failed: BTreeMap<String, u64>,
-    /// Highest number of shots under way before it.
+    /// Highest number of requests under way before it.
     pub in_flight_max_before: u32,
     /// And from it on.
     pub in_flight_max_after: u32,
-    /// Of all shots that were due before it.
+    /// Of all requests that were due before it.
     pub response_time_ns: TimeFigures,
     /// Of the ok ones among them.
     pub response_time_ns_ok: TimeFigures,
@@ -71,14 +71,14 @@ pub struct Breaking {
 #[derive(Clone, Debug)]
 pub struct Rising {
     schedule: Segments,
-    /// Shots up to the end of the rise; `None`: it does not fall again.
+    /// Requests up to the end of the rise; `None`: it does not fall again.
     rise: Option<u64>,
     expected: Vec<Expected>,
 }
 
-/// The schedule of a cell of the open model, where it rises.
-pub fn rising_schedule(cell: &CellRecord) -> Option<Segments> {
-    let schedule = cell.schedule.clone()?;
+/// The schedule of a case of the open model, where it rises.
+pub fn rising_schedule(case: &CaseRecord) -> Option<Segments> {
+    let schedule = case.schedule.clone()?;
     let mut lowest = f64::INFINITY;
     let rises = schedule.segments().iter().map(ends).any(|(from, to)| {
         lowest = lowest.min(from);
@@ -100,12 +100,12 @@ fn ends(segment: &Segment) -> (f64, f64) {
 }
 
 impl Rising {
-    /// Of a cell, with its expectations; `None`: its load does not rise.
+    /// Of a case, with its expectations; `None`: its load does not rise.
     pub fn of<'a>(
-        cell: &CellRecord,
+        case: &CaseRecord,
         expect: impl IntoIterator<Item = &'a Expectation>,
     ) -> Option<Rising> {
-        let schedule = rising_schedule(cell)?;
+        let schedule = rising_schedule(case)?;
         let mut expected: Vec<Expected> = expect.into_iter().filter_map(Expected::of).collect();
         if expected.is_empty() {
             expected.push(Expected::by_default());
@@ -141,7 +141,7 @@ impl Rising {
         })
     }
 
-    /// Seconds up to the end of the rise. Counted in shots: a client may stretch.
+    /// Seconds up to the end of the rise. Counted in requests: a client may stretch.
     fn length(&self, due: &[DueSecond]) -> usize {
         let Some(rise) = self.rise else { return due.len() };
         let mut planned = 0;
@@ -154,16 +154,16 @@ impl Rising {
             .count()
     }
 
-    /// The schedule's rate at the middle shot of a second.
+    /// The schedule's rate at the middle request of a second.
     fn rate(&self, before: &[DueSecond], planned: u64) -> f64 {
-        let shot = before.iter().map(|second| second.planned).sum::<u64>() + planned / 2;
-        let shot = usize::try_from(shot).unwrap_or(usize::MAX);
-        let due = self.schedule.due_times(Arrivals::Uniform).nth(shot);
+        let request = before.iter().map(|second| second.planned).sum::<u64>() + planned / 2;
+        let request = usize::try_from(request).unwrap_or(usize::MAX);
+        let due = self.schedule.due_times(Arrivals::Uniform).nth(request);
         due.map_or(self.schedule.max_rate(), |due| self.schedule.rate_at(due))
     }
 }
 
-/// Shots up to the end of the last segment that reaches or holds the highest rate; `None`
+/// Requests up to the end of the last segment that reaches or holds the highest rate; `None`
 /// where that is the end of the schedule.
 fn rise(schedule: &Segments) -> Option<u64> {
     let segments = schedule.segments();
@@ -227,7 +227,7 @@ impl Expected {
             _ => answered().filter(|(ns, _)| self.bound.holds(*ns)).map(|(_, count)| count).sum(),
         };
         let longest = answered().map(|(ns, _)| ns).fold(0.0, f64::max);
-        // As in the mean of all figures: a shot without a correct answer took the longest
+        // As in the mean of all figures: a request without a correct answer took the longest
         // answer's time at least, and where there is none there is no bound.
         let otherwise = match (lost - timeouts, correct) {
             (0, _) => 0.0,
@@ -237,20 +237,20 @@ impl Expected {
         let sum_ns = answered().map(|(ns, count)| ns * count as f64).sum::<f64>()
             + timeouts as f64 * longest.max(timeout_ns as f64)
             + otherwise;
-        Tally { shots: correct + lost, good, sum_ns }
+        Tally { requests: correct + lost, good, sum_ns }
     }
 
-    /// Whether it is broken by these shots; `None`: there are none. How few they are does
+    /// Whether it is broken by these requests; `None`: there are none. How few they are does
     /// not matter here: what is broken for good is no chance of a few.
     fn broken(&self, tally: Tally) -> Option<bool> {
-        if tally.shots == 0 {
+        if tally.requests == 0 {
             return None;
         }
-        let shots = tally.shots as f64;
+        let requests = tally.requests as f64;
         Some(match self.what {
-            What::Ok => !self.bound.holds(tally.good as f64 / shots),
-            What::Mean => !self.bound.holds(tally.sum_ns / shots),
-            What::Percentile(percent) => tally.good < rank(percent, tally.shots),
+            What::Ok => !self.bound.holds(tally.good as f64 / requests),
+            What::Mean => !self.bound.holds(tally.sum_ns / requests),
+            What::Percentile(percent) => tally.good < rank(percent, tally.requests),
         })
     }
 }
@@ -258,7 +258,7 @@ impl Expected {
 /// What one second, or several, say of an expectation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    shots: u64,
+    requests: u64,
     /// Those with a correct answer and, for a percentile, within the bound.
     good: u64,
     sum_ns: f64,
@@ -269,7 +269,7 @@ impl Add for Tally {
 
     fn add(self, other: Tally) -> Tally {
         Tally {
-            shots: self.shots + other.shots,
+            requests: self.requests + other.requests,
             good: self.good + other.good,
             sum_ns: self.sum_ns + other.sum_ns,
         }
@@ -301,9 +301,9 @@ fn lost_for_good(expected: &Expected, due: &[DueSecond], timeout_ns: u64) -> Opt
 }
 
 /// Whether the window breaks it, also without any one of its seconds: a single bad second
-/// never does. `None`: fewer than two of them have shots.
+/// never does. `None`: fewer than two of them have requests.
 fn broken_without_any(expected: &Expected, window: &[Tally]) -> Option<bool> {
-    let there: Vec<Tally> = window.iter().copied().filter(|tally| tally.shots > 0).collect();
+    let there: Vec<Tally> = window.iter().copied().filter(|tally| tally.requests > 0).collect();
     if there.len() < 2 {
         return None;
     }
@@ -315,7 +315,7 @@ fn broken_without_any(expected: &Expected, window: &[Tally]) -> Option<bool> {
     Some((0..=there.len()).all(|place| expected.broken(without(place)) == Some(true)))
 }
 
-/// Shots without a correct answer, by kind.
+/// Requests without a correct answer, by kind.
 fn lost(seconds: &[DueSecond]) -> BTreeMap<String, u64> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (kind, count) in seconds.iter().flat_map(|second| &second.lost) {
@@ -324,7 +324,7 @@ fn lost(seconds: &[DueSecond]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// Of all shots due in these seconds, and of the ok ones.
+/// Of all requests due in these seconds, and of the ok ones.
 fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
     let mut answered = Times::new();
     for (ns, count) in seconds.iter().flat_map(|second| &second.answered) {
@@ -333,19 +333,19 @@ fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
     let lost = lost(seconds);
     let timeouts = FailureKind::TIMEOUT.count(&lost);
     let ranked = Ranked { answered: &answered, failed: lost.values().sum() };
-    let none = CutOff { shots: 0, after_ns: 0 };
+    let none = CutOff { requests: 0, after_ns: 0 };
     (
-        time_figures(ranked, CutOff { shots: timeouts, after_ns: timeout_ns }),
+        time_figures(ranked, CutOff { requests: timeouts, after_ns: timeout_ns }),
         time_figures(Ranked::ok_alone(&answered), none),
     )
 }
 
 /// Over the trials that count.
-pub fn over(cell: &CellSummary, rising: &Rising) -> Breaking {
+pub fn over(case: &CaseSummary, rising: &Rising) -> Breaking {
     let looked_at = |trial: &&super::model::TrialSummary| {
         trial.verdict != Judged::Invalid && !trial.over_time.is_empty()
     };
-    let counted = cell.trials.iter().filter(looked_at);
+    let counted = case.trials.iter().filter(looked_at);
     let points: Vec<&BreakingPoint> =
         counted.clone().filter_map(|trial| trial.breaking_point.as_ref()).collect();
     let mut failed: BTreeMap<String, u64> = BTreeMap::new();

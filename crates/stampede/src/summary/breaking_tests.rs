@@ -6,7 +6,7 @@ use crate::store::record::LoadModel;
 const MS: u64 = 1_000_000;
 const TIMEOUT: u64 = 2_000_000_000;
 
-/// One second: correct answers, how long each took, and shots lost to `http:502`.
+/// One second: correct answers, how long each took, and requests lost to `http:502`.
 fn second(ok: u32, took_ns: u64, failed: u64) -> DueSecond {
     let mut lost = BTreeMap::new();
     if failed > 0 {
@@ -75,8 +75,8 @@ fn a_trial_of_a_few_seconds_has_one_and_one_of_a_second_has_none() {
     assert_eq!(point("ok >= 99%", &[]), None);
 }
 
-fn cell(load_text: &str, model: LoadModel) -> CellRecord {
-    CellRecord {
+fn case(load_text: &str, model: LoadModel) -> CaseRecord {
+    CaseRecord {
         runtime: "a".to_owned(),
         app: "hello".to_owned(),
         load: "x".to_owned(),
@@ -84,19 +84,19 @@ fn cell(load_text: &str, model: LoadModel) -> CellRecord {
         load_text: load_text.to_owned(),
         schedule: Segments::parse(load_text).ok(),
         refused: None,
-        fired: None,
+        sent: None,
     }
 }
 
 #[test]
 fn only_an_open_load_that_goes_up_rises() {
-    let rises = |text: &str| rising_schedule(&cell(text, LoadModel::Open)).is_some();
+    let rises = |text: &str| rising_schedule(&case(text, LoadModel::Open)).is_some();
     assert!(rises("line(1,100,10s) const(100,90s)"));
     assert!(rises("step(50,500,50,5s)"));
     assert!(rises("const(10,10s) const(20,10s)"));
     assert!(!rises("const(100,60s)"));
     assert!(!rises("line(100,1,10s)"));
-    assert!(rising_schedule(&cell("50 users for 60 s", LoadModel::Closed)).is_none());
+    assert!(rising_schedule(&case("50 users for 60 s", LoadModel::Closed)).is_none());
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn without_an_expectation_of_seconds_ok_is_looked_at() {
     let judged = |expect: &[&str]| {
         let expect: Vec<Expectation> = expect.iter().map(read).collect();
         let rising =
-            Rising::of(&cell("line(1,100,10s)", LoadModel::Open), &expect).expect("it rises");
+            Rising::of(&case("line(1,100,10s)", LoadModel::Open), &expect).expect("it rises");
         rising.expected.iter().map(|one| one.text.clone()).collect::<Vec<_>>()
     };
     assert_eq!(judged(&[]), ["ok >= 99%"]);
@@ -123,7 +123,7 @@ fn without_an_expectation_of_seconds_ok_is_looked_at() {
 }
 
 proptest! {
-    /// Never before the first lost shot, never where fewer than two seconds lost any, and
+    /// Never before the first lost request, never where fewer than two seconds lost any, and
     /// always where everything is lost from some second on.
     #[test]
     fn never_before_the_first_failure(

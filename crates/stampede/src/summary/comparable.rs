@@ -1,53 +1,53 @@
 //! Whether all runtimes served the same app on the same PHP, as observed and not as asked.
 
 use super::input::RunData;
-use super::model::{CellSummary, Group};
+use super::model::{CaseSummary, Group};
 use crate::fact::Fact;
 use crate::observed::{self, Shown};
 use crate::store::record::{Judged, TrialRecord};
 
-/// Notes in the cells of a group what differs from what most of them showed.
-pub fn mark(cells: &mut [CellSummary], group: &Group, run: &RunData) {
+/// Notes in the cases of a group what differs from what most of them showed.
+pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
     let against = run.record.against.as_ref();
-    let is_other = |cell: &CellSummary| {
-        against.is_some_and(|against| against.version_of(&cell.runtime).is_some())
+    let is_other = |case: &CaseSummary| {
+        against.is_some_and(|against| against.version_of(&case.runtime).is_some())
     };
     // Another version may answer otherwise.
     for version in [false, true] {
-        let of_group: Vec<usize> = (0..cells.len())
-            .filter(|index| cells[*index].app == group.app && cells[*index].load == group.load)
-            .filter(|index| is_other(&cells[*index]) == version)
+        let of_group: Vec<usize> = (0..cases.len())
+            .filter(|index| cases[*index].app == group.app && cases[*index].load == group.load)
+            .filter(|index| is_other(&cases[*index]) == version)
             .collect();
-        mark_all(cells, of_group, run);
+        mark_all(cases, of_group, run);
     }
 }
 
-fn mark_all(cells: &mut [CellSummary], of_group: Vec<usize>, run: &RunData) {
+fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
     let (indices, shown): (Vec<usize>, Vec<Shown>) =
         of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
     for (index, found) in indices.into_iter().zip(observed::compare_observed(&shown)) {
-        let cell = &mut cells[index];
-        cell.not_comparable = found.not_comparable.into_iter().map(Fact::from).collect();
-        cell.asked = found.asked.into_iter().map(Fact::from).collect();
-        cell.forced = found.forced.into_iter().map(Fact::from).collect();
-        cell.kept = found.kept;
+        let case = &mut cases[index];
+        case.not_comparable = found.not_comparable.into_iter().map(Fact::from).collect();
+        case.asked = found.asked.into_iter().map(Fact::from).collect();
+        case.forced = found.forced.into_iter().map(Fact::from).collect();
+        case.kept = found.kept;
     }
 }
 
 /// What the first trial that counts showed before load.
-fn shown(run: &RunData, cell: usize) -> Option<Shown> {
-    let of_cell = run.trials.iter().map(|trial| &trial.record).filter(|one| one.cell == cell);
-    let mut counted = of_cell.filter(|record| record.verdict.judged != Judged::Invalid);
+fn shown(run: &RunData, case: usize) -> Option<Shown> {
+    let of_case = run.trials.iter().map(|trial| &trial.record).filter(|one| one.case == case);
+    let mut counted = of_case.filter(|record| record.verdict.judged != Judged::Invalid);
     counted.find_map(|record| {
         let observed = record.runtime.before.clone()?;
-        let name = run.record.cells[cell].runtime.clone();
+        let name = run.record.cases[case].runtime.clone();
         let body_bytes_mean = body_bytes_mean(record, observed.requests);
         Some(Shown { name, given: record.runtime.given.clone(), observed, body_bytes_mean })
     })
 }
 
-/// `None`: with failures it is about these, and after a few passes of a list about which of its requests came
-/// once more.
+/// `None`: with failures it is about these, and after a few passes of a list about which of its
+/// requests came once more.
 fn body_bytes_mean(record: &TrialRecord, requests: u64) -> Option<f64> {
     let counts = &record.load.as_ref()?.counts;
     let is_told = requests > 0 && counts.ok >= requests.saturating_mul(PASSES);

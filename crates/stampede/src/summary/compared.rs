@@ -1,16 +1,16 @@
-//! What cells are compared in, and what came of it: a part of `summary.json`.
+//! What cases are compared in, and what came of it: a part of `summary.json`.
 
 use serde::{Deserialize, Serialize};
 use stampede_stats::compare::Difference;
 use stampede_stats::estimate::Estimate;
 
-/// What cells are sorted by.
+/// What cases are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Primary {
     /// p95 of response time: the open model's.
     ResponseTimeP95,
-    /// Its median, where a trial has too few shots for a p95.
+    /// Its median, where a trial has too few requests for a p95.
     ResponseTimeP50,
     /// Its mean, where there are too few even for a median.
     ResponseTimeMean,
@@ -18,7 +18,7 @@ pub enum Primary {
     Throughput,
 }
 
-/// One cell against the baseline.
+/// One case against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The other.
@@ -61,6 +61,6 @@ impl Comparison {
 pub struct Drift {
     /// Last round ÷ first, along a straight line through the logs.
     pub ratio: f64,
-    /// Chance to see that without a drift, adjusted for the number of cells.
+    /// Chance to see that without a drift, adjusted for the number of cases.
     pub chance: f64,
 }

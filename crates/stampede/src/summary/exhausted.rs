@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::input::TrialData;
-use super::model::{CellSummary, TrialSummary};
+use super::model::{CaseSummary, TrialSummary};
 use super::why::facts::Facts;
 use super::why::limits::{self, ALL_BUSY_SHARE, CPU_FULL, CPU_ROOM, WORKERS_ROOM};
 use super::why::server;
 use crate::fact::{Fact, Notice};
 use crate::monitor::sample::ResourceSample;
 use crate::runtime::DATABASE_ROLE;
-use crate::store::record::{Judged, LoadModel, Means, Provider, RunRecord};
+use crate::store::record::{Judged, LoadModel, LogSignal, Provider, RunRecord};
 
 /// Something of the stack, or of the load generator, that had nothing left. Shares are 0 … 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,8 +57,8 @@ pub enum Exhausted {
         /// Of the time.
         share: f64,
     },
-    /// The database: all CPUs that are its own, or most of those that it shares with the stack and that were
-    /// all used.
+    /// The database: all CPUs that are its own, or most of those that it shares with the stack and
+    /// that were all used.
     Database {
         /// Of these CPUs, by the database alone.
         share: f64,
@@ -95,7 +95,8 @@ pub enum Exhausted {
         /// How many there are.
         cpus: u32,
     },
-    /// The CPUs of the budget, of which other programs had a part: the workers wanted one at every look.
+    /// The CPUs of the budget, of which other programs had a part: the workers wanted one at every
+    /// look.
     CpuTaken {
         /// Used by the stack.
         share: f64,
@@ -117,8 +118,8 @@ pub fn of_trial(trial: &TrialData, model: LoadModel, run: &RunRecord) -> Option<
     }
 }
 
-/// Over the trials that count: what was exhausted in most of them, each with the figures of the trial
-/// where it was the least. Empty where nothing was in any.
+/// Over the trials that count: what was exhausted in most of them, each with the figures of the
+/// trial where it was the least. Empty where nothing was in any.
 pub fn over(trials: &[TrialSummary]) -> Option<Vec<Exhausted>> {
     let counted: Vec<&TrialSummary> =
         trials.iter().filter(|trial| trial.verdict != Judged::Invalid).collect();
@@ -154,9 +155,9 @@ pub enum LowerBound {
     Generator,
 }
 
-/// Why a cell's throughput is a lower bound; `None`: it is none, or that is not known.
-pub fn lower_bound(cell: &CellSummary) -> Option<LowerBound> {
-    let exhausted = cell.exhausted.as_ref()?;
+/// Why a case's throughput is a lower bound; `None`: it is none, or that is not known.
+pub fn lower_bound(case: &CaseSummary) -> Option<LowerBound> {
+    let exhausted = case.exhausted.as_ref()?;
     let is_generator = |one: &Exhausted| matches!(one, Exhausted::Generator { .. });
     match exhausted.is_empty() {
         true => Some(LowerBound::NothingExhausted),
@@ -164,20 +165,21 @@ pub fn lower_bound(cell: &CellSummary) -> Option<LowerBound> {
     }
 }
 
-/// Whether a cell's throughput is surely a lower bound of what the stack can do.
-pub fn is_lower_bound(cell: &CellSummary) -> bool {
-    lower_bound(cell).is_some()
+/// Whether a case's throughput is surely a lower bound of what the stack can do.
+pub fn is_lower_bound(case: &CaseSummary) -> bool {
+    lower_bound(case).is_some()
 }
 
-/// The smallest share of its CPUs that a row used, where every row used at least 90 % of them and none of them
-/// waited for its database: then the rows compare CPU cost. `None`: not all did, or there are no rows.
-pub fn least_cpu_share<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Option<f64> {
-    let shares: Option<Vec<f64>> = cells.into_iter().map(cpu_share).collect();
+/// The smallest share of its CPUs that a row used, where every row used at least 90 % of them and
+/// none of them waited for its database: then the rows compare CPU cost. `None`: not all did, or
+/// there are no rows.
+pub fn least_cpu_share<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Option<f64> {
+    let shares: Option<Vec<f64>> = cases.into_iter().map(cpu_share).collect();
     shares?.into_iter().reduce(f64::min)
 }
 
-fn cpu_share(cell: &CellSummary) -> Option<f64> {
-    let exhausted = cell.exhausted.as_deref()?;
+fn cpu_share(case: &CaseSummary) -> Option<f64> {
+    let exhausted = case.exhausted.as_deref()?;
     if waits_for_database(exhausted) {
         return None;
     }
@@ -187,11 +189,12 @@ fn cpu_share(cell: &CellSummary) -> Option<f64> {
     })
 }
 
-/// Whether the database is the limit of every row: the runtime hardly matters. False where there are no rows.
-pub fn all_wait_for_database<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> bool {
-    let mut cells = cells.into_iter().peekable();
-    cells.peek().is_some()
-        && cells.all(|cell| cell.exhausted.as_deref().is_some_and(waits_for_database))
+/// Whether the database is the limit of every row: the runtime hardly matters. False where there
+/// are no rows.
+pub fn all_wait_for_database<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> bool {
+    let mut cases = cases.into_iter().peekable();
+    cases.peek().is_some()
+        && cases.all(|case| case.exhausted.as_deref().is_some_and(waits_for_database))
 }
 
 fn waits_for_database(exhausted: &[Exhausted]) -> bool {
@@ -249,7 +252,8 @@ fn memory(facts: &Facts<'_>) -> Vec<Exhausted> {
 }
 
 fn web_server(facts: &Facts<'_>) -> Vec<Exhausted> {
-    let mut said = facts.said(Means::WebServerLimit).chain(facts.said(Means::WebServerFull));
+    let mut said =
+        facts.said(LogSignal::WebServerLimit).chain(facts.said(LogSignal::WebServerFull));
     let first = server::limit(facts).and_then(|_| said.next());
     let exhausted =
         first.map(|said| Exhausted::WebServer { program: said.program.clone(), lines: said.lines });
@@ -295,7 +299,8 @@ struct Pool<'a> {
     cpus: u32,
 }
 
-/// By the CPUs that each role had. Results of before have these only where all roles share the budget's.
+/// By the CPUs that each role had. Results of before have these only where all roles share the
+/// budget's.
 fn pools<'a>(facts: &Facts<'a>) -> Vec<Pool<'a>> {
     let record = facts.record;
     let by_role = &record.isolation.cpus_by_role;
@@ -405,8 +410,8 @@ fn cpus_have_room(facts: &Facts<'_>) -> bool {
     !pools.is_empty() && pools.iter().all(has_room) && !limits::is_cpu_bound(facts)
 }
 
-/// What other programs of the machine used may have been the stack's CPUs: what is left of these is at least
-/// what neither took.
+/// What other programs of the machine used may have been the stack's CPUs: what is left of these is
+/// at least what neither took.
 fn others_left_room(facts: &Facts<'_>) -> bool {
     let cpus: u32 = pools(facts).iter().map(|pool| pool.cpus).sum();
     let used = |row: &&ResourceSample| {
@@ -437,8 +442,8 @@ fn memory_has_room(facts: &Facts<'_>) -> bool {
     facts.record.isolation.memory_bytes == 0 || facts.memory_max() > 0
 }
 
-/// Of the whole machine (PSI `some`); a database that syncs to a disk may wait for nothing else, so where there is
-/// one it must be known.
+/// Of the whole machine (PSI `some`); a database that syncs to a disk may wait for nothing else, so
+/// where there is one it must be known.
 fn disk_has_room(facts: &Facts<'_>) -> bool {
     let waited = |row: &ResourceSample| row.host.pressure_some_ns.get("io").copied();
     let waited: Option<u64> = facts.rows.iter().map(waited).sum();
@@ -448,8 +453,8 @@ fn disk_has_room(facts: &Facts<'_>) -> bool {
     }
 }
 
-/// A database that stampede did not start is not watched, and of CPUs that the load has too nobody knows
-/// what was left.
+/// A database that stampede did not start is not watched, and of CPUs that the load has too nobody
+/// knows what was left.
 fn is_seen_whole(run: &RunRecord) -> bool {
     let is_hidden = |notice: &Fact<Notice>| {
         matches!(notice, Fact::Known(Notice::OwnDatabase { .. } | Notice::CpusShared {}))

@@ -1,4 +1,4 @@
-//! Cells under the same app and load: the best first, each against the best.
+//! Cases under the same app and load: the best first, each against the best.
 
 use std::cmp::Ordering;
 
@@ -7,23 +7,23 @@ use stampede_stats::letters::letters;
 use stampede_stats::{drift, rounds};
 
 use super::model::{
-    CellSummary, CellVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
+    CaseSummary, CaseVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
 };
 use crate::store::record::{Judged, RunRecord};
 
 /// The groups of a run in the plan's order, nothing compared yet.
 pub fn of(record: &RunRecord) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for cell in &record.cells {
-        if groups.iter().any(|group| group.app == cell.app && group.load == cell.load) {
+    for case in &record.cases {
+        if groups.iter().any(|group| group.app == case.app && group.load == case.load) {
             continue;
         }
         groups.push(Group {
-            app: cell.app.clone(),
-            load: cell.load.clone(),
-            load_text: cell.load_text.clone(),
-            model: cell.model,
-            primary: match cell.model {
+            app: case.app.clone(),
+            load: case.load.clone(),
+            load_text: case.load_text.clone(),
+            model: case.model,
+            primary: match case.model {
                 LoadModel::Closed => Primary::Throughput,
                 LoadModel::Open => Primary::ResponseTimeP95,
             },
@@ -35,30 +35,30 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
     groups
 }
 
-/// Sorts a group's cells, the best first, by the figure that all of them have.
-pub fn sort(group: &mut Group, cells: &mut [CellSummary]) {
-    group.primary = primary(group.model, cells);
-    cells.sort_by(|a, b| order(group.primary, a, b));
+/// Sorts a group's cases, the best first, by the figure that all of them have.
+pub fn sort(group: &mut Group, cases: &mut [CaseSummary]) {
+    group.primary = primary(group.model, cases);
+    cases.sort_by(|a, b| order(group.primary, a, b));
 }
 
-/// Sorts a group's cells, compares each with the best and all with all, and looks for drift.
-pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
-    sort(group, cells);
+/// Sorts a group's cases, compares each with the best and all with all, and looks for drift.
+pub fn compare(group: &mut Group, cases: &mut [CaseSummary]) {
+    sort(group, cases);
     let values: Vec<Vec<Option<f64>>> =
-        cells.iter().map(|cell| by_round(group.primary, cell)).collect();
-    for (cell, letters) in cells.iter_mut().zip(letters(&values)) {
-        cell.letters = letters;
+        cases.iter().map(|case| by_round(group.primary, case)).collect();
+    for (case, letters) in cases.iter_mut().zip(letters(&values)) {
+        case.letters = letters;
     }
     let drifts: Vec<_> = values.iter().map(|values| drift_of(values)).collect();
-    for (cell, drift) in cells.iter_mut().zip(drift::told(&drifts)) {
-        cell.drift = drift.map(|drift| Drift { ratio: drift.ratio, chance: drift.chance });
+    for (case, drift) in cases.iter_mut().zip(drift::told(&drifts)) {
+        case.drift = drift.map(|drift| Drift { ratio: drift.ratio, chance: drift.chance });
     }
-    let Some((best, others)) = cells.split_first().filter(|(best, _)| has(group.primary, best))
+    let Some((best, others)) = cases.split_first().filter(|(best, _)| has(group.primary, best))
     else {
         return;
     };
     group.baseline = Some(best.runtime.clone());
-    let others: Vec<&CellSummary> = others.iter().filter(|cell| cell.trials_counted > 0).collect();
+    let others: Vec<&CaseSummary> = others.iter().filter(|case| case.trials_counted > 0).collect();
     let ratios: Vec<Vec<f64>> =
         others.iter().map(|other| ratios(group.primary, best, other)).collect();
     group.comparisons = others
@@ -79,13 +79,13 @@ pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
         .collect();
 }
 
-/// p95 where trials have enough shots for it in every cell, else what they have enough for.
-fn primary(model: LoadModel, cells: &[CellSummary]) -> Primary {
+/// p95 where trials have enough requests for it in every case, else what they have enough for.
+fn primary(model: LoadModel, cases: &[CaseSummary]) -> Primary {
     if model == LoadModel::Closed {
         return Primary::Throughput;
     }
     let too_few =
-        |primary: Primary| cells.iter().any(|cell| primary.figure(&cell.figures) == Figure::TooFew);
+        |primary: Primary| cases.iter().any(|case| primary.figure(&case.figures) == Figure::TooFew);
     if !too_few(Primary::ResponseTimeP95) {
         Primary::ResponseTimeP95
     } else if !too_few(Primary::ResponseTimeP50) {
@@ -107,35 +107,35 @@ impl Primary {
     }
 }
 
-/// Whether the cell may be the best: the figure exists, and something was answered.
-fn has(primary: Primary, cell: &CellSummary) -> bool {
-    cell.counts.ok > 0 && primary.figure(&cell.figures).value().is_some()
+/// Whether the case may be the best: the figure exists, and something was answered.
+fn has(primary: Primary, case: &CaseSummary) -> bool {
+    case.counts.ok > 0 && primary.figure(&case.figures).value().is_some()
 }
 
-/// Cells with the figure, the best first; then those where it failed, by their share of
+/// Cases with the figure, the best first; then those where it failed, by their share of
 /// correct answers; then those without trials that count; refused ones last.
-fn order(primary: Primary, a: &CellSummary, b: &CellSummary) -> Ordering {
-    let class = |cell: &CellSummary| match (cell.verdict, cell.trials_counted) {
-        (CellVerdict::Refused, _) => 4,
-        (CellVerdict::Missing, _) => 3,
+fn order(primary: Primary, a: &CaseSummary, b: &CaseSummary) -> Ordering {
+    let class = |case: &CaseSummary| match (case.verdict, case.trials_counted) {
+        (CaseVerdict::Refused, _) => 4,
+        (CaseVerdict::Missing, _) => 3,
         (_, 0) => 2,
-        _ if has(primary, cell) => 0,
+        _ if has(primary, case) => 0,
         _ => 1,
     };
     class(a).cmp(&class(b)).then_with(|| {
-        let value = |cell: &CellSummary| match class(cell) {
+        let value = |case: &CaseSummary| match class(case) {
             0 if primary == Primary::Throughput => {
-                primary.figure(&cell.figures).value().map(|value| -value)
+                primary.figure(&case.figures).value().map(|value| -value)
             }
-            0 => primary.figure(&cell.figures).value(),
-            _ => cell.counts.ok_share().map(|share| -share),
+            0 => primary.figure(&case.figures).value(),
+            _ => case.counts.ok_share().map(|share| -share),
         };
         value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0))
     })
 }
 
 /// Other ÷ best, for each round in which both have a trial that counts and the figure.
-fn ratios(primary: Primary, best: &CellSummary, other: &CellSummary) -> Vec<f64> {
+fn ratios(primary: Primary, best: &CaseSummary, other: &CaseSummary) -> Vec<f64> {
     let rounds: std::collections::BTreeSet<u32> =
         best.trials.iter().map(|trial| trial.round).collect();
     rounds
@@ -145,8 +145,8 @@ fn ratios(primary: Primary, best: &CellSummary, other: &CellSummary) -> Vec<f64>
 }
 
 /// The figure in a round: of the trial that counts, which may be a repeated one.
-fn known(primary: Primary, cell: &CellSummary, round: u32) -> Option<f64> {
-    cell.trials
+fn known(primary: Primary, case: &CaseSummary, round: u32) -> Option<f64> {
+    case.trials
         .iter()
         .find(|trial| trial.round == round && trial.verdict != Judged::Invalid)
         .and_then(|trial| primary.figure(&trial.figures).known())
@@ -154,9 +154,9 @@ fn known(primary: Primary, cell: &CellSummary, round: u32) -> Option<f64> {
 }
 
 /// The figure by round, of the trials that count.
-fn by_round(primary: Primary, cell: &CellSummary) -> Vec<Option<f64>> {
-    let rounds = cell.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
-    (1..=rounds).map(|round| known(primary, cell, round)).collect()
+fn by_round(primary: Primary, case: &CaseSummary) -> Vec<Option<f64>> {
+    let rounds = case.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
+    (1..=rounds).map(|round| known(primary, case, round)).collect()
 }
 
 fn drift_of(values: &[Option<f64>]) -> Option<drift::Drift> {
@@ -167,16 +167,16 @@ fn drift_of(values: &[Option<f64>]) -> Option<drift::Drift> {
 }
 
 /// Why nothing may be said of the two.
-fn why_not(primary: Primary, best: &CellSummary, other: &CellSummary) -> Option<String> {
-    let bounded = |cell: &CellSummary| {
-        matches!(primary.figure(&cell.figures), Figure::AtLeast(_))
-            .then(|| format!("of {} only a lower bound is known", cell.runtime))
+fn why_not(primary: Primary, best: &CaseSummary, other: &CaseSummary) -> Option<String> {
+    let bounded = |case: &CaseSummary| {
+        matches!(primary.figure(&case.figures), Figure::AtLeast(_))
+            .then(|| format!("of {} only a lower bound is known", case.runtime))
     };
     if other.counts.ok == 0 {
         return Some("it gave no correct answer".to_owned());
     }
     if primary.figure(&other.figures) == Figure::Failed {
-        return Some("too many of its shots had no correct answer".to_owned());
+        return Some("too many of its requests had no correct answer".to_owned());
     }
     bounded(other).or_else(|| bounded(best)).or_else(|| {
         let apart = ratios(primary, best, other).is_empty();

@@ -1,9 +1,9 @@
-//! Little's law on a trial's own figures: shots under way on average are throughput × mean time from
-//! send.
+//! Little's law on a trial's own figures: requests under way on average are throughput × mean time
+//! from send.
 //!
-//! The gauge that is integrated and the times that are recorded are kept apart by the generator, so where
-//! they disagree one of them is wrong. In the closed model with N users that do not think, N is the same
-//! product, but for what lies between an answer and the next shot of its user.
+//! The gauge that is integrated and the times that are recorded are kept apart by the generator, so
+//! where they disagree one of them is wrong. In the closed model with N users that do not think, N
+//! is the same product, but for what lies between an answer and the next request of its user.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::input::TrialData;
 use super::model::TrialSummary;
 use crate::store::record::Judged;
 
-/// Shots under way on average, as counted and as Little's law has it.
+/// Requests under way on average, as counted and as Little's law has it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InFlight {
     /// As counted: the gauge integrated over time.
@@ -25,7 +25,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// Of a trial; `None`: nothing was fired, or the two are not both known.
+    /// Of a trial; `None`: nothing was sent, or the two are not both known.
     pub fn of(trial: &TrialData) -> Option<InFlight> {
         let load = trial.record.load.as_ref()?;
         let ratio = load.littles_law_ratio;
@@ -34,7 +34,7 @@ impl InFlight {
         }
         let from_gauge = load.in_flight_mean.map(|mean| mean / ratio);
         let expected = from_gauge.or_else(|| {
-            // Results of before have the times of ok shots alone.
+            // Results of before have the times of ok requests alone.
             let times = &trial.times.as_ref()?.service_time;
             let is_all = load.counts.started == load.counts.ok && times.len() == load.counts.ok;
             is_all.then(|| times.mean() * times.len() as f64 / load.lasted_ns as f64)
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn a_result_of_before_has_it_where_every_shot_was_answered() {
+    fn a_result_of_before_has_it_where_every_request_was_answered() {
         let mut one = trial(|_| {});
         let none = stampede_stats::histogram::Times::new;
         let mut times = stampede_load::report::TimeSet {
             response_time: none(),
             service_time: none(),
             connection_wait: none(),
-            lateness: none(),
+            schedule_lag: none(),
         };
         // 300 answers of 40 ms in 10 s: 1.2 under way.
         (0..300).for_each(|_| times.service_time.record(40_000_000));

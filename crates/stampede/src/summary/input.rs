@@ -36,7 +36,7 @@ pub struct TrialData {
     pub resources: Vec<ResourceSample>,
 }
 
-/// The response times of the ok shots that ended in one second.
+/// The response times of the ok requests that ended in one second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnsweredSecond {
     /// 0 for the first.
@@ -56,13 +56,13 @@ impl RunData {
         let mut record = run.record.clone();
         let mut trials = Vec::with_capacity(run.trials.len());
         for trial in &run.trials {
-            let cell = record.cells.get(trial.record.cell);
-            let rises = cell.is_some_and(|cell| rising_schedule(cell).is_some());
+            let case = record.cases.get(trial.record.case);
+            let rises = case.is_some_and(|case| rising_schedule(case).is_some());
             let mut read = TrialData::read(trial, &mut record.notices)?;
             if rises {
                 read.answered = answered(trial)?;
             }
-            if cell.is_some_and(|cell| steady::is_told(cell, &trial.record)) {
+            if case.is_some_and(|case| steady::is_told(case, &trial.record)) {
                 read.service = service(trial)?;
             }
             trials.push(read);
@@ -76,8 +76,8 @@ impl RunData {
 /// What must be said of a run without all its trials; nothing: it has them.
 pub fn how_far(run: &StoredRun) -> Vec<Notice> {
     let (planned, ended) = (run.record.trials(), run.trials.len());
-    let unfinished = run.unfinished.iter().map(|folder| {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = run.unfinished.iter().map(|directory| {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
         Notice::Unfinished { trial: name.into_owned() }
     });
     match run.state {
@@ -101,7 +101,7 @@ impl TrialData {
             None => None,
         };
         // A trial that ended before its load may have no readings.
-        let there = |name: &str| trial.folder.join(name).is_file();
+        let there = |name: &str| trial.directory.join(name).is_file();
         let seconds =
             if there("seconds.ndjson") { rows(trial.seconds(), notices)? } else { vec![] };
         let resources =
@@ -163,7 +163,7 @@ fn service(trial: &StoredTrial) -> Result<Vec<Option<f64>>, StoreError> {
 
 fn answered(trial: &StoredTrial) -> Result<Vec<AnsweredSecond>, StoreError> {
     let mut answered = Vec::new();
-    if trial.folder.join("seconds.hlog").is_file() {
+    if trial.directory.join("seconds.hlog").is_file() {
         let read = trial.times_by_second(|second, times| {
             let histogram = times.response_time.histogram();
             let recorded = histogram.iter_recorded();

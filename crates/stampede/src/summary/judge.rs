@@ -1,23 +1,23 @@
-//! Whether a cell meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
+//! Whether a case meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
 
 use stampede_load::report::TimeSet;
 use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;
-use super::model::{CellSummary, Expected, Figure, Figures, Found, LoadModel, Stat, TimeFigures};
+use super::model::{CaseSummary, Expected, Figure, Figures, Found, LoadModel, Stat, TimeFigures};
 use super::{trial, words};
 use crate::plan::model::{self as asked, Bound, Expectation, Side};
 use crate::store::record::{Judged, LoadRecord};
 
-/// Judges one expectation for one cell, with its trials as read: a percentile that is no
-/// figure of the cell is computed from them. Times are response time in the open model and
+/// Judges one expectation for one case, with its trials as read: a percentile that is no
+/// figure of the case is computed from them. Times are response time in the open model and
 /// service time in the closed one; `memory` is the highest reading.
-pub fn judge(cell: &CellSummary, trials: &[&TrialData], expectation: &Expectation) -> Expected {
-    let any = |percent| percentile(cell, trials, percent);
-    Judge { model: cell.model, figures: &cell.figures, percentile: &any }.judge(&expectation.bound)
+pub fn judge(case: &CaseSummary, trials: &[&TrialData], expectation: &Expectation) -> Expected {
+    let any = |percent| percentile(case, trials, percent);
+    Judge { model: case.model, figures: &case.figures, percentile: &any }.judge(&expectation.bound)
 }
 
-/// Judges one expectation for one load alone, as [`judge`] does for a cell.
+/// Judges one expectation for one load alone, as [`judge`] does for a case.
 pub fn judge_load(
     load: &LoadRecord,
     times: &TimeSet,
@@ -117,9 +117,9 @@ struct Measured {
 }
 
 /// Over the trials that count, as every figure.
-fn percentile(cell: &CellSummary, trials: &[&TrialData], percent: f64) -> Figure {
+fn percentile(case: &CaseSummary, trials: &[&TrialData], percent: f64) -> Figure {
     let counted = trials.iter().filter(|one| one.record.verdict.judged != Judged::Invalid);
-    Figure::over(counted.map(|one| trial::any_percentile(one, cell.model, percent)))
+    Figure::over(counted.map(|one| trial::any_percentile(one, case.model, percent)))
 }
 
 /// Expectations are in ns whatever they are about.

@@ -1,4 +1,4 @@
-//! How an expectation of a cell came out.
+//! How an expectation of a case came out.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::model::Bound;
 
-/// An expectation, judged for a cell.
+/// An expectation, judged for a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// As written in the plan.
@@ -37,7 +37,7 @@ pub enum Expected {
         /// What was found instead.
         figure: Found,
     },
-    /// Cannot be said: too few shots, a lower bound only, or it needs another run.
+    /// Cannot be said: too few requests, a lower bound only, or it needs another run.
     Unknown {
         /// What is known of the figure; none: nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub enum Expected {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Found {
-    /// A shot without a correct answer stands there.
+    /// A request without a correct answer stands there.
     Failed,
     /// Its value, for people.
     Value(String),

@@ -1,5 +1,5 @@
-//! Whether a runtime kept up with a fixed rate: whether it answered as much as was asked, or a backlog
-//! grew.
+//! Whether a runtime kept up with a fixed rate: whether it answered as much as was asked, or a
+//! backlog grew.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::model::TrialSummary;
 use super::steady::is_constant;
 use super::why::facts::{Facts, SECOND, turned_away};
 use super::why::limits;
-use crate::store::record::{CellRecord, Judged, LoadModel, LoadRecord, SecondRecord};
+use crate::store::record::{CaseRecord, Judged, LoadModel, LoadRecord, SecondRecord};
 use stampede_load::report::{Counts, End};
 
 /// Whether a runtime kept up with a constant offered rate.
@@ -19,22 +19,22 @@ pub enum KeptUp {
     Yes,
     /// It did not.
     No {
-        /// Answers of its own a second, right or wrong, while shots were due.
+        /// Answers of its own a second, right or wrong, while requests were due.
         answered_per_second: f64,
-        /// Shots due a second.
+        /// Requests due a second.
         offered_per_second: f64,
     },
 }
 
 impl KeptUp {
-    /// Of a trial; `None`: its load is closed, changes its rate, was stopped, is too short to tell, or the
-    /// generator itself was late.
-    pub fn of(trial: &TrialData, cell: &CellRecord) -> Option<KeptUp> {
-        let facts = Facts::of(trial, cell.model)?;
+    /// Of a trial; `None`: its load is closed, changes its rate, was stopped, is too short to tell,
+    /// or the generator itself was late.
+    pub fn of(trial: &TrialData, case: &CaseRecord) -> Option<KeptUp> {
+        let facts = Facts::of(trial, case.model)?;
         let load = facts.load;
         let rows = window(trial, load);
-        if cell.model == LoadModel::Closed
-            || !is_constant(cell)
+        if case.model == LoadModel::Closed
+            || !is_constant(case)
             || load.end == End::Stopped
             || rows.len() < FEWEST_SECONDS
         {
@@ -52,7 +52,8 @@ impl KeptUp {
         })
     }
 
-    /// Over the trials that count: that of the trial in which least was answered; yes, where it kept up in all.
+    /// Over the trials that count: that of the trial in which least was answered; yes, where it
+    /// kept up in all.
     pub fn over(trials: &[TrialSummary]) -> Option<KeptUp> {
         let counted = || trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
         let behind = counted().filter_map(|trial| match trial.kept_up {
@@ -67,7 +68,7 @@ impl KeptUp {
     }
 }
 
-/// Whole seconds in which shots were due. After them the last answers are waited for.
+/// Whole seconds in which requests were due. After them the last answers are waited for.
 fn window<'a>(trial: &'a TrialData, load: &LoadRecord) -> &'a [SecondRecord] {
     let whole = usize::try_from(load.scheduled_ns / SECOND).unwrap_or(usize::MAX);
     &trial.seconds[..trial.seconds.len().min(whole)]
@@ -88,10 +89,10 @@ fn of_its_own(counts: &Counts) -> u64 {
     counts.ok + (counts.failed_total() + counts.dropped).saturating_sub(turned_away(counts))
 }
 
-/// Whether the backlog (shots that were due and have not ended) grew through the second half, by more than
-/// chance explains: in the last quarter it is never as small as it was in the one before. In the first half it
-/// fills: as many shots are under way as answers take long. What a frozen second leaves behind, and is worked
-/// off, is no growth.
+/// Whether the backlog (requests that were due and have not ended) grew through the second half, by
+/// more than chance explains: in the last quarter it is never as small as it was in the one before.
+/// In the first half it fills: as many requests are under way as answers take long. What a frozen
+/// second leaves behind, and is worked off, is no growth.
 fn grows(rows: &[SecondRecord]) -> bool {
     let mut left = 0_u64;
     let backlog: Vec<u64> = rows
@@ -107,13 +108,13 @@ fn grows(rows: &[SecondRecord]) -> bool {
     let least = |part: &[u64]| part.iter().copied().min().unwrap_or(0);
     let grown = least(&backlog[third.end..]).saturating_sub(least(&backlog[third.clone()]));
     let planned: u64 = rows[third].iter().map(|row| row.counts.planned).sum();
-    grown > GROWN_SHOTS && grown as f64 > planned as f64 * LOST_SHARE
+    grown > GROWN_REQUESTS && grown as f64 > planned as f64 * LOST_SHARE
 }
 
-/// Of the shots: less is a moment's doing.
+/// Of the requests: less is a moment's doing.
 const LOST_SHARE: f64 = 0.01;
 /// So many more may be under way by chance.
-const GROWN_SHOTS: u64 = 10;
+const GROWN_REQUESTS: u64 = 10;
 /// Of fewer the second half has no two of its own.
 const FEWEST_SECONDS: usize = 3;
 
@@ -121,7 +122,7 @@ const FEWEST_SECONDS: usize = 3;
 mod tests {
     use super::*;
 
-    /// Seconds of 100 shots due each, and so many that ended.
+    /// Seconds of 100 requests due each, and so many that ended.
     fn rows(ok: &[u64]) -> Vec<SecondRecord> {
         let row = |(second, ok): (usize, &u64)| SecondRecord {
             second: second as u32,
@@ -159,13 +160,13 @@ mod tests {
         assert_eq!(of_its_own(&counts), 93);
     }
 
-    /// Ten seconds of a schedule, 100 shots due in each.
+    /// Ten seconds of a schedule, 100 requests due in each.
     fn of(schedule: &str, change: impl Fn(&mut TrialData)) -> Option<KeptUp> {
         let text = include_str!("../../tests/runs/format-2/trials/001-x/trial.json");
         let mut record: crate::store::record::TrialRecord =
             serde_json::from_str(text).expect("a trial");
         let load = record.load.as_mut().expect("a load");
-        (load.counts.planned, load.lateness_ns_sure) = (1_000, 0);
+        (load.counts.planned, load.schedule_lag_ns_sure) = (1_000, 0);
         let mut trial = TrialData {
             record,
             times: None,
@@ -179,7 +180,7 @@ mod tests {
             serde_json::from_str(include_str!("../../tests/runs/format-2/run.json"))
                 .expect("a run");
         let schedule = stampede_load::schedule::Segments::parse(schedule).ok();
-        KeptUp::of(&trial, &CellRecord { schedule, ..run.cells[0].clone() })
+        KeptUp::of(&trial, &CaseRecord { schedule, ..run.cases[0].clone() })
     }
 
     #[test]
@@ -206,7 +207,7 @@ mod tests {
         // It was the generator that did not send them.
         let late = |trial: &mut TrialData| {
             trial.seconds = rows(&[80; 10]);
-            load(trial, |load| load.lateness_ns_sure = 1_000_000_000);
+            load(trial, |load| load.schedule_lag_ns_sure = 1_000_000_000);
         };
         assert_eq!(of(schedule, late), None);
     }

@@ -2,7 +2,7 @@
 
 use crate::fact::{Fact, Notice};
 pub mod breaking;
-mod cell;
+mod case;
 mod comparable;
 mod compared;
 pub mod cost;
@@ -29,18 +29,18 @@ pub use input::{RunData, TrialData};
 pub use model::Summary;
 pub use trial::of_load;
 
-/// Computes a run and judges its expectations. Trials that are not there (a run that was ended early) are missing,
-/// not wrong.
+/// Computes a run and judges its expectations. Trials that are not there (a run that was ended
+/// early) are missing, not wrong.
 pub fn summarize(run: &RunData) -> Summary {
     let record = &run.record;
-    let mut cells: Vec<_> =
-        (0..record.cells.len()).map(|index| cell::summarize(run, index)).collect();
+    let mut cases: Vec<_> =
+        (0..record.cases.len()).map(|index| case::summarize(run, index)).collect();
     let mut groups = group::of(record);
-    groups.iter().for_each(|group| comparable::mark(&mut cells, group, run));
-    let mut sorted = Vec::with_capacity(cells.len());
+    groups.iter().for_each(|group| comparable::mark(&mut cases, group, run));
+    let mut sorted = Vec::with_capacity(cases.len());
     for group in &mut groups {
         let mut own: Vec<_> =
-            cells.extract_if(.., |cell| cell.app == group.app && cell.load == group.load).collect();
+            cases.extract_if(.., |case| case.app == group.app && case.load == group.load).collect();
         group::compare(group, &mut own);
         group.sentence = sentence::of(group, &own);
         sorted.append(&mut own);
@@ -59,7 +59,7 @@ pub fn summarize(run: &RunData) -> Summary {
         notices: [record.notices.clone(), auto].concat(),
         auto: record.auto.clone(),
         groups,
-        cells: sorted,
+        cases: sorted,
     };
     diff::judge_within(&mut summary, run);
     summary
@@ -68,28 +68,28 @@ pub fn summarize(run: &RunData) -> Summary {
 impl Summary {
     /// Of a run under way: what has no trial is to come, and not left out.
     pub fn says_not_yet(&mut self) {
-        let is_missing = |cell: &model::CellSummary| cell.verdict == model::CellVerdict::Missing;
-        for cell in self.cells.iter_mut().filter(|cell| is_missing(cell)) {
-            cell.reasons
+        let is_missing = |case: &model::CaseSummary| case.verdict == model::CaseVerdict::Missing;
+        for case in self.cases.iter_mut().filter(|case| is_missing(case)) {
+            case.reasons
                 .iter_mut()
                 .for_each(|one| one.text = "no trial of it has ended yet".into());
         }
         for group in &mut self.groups {
             let own =
-                |cell: &&model::CellSummary| (&cell.app, &cell.load) == (&group.app, &group.load);
-            if self.cells.iter().filter(own).all(|cell| cell.trials.is_empty()) {
+                |case: &&model::CaseSummary| (&case.app, &case.load) == (&group.app, &group.load);
+            if self.cases.iter().filter(own).all(|case| case.trials.is_empty()) {
                 group.sentence = "nothing is measured yet.".to_owned();
             }
         }
     }
 
-    /// Whether an expectation was found not to hold, or could not be shown to hold in a cell
-    /// that was measured (too few shots for its percentile): exit code 1. One about another
+    /// Whether an expectation was found not to hold, or could not be shown to hold in a case
+    /// that was measured (too few requests for its percentile): exit code 1. One about another
     /// run (`worse`) is not this run's to answer.
     pub fn breaks_an_expectation(&self) -> bool {
-        self.cells.iter().any(|cell| {
-            let measured = cell.trials_counted > 0;
-            cell.expectations.iter().any(|judged| match judged.outcome {
+        self.cases.iter().any(|case| {
+            let measured = case.trials_counted > 0;
+            case.expectations.iter().any(|judged| match judged.outcome {
                 model::Expected::Met => false,
                 model::Expected::NotMet { .. } => true,
                 model::Expected::Unknown { .. } => measured && !judged.is_about_another_run(),

@@ -1,4 +1,4 @@
-//! `summary.json`: what a run found, cell by cell. Docs: `docs/reading-a-report.md`.
+//! `summary.json`: what a run found, case by case. Docs: `docs/reading-a-report.md`.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub const FORMAT: u32 = 2;
 pub struct Summary {
     /// [`FORMAT`].
     pub format: u32,
-    /// The run's id: its folder's name.
+    /// The run's id: its directory's name.
     pub run: String,
     /// stampede's version that measured it.
     pub stampede: String,
@@ -37,30 +37,30 @@ pub struct Summary {
     pub seed: u64,
     /// Rounds planned.
     pub rounds: u32,
-    /// What was decided for all cells.
+    /// What was decided for all cases.
     pub notices: Vec<Fact<Notice>>,
     /// What `rounds: auto` was told and found; `None`: the plan says how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoRecord>,
     /// One for each app and load, in the plan's order.
     pub groups: Vec<Group>,
-    /// All cells: by group, the best first.
-    pub cells: Vec<CellSummary>,
+    /// All cases: by group, the best first.
+    pub cases: Vec<CaseSummary>,
 }
 
 impl Summary {
-    /// The cells of a group, the best first.
-    pub fn cells_of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a CellSummary> {
-        self.cells.iter().filter(|cell| cell.app == group.app && cell.load == group.load)
+    /// The cases of a group, the best first.
+    pub fn cases_of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a CaseSummary> {
+        self.cases.iter().filter(|case| case.app == group.app && case.load == group.load)
     }
 
-    /// Whether every cell has an answer: none refused, missing or invalid, and no trial of
-    /// the plan left out. If not, the exit code is 3. A cell with trials that count has one,
+    /// Whether every case has an answer: none refused, missing or invalid, and no trial of
+    /// the plan left out. If not, the exit code is 3. A case with trials that count has one,
     /// beside invalid trials that do not; they are shown.
     pub fn is_whole(&self) -> bool {
-        self.cells.iter().all(|cell| {
-            matches!(cell.verdict, CellVerdict::Valid | CellVerdict::Suspect)
-                && cell.trials_missing == 0
+        self.cases.iter().all(|case| {
+            matches!(case.verdict, CaseVerdict::Valid | CaseVerdict::Suspect)
+                && case.trials_missing == 0
         })
     }
 }
@@ -76,19 +76,19 @@ pub struct Group {
     pub load_text: String,
     /// Open or closed.
     pub model: LoadModel,
-    /// The figure that the cells are sorted by and compared in.
+    /// The figure that the cases are sorted by and compared in.
     pub primary: Primary,
     /// Who is ahead, by how much, and how sure that is.
     pub sentence: String,
-    /// The best by the primary figure; `None` where no cell has it.
+    /// The best by the primary figure; `None` where no case has it.
     pub baseline: Option<String>,
-    /// Each other cell that has the primary figure, against the baseline; the best first.
+    /// Each other case that has the primary figure, against the baseline; the best first.
     pub comparisons: Vec<Comparison>,
 }
 
-/// One cell, computed.
+/// One case, computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CellSummary {
+pub struct CaseSummary {
     /// Runtime's or variant's name.
     pub runtime: String,
     /// App's name.
@@ -98,9 +98,9 @@ pub struct CellSummary {
     /// Open or closed.
     pub model: LoadModel,
     /// The worst of its trials that count; or why there is none.
-    pub verdict: CellVerdict,
+    pub verdict: CaseVerdict,
     /// Why, each with its trials; those of trials that do not count too.
-    pub reasons: Vec<CellReason>,
+    pub reasons: Vec<CaseReason>,
     /// Why its figures may not be held against the others' of this app; empty: they may.
     pub not_comparable: Vec<Fact<Mismatch>>,
     /// What the plan asked of it otherwise than of the others, as observed: a setting, not
@@ -128,7 +128,7 @@ pub struct CellSummary {
     pub budget_memory_bytes: u64,
     /// Whether the budget is split by role.
     pub budget_unequal: bool,
-    /// A shot's timeout; 0 where nothing was fired.
+    /// A request's timeout; 0 where nothing was sent.
     pub timeout_ns: u64,
     /// Real ÷ planned length of the schedule, the largest of the trials; 1 unless the
     /// client stretches.
@@ -140,7 +140,7 @@ pub struct CellSummary {
     /// Trials of the plan that are not on disk.
     pub trials_missing: u32,
     /// Sums over the trials that count.
-    pub counts: CellCounts,
+    pub counts: CaseCounts,
     /// Estimates over the trials that count.
     #[serde(flatten)]
     pub figures: Figures,
@@ -158,17 +158,18 @@ pub struct CellSummary {
     /// Where a rising load broke it; `None`: its load does not rise, or no trial counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaking: Option<Breaking>,
-    /// When shots ended without a correct answer, by kind.
+    /// When requests ended without a correct answer, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors_over_time: BTreeMap<String, ErrorSpan>,
     /// What held it back, the most direct first; empty: not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
-    /// What of its stack had nothing left under a closed load; empty: nothing, so its throughput is a
-    /// lower bound; `None`: not known.
+    /// What of its stack had nothing left under a closed load; empty: nothing, so its throughput is
+    /// a lower bound; `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Vec<Exhausted>>,
-    /// Whether it kept up with a constant offered rate; `None`: there is none, or it cannot be told.
+    /// Whether it kept up with a constant offered rate; `None`: there is none, or it cannot be
+    /// told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<KeptUp>,
     /// Little's law; `None`: not known.
@@ -179,10 +180,10 @@ pub struct CellSummary {
     pub pages: Pages,
 }
 
-/// How a cell is judged.
+/// How a case is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CellVerdict {
+pub enum CaseVerdict {
     /// All its trials that count are valid.
     Valid,
     /// A trial that counts is suspect: it has a mark.
@@ -195,10 +196,11 @@ pub enum CellVerdict {
     Refused,
 }
 
-/// Reasons for a verdict that several trials have alike; or notes, whose trials they weigh nothing in (`Valid`).
+/// Reasons for a verdict that several trials have alike; or notes, whose trials they weigh nothing
+/// in (`Valid`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CellReason {
-    /// How it made its trials be judged; `None`: it is about the cell itself.
+pub struct CaseReason {
+    /// How it made its trials be judged; `None`: it is about the case itself.
     pub judged: Option<Verdict>,
     /// Numbers of those trials.
     pub trials: Vec<u32>,
@@ -209,14 +211,14 @@ pub struct CellReason {
     pub reasons: Vec<Fact<Reason>>,
 }
 
-impl CellReason {
+impl CaseReason {
     /// With their sentences.
-    pub fn of(judged: Option<Verdict>, trials: Vec<u32>, reasons: Vec<Fact<Reason>>) -> CellReason {
-        CellReason { judged, trials, text: fact::joined(&reasons), reasons }
+    pub fn of(judged: Option<Verdict>, trials: Vec<u32>, reasons: Vec<Fact<Reason>>) -> CaseReason {
+        CaseReason { judged, trials, text: fact::joined(&reasons), reasons }
     }
 }
 
-impl std::fmt::Display for CellReason {
+impl std::fmt::Display for CaseReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(judged) = self.judged else { return f.write_str(&self.text) };
         let numbers: Vec<String> = self.trials.iter().map(ToString::to_string).collect();
@@ -244,14 +246,14 @@ pub struct TrialSummary {
     /// What is worth knowing and weighs nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Fact<Reason>>,
-    /// Whether its load was stopped before its end: shots not due by then are `dropped`.
+    /// Whether its load was stopped before its end: requests not due by then are `dropped`.
     #[serde(default)]
     pub stopped: bool,
     /// From its start to the end of its last phase.
     #[serde(default)]
     pub lasted_ns: u64,
-    /// Its shots and events.
-    pub counts: CellCounts,
+    /// Its requests and events.
+    pub counts: CaseCounts,
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
@@ -261,13 +263,13 @@ pub struct TrialSummary {
     /// What held it back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
-    /// As a cell's.
+    /// As a case's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Vec<Exhausted>>,
-    /// As a cell's.
+    /// As a case's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<KeptUp>,
-    /// As a cell's.
+    /// As a case's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
     /// Whether a constant load was answered evenly; `None`: it is not constant.
@@ -278,10 +280,10 @@ pub struct TrialSummary {
     pub over_time: OverTime,
 }
 
-/// Shots by outcome, and what happened beside them.
+/// Requests by outcome, and what happened beside them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CellCounts {
-    /// Shots that the schedule holds (closed model: shots started).
+pub struct CaseCounts {
+    /// Requests that the schedule holds (closed model: requests started).
     pub planned: u64,
     /// Correct answers.
     pub ok: u64,
@@ -293,13 +295,13 @@ pub struct CellCounts {
     pub restarts: u64,
     /// Voluntary and involuntary, of the whole stack (at most 64 processes a role).
     pub context_switches: u64,
-    /// Highest number of shots under way, of any trial.
+    /// Highest number of requests under way, of any trial.
     #[serde(default)]
     pub in_flight_max: u32,
 }
 
-impl CellCounts {
-    /// All failed shots.
+impl CaseCounts {
+    /// All failed requests.
     pub fn failed_total(&self) -> u64 {
         self.failed.values().sum()
     }
@@ -310,7 +312,7 @@ impl CellCounts {
     }
 
     /// Adds another trial's.
-    pub fn add(&mut self, other: &CellCounts) {
+    pub fn add(&mut self, other: &CaseCounts) {
         self.planned += other.planned;
         self.ok += other.ok;
         self.dropped += other.dropped;
@@ -323,28 +325,28 @@ impl CellCounts {
     }
 }
 
-/// All figures of a trial or, over trials, of a cell.
+/// All figures of a trial or, over trials, of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Over all planned shots; open model only.
+    /// Over all planned requests; open model only.
     pub response_time_ns: TimeFigures,
-    /// Of the ok shots alone; open model only.
+    /// Of the ok requests alone; open model only.
     pub response_time_ns_ok: TimeFigures,
-    /// Over all planned shots.
+    /// Over all planned requests.
     pub service_time_ns: TimeFigures,
-    /// Of the ok shots alone.
+    /// Of the ok requests alone.
     pub service_time_ns_ok: TimeFigures,
     /// Wait for a connection that was not busy: the runtime's doing.
     pub connection_wait_ns_p99: Figure,
     /// The generator's own fault.
-    pub lateness_ns_p99: Figure,
+    pub schedule_lag_ns_p99: Figure,
     /// From start to the first correct answer.
     pub first_answer_ns: Figure,
     /// How long the request took that got it: a cold start, seen by a client.
     pub first_request_ns: Figure,
-    /// Correct answers ÷ planned shots, 0 to 1.
+    /// Correct answers ÷ planned requests, 0 to 1.
     pub ok_share: Figure,
-    /// Shots due a second; open model only.
+    /// Requests due a second; open model only.
     pub offered_per_second: Figure,
     /// Correct answers done inside the schedule ÷ its length.
     pub throughput_per_second: Figure,
@@ -389,9 +391,9 @@ pub enum Figure {
     Exact(Estimate),
     /// At least this: a timeout cut it off, or the generator was at its limit.
     AtLeast(Estimate),
-    /// A shot without a correct answer stands there or lower (in one of the trials at least).
+    /// A request without a correct answer stands there or lower (in one of the trials at least).
     Failed,
-    /// Else fewer than ten shots lie beyond it.
+    /// Else fewer than ten requests lie beyond it.
     TooFew,
     /// Does not exist here, or could not be read.
     #[default]
@@ -434,7 +436,7 @@ impl Figure {
     }
 
     /// Over trials: the geometric mean. What failed in one trial failed; what one trial has
-    /// too few shots for has too few; what could not be read in one trial is left out.
+    /// too few requests for has too few; what could not be read in one trial is left out.
     pub fn over(trials: impl IntoIterator<Item = Figure>) -> Figure {
         let read: Vec<Figure> =
             trials.into_iter().filter(|figure| *figure != Figure::None).collect();
@@ -455,7 +457,7 @@ impl Figure {
     }
 }
 
-/// The times of a set of shots.
+/// The times of a set of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeFigures {
     /// Arithmetic mean within a trial.

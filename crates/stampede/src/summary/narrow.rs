@@ -20,17 +20,17 @@ pub struct Look {
     pub widest: Option<(String, Option<f64>)>,
 }
 
-/// Looks at the primary figure of every cell, and at the ratio of each to the best. At both: the
+/// Looks at the primary figure of every case, and at the ratio of each to the best. At both: the
 /// table prints both with their intervals, and either may be the wider one. A ratio has the noise
-/// of two cells, but not what a round does to both; a figure has that too. Left out is what no
-/// number of rounds makes narrow: a figure that failed, a lower bound, a cell that never counted.
+/// of two cases, but not what a round does to both; a figure has that too. Left out is what no
+/// number of rounds makes narrow: a figure that failed, a lower bound, a case that never counted.
 pub fn look(summary: &Summary, precision: f64) -> Look {
     let mut all: Vec<(String, Option<f64>)> = Vec::new();
     for group in &summary.groups {
         let noun = noun(group.primary);
-        for cell in summary.cells_of(group) {
-            if let Figure::Exact(estimate) = group.primary.figure(&cell.figures) {
-                all.push((format!("{noun} of {}", cell.runtime), known(&estimate)));
+        for case in summary.cases_of(group) {
+            if let Figure::Exact(estimate) = group.primary.figure(&case.figures) {
+                all.push((format!("{noun} of {}", case.runtime), known(&estimate)));
             }
         }
         for other in &group.comparisons {

@@ -1,4 +1,4 @@
-//! A trial second by second, and shots by the second in which they were due.
+//! A trial second by second, and requests by the second in which they were due.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use stampede_load::outcome::FailureKind;
 use stampede_load::report::Counts;
 
 use super::input::TrialData;
-use super::model::CellSummary;
+use super::model::CaseSummary;
 use crate::store::record::{Judged, SecondRecord};
 
-/// A trial's seconds, a column each: entry 0 is the first second. A shot is `offered` in the
+/// A trial's seconds, a column each: entry 0 is the first second. A request is `offered` in the
 /// second in which it was due (closed model: started), all else is where it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverTime {
-    /// Shots due.
+    /// Requests due.
     pub offered: Vec<u64>,
     /// Correct answers.
     pub ok: Vec<u64>,
@@ -23,12 +23,12 @@ pub struct OverTime {
     pub failed: BTreeMap<String, Vec<u64>>,
     /// Due, never started.
     pub dropped: Vec<u64>,
-    /// Highest number of shots under way.
+    /// Highest number of requests under way.
     pub in_flight_max: Vec<u32>,
 }
 
 impl OverTime {
-    /// Nothing was fired.
+    /// Nothing was sent.
     pub fn is_empty(&self) -> bool {
         self.offered.is_empty()
     }
@@ -55,7 +55,7 @@ impl OverTime {
     }
 }
 
-/// The seconds in which shots ended without a correct answer for one reason.
+/// The seconds in which requests ended without a correct answer for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorSpan {
     /// The earliest, over the trials that count; 0 is a trial's first second.
@@ -67,9 +67,9 @@ pub struct ErrorSpan {
 }
 
 /// By kind, `dropped` among them.
-pub fn errors_of(cell: &CellSummary) -> BTreeMap<String, ErrorSpan> {
+pub fn errors_of(case: &CaseSummary) -> BTreeMap<String, ErrorSpan> {
     let mut spans: BTreeMap<String, ErrorSpan> = BTreeMap::new();
-    for trial in cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid) {
+    for trial in case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid) {
         let dropped = ("dropped", &trial.over_time.dropped);
         let failed = trial.over_time.failed.iter().map(|(kind, column)| (kind.as_str(), column));
         for (kind, column) in failed.chain([dropped]) {
@@ -89,22 +89,22 @@ pub fn errors_of(cell: &CellSummary) -> BTreeMap<String, ErrorSpan> {
     spans
 }
 
-/// The shots that were due in one second, as far as that can be told.
+/// The requests that were due in one second, as far as that can be told.
 #[derive(Clone, Debug, Default)]
 pub struct DueSecond {
     /// How many were due.
     pub planned: u64,
     /// Correct answers: response time in ns, and how many took it.
     pub answered: Vec<(u64, u32)>,
-    /// Shots without a correct answer by kind, `dropped` among them.
+    /// Requests without a correct answer by kind, `dropped` among them.
     pub lost: BTreeMap<String, u64>,
 }
 
-/// All shots of a trial of the open model by the second in which they were due: a correct
+/// All requests of a trial of the open model by the second in which they were due: a correct
 /// answer its response time before it ended (within a second, for histograms hold it by
-/// the second), a timeout one timeout before its end at the latest, any other failed shot in
-/// the second in which it ended. Shots dropped after the schedule are those that were due
-/// last. Each shot is in exactly one second.
+/// the second), a timeout one timeout before its end at the latest, any other failed request in
+/// the second in which it ended. Requests dropped after the schedule are those that were due
+/// last. Each request is in exactly one second.
 pub fn by_due_second(trial: &TrialData, timeout_ns: u64) -> Vec<DueSecond> {
     let planned = |row: &SecondRecord| row.counts.planned > 0;
     let length = trial.seconds.iter().rposition(planned).map_or(0, |last| last + 1);
@@ -130,14 +130,14 @@ pub fn by_due_second(trial: &TrialData, timeout_ns: u64) -> Vec<DueSecond> {
             *due[before(row.second, took)].lost.entry(kind.clone()).or_default() += count;
         }
         if row.counts.dropped > 0 {
-            drop_shots(&mut due, row);
+            drop_requests(&mut due, row);
         }
     }
     due.iter_mut().for_each(|second| second.lost.retain(|_, count| *count > 0));
     due
 }
 
-fn drop_shots(due: &mut [DueSecond], row: &SecondRecord) {
+fn drop_requests(due: &mut [DueSecond], row: &SecondRecord) {
     let mut left = row.counts.dropped;
     let at = row.second as usize;
     if at >= due.len() {

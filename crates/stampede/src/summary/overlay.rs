@@ -5,19 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{CellSummary, FORMAT, Group, Summary};
+use super::model::{CaseSummary, FORMAT, Group, Summary};
 use super::{group, words};
 use crate::fact::{Fact, Notice};
 
 /// Several runs as one.
 #[derive(Clone, Debug)]
 pub struct Overlay {
-    /// Groups merged by app and load, nothing compared; cells of all runs.
+    /// Groups merged by app and load, nothing compared; cases of all runs.
     pub summary: Summary,
-    /// A cell's runtime as named in the summary → its own name and the index of its run.
+    /// A case's runtime as named in the summary → its own name and the index of its run.
     pub names: BTreeMap<String, (String, usize)>,
-    /// For each run and each of its cells, the place of the cell in the summary.
-    pub cells: Vec<Vec<usize>>,
+    /// For each run and each of its cases, the place of the case in the summary.
+    pub cases: Vec<Vec<usize>>,
 }
 
 /// A run's letter: `A` for the first.
@@ -50,8 +50,8 @@ pub fn overlay(runs: &[&Summary]) -> Overlay {
 struct Merged {
     notices: Vec<Fact<Notice>>,
     groups: Vec<Group>,
-    /// A group's cells: run, place in it, and the cell.
-    cells: Vec<Vec<(usize, usize, CellSummary)>>,
+    /// A group's cases: run, place in it, and the case.
+    cases: Vec<Vec<(usize, usize, CaseSummary)>>,
     names: BTreeMap<String, (String, usize)>,
 }
 
@@ -62,14 +62,14 @@ impl Merged {
         let before = if said.is_empty() { "" } else { "\n" };
         said.push_str(&format!("{before}{}: {}", label(run), group.sentence));
         let load = self.groups[place].load.clone();
-        for (index, cell) in summary.cells.iter().enumerate() {
-            if (&cell.app, &cell.load) != (&group.app, &group.load) {
+        for (index, case) in summary.cases.iter().enumerate() {
+            if (&case.app, &case.load) != (&group.app, &group.load) {
                 continue;
             }
-            let name = format!("{} ({})", cell.runtime, label(run));
-            self.names.insert(name.clone(), (cell.runtime.clone(), run));
-            let cell = CellSummary { runtime: name, load: load.clone(), ..cell.clone() };
-            self.cells[place].push((run, index, cell));
+            let name = format!("{} ({})", case.runtime, label(run));
+            self.names.insert(name.clone(), (case.runtime.clone(), run));
+            let case = CaseSummary { runtime: name, load: load.clone(), ..case.clone() };
+            self.cases[place].push((run, index, case));
         }
     }
 
@@ -94,24 +94,24 @@ impl Merged {
             comparisons: Vec::new(),
             ..group.clone()
         });
-        self.cells.push(Vec::new());
+        self.cases.push(Vec::new());
         self.groups.len() - 1
     }
 
     fn finish(mut self, runs: &[&Summary]) -> Overlay {
-        let mut places: Vec<Vec<usize>> = runs.iter().map(|run| vec![0; run.cells.len()]).collect();
-        let mut cells = Vec::new();
-        for (group, own) in self.groups.iter_mut().zip(self.cells) {
+        let mut places: Vec<Vec<usize>> = runs.iter().map(|run| vec![0; run.cases.len()]).collect();
+        let mut cases = Vec::new();
+        for (group, own) in self.groups.iter_mut().zip(self.cases) {
             let (order, mut sorted): (Vec<_>, Vec<_>) = own
                 .into_iter()
-                .map(|(run, index, cell)| ((cell.runtime.clone(), run, index), cell))
+                .map(|(run, index, case)| ((case.runtime.clone(), run, index), case))
                 .unzip();
             group::sort(group, &mut sorted);
             for (name, run, index) in order {
-                let at = sorted.iter().position(|cell| cell.runtime == name).unwrap_or(0);
-                places[run][index] = cells.len() + at;
+                let at = sorted.iter().position(|case| case.runtime == name).unwrap_or(0);
+                places[run][index] = cases.len() + at;
             }
-            cells.append(&mut sorted);
+            cases.append(&mut sorted);
         }
         let ids: Vec<&str> = runs.iter().map(|run| run.run.as_str()).collect();
         let summary = Summary {
@@ -124,9 +124,9 @@ impl Merged {
             auto: None,
             notices: self.notices,
             groups: self.groups,
-            cells,
+            cases,
         };
-        Overlay { summary, names: self.names, cells: places }
+        Overlay { summary, names: self.names, cases: places }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::input::TrialData;
-use super::model::CellSummary;
+use super::model::CaseSummary;
 use crate::fact::{Fact, Mismatch};
 use crate::observed;
 use crate::store::record::{Judged, PageRecord};
@@ -45,13 +45,13 @@ pub struct CommonPages {
     pub agree: bool,
 }
 
-/// The pages that these rows have in common, and whether they answered alike. Without rows, or where a row was not
-/// asked, none is.
-pub fn common(cells: &[&CellSummary]) -> CommonPages {
-    let Some((one, others)) = cells.split_first() else { return CommonPages::default() };
+/// The pages that these rows have in common, and whether they answered alike. Without rows, or
+/// where a row was not asked, none is.
+pub fn common(cases: &[&CaseSummary]) -> CommonPages {
+    let Some((one, others)) = cases.split_first() else { return CommonPages::default() };
     let answered = |page: &PageRecord| page.status != 0;
-    let has = |cell: &CellSummary, path: &str| {
-        cell.pages
+    let has = |case: &CaseSummary, path: &str| {
+        case.pages
             .first
             .iter()
             .any(|page| without_query(&page.path) == without_query(path) && answered(page))
@@ -59,14 +59,14 @@ pub fn common(cells: &[&CellSummary]) -> CommonPages {
     let is_common =
         |page: &&PageRecord| answered(page) && others.iter().all(|other| has(other, &page.path));
     let pages: Vec<PageRecord> = one.pages.first.iter().filter(is_common).cloned().collect();
-    let is_alike = |other: &&CellSummary| {
+    let is_alike = |other: &&CaseSummary| {
         other.pages.asked == one.pages.asked
             && observed::pages_agree(&one.pages.first, &other.pages.first)
     };
     let agree = !pages.is_empty()
         && pages.len() == one.pages.first.len()
         && others.iter().all(is_alike)
-        && cells.iter().all(|cell| !differs(cell));
+        && cases.iter().all(|case| !differs(case));
     CommonPages { pages, asked: one.pages.asked, agree }
 }
 
@@ -76,7 +76,7 @@ fn without_query(path: &str) -> &str {
 }
 
 /// Whether it was found to answer otherwise than the others; also in pages that are not kept here.
-fn differs(cell: &CellSummary) -> bool {
+fn differs(case: &CaseSummary) -> bool {
     let is_answer = |fact: &Fact<Mismatch>| {
         let Fact::Known(mismatch) = fact else { return false };
         matches!(
@@ -88,7 +88,7 @@ fn differs(cell: &CellSummary) -> bool {
                 | Mismatch::BodySize { .. }
         )
     };
-    cell.not_comparable.iter().any(is_answer)
+    case.not_comparable.iter().any(is_answer)
 }
 
 /// Nobody reads more in a summary; the trial has all.
@@ -104,31 +104,31 @@ mod tests {
         PageRecord { path, title, bytes, status: 200, ..PageRecord::default() }
     }
 
-    fn cell(first: Vec<PageRecord>) -> CellSummary {
+    fn case(first: Vec<PageRecord>) -> CaseSummary {
         let text = include_str!("../../tests/runs/format-2/run.json");
         let record = serde_json::from_str(text).expect("a run");
-        let cell = super::super::cell::summarize(&RunData { record, trials: vec![] }, 0);
+        let case = super::super::case::summarize(&RunData { record, trials: vec![] }, 0);
         let asked = first.len() as u64;
-        CellSummary { pages: Pages { first, asked }, ..cell }
+        CaseSummary { pages: Pages { first, asked }, ..case }
     }
 
     #[test]
     fn rows_that_answer_alike_agree() {
         let all = || vec![page("/", "Shop", 18_900), page("/search", "Search", 7_200)];
-        let (a, b) = (cell(all()), cell(all()));
+        let (a, b) = (case(all()), case(all()));
         let found = common(&[&a, &b]);
         assert_eq!((found.pages, found.asked, found.agree), (all(), 2, true));
         assert_eq!(common(&[]), CommonPages::default());
-        let unasked = common(&[&a, &cell(vec![])]);
+        let unasked = common(&[&a, &case(vec![])]);
         assert_eq!((unasked.pages, unasked.agree), (vec![], false));
     }
 
     #[test]
     fn another_title_another_page_or_fewer_pages_do_not() {
-        let a = cell(vec![page("/", "Shop", 18_900), page("/search", "Search", 7_200)]);
-        let title = cell(vec![page("/", "Installer", 18_900), page("/search", "Search", 7_200)]);
+        let a = case(vec![page("/", "Shop", 18_900), page("/search", "Search", 7_200)]);
+        let title = case(vec![page("/", "Installer", 18_900), page("/search", "Search", 7_200)]);
         assert!(!common(&[&a, &title]).agree);
-        let fewer = cell(vec![page("/", "Shop", 18_900)]);
+        let fewer = case(vec![page("/", "Shop", 18_900)]);
         let found = common(&[&a, &fewer]);
         assert_eq!((found.pages.len(), found.agree), (1, false));
         let mut marked = a.clone();

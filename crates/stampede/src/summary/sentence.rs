@@ -2,14 +2,14 @@
 
 use stampede_stats::compare::Difference;
 
-use super::model::{CellSummary, CellVerdict, Comparison, Figure, Group, Primary};
+use super::model::{CaseSummary, CaseVerdict, Comparison, Figure, Group, Primary};
 use super::words;
 
-/// One sentence about a group whose cells are sorted, the best first.
-pub fn of(group: &Group, cells: &[CellSummary]) -> String {
-    let measured: Vec<&CellSummary> = cells.iter().filter(|cell| cell.trials_counted > 0).collect();
+/// One sentence about a group whose cases are sorted, the best first.
+pub fn of(group: &Group, cases: &[CaseSummary]) -> String {
+    let measured: Vec<&CaseSummary> = cases.iter().filter(|case| case.trials_counted > 0).collect();
     let (Some(best), Some(_)) = (measured.first(), &group.baseline) else {
-        let is_tried = cells.iter().any(|cell| !cell.trials.is_empty());
+        let is_tried = cases.iter().any(|case| !case.trials.is_empty());
         return without_a_best(&measured, is_tried);
     };
     let figure = figure(group.primary, best);
@@ -23,25 +23,25 @@ pub fn of(group: &Group, cells: &[CellSummary]) -> String {
     format!("{text}; {others}{}.", how_sure(group))
 }
 
-fn without_a_best(measured: &[&CellSummary], is_tried: bool) -> String {
+fn without_a_best(measured: &[&CaseSummary], is_tried: bool) -> String {
     match measured {
         [] if is_tried => "no trial counts: see below why.".to_owned(),
         [] => "nothing was measured: see below why.".to_owned(),
-        cells if cells.iter().all(|cell| cell.counts.ok == 0) => {
+        cases if cases.iter().all(|case| case.counts.ok == 0) => {
             "no runtime gave a correct answer: see below what they gave.".to_owned()
         }
-        cells => {
-            let share = cells[0].figures.ok_share.value().unwrap_or(0.0);
-            let best = format!("{} has {}", cells[0].runtime, words::share(share));
-            format!("too many shots failed to compare times; most correct answers: {best}.")
+        cases => {
+            let share = cases[0].figures.ok_share.value().unwrap_or(0.0);
+            let best = format!("{} has {}", cases[0].runtime, words::share(share));
+            format!("too many requests failed to compare times; most correct answers: {best}.")
         }
     }
 }
 
-/// How sure the figure of a cell is that is held against nothing.
-fn by_itself(primary: Primary, cell: &CellSummary) -> String {
-    let trials = cell.trials_counted;
-    match own_interval(primary, cell) {
+/// How sure the figure of a case is that is held against nothing.
+fn by_itself(primary: Primary, case: &CaseSummary) -> String {
+    let trials = case.trials_counted;
+    match own_interval(primary, case) {
         Some((low, high)) => format!(" ({low} to {high} over {trials} rounds)"),
         None if trials < FEWEST => format!("; {}: no interval", words::number_of(trials, "trial")),
         // It failed, or is a bound: the figure itself says so.
@@ -57,7 +57,7 @@ struct Head {
 }
 
 /// `a is ahead`, or whom it cannot be told apart from.
-fn head(group: &Group, best: &CellSummary, figure: &str) -> Head {
+fn head(group: &Group, best: &CaseSummary, figure: &str) -> Head {
     let best_is = format!("{} {figure}", noun(group.primary));
     let with = |wanted: Difference| -> Vec<String> {
         let is_it = |other: &&Comparison| other.ratio.is_some() && other.judged == Some(wanted);
@@ -103,7 +103,7 @@ fn is_level(other: &Comparison) -> bool {
 
 /// The nearest few others, each with its ratio, and with what it says where that is not what the
 /// sentence begins with: `b takes 1.04 × as long (0.98 to 1.10, not told apart)`.
-fn others(group: &Group, measured: &[&CellSummary], said: Difference) -> String {
+fn others(group: &Group, measured: &[&CaseSummary], said: Difference) -> String {
     let verb = match group.primary {
         Primary::Throughput => "reaches",
         _ => "takes",
@@ -120,8 +120,8 @@ fn others(group: &Group, measured: &[&CellSummary], said: Difference) -> String 
         let sure = in_brackets(group, other, said);
         let times = words::ratio(ratio.value);
         let of_what = of_what(group.primary, &verb);
-        let cell = measured.iter().find(|cell| cell.runtime == other.runtime);
-        let doubt = cell.map_or("", |cell| doubt(cell));
+        let case = measured.iter().find(|case| case.runtime == other.runtime);
+        let doubt = case.map_or("", |case| doubt(case));
         parts.push(format!("{} {verb}{times}{of_what}{sure}{doubt}", other.runtime));
     }
     let more = measured.len().saturating_sub(1 + MOST_OTHERS);
@@ -179,27 +179,27 @@ fn how_sure(group: &Group) -> String {
     }
 }
 
-/// The figure of a cell, with what is to be known of the number.
-fn figure(primary: Primary, cell: &CellSummary) -> String {
+/// The figure of a case, with what is to be known of the number.
+fn figure(primary: Primary, case: &CaseSummary) -> String {
     let words = |value: f64| match primary {
         Primary::Throughput => format!("{} /s", words::rate(value)),
         _ => words::time(value),
     };
-    let text = match primary.figure(&cell.figures) {
+    let text = match primary.figure(&case.figures) {
         Figure::Exact(estimate) => words(estimate.value),
         Figure::AtLeast(estimate) => format!("at least {}", words(estimate.value)),
         Figure::Failed | Figure::TooFew | Figure::None => "unknown".to_owned(),
     };
-    text + doubt(cell)
+    text + doubt(case)
 }
 
 /// Why the figure is to be read with care, in short.
-fn doubt(cell: &CellSummary) -> &'static str {
-    match cell.verdict {
-        _ if !cell.not_comparable.is_empty() => " (not comparable)",
-        CellVerdict::Suspect => " (suspect)",
-        _ if cell.trials_invalid == 1 => " (a trial of it was invalid)",
-        _ if cell.trials_invalid > 1 => " (trials of it were invalid)",
+fn doubt(case: &CaseSummary) -> &'static str {
+    match case.verdict {
+        _ if !case.not_comparable.is_empty() => " (not comparable)",
+        CaseVerdict::Suspect => " (suspect)",
+        _ if case.trials_invalid == 1 => " (a trial of it was invalid)",
+        _ if case.trials_invalid > 1 => " (trials of it were invalid)",
         _ => "",
     }
 }
@@ -214,10 +214,10 @@ pub fn noun(primary: Primary) -> &'static str {
     }
 }
 
-/// The interval of the figure that cells are sorted by; a unit that both ends have is said once:
+/// The interval of the figure that cases are sorted by; a unit that both ends have is said once:
 /// `3.41` and `3.78 ms`, `981 µs` and `1.02 ms`.
-pub fn own_interval(primary: Primary, cell: &CellSummary) -> Option<(String, String)> {
-    let (low, high) = primary.figure(&cell.figures).interval()?;
+pub fn own_interval(primary: Primary, case: &CaseSummary) -> Option<(String, String)> {
+    let (low, high) = primary.figure(&case.figures).interval()?;
     if primary == Primary::Throughput {
         return Some((words::rate(low), words::rate(high)));
     }

@@ -5,9 +5,9 @@ use stampede_load::schedule::Segment;
 use stampede_stats::steady::{FEWEST, Steadiness, steadiness};
 
 use super::input::TrialData;
-use super::model::CellSummary;
+use super::model::CaseSummary;
 use super::words;
-use crate::store::record::{CellRecord, Judged, LoadModel, TrialRecord};
+use crate::store::record::{CaseRecord, Judged, LoadModel, TrialRecord};
 
 /// How a trial's seconds went. A flag, nothing more: no second is left out because of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,8 +35,8 @@ pub struct Level {
 
 impl Steady {
     /// Of a trial; `None`: its load is not constant, or never started.
-    pub fn of(cell: &CellRecord, trial: &TrialData) -> Option<Steady> {
-        if !is_constant(cell) || trial.record.load.is_none() {
+    pub fn of(case: &CaseRecord, trial: &TrialData) -> Option<Steady> {
+        if !is_constant(case) || trial.record.load.is_none() {
             return None;
         }
         Some(match steadiness(&trial.service) {
@@ -56,17 +56,17 @@ impl Steady {
 }
 
 /// Whether a trial is long enough, under a constant load.
-pub fn is_told(cell: &CellRecord, trial: &TrialRecord) -> bool {
+pub fn is_told(case: &CaseRecord, trial: &TrialRecord) -> bool {
     let scheduled = trial.load.as_ref().map_or(0, |load| load.scheduled_ns);
-    scheduled >= FEWEST as u64 * 1_000_000_000 && is_constant(cell)
+    scheduled >= FEWEST as u64 * 1_000_000_000 && is_constant(case)
 }
 
 /// Users are; a schedule is where it has one rate.
-pub(super) fn is_constant(cell: &CellRecord) -> bool {
-    if cell.model == LoadModel::Closed {
+pub(super) fn is_constant(case: &CaseRecord) -> bool {
+    if case.model == LoadModel::Closed {
         return true;
     }
-    let Some(schedule) = &cell.schedule else { return false };
+    let Some(schedule) = &case.schedule else { return false };
     let rates: Option<Vec<f64>> = schedule
         .segments()
         .iter()
@@ -79,9 +79,9 @@ pub(super) fn is_constant(cell: &CellRecord) -> bool {
 }
 
 /// `yes`, `no` or `too short` of the trials that count; `None`: its load is not constant.
-pub fn word(cell: &CellSummary) -> Option<&'static str> {
+pub fn word(case: &CaseSummary) -> Option<&'static str> {
     let all = || {
-        let counted = cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+        let counted = case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
         counted.filter_map(|trial| trial.steady.as_ref())
     };
     all().next()?;
@@ -93,8 +93,8 @@ pub fn word(cell: &CellSummary) -> Option<&'static str> {
 }
 
 /// `not steady: trial 3: service time 4.10 ms, from second 31 on 3.70 ms`, of the first such trial.
-pub fn not_steady(cell: &CellSummary) -> Option<String> {
-    let counted = || cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+pub fn not_steady(case: &CaseSummary) -> Option<String> {
+    let counted = || case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
     let told = counted().filter(|trial| !matches!(trial.steady, None | Some(Steady::TooShort)));
     let told = told.count();
     let mut moved = counted().filter_map(|trial| match &trial.steady {

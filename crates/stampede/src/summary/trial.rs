@@ -13,22 +13,22 @@ use super::in_flight::InFlight;
 use super::input::TrialData;
 use super::kept_up::KeptUp;
 use super::model::{
-    CellCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
+    CaseCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
 };
 use super::over_time::OverTime;
 use super::steady::Steady;
 use super::why;
 use crate::monitor::sample::{ResourceSample, RoleSample};
-use crate::store::record::{CellRecord, LoadRecord, RunRecord, TrialRecord};
+use crate::store::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
 
 /// Computes one trial, invalid or not.
 pub fn summarize(
     trial: &TrialData,
-    (run, cell): (&RunRecord, &CellRecord),
+    (run, case): (&RunRecord, &CaseRecord),
     rising: Option<&Rising>,
 ) -> TrialSummary {
     let record = &trial.record;
-    let model = cell.model;
+    let model = case.model;
     TrialSummary {
         number: record.number,
         round: record.round,
@@ -42,15 +42,15 @@ pub fn summarize(
         breaking_point: rising.and_then(|rising| rising.find(trial)),
         why: why::of_trial(trial, model),
         exhausted: exhausted::of_trial(trial, model, run),
-        kept_up: KeptUp::of(trial, cell),
+        kept_up: KeptUp::of(trial, case),
         in_flight: InFlight::of(trial),
-        steady: Steady::of(cell, trial),
+        steady: Steady::of(case, trial),
         over_time: OverTime::of(&trial.seconds),
     }
 }
 
-fn counts(trial: &TrialData) -> CellCounts {
-    let mut counts = CellCounts::default();
+fn counts(trial: &TrialData) -> CaseCounts {
+    let mut counts = CaseCounts::default();
     if let Some(load) = &trial.record.load {
         counts.planned = load.counts.planned;
         counts.ok = load.counts.ok;
@@ -117,8 +117,8 @@ fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: L
     let timeouts = FailureKind::TIMEOUT.count(&load.counts.failed);
     // A timeout counts from *started*, so it bounds service time, and response time,
     // which is never shorter.
-    let cut_off = CutOff { shots: timeouts, after_ns: load.timeout_ns };
-    let none = CutOff { shots: 0, after_ns: 0 };
+    let cut_off = CutOff { requests: timeouts, after_ns: load.timeout_ns };
+    let none = CutOff { requests: 0, after_ns: 0 };
     let of = |answered: &Times| {
         (
             time_figures(Ranked { answered, failed }, cut_off),
@@ -130,7 +130,7 @@ fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: L
         (figures.response_time_ns, figures.response_time_ns_ok) = of(&times.response_time);
         figures.connection_wait_ns_p99 = percentile(Ranked::ok_alone(&times.connection_wait), 99.0);
     }
-    figures.lateness_ns_p99 = percentile(Ranked::ok_alone(&times.lateness), 99.0);
+    figures.schedule_lag_ns_p99 = percentile(Ranked::ok_alone(&times.schedule_lag), 99.0);
 }
 
 /// A percentile that is not among the figures, of response time in the open model and of
@@ -154,7 +154,7 @@ pub fn percentile_of_load(
     percentile(Ranked { answered, failed: failed(load) }, percent)
 }
 
-/// Shots without a correct answer, dropped ones included.
+/// Requests without a correct answer, dropped ones included.
 fn failed(load: &LoadRecord) -> u64 {
     load.counts.planned.saturating_sub(load.counts.ok)
 }

@@ -12,7 +12,7 @@ use crate::store::record::{Judged, TrialRecord};
 pub(super) fn told(begin: Begin, record: &TrialRecord, measured: &Measured) -> Vec<Judgement> {
     let cold = (begin == Begin::Cold).then(|| match measured {
         Measured::Started(_) => cold(record, measured.emptied()),
-        Measured::Live(_) => Server::NotCold {},
+        Measured::External(_) => Server::NotCold {},
     });
     cold.map(|note| (Judged::Valid, note.into())).into_iter().chain(preloaded(record)).collect()
 }

@@ -150,7 +150,7 @@ pub fn crowded(plan: &Plan, facts: &MachineFacts, traits: &[Traits]) -> Vec<Noti
             is_machine,
         })
     };
-    let of_ours = plan.runtimes.iter().zip(traits).filter(|(choice, _)| !choice.is_live());
+    let of_ours = plan.runtimes.iter().zip(traits).filter(|(choice, _)| !choice.is_external());
     of_ours.filter_map(one).collect()
 }
 

@@ -5,19 +5,19 @@ use std::path::Path;
 
 use stampede_load::time::Nanos;
 
-use super::cells::{self, Cell};
+use super::cases::{self, Case};
 use super::refusal::{
     Refusal, apps, found, nothing_to_measure, refuse_lacking, skip_missing, traits,
 };
-use super::{Ctx, budget, course, fired};
+use super::{Ctx, budget, executor, sent};
+use crate::external::External;
 use crate::fact::{self, Fact, Notice};
 use crate::keeper::{self, CpuSplit};
-use crate::live::Live;
 use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Begin, Budget, Expectation, LoadChoice, Plan, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CellRecord, FORMAT, LoadModel, RunRecord, TrialRecord};
+use crate::store::record::{CaseRecord, FORMAT, LoadModel, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run here: every name known, every program found, nothing started.
@@ -25,7 +25,7 @@ pub struct Comparison {
     pub(super) plan: Plan,
     catalogue: Catalogue,
     pub(super) apps: Vec<App>,
-    pub(super) cells: Vec<Cell>,
+    pub(super) cases: Vec<Case>,
     pub(super) places: Places,
     pub(super) record: RunRecord,
     clock_source: String,
@@ -47,32 +47,32 @@ impl Comparison {
         let apps = apps(&plan, &catalogue)?;
         let skipped = skip_missing(&mut plan, &catalogue, &apps)?;
         let traits = traits(&plan, &catalogue, &apps)?;
-        let mut cells = cells::cells(&plan);
-        refuse_lacking(&plan, &catalogue, &apps, &mut cells);
+        let mut cases = cases::cases(&plan);
+        refuse_lacking(&plan, &catalogue, &apps, &mut cases);
         let mut notices: Vec<Notice> = apps.iter().filter_map(App::notice).collect();
         notices.append(&mut plan.notices);
-        notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
-        notices.extend(found(&plan)?.iter().flat_map(Live::notices));
+        notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
+        notices.extend(found(&plan)?.iter().flat_map(External::notices));
         notices.extend(skipped);
-        let ours = plan.runtimes.iter().filter(|choice| !choice.is_live());
+        let ours = plan.runtimes.iter().filter(|choice| !choice.is_external());
         notices
             .extend(ours.flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))));
-        notices.extend(cells::sites(&plan));
-        notices.extend(cells::scaled(&plan));
-        notices.extend(course::announced(plan.rounds));
+        notices.extend(cases::sites(&plan));
+        notices.extend(cases::scaled(&plan));
+        notices.extend(executor::announced(plan.rounds));
         notices.extend(lacking);
         let places = place(&plan.budget);
         notices.extend(budget::shared(places.split.shared));
         notices.extend(budget::crowded(&plan, facts, &traits));
         // Two versions of an app are mostly taken as the same.
         let notices = fact::unique(notices);
-        let record = run_record(&plan, &apps, &cells, &traits, facts, notices);
-        nothing_to_measure(&plan, &record.cells)?;
+        let record = run_record(&plan, &apps, &cases, &traits, facts, notices);
+        nothing_to_measure(&plan, &record.cases)?;
         Ok(Comparison {
             plan,
             catalogue,
             apps,
-            cells,
+            cases,
             places,
             record,
             clock_source: facts.clock_source.clone(),
@@ -96,7 +96,7 @@ impl Comparison {
             .order
             .iter()
             .flatten()
-            .fold(Nanos(0), |sum, &cell| sum.plus(self.trial_expected(cell)))
+            .fold(Nanos(0), |sum, &case| sum.plus(self.trial_expected(case)))
     }
 
     /// Runtimes of the catalogue that the plan names, each once; what already runs is none.
@@ -115,12 +115,12 @@ impl Comparison {
 
     /// The first app, as flags take it.
     pub fn app(&self) -> Vec<String> {
-        let folder = |folder: &Path| vec!["--app".to_owned(), as_folder(folder)];
+        let directory = |directory: &Path| vec!["--app".to_owned(), as_directory(directory)];
         match &self.plan.apps[0] {
             AppChoice::Named(name) => vec!["--app".to_owned(), name.clone()],
-            AppChoice::Folder(path) => folder(path),
-            AppChoice::FolderAs { folder: path, kind } => {
-                [folder(path), vec!["--kind".to_owned(), kind.name().to_owned()]].concat()
+            AppChoice::Directory(path) => directory(path),
+            AppChoice::DirectoryAs { directory: path, kind } => {
+                [directory(path), vec!["--kind".to_owned(), kind.name().to_owned()]].concat()
             }
         }
     }
@@ -131,9 +131,9 @@ impl Comparison {
     }
 
     /// Expected length of one trial: its load, the warm-up, and what surrounds them.
-    pub fn trial_expected(&self, cell: usize) -> Nanos {
-        let load = &self.plan.loads[self.cells[cell].load];
-        let length = cells::length(&load.model).unwrap_or(REQUESTS_GUESS);
+    pub fn trial_expected(&self, case: usize) -> Nanos {
+        let load = &self.plan.loads[self.cases[case].load];
+        let length = cases::length(&load.model).unwrap_or(REQUESTS_GUESS);
         let started = match self.plan.begin {
             Begin::Warm(length) => length.plus(AROUND),
             Begin::Cold => AROUND.plus(AROUND),
@@ -152,19 +152,20 @@ impl Comparison {
         }
     }
 
-    pub(super) fn empty_record(&self, number: u32, round: u32, cell: usize) -> TrialRecord {
-        let runtime = &self.plan.runtimes[self.cells[cell].runtime];
+    pub(super) fn empty_record(&self, number: u32, round: u32, case: usize) -> TrialRecord {
+        let runtime = &self.plan.runtimes[self.cases[case].runtime];
         TrialRecord {
             started_at: now(),
-            budget_cpus: self.places.placements[self.cells[cell].cpus].cpus.len() as u32,
-            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }) || runtime.is_live(),
-            ..TrialRecord::empty(number, round, cell)
+            budget_cpus: self.places.placements[self.cases[case].cpus].cpus.len() as u32,
+            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. })
+                || runtime.is_external(),
+            ..TrialRecord::empty(number, round, case)
         }
     }
 }
 
-/// A folder's path that is not taken for a name of the catalogue.
-fn as_folder(path: &Path) -> String {
+/// A directory's path that is not taken for a name of the catalogue.
+fn as_directory(path: &Path) -> String {
     let shown = path.display().to_string();
     if shown.contains('/') || shown.starts_with('.') { shown } else { format!("./{shown}") }
 }
@@ -231,12 +232,12 @@ fn by_role(cpus: &BTreeMap<String, u32>, stack: &[usize]) -> BTreeMap<String, Ve
 fn run_record(
     plan: &Plan,
     apps: &[App],
-    cells: &[Cell],
+    cases: &[Case],
     traits: &[Traits],
     facts: &MachineFacts,
     notices: Vec<Notice>,
 ) -> RunRecord {
-    let (rounds, auto) = course::first_rounds(plan.rounds);
+    let (rounds, auto) = executor::first_rounds(plan.rounds);
     RunRecord {
         format: FORMAT,
         id: run_id(&jiff::Zoned::now()),
@@ -247,8 +248,8 @@ fn run_record(
         seed: plan.seed,
         rounds,
         auto,
-        cells: cells.iter().map(|cell| cell_record(plan, apps, cell, traits)).collect(),
-        order: cells::order(cells, rounds, plan.seed),
+        cases: cases.iter().map(|case| case_record(plan, apps, case, traits)).collect(),
+        order: cases::order(cases, rounds, plan.seed),
         expect: expectations(&plan.expect, &plan.loads),
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices: notices.into_iter().map(Fact::from).collect(),
@@ -266,29 +267,29 @@ fn expectations(of_run: &[Expectation], loads: &[LoadChoice]) -> Expectations {
     }
 }
 
-fn cell_record(plan: &Plan, apps: &[App], cell: &Cell, traits: &[Traits]) -> CellRecord {
-    let load = &plan.loads[cell.load];
+fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[Traits]) -> CaseRecord {
+    let load = &plan.loads[case.load];
     let counts = plan.budget.cpu_counts();
-    let mut runtime = plan.runtimes[cell.runtime].name.clone();
-    runtime += traits[cell.runtime].mark();
-    if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
-        runtime += &format!(" cpus={}", counts[cell.cpus]);
+    let mut runtime = plan.runtimes[case.runtime].name.clone();
+    runtime += traits[case.runtime].mark();
+    if counts.len() > 1 && !plan.runtimes[case.runtime].is_external() {
+        runtime += &format!(" cpus={}", counts[case.cpus]);
     }
-    let mut app = cell.app;
+    let mut app = case.app;
     if let Some(against) = &plan.against
         && let Some(&own) = against.of.get(&app)
     {
         (app, runtime) = (own, against.record.name_of(&runtime));
     }
-    CellRecord {
+    CaseRecord {
         runtime,
-        app: cells::app_name(&plan.apps[app]),
+        app: cases::app_name(&plan.apps[app]),
         load: load.name.clone(),
         model: LoadModel::from(&load.model),
-        load_text: cells::load_text(&load.model),
-        schedule: cells::schedule(&load.model),
-        refused: cell.refused.clone(),
-        fired: Some(fired::fired(load, &apps[app])),
+        load_text: cases::load_text(&load.model),
+        schedule: cases::schedule(&load.model),
+        refused: case.refused.clone(),
+        sent: Some(sent::sent(load, &apps[app])),
     }
 }
 

@@ -1,17 +1,17 @@
-//! What a trial fires at: a runtime that it starts and ends, or one that already runs.
+//! What a trial sends to: a runtime that it starts and ends, or one that already runs.
 
 use stampede_load::spec::Address;
 
 use super::{Ctx, Gone, NotMeasured, Subject};
+use crate::external::External;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
-use crate::live::Live;
 use crate::monitor::Workers;
 use crate::observed::Shown;
 use crate::plan::model::{RequestSpec, RuntimeSource};
 use crate::runtime::{
     self, App, Arrived, CountError, LogMarks, PageRequest, PhpErrors, Pool, Running, RuntimeError,
 };
-use crate::store::TrialFolder;
+use crate::store::TrialDirectory;
 use crate::store::record::{LoadRecord, Observed, RuntimeRecord, Said};
 
 /// Either; what differs between them stands here and nowhere else.
@@ -19,18 +19,18 @@ pub enum Measured {
     /// Ours: it ends when this is dropped.
     Started(Box<Running>),
     /// Not ours.
-    Live(Box<Existing>),
+    External(Box<Existing>),
 }
 
 /// What already runs, and what shows that its app works.
 pub struct Existing {
-    live: Live,
+    external: External,
     page: PageRequest,
     arrived: Option<Arrived>,
 }
 
 /// Where requests go, and how they are written for it.
-pub struct Door {
+pub struct RequestTarget {
     /// To connect to.
     pub address: Address,
     /// For the header `Host`, where the plan does not give one; `None`: `localhost`.
@@ -50,9 +50,9 @@ impl Measured {
         let choice = subject.runtime;
         let page = page(subject);
         match &choice.source {
-            RuntimeSource::Live { url, watch } => {
-                let live = Live::find(&choice.name, url, watch.as_ref())?;
-                Ok(Measured::Live(Box::new(Existing { live, page, arrived: None })))
+            RuntimeSource::External { url, watch } => {
+                let external = External::find(&choice.name, url, watch.as_ref())?;
+                Ok(Measured::External(Box::new(Existing { external, page, arrived: None })))
             }
             RuntimeSource::Catalogue(_) => {
                 let running = runtime::up(ctx.catalogue, choice, subject.app, ctx.placement, page)?;
@@ -69,8 +69,8 @@ impl Measured {
         Ok(Measured::Started(Box::new(running)))
     }
 
-    /// The same, and nothing is asked of it. `page` is the one that the app's redirects led to in an
-    /// earlier start.
+    /// The same, and nothing is asked of it. `page` is the one that the app's redirects led to in
+    /// an earlier start.
     pub fn up_unasked(
         ctx: &Ctx<'_>,
         subject: &Subject<'_>,
@@ -89,8 +89,8 @@ impl Measured {
     /// Asks what already runs for the page that shows that its app works; one of ours was asked
     /// when it started.
     pub fn arrive(&mut self, app: &App) -> Result<(), NotMeasured> {
-        if let Measured::Live(one) = self {
-            let arrived = one.live.arrive(app, &one.page)?;
+        if let Measured::External(one) = self {
+            let arrived = one.external.arrive(app, &one.page)?;
             one.page.path = Some(arrived.path.clone());
             one.arrived = Some(arrived);
         }
@@ -101,7 +101,7 @@ impl Measured {
     pub fn arrived(&self) -> Option<&Arrived> {
         match self {
             Measured::Started(running) => running.arrived(),
-            Measured::Live(one) => one.arrived.as_ref(),
+            Measured::External(one) => one.arrived.as_ref(),
         }
     }
 
@@ -109,7 +109,7 @@ impl Measured {
     pub fn page(&self) -> PageRequest {
         match self {
             Measured::Started(running) => running.page(),
-            Measured::Live(one) => one.page.clone(),
+            Measured::External(one) => one.page.clone(),
         }
     }
 
@@ -117,7 +117,7 @@ impl Measured {
     pub fn last_lines(&self) -> String {
         match self {
             Measured::Started(running) => running.last_lines(),
-            Measured::Live(_) => String::new(),
+            Measured::External(_) => String::new(),
         }
     }
 
@@ -125,7 +125,7 @@ impl Measured {
     pub fn without_secrets(&self, text: String) -> String {
         match self {
             Measured::Started(running) => running.without_secrets(text),
-            Measured::Live(_) => text,
+            Measured::External(_) => text,
         }
     }
 
@@ -133,41 +133,43 @@ impl Measured {
     pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
         match self {
             Measured::Started(running) => running.php_errors(marks),
-            Measured::Live(_) => None,
+            Measured::External(_) => None,
         }
     }
 
-    /// Folders of its copy of the app that were emptied before it started.
+    /// Directories of its copy of the app that were emptied before it started.
     pub fn emptied(&self) -> &[String] {
         match self {
             Measured::Started(running) => running.emptied(),
-            Measured::Live(_) => &[],
+            Measured::External(_) => &[],
         }
     }
 
     pub fn record(&self) -> RuntimeRecord {
         match self {
             Measured::Started(running) => running.record(),
-            Measured::Live(one) => one.live.record(),
+            Measured::External(one) => one.external.record(),
         }
     }
 
     pub fn isolation(&self) -> IsolationRecord {
         match self {
             Measured::Started(running) => running.isolation(),
-            Measured::Live(one) => one.live.isolation(),
+            Measured::External(one) => one.external.isolation(),
         }
     }
 
-    pub fn door(&self) -> Door {
+    pub fn request_target(&self) -> RequestTarget {
         match self {
-            Measured::Started(running) => {
-                Door { address: Address::Tcp(running.addr()), host: None, base: String::new() }
-            }
-            Measured::Live(one) => Door {
-                address: one.live.address().clone(),
-                host: Some(one.live.host().to_owned()),
-                base: one.live.base().to_owned(),
+            Measured::Started(running) => RequestTarget {
+                address: Address::Tcp(running.addr()),
+                host: None,
+                base: String::new(),
+            },
+            Measured::External(one) => RequestTarget {
+                address: one.external.address().clone(),
+                host: Some(one.external.host().to_owned()),
+                base: one.external.base().to_owned(),
             },
         }
     }
@@ -175,7 +177,7 @@ impl Measured {
     pub fn group(&self) -> ProcessGroup {
         match self {
             Measured::Started(running) => running.group(),
-            Measured::Live(one) => one.live.group(),
+            Measured::External(one) => one.external.group(),
         }
     }
 
@@ -183,7 +185,7 @@ impl Measured {
     pub fn verify(&self, app: &App, requests: &[&RequestSpec]) -> Result<Observed, NotMeasured> {
         match self {
             Measured::Started(running) => Ok(runtime::verify_pages(running, app, requests)?),
-            Measured::Live(one) => Ok(one.live.verify(app, &one.page, requests)?),
+            Measured::External(one) => Ok(one.external.verify(app, &one.page, requests)?),
         }
     }
 
@@ -191,14 +193,14 @@ impl Measured {
     pub fn answer(&self, app: &App) -> Option<String> {
         match self {
             Measured::Started(running) => runtime::answer_of(running, app).ok(),
-            Measured::Live(one) => one.live.answer(app, &one.page).ok(),
+            Measured::External(one) => one.external.answer(app, &one.page).ok(),
         }
     }
 
     pub fn shown(&self, observed: Observed) -> Shown {
         match self {
             Measured::Started(running) => running.shown(observed),
-            Measured::Live(one) => one.live.shown(observed),
+            Measured::External(one) => one.external.shown(observed),
         }
     }
 
@@ -206,7 +208,7 @@ impl Measured {
     pub fn exited(&self) -> Vec<Exit> {
         match self {
             Measured::Started(running) => running.exited(),
-            Measured::Live(_) => Vec::new(),
+            Measured::External(_) => Vec::new(),
         }
     }
 
@@ -215,7 +217,7 @@ impl Measured {
     pub fn gone(&self) -> Option<Gone> {
         match self {
             Measured::Started(running) => running.lost().map(Gone::Lost),
-            Measured::Live(one) => one.live.gone().map(|watch| Gone::Ended { watch }),
+            Measured::External(one) => one.external.gone().map(|watch| Gone::Ended { watch }),
         }
     }
 
@@ -223,7 +225,7 @@ impl Measured {
     pub fn queries(&self) -> Option<Result<u64, CountError>> {
         match self {
             Measured::Started(running) => running.queries(),
-            Measured::Live(_) => None,
+            Measured::External(_) => None,
         }
     }
 
@@ -231,7 +233,7 @@ impl Measured {
     pub fn log_marks(&self) -> LogMarks {
         match self {
             Measured::Started(running) => running.log_marks(),
-            Measured::Live(_) => LogMarks::default(),
+            Measured::External(_) => LogMarks::default(),
         }
     }
 
@@ -239,7 +241,7 @@ impl Measured {
     pub fn threads_begun(&self) -> u64 {
         match self {
             Measured::Started(running) => running.threads_begun(),
-            Measured::Live(_) => 0,
+            Measured::External(_) => 0,
         }
     }
 
@@ -247,7 +249,7 @@ impl Measured {
     pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
         match self {
             Measured::Started(running) => running.said_since(marks),
-            Measured::Live(_) => Vec::new(),
+            Measured::External(_) => Vec::new(),
         }
     }
 
@@ -255,7 +257,7 @@ impl Measured {
     pub fn workers(&self) -> Option<Workers> {
         match self {
             Measured::Started(running) => running.workers(),
-            Measured::Live(_) => None,
+            Measured::External(_) => None,
         }
     }
 
@@ -263,7 +265,7 @@ impl Measured {
     pub fn pool(&self) -> Option<Pool> {
         match self {
             Measured::Started(running) => running.pool(),
-            Measured::Live(_) => None,
+            Measured::External(_) => None,
         }
     }
 
@@ -274,7 +276,7 @@ impl Measured {
     pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, RuntimeError> {
         match self {
             Measured::Started(running) => running.said(marks),
-            Measured::Live(_) => Ok(Vec::new()),
+            Measured::External(_) => Ok(Vec::new()),
         }
     }
 
@@ -282,7 +284,7 @@ impl Measured {
     pub fn oom_kills(&self) -> u64 {
         match self {
             Measured::Started(running) => running.oom_kills(),
-            Measured::Live(_) => 0,
+            Measured::External(_) => 0,
         }
     }
 
@@ -291,8 +293,8 @@ impl Measured {
     pub fn closes(&self, load: &LoadRecord) -> bool {
         let all = load.counts.started > 0 && load.connections.opened >= load.counts.started;
         let many = load.counts.started > u64::from(load.in_flight_max);
-        let is_live = matches!(self, Measured::Live(_));
-        is_live && load.keep_alive && all && many
+        let is_external = matches!(self, Measured::External(_));
+        is_external && load.keep_alive && all && many
     }
 
     /// Ends what is ours.
@@ -302,7 +304,7 @@ impl Measured {
     pub fn stop(self) -> Result<Vec<Exit>, RuntimeError> {
         match self {
             Measured::Started(running) => running.stop(),
-            Measured::Live(_) => Ok(Vec::new()),
+            Measured::External(_) => Ok(Vec::new()),
         }
     }
 
@@ -310,10 +312,10 @@ impl Measured {
     ///
     /// # Errors
     /// As [`Measured::stop`].
-    pub fn end(self, folder: &mut TrialFolder) -> Result<Vec<Exit>, RuntimeError> {
+    pub fn end(self, directory: &mut TrialDirectory) -> Result<Vec<Exit>, RuntimeError> {
         if let Measured::Started(running) = &self {
             let masked = |text| running.without_secrets(text);
-            running.logs().iter().for_each(|log| folder.keep_log(log, masked));
+            running.logs().iter().for_each(|log| directory.keep_log(log, masked));
         }
         self.stop()
     }

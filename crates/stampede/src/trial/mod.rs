@@ -1,26 +1,26 @@
-//! One measured execution of one cell: on a freshly started runtime, or on what already runs.
+//! One measured execution of one case: on a freshly started runtime, or on what already runs.
 
-pub mod ammo;
 mod begin;
 pub mod budget;
-pub mod cells;
+pub mod cases;
 pub mod comparison;
-mod course;
-mod fired;
-pub mod ground;
+mod executor;
 mod measured;
 mod not_measured;
 mod paths;
 mod queries;
 pub mod refusal;
+pub mod search_context;
+mod sent;
 mod time_left;
+pub mod traffic;
 pub mod verdict;
 mod watch;
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use stampede_load::report::Fired;
+use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
 use stampede_load::time::Nanos;
 
@@ -33,7 +33,7 @@ use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{Begin, LoadChoice, RequestSpec, RuntimeChoice};
 use crate::runtime::{self, App, Arrived, Catalogue, LogMarks, PageRequest, PhpErrors, Placement};
-use crate::store::TrialFolder;
+use crate::store::TrialDirectory;
 use crate::store::record::{
     Judged, LoadRecord, Observed, PhaseRecord, RuntimeRecord, TrialRecord, Verdict,
 };
@@ -43,7 +43,7 @@ pub use not_measured::{Gone, NotMeasured, Retry};
 pub use paths::PagesError;
 use verdict::{Evidence, Judgement, ModelKind};
 
-/// What a trial needs beside its cell.
+/// What a trial needs beside its case.
 pub struct Ctx<'a> {
     /// Runtimes and apps.
     pub catalogue: &'a Catalogue,
@@ -69,7 +69,7 @@ pub struct Subject<'a> {
     pub load: &'a LoadChoice,
 }
 
-/// Runs one cell once and fills `record`. The runtime stops however this returns:
+/// Runs one case once and fills `record`. The runtime stops however this returns:
 /// `Running` stops on drop. A trial that could not be measured has an invalid verdict with
 /// the reason; the comparison goes on.
 ///
@@ -79,11 +79,11 @@ pub fn trial(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
-    folder: &mut TrialFolder,
+    directory: &mut TrialDirectory,
     listener: &mut dyn Listen,
-) -> Result<Fired, NotMeasured> {
+) -> Result<LoadResult, NotMeasured> {
     let mut phases = Phases::begin(listener);
-    let measured = measure(ctx, subject, record, folder, &mut phases);
+    let measured = measure(ctx, subject, record, directory, &mut phases);
     record.phases = phases.end();
     measured.inspect_err(|error| {
         record.verdict = verdict::not_measured(error.reasons());
@@ -95,44 +95,47 @@ fn measure(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
-    folder: &mut TrialFolder,
+    directory: &mut TrialDirectory,
     phases: &mut Phases<'_>,
-) -> Result<Fired, NotMeasured> {
-    let is_ours = !subject.runtime.is_live();
+) -> Result<LoadResult, NotMeasured> {
+    let is_ours = !subject.runtime.is_external();
     let is_cold = is_unasked(ctx, subject);
-    let rehearsed = match is_cold {
-        true => Some(rehearse(ctx, subject, &mut record.runtime.before, phases)?),
+    let preflight_result = match is_cold {
+        true => Some(preflight(ctx, subject, &mut record.runtime.before, phases)?),
         false => None,
     };
     if is_ours {
         phases.enter(Phase::Start, None);
     }
-    let mut measured = match &rehearsed {
-        Some(rehearsed) => Measured::up_unasked(ctx, subject, rehearsed.page.clone())?,
+    let mut measured = match &preflight_result {
+        Some(preflight_result) => {
+            Measured::up_unasked(ctx, subject, preflight_result.page.clone())?
+        }
         None => Measured::up(ctx, subject)?,
     };
     record.runtime = measured.record();
     record.isolation = measured.isolation();
-    let result = match rehearsed {
-        Some(rehearsed) => {
-            record.runtime.first_answer_ns = rehearsed.runtime.first_answer_ns;
-            record.runtime.first_request_ns = rehearsed.runtime.first_request_ns;
-            record.runtime.before = Some(rehearsed.shown.observed.clone());
-            Ok(rehearsed.shown)
+    let result = match preflight_result {
+        Some(preflight_result) => {
+            record.runtime.first_answer_ns = preflight_result.runtime.first_answer_ns;
+            record.runtime.first_request_ns = preflight_result.runtime.first_request_ns;
+            record.runtime.before = Some(preflight_result.shown.observed.clone());
+            Ok(preflight_result.shown)
         }
         None => {
             phases.enter(Phase::Verify, None);
             show(subject, &mut measured, &mut record.runtime.before)
         }
     };
-    let result =
-        result.and_then(|shown| fire(ctx, subject, record, folder, &measured, (shown, phases)));
+    let result = result.and_then(|shown| {
+        load_and_record(ctx, subject, record, directory, &measured, (shown, phases))
+    });
     let gone = || measured.gone().map(NotMeasured::Gone);
     let result = result.map_err(|error| gone().unwrap_or(error));
     if is_ours {
         phases.enter(Phase::Stop, None);
     }
-    match measured.end(folder) {
+    match measured.end(directory) {
         Ok(exits) => record.exits = exits,
         // What was measured is kept all the same.
         Err(error) => {
@@ -145,7 +148,7 @@ fn measure(
 
 /// Whether nothing may be asked of it before the load.
 fn is_unasked(ctx: &Ctx<'_>, subject: &Subject<'_>) -> bool {
-    ctx.begin == Begin::Cold && !subject.runtime.is_live()
+    ctx.begin == Begin::Cold && !subject.runtime.is_external()
 }
 
 /// What a start before the measured one has shown.
@@ -164,9 +167,9 @@ struct Before {
     notes: Vec<Traffic>,
 }
 
-/// Starts what is then measured cold, has it answer and show itself, and ends it: of the one that is
-/// measured nothing can be asked before the load.
-fn rehearse(
+/// Starts what is then measured cold, has it answer and show itself, and ends it: of the one that
+/// is measured nothing can be asked before the load.
+fn preflight(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
     record: &mut Option<Observed>,
@@ -216,38 +219,38 @@ fn show(
     Ok(Before { observed, requests, notes })
 }
 
-fn fire(
+fn load_and_record(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
-    folder: &mut TrialFolder,
+    directory: &mut TrialDirectory,
     measured: &Measured,
     (before, phases): (Before, &mut Phases<'_>),
-) -> Result<Fired, NotMeasured> {
+) -> Result<LoadResult, NotMeasured> {
     let Before { observed: before, requests, notes } = before;
-    folder.keep_answer(&before.answer);
+    directory.keep_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
-    let load = ammo::load(subject, &requests, &before.pages, &measured.door(), ctx)?;
+    let load = traffic::load(subject, &requests, &before.pages, &measured.request_target(), ctx)?;
     let length = ctx.begin.warm_up();
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
-        let warm_up = Load { model: ammo::warm_up(&load.model, length), ..load.clone() };
-        stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)?;
+        let warm_up = Load { model: traffic::warm_up(&load.model, length), ..load.clone() };
+        stampede_load::run_load(&warm_up, &interrupt::stop_for_load(), phases)?;
     }
     if interrupt::asked() {
         return Err(NotMeasured::Interrupted);
     }
 
-    phases.enter(Phase::Measure, cells::length(&load.model));
+    phases.enter(Phase::Measure, cases::length(&load.model));
     let ended_before = measured.exited().len();
     let logs = measured.log_marks();
     let threads_before = measured.threads_begun();
     let shown =
         (!is_unasked(ctx, subject)).then(|| queries::shown(subject, &requests, measured)).flatten();
     let asked_before = measured.queries();
-    let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
-    phases.split_drain(fired.scheduled, fired.lasted);
+    let (result, resources) = watch::run(&load, measured, directory, phases)?;
+    phases.split_drain(result.scheduled, result.lasted);
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
     let died = died(&measured.exited(), ended_before);
@@ -261,7 +264,7 @@ fn fire(
             .map(|(workers, asked)| (Judged::Suspect, Server::Workers { workers, asked }.into())),
     );
     changed.extend(notes.into_iter().map(|note| (Judged::Valid, note.into())));
-    let did = load_record(&fired, &load, subject.load);
+    let did = load_record(&result, &load, subject.load);
     let php_errors =
         php_errors.map(|PhpErrors { lines, first }| Server::PhpErrors { lines, first });
     changed.extend(php_errors.map(|errors| (Judged::Invalid, errors.into())));
@@ -280,13 +283,13 @@ fn fire(
             changed.push((Judged::Valid, Server::LogUnreadable { error }.into()));
         }
     }
-    changed.extend(verdict::odd_headers(&fired.odd));
+    changed.extend(verdict::odd_headers(&result.odd));
     changed.extend(unlimited(ctx, subject, record).map(|note| (Judged::Valid, note.into())));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
     record.verdict = judge(ctx, (limit, kills), &did, &load, &resources, &changed, &died);
     record.load = Some(did);
-    Ok(fired)
+    Ok(result)
 }
 
 /// Asks the runtime again, and says what is not as it was before the load. What was measured
@@ -329,8 +332,8 @@ fn changes(app: &App, measured: &Measured, after: &Observed) -> bool {
     })
 }
 
-/// How often, and how far apart, an answer is looked at that was another one before the load: what changes
-/// every few seconds is seen to.
+/// How often, and how far apart, an answer is looked at that was another one before the load: what
+/// changes every few seconds is seen to.
 const LOOKS: u32 = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(1200);
 
@@ -345,8 +348,8 @@ fn died(exits: &[Exit], before: usize) -> Vec<Server> {
     died.collect()
 }
 
-/// Processes and threads that were started under load, though nobody asked for new ones, with what the logs
-/// said meanwhile: the last words of those that they replace.
+/// Processes and threads that were started under load, though nobody asked for new ones, with what
+/// the logs said meanwhile: the last words of those that they replace.
 fn replaced(
     record: &TrialRecord,
     measured: &Measured,
@@ -371,7 +374,7 @@ fn replaced(
 /// A memory limit that was asked for and is not in force.
 fn unlimited(ctx: &Ctx<'_>, subject: &Subject<'_>, record: &TrialRecord) -> Option<Machine> {
     let limit_bytes = ctx.placement.memory_bytes;
-    let has_none = record.isolation.memory_bytes == 0 && !subject.runtime.is_live();
+    let has_none = record.isolation.memory_bytes == 0 && !subject.runtime.is_external();
     (limit_bytes > 0 && has_none).then_some(Machine::MemoryLimitMissing { limit_bytes })
 }
 
@@ -401,42 +404,42 @@ fn judge(
     })
 }
 
-/// Shots beyond a rank that make it worth saying.
+/// Requests beyond a rank that make it worth saying.
 const BEYOND: u64 = 10;
 
 /// The load's totals as they are stored.
-pub fn load_record(fired: &Fired, load: &Load, choice: &LoadChoice) -> LoadRecord {
-    let times = &fired.times;
-    let started = times.lateness.len();
+pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> LoadRecord {
+    let times = &result.times;
+    let started = times.schedule_lag.len();
     let p99 = (started as f64 * 0.99).ceil() as u64;
     let sure = p99.min(started.saturating_sub(BEYOND).max(started.div_ceil(2)));
     let p50 = times.service_time.len().div_ceil(2);
-    let all = &fired.service_time_all;
+    let all = &result.service_time_all;
     let expected = all.mean() * all.len() as f64;
     LoadRecord {
-        counts: fired.counts.clone(),
-        scheduled_ns: fired.scheduled.0,
-        lasted_ns: fired.lasted.0,
-        ok_inside: fired.ok_inside,
-        in_flight_max: fired.in_flight_max,
-        in_flight_mean: (fired.lasted > Nanos(0))
-            .then(|| fired.in_flight_integral as f64 / fired.lasted.0 as f64),
+        counts: result.counts.clone(),
+        scheduled_ns: result.scheduled.0,
+        lasted_ns: result.lasted.0,
+        ok_inside: result.ok_inside,
+        in_flight_max: result.in_flight_max,
+        in_flight_mean: (result.lasted > Nanos(0))
+            .then(|| result.in_flight_integral as f64 / result.lasted.0 as f64),
         littles_law_ratio: if expected > 0.0 {
-            fired.in_flight_integral as f64 / expected
+            result.in_flight_integral as f64 / expected
         } else {
             1.0
         },
-        connections: fired.connections,
-        busy_share_max: fired.busy_share_max,
-        stretched: fired.stretched,
-        lateness_ns_p99: times.lateness.at_rank(p99),
-        lateness_ns_sure: times.lateness.at_rank(sure),
-        clipped: times.response_time.clipped().max(all.clipped()).max(times.lateness.clipped()),
+        connections: result.connections,
+        busy_share_max: result.busy_share_max,
+        stretched: result.stretched,
+        schedule_lag_ns_p99: times.schedule_lag.at_rank(p99),
+        schedule_lag_ns_sure: times.schedule_lag.at_rank(sure),
+        clipped: times.response_time.clipped().max(all.clipped()).max(times.schedule_lag.clipped()),
         service_time_ns_p50: times.service_time.at_rank(p50),
         timeout_ns: load.timeout.0,
         keep_alive: load.habits.connection == stampede_load::spec::ConnectionHabit::KeepAlive,
         client: choice.client.name.clone(),
-        end: fired.end,
+        end: result.end,
     }
 }
 

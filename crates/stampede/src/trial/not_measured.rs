@@ -1,12 +1,12 @@
 //! Why a trial measured nothing, and whether another try could.
 
 use stampede_load::LoadError;
-use stampede_load::ammo::AmmoError;
+use stampede_load::traffic::TrafficError;
 
 use super::paths::PagesError;
 use crate::causes::chain;
+use crate::external::ExternalError;
 use crate::fact::{Fact, Generator, Machine, Reason, Server, Traffic};
-use crate::live::LiveError;
 use crate::monitor::MonitorError;
 use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
@@ -20,7 +20,7 @@ pub enum NotMeasured {
     Runtime(#[from] RuntimeError),
     /// What runs already is not there, or does not show itself.
     #[error(transparent)]
-    Live(#[from] LiveError),
+    External(#[from] ExternalError),
     /// What is measured is no longer what it was.
     #[error(transparent)]
     Gone(#[from] Gone),
@@ -35,11 +35,11 @@ pub enum NotMeasured {
     },
     /// A request of the load cannot be built.
     #[error(transparent)]
-    Request(#[from] AmmoError),
+    Request(#[from] TrafficError),
     /// Nothing watches the processes.
     #[error(transparent)]
     Monitor(#[from] MonitorError),
-    /// The load was not fired.
+    /// The load was not sent.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The person asked for an end.
@@ -66,7 +66,7 @@ pub enum Gone {
 pub enum Retry {
     /// The machine may have been busy, or a port taken.
     MayHelp,
-    /// The same app would give the same answer, the same folder the same error.
+    /// The same app would give the same answer, the same directory the same error.
     Futile,
 }
 
@@ -84,7 +84,7 @@ impl NotMeasured {
     fn reason(&self) -> Fact<Reason> {
         let error = chain(self);
         match self {
-            NotMeasured::Runtime(_) | NotMeasured::Live(_) => Server::Failed { error }.into(),
+            NotMeasured::Runtime(_) | NotMeasured::External(_) => Server::Failed { error }.into(),
             NotMeasured::Gone(_) => Server::Gone { detail: error }.into(),
             NotMeasured::Pages(PagesError::Failing { pages, .. }) => {
                 let (count, pages) = first(pages);

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use url::Url;
 
 use super::Subject;
-use super::ammo::own_request;
 use super::measured::Measured;
+use super::traffic::own_request;
 use crate::fact::Traffic;
 use crate::plan::model::RequestSpec;
 use crate::runtime::{Arrived, Endless, Followed, Redirect, is_redirect};
@@ -72,8 +72,8 @@ pub enum PagesError {
     },
 }
 
-/// Whether the answers to a load's requests are worth measuring. They are not where the server fails
-/// in one of them, or none is what the load counts as correct.
+/// Whether the answers to a load's requests are worth measuring. They are not where the server
+/// fails in one of them, or none is what the load counts as correct.
 pub(super) fn judge(
     subject: &Subject<'_>,
     requests: &[RequestSpec],

@@ -50,8 +50,9 @@ fn may_be_sqlite(app: &App) -> bool {
     app.manifest.database.as_ref().is_some_and(|one| one.any_of.iter().any(|it| it == "sqlite"))
 }
 
-/// Queries of one answer to each of the load's requests, where the app does not say how many they are:
-/// asked and counted before the load. `None`: it says so itself, or it cannot be asked without it.
+/// Queries of one answer to each of the load's requests, where the app does not say how many they
+/// are: asked and counted before the load. `None`: it says so itself, or it cannot be asked without
+/// it.
 pub(super) fn shown(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
@@ -82,7 +83,7 @@ fn of_all(each: &[u64], counts: &Counts) -> RangeInclusive<u64> {
     in_turn(each, counts.started, counts.started.saturating_sub(counts.ok))
 }
 
-/// Queries of the answers that came, up to those of all shots: one that failed may have asked.
+/// Queries of the answers that came, up to those of all requests: one that failed may have asked.
 fn expected(app: &App, requests: &[RequestSpec], counts: &Counts) -> Option<RangeInclusive<u64>> {
     let queries = &app.manifest.database.as_ref()?.queries;
     let own = app.manifest.request.path.as_deref().unwrap_or("/");
@@ -96,7 +97,7 @@ fn expected(app: &App, requests: &[RequestSpec], counts: &Counts) -> Option<Rang
     Some(if is_open { *range.start()..=u64::MAX } else { range })
 }
 
-/// Queries of `started` shots that ask `each` in turn, of which `failed` failed; where there are
+/// Queries of `started` requests that ask `each` in turn, of which `failed` failed; where there are
 /// several requests, load threads may be a round apart.
 fn in_turn(each: &[u64], started: u64, failed: u64) -> RangeInclusive<u64> {
     let round: u64 = each.iter().sum();

@@ -3,15 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::cells::Cell;
+use super::cases::Case;
+use crate::external::External;
 use crate::fact::{Notice, Server};
-use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
 use crate::runtime::{
     App, Catalogue, GivenBy, HeldBy, LOOKED_FOR, RuntimeError, Traits, learn_secrets, nearest,
 };
-use crate::store::record::CellRecord;
+use crate::store::record::CaseRecord;
 use crate::summary::words;
 
 /// Why a plan cannot run here.
@@ -28,17 +28,17 @@ pub enum Refusal {
 /// What a plan names and is not here, or not as it has to be.
 #[derive(Debug, thiserror::Error)]
 enum Absence {
-    /// An app's folder.
-    #[error("there is no folder `{}`", folder.display())]
-    Folder {
+    /// An app's directory.
+    #[error("there is no directory `{}`", directory.display())]
+    Directory {
         /// As given.
-        folder: PathBuf,
+        directory: PathBuf,
     },
-    /// An app in a folder that is there.
-    #[error("folder `{}` holds no app", folder.display())]
+    /// An app in a directory that is there.
+    #[error("directory `{}` holds no app", directory.display())]
     App {
         /// As given.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// A needed program's file.
     #[error("there is no `{}`", file.display())]
@@ -52,9 +52,9 @@ enum Absence {
         /// As given.
         file: PathBuf,
     },
-    /// A cell that can be measured.
-    #[error("no cell of this plan can be measured\n{}", reasons.join("\n"))]
-    Cell {
+    /// A case that can be measured.
+    #[error("no case of this plan can be measured\n{}", reasons.join("\n"))]
+    Case {
         /// Why not, of each.
         reasons: Vec<String>,
     },
@@ -74,26 +74,30 @@ enum Absence {
 
 /// A key that stands in the plan itself although it is a setting, or a needed program, of
 /// single runtimes: says into whose map it goes. Any other error as it is.
-pub fn misplaced(error: PlanError, catalogue: &Catalogue) -> PlanError {
+pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
     let PlanError::Wrong(mut wrong) = error else { return error };
-    let (strays, named) = plan::strays(&wrong);
-    let folders = || {
+    let (unknown_keys, named) = plan::unknown_keys(&wrong);
+    let directories = || {
         // Those of the plan first: theirs is the map that is meant.
         let names = named.iter().map(String::as_str).chain(catalogue.runtime_names());
         names.filter_map(|name| catalogue.runtime(name).ok())
     };
-    let of_one = strays.iter().find_map(|stray| {
+    let of_one = unknown_keys.iter().find_map(|unknown_key| {
         let below = |name: &str| {
-            let mut all = folders();
-            all.find_map(|folder| Some((folder.example_of(name, stray.value.as_ref())?, folder)))
+            let mut all = directories();
+            all.find_map(|directory| {
+                Some((directory.example_of(name, unknown_key.value.as_ref())?, directory))
+            })
         };
-        if let Some((example, folder)) = below(&stray.name) {
-            return Some((stray.name.clone(), None, example, folder.name));
+        if let Some((example, directory)) = below(&unknown_key.name) {
+            return Some((unknown_key.name.clone(), None, example, directory.name));
         }
-        let near = || folders().find_map(|folder| nearest(&stray.name, folder.own_names()));
+        let near = || {
+            directories().find_map(|directory| nearest(&unknown_key.name, directory.own_names()))
+        };
         let near = near().filter(|_| wrong.nearest.is_none())?;
-        let (example, folder) = below(&near)?;
-        Some((near.clone(), Some(near), example, folder.name))
+        let (example, directory) = below(&near)?;
+        Some((near.clone(), Some(near), example, directory.name))
     });
     if let Some((name, near, example, runtime)) = of_one {
         // On a line of its own, so that it can be copied whole.
@@ -115,8 +119,8 @@ pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
             (RuntimeError::UnknownApp { known, .. }, _) => {
                 unknown(plan, Subject::App(choice), known)
             }
-            (RuntimeError::NoApp { .. }, _) => match choice.folder() {
-                Some(folder) => no_app(plan, choice, folder),
+            (RuntimeError::NoApp { .. }, _) => match choice.directory() {
+                Some(directory) => no_app(plan, choice, directory),
                 None => Refusal::Runtime(error),
             },
             _ => Refusal::Runtime(error),
@@ -127,14 +131,16 @@ pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
     Ok(apps)
 }
 
-/// In the words of the plan: its folder, not what that is resolved to.
-fn no_app(plan: &Plan, choice: &AppChoice, folder: &Path) -> Refusal {
-    let (is_there, folder) = (folder.is_dir(), folder.to_owned());
+/// In the words of the plan: its directory, not what that is resolved to.
+fn no_app(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal {
+    let (is_there, directory) = (directory.is_dir(), directory.to_owned());
     let (why, expected) = match is_there {
-        false => (Absence::Folder { folder }, "the folder of a project".to_owned()),
+        false => (Absence::Directory { directory }, "the directory of a project".to_owned()),
         true => (
-            Absence::App { folder },
-            format!("the folder of a project: with {LOOKED_FOR}; or an `app.yaml` that says where"),
+            Absence::App { directory },
+            format!(
+                "the directory of a project: with {LOOKED_FOR}; or an `app.yaml` that says where"
+            ),
         ),
     };
     refused(plan, Subject::App(choice), why, &expected)
@@ -148,7 +154,7 @@ pub(super) fn traits(
     apps: &[App],
 ) -> Result<Vec<Traits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
-        if choice.is_live() {
+        if choice.is_external() {
             return Ok(ALREADY_RUNNING);
         }
         let checked = apps.iter().map(|app| catalogue.check(choice, app));
@@ -169,12 +175,12 @@ const ALREADY_RUNNING: Traits =
     Traits { held_by: HeldBy::Request, workers: 0, closes: false, custom_build: None };
 
 /// What already runs, found where the plan says.
-pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
+pub(super) fn found(plan: &Plan) -> Result<Vec<External>, Refusal> {
     let one = |choice: &RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(_) => None,
-        RuntimeSource::Live { url, watch } => {
+        RuntimeSource::External { url, watch } => {
             let name = choice.name.as_str();
-            Some(Live::find(name, url, watch.as_ref()).map_err(|error| {
+            Some(External::find(name, url, watch.as_ref()).map_err(|error| {
                 let subject = Subject::Setting { runtime: name, name: error.key() };
                 let expected = error.expected();
                 refused(plan, subject, error, expected)
@@ -184,16 +190,16 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
     plan.runtimes.iter().filter_map(one).collect()
 }
 
-/// Refuses a plan none of whose cells can be measured, with why of each.
-pub(super) fn nothing_to_measure(plan: &Plan, cells: &[CellRecord]) -> Result<(), Refusal> {
-    let refused_cells = cells.iter().filter_map(|cell| cell.refused.as_ref());
-    let mut reasons: Vec<String> = refused_cells.map(ToString::to_string).collect();
-    if reasons.len() < cells.len() {
+/// Refuses a plan none of whose cases can be measured, with why of each.
+pub(super) fn nothing_to_measure(plan: &Plan, cases: &[CaseRecord]) -> Result<(), Refusal> {
+    let refused_cases = cases.iter().filter_map(|case| case.refused.as_ref());
+    let mut reasons: Vec<String> = refused_cases.map(ToString::to_string).collect();
+    if reasons.len() < cases.len() {
         return Ok(());
     }
     reasons.dedup();
     let load = plan.loads.first().map_or("", |load| load.name.as_str());
-    let (load, why) = (Subject::Load(load), Absence::Cell { reasons });
+    let (load, why) = (Subject::Load(load), Absence::Case { reasons });
     Err(refused(plan, load, why, "a load for which one runtime or more is fit"))
 }
 
@@ -241,16 +247,16 @@ fn lines(notices: &[Notice]) -> String {
 }
 
 /// Leaves out apps that a runtime cannot serve beside others that it can, where the plan lets that
-/// be: these cells are not measured, with why.
-pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], cells: &mut [Cell]) {
+/// be: these cases are not measured, with why.
+pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], cases: &mut [Case]) {
     if plan.missing == Missing::Refuse {
         return;
     }
     let lacks = |choice| apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
     let all: Vec<Vec<Option<String>>> = plan.runtimes.iter().map(lacks).collect();
-    for cell in cells {
-        let why = all[cell.runtime][cell.app].clone();
-        cell.refused = why.map(|detail| Server::Skipped { detail }.into());
+    for case in cases {
+        let why = all[case.runtime][case.app].clone();
+        case.refused = why.map(|detail| Server::Skipped { detail }.into());
     }
 }
 
@@ -308,7 +314,7 @@ fn placed(
         },
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
-            let kind_flag = match plan.apps.iter().any(|app| app.folder().is_some()) {
+            let kind_flag = match plan.apps.iter().any(|app| app.directory().is_some()) {
                 true => "; `--kind`, or `app: {path: …, kind: …}`, says what an app of yours is",
                 false => "",
             };
@@ -333,7 +339,7 @@ fn placed(
 
 /// Names the runtimes that have a setting which `choice` has not; empty where it has.
 fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> String {
-    let has_it = |name: &str| catalogue.runtime(name).is_ok_and(|folder| folder.has(setting));
+    let has_it = |name: &str| catalogue.runtime(name).is_ok_and(|directory| directory.has(setting));
     let own = matches!(&choice.source, RuntimeSource::Catalogue(name) if has_it(name));
     let others: Vec<String> = match own {
         true => Vec::new(),
@@ -367,9 +373,9 @@ fn for_those_that_have_it(
 ) -> Option<String> {
     let has_it = |choice: &&RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(name) => {
-            catalogue.runtime(name).is_ok_and(|folder| folder.has(setting))
+            catalogue.runtime(name).is_ok_and(|directory| directory.has(setting))
         }
-        RuntimeSource::Live { .. } => false,
+        RuntimeSource::External { .. } => false,
     };
     if has_it(&choice) || !plan::said_for_all(plan, &choice.name, setting) {
         return None;

@@ -19,7 +19,7 @@ pub type Judgement = (Judged, Fact<Reason>);
 pub struct Evidence<'a> {
     /// What the load did.
     pub load: &'a LoadRecord,
-    /// Open or closed, with the bound of shots under way.
+    /// Open or closed, with the bound of requests under way.
     pub model: ModelKind,
     /// Readings of the monitor during the measured load.
     pub resources: &'a [ResourceSample],
@@ -40,7 +40,7 @@ pub struct Evidence<'a> {
 /// The model, as far as a verdict needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelKind {
-    /// At most this many shots under way.
+    /// At most this many requests under way.
     Open {
         /// The bound.
         max_in_flight: u32,
@@ -71,7 +71,8 @@ pub fn not_measured(reasons: Vec<Fact<Reason>>) -> Verdict {
     Verdict { judged: Judged::Invalid, reasons, notes: Vec::new() }
 }
 
-/// How answers were read that a strict client refuses: [`Fired::odd`](stampede_load::Fired::odd).
+/// How answers were read that a strict client refuses:
+/// [`LoadResult::odd`](stampede_load::Sent::odd).
 pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Judgement> {
     odd.iter().map(|(kind, answers)| {
         let reason = Traffic::OddHeaders { kind: kind.clone(), answers: *answers };
@@ -96,8 +97,8 @@ fn stopped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Why a load measured nothing of the app: nothing was answered, or all was sent elsewhere. `None`: some
-/// of it was answered.
+/// Why a load measured nothing of the app: nothing was answered, or all was sent elsewhere. `None`:
+/// some of it was answered.
 pub fn unanswered(load: &LoadRecord) -> Option<Traffic> {
     let Counts { ok, failed, started, .. } = &load.counts;
     if *ok > 0 || *started == 0 || failed.is_empty() || load.end == End::Stopped {
@@ -112,19 +113,20 @@ pub fn unanswered(load: &LoadRecord) -> Option<Traffic> {
     }
 }
 
-/// Late shots are ours, not the runtime's: open model only, a closed load has no due times.
+/// Late requests are ours, not the runtime's: open model only, a closed load has no due times.
 fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let ModelKind::Open { max_in_flight } = evidence.model else { return };
     let load = evidence.load;
-    let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
-    if load.lateness_ns_p99 > allowed {
-        let late = Generator::Late { p99_lag_ns: load.lateness_ns_p99, limit_ns: allowed };
-        // A handful of late shots is beyond every percentile that is printed: only mean and
+    let allowed =
+        SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
+    if load.schedule_lag_ns_p99 > allowed {
+        let late = Generator::Late { p99_lag_ns: load.schedule_lag_ns_p99, limit_ns: allowed };
+        // A handful of late requests is beyond every percentile that is printed: only mean and
         // maximum can have it from them.
-        let is_sure = load.lateness_ns_sure > allowed;
+        let is_sure = load.schedule_lag_ns_sure > allowed;
         add(verdict, if is_sure { Judged::Invalid } else { Judged::Suspect }, late);
     }
-    // Shots dropped while there was room for them were dropped because we came too late;
+    // Requests dropped while there was room for them were dropped because we came too late;
     // those dropped with every slot taken were the runtime's doing.
     let had_room = load.in_flight_max < max_in_flight;
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
@@ -136,7 +138,7 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 /// What the generator did wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// All shots were sent, some late: the runtime had it harder, for late ones come together.
+    /// All requests were sent, some late: the runtime had it harder, for late ones come together.
     Late,
     /// Not all were sent.
     Short,
@@ -227,8 +229,8 @@ fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Kept connections that end under a shot are the runtime's doing, and puzzle whoever sees them. One
-/// that is kept had an answer before: more such ends than answers are something else.
+/// Kept connections that end under a request are the runtime's doing, and puzzle whoever sees them.
+/// One that is kept had an answer before: more such ends than answers are something else.
 fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
     let of = |kind: &str| load.counts.failed.get(kind).copied().unwrap_or(0);
@@ -279,11 +281,11 @@ fn changed(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Lateness at p99 that an open load may have however short the service time: 1 ms.
-pub const LATENESS_NS: u64 = 1_000_000;
+/// Schedule lag at p99 that an open load may have however short the service time: 1 ms.
+pub const SCHEDULE_LAG_NS: u64 = 1_000_000;
 /// … or this share of the median service time, whichever is more.
-const LATENESS_SHARE: f64 = 0.05;
-/// Share of the planned shots that must start.
+const SCHEDULE_LAG_SHARE: f64 = 0.05;
+/// Share of the planned requests that must start.
 pub const SENT_SHARE: f64 = 0.995;
 /// Beyond it a load thread's queueing shows in the response times.
 const BUSY_OPEN: f64 = 0.80;

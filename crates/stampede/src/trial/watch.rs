@@ -2,11 +2,11 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use stampede_load::report::{Fired, Second};
+use stampede_load::report::{LoadResult, Second};
 use stampede_load::spec::Load;
 use stampede_load::{Listener, Stop, time::Nanos};
 
-use super::cells;
+use super::cases;
 use super::measured::Measured;
 use super::{NotMeasured, Phases};
 use crate::event::{Event, Listen, Phase};
@@ -14,18 +14,18 @@ use crate::interrupt;
 use crate::monitor::Monitor;
 use crate::monitor::sample::ResourceSample;
 use crate::runtime::Pool;
-use crate::store::TrialFolder;
+use crate::store::TrialDirectory;
 
-/// Fires `load` while watching what is measured. The load is stopped when that is gone.
+/// Sends `load` while watching what is measured. The load is stopped when that is gone.
 ///
 /// # Errors
-/// Nothing watches, or the load cannot be fired.
-pub fn fire(
+/// Nothing watches, or the load cannot be sent.
+pub fn run(
     load: &Load,
     measured: &Measured,
-    folder: &mut TrialFolder,
+    directory: &mut TrialDirectory,
     phases: &mut Phases<'_>,
-) -> Result<(Fired, Vec<ResourceSample>), NotMeasured> {
+) -> Result<(LoadResult, Vec<ResourceSample>), NotMeasured> {
     let (sender, readings) = channel();
     // PHP-FPM starts a process for the first question: before it is watched, or it were one
     // that was started under load.
@@ -40,22 +40,22 @@ pub fn fire(
     let monitor = Monitor::watch_with(group, workers, Nanos::SECOND, sink)?;
     let stop = interrupt::stop_for_load();
     let mut both = Both {
-        folder,
+        directory,
         phases,
         readings,
         measured,
         stop: stop.clone(),
-        length: cells::length(&load.model),
+        length: cases::length(&load.model),
     };
-    let fired = stampede_load::fire(load, &stop, &mut both);
+    let result = stampede_load::run_load(load, &stop, &mut both);
     let resources = monitor.finish()?;
     both.drain();
-    Ok((fired?, resources))
+    Ok((result?, resources))
 }
 
-/// Tells folder and listener of seconds and readings, from the thread that fires.
+/// Tells directory and listener of seconds and readings, from the thread that sends.
 struct Both<'a, 'b> {
-    folder: &'a mut TrialFolder,
+    directory: &'a mut TrialDirectory,
     phases: &'a mut Phases<'b>,
     readings: Receiver<ResourceSample>,
     measured: &'a Measured,
@@ -66,7 +66,7 @@ struct Both<'a, 'b> {
 
 impl Both<'_, '_> {
     fn tell(&mut self, event: &Event<'_>) {
-        self.folder.event(event);
+        self.directory.event(event);
         self.phases.listener.event(event);
     }
 

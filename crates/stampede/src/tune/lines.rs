@@ -1,5 +1,5 @@
-//! The runtime's own lines that carry a setting: what differs between the rendered files of two choices.
-//! No runtime is known here.
+//! The runtime's own lines that carry a setting: what differs between the rendered files of two
+//! choices. No runtime is known here.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ impl Configured {
         Configured(files)
     }
 
-    /// Lines of this that `others` do not have. `again`, another trial of the same settings, shows what differs
-    /// from trial to trial: ports and folders.
+    /// Lines of this that `others` do not have. `again`, another trial of the same settings, shows
+    /// what differs from trial to trial: ports and directories.
     pub fn lines(&self, again: &Configured, others: &[&Configured]) -> Vec<Line> {
         let empty = Vec::new();
         let mut found = Vec::new();

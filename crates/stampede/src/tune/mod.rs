@@ -9,6 +9,6 @@ pub mod lines;
 pub mod model;
 pub mod settings;
 pub mod text;
-pub mod work;
+pub mod tuning_search;
 
 pub use model::TuneReport;

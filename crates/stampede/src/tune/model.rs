@@ -17,7 +17,7 @@ pub struct TuneReport {
     pub format: u32,
     /// Version of stampede.
     pub stampede: String,
-    /// The run's id: its folder's name.
+    /// The run's id: its directory's name.
     pub run: String,
     /// When it began, RFC 3339.
     pub started_at: String,
@@ -27,8 +27,8 @@ pub struct TuneReport {
     pub app: String,
     /// What has to hold, as written.
     pub expect: Vec<String>,
-    /// The offered rate at which p95 of response time was to be the least; null: the capacity was to be
-    /// the highest.
+    /// The offered rate at which p95 of response time was to be the least; null: the capacity was
+    /// to be the highest.
     pub rate_per_second: Option<f64>,
     /// CPUs of the whole stack.
     pub budget_cpus: u32,
@@ -67,8 +67,8 @@ pub struct Line {
     pub text: String,
 }
 
-/// The Universal Scalability Law, fitted to the measured points: it describes them and says nothing of
-/// what lies beyond.
+/// The Universal Scalability Law, fitted to the measured points: it describes them and says nothing
+/// of what lies beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
     /// What one worker would bear.

@@ -12,12 +12,12 @@ pub fn text(report: &TuneReport) -> String {
         bytes => format!(", {}", words::bytes(bytes as f64)),
     };
     let cpus = words::number_of(report.budget_cpus, "CPU");
-    let aim = match report.rate_per_second {
+    let objective = match report.rate_per_second {
         None => "the highest capacity".to_owned(),
         Some(at) => format!("the least p95 at {}/s", rate(at)),
     };
     let mut text = format!(
-        "{} · {} · {cpus}{memory} · {aim} · {}\n\n{}\n",
+        "{} · {} · {cpus}{memory} · {objective} · {}\n\n{}\n",
         report.runtime,
         report.app,
         report.expect.join(", "),

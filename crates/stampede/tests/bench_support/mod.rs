@@ -22,7 +22,7 @@ pub struct Bench {
     pub app: App,
     /// Where it runs: anywhere.
     pub placement: Placement,
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl Bench {
@@ -31,7 +31,7 @@ impl Bench {
         let catalogue = Catalogue::load(Places::from_env());
         let app = catalogue.app(app).expect("app");
         let placement = Placement::default();
-        Bench { catalogue, app, placement, folder: tempfile::tempdir().expect("folder") }
+        Bench { catalogue, app, placement, directory: tempfile::tempdir().expect("directory") }
     }
 
     /// With the app that comes with stampede.
@@ -65,13 +65,13 @@ impl Bench {
         };
         let options = KeeperOptions {
             program: env!("CARGO_BIN_EXE_stampede").into(),
-            journal: self.folder.path().join("journal"),
+            journal: self.directory.path().join("journal"),
             ..KeeperOptions::default()
         };
         let mut work = PathBuf::new();
-        let keep = |id: &str, folder: &Path| {
-            work = folder.to_path_buf();
-            under(&options)(id, folder)
+        let keep = |id: &str, directory: &Path| {
+            work = directory.to_path_buf();
+            under(&options)(id, directory)
         };
         match prepare(&self.catalogue, &choice, &self.app, &self.placement, keep) {
             Ok(prepared) => {
@@ -107,8 +107,8 @@ impl Bench {
     }
 }
 
-/// A stack's work folder, and processes that were started with it in their command line or stand
-/// in it, once it has had 5 s to end.
+/// A stack's working directory, and processes that were started with it in their command line or
+/// stand in it, once it has had 5 s to end.
 fn left_of(work: &Path) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {

@@ -10,31 +10,32 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder of its own for one test: results, work folders and journal all go below it, so
-/// that what is left behind can be seen.
+/// A directory of its own for one test: results, working directories and journal all go below it,
+/// so that what is left behind can be seen.
 pub struct Place {
     /// Kept alive with the place.
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl Place {
     /// An empty place that an unprivileged user can enter.
     pub fn new() -> Place {
-        let folder = tempfile::Builder::new()
+        let directory = tempfile::Builder::new()
             .prefix("stampede-test-")
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .tempdir()
-            .expect("a temporary folder");
-        std::fs::create_dir(folder.path().join("tmp")).expect("a folder for work folders");
-        Place { folder }
+            .expect("a temporary directory");
+        std::fs::create_dir(directory.path().join("tmp"))
+            .expect("a directory for working directories");
+        Place { directory }
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
-    /// Where work folders are made.
+    /// Where working directories are made.
     pub fn tmp(&self) -> PathBuf {
         self.path().join("tmp")
     }
@@ -59,13 +60,13 @@ impl Place {
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).expect("a folder");
+            std::fs::create_dir_all(parent).expect("a directory");
         }
         std::fs::write(&path, text).expect("a file");
         path
     }
 
-    /// The only run's folder.
+    /// The only run's directory.
     pub fn run(&self) -> PathBuf {
         let results = self.path().join("stampede-results");
         let runs: Vec<PathBuf> = std::fs::read_dir(&results)
@@ -91,7 +92,9 @@ impl Place {
 
     fn look(&self) -> Vec<String> {
         let mut left = Vec::new();
-        for entry in std::fs::read_dir(self.tmp()).expect("the folder for work folders").flatten() {
+        for entry in
+            std::fs::read_dir(self.tmp()).expect("the directory for working directories").flatten()
+        {
             left.push(entry.path().display().to_string());
         }
         let marker = self.tmp().display().to_string();
@@ -141,13 +144,13 @@ pub fn stderr(output: &Output) -> String {
 /// Which of the programs are not here, found where stampede looks for them.
 pub fn missing(programs: &[&str]) -> Vec<String> {
     let path = std::env::var("PATH").unwrap_or_default();
-    let folders: Vec<&str> =
+    let directories: Vec<&str> =
         path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]).collect();
     programs
         .iter()
         .filter(|program| {
-            !folders.iter().any(|folder| {
-                std::fs::read_dir(folder)
+            !directories.iter().any(|directory| {
+                std::fs::read_dir(directory)
                     .into_iter()
                     .flatten()
                     .flatten()
@@ -193,12 +196,12 @@ pub fn assert_measured(place: &Place, output: &Output) {
 
 /// Every `trial.json` of the only run.
 pub fn trials(place: &Place) -> Vec<Value> {
-    let folder = std::fs::read_dir(place.run().join("trials")).expect("trials");
+    let directory = std::fs::read_dir(place.run().join("trials")).expect("trials");
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(path.join("trial.json")).expect("trial.json");
         serde_json::from_str(&text).expect("JSON")
     };
-    folder.flatten().map(|entry| read(entry.path())).collect()
+    directory.flatten().map(|entry| read(entry.path())).collect()
 }
 
 /// `summary.json` of the only run.
@@ -231,16 +234,16 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
         let (url, rate) = (format!("{}/{path}", url.trim_end_matches('/')), format!("{rate:.0}"));
         let load = ["fire", &url, "--rate", &rate, "--for", "20s", "--warm-up", "2s"];
         let expect = ["--expect", "p95 < 100ms", "--expect", "ok >= 99.9%"];
-        let fired =
+        let result =
             finish(place.stampede(&[&load[..], &expect[..]].concat()), Duration::from_secs(90));
         let pid = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
         drop(out);
         let _ = child.wait();
-        println!("{rate}/s:\n{}", stdout(&fired));
-        // A generator that was late is said to be, and what is met all the same is met: shots that
-        // come late come together, which is harder.
-        let said = stdout(&fired);
+        println!("{rate}/s:\n{}", stdout(&result));
+        // A generator that was late is said to be, and what is met all the same is met: requests
+        // that come late come together, which is harder.
+        let said = stdout(&result);
         let met = ["p95 < 100ms", "ok >= 99.9%"].map(|text| said.contains(&format!("{text}: met")));
         assert_eq!(met == [true; 2], wanted, "{rate}/s: {said}");
     }
@@ -263,8 +266,9 @@ pub fn a_newer_format_is_refused(place: &Place, name: &str) {
     assert!(said.contains("hint: read it with a newer stampede"), "{said}");
 }
 
-/// An app of `check_apps`: what is its own laid over `callable`, or over the framework that its name ends with and what
-/// both frameworks share. One that has no folder of that name is the fault of a callable's, in that framework's form.
+/// An app of `check_apps`: what is its own laid over `callable`, or over the framework that its
+/// name ends with and what both frameworks share. One that has no directory of that name is the
+/// fault of a callable's, in that framework's form.
 pub fn check_app(name: &str, place: &Place) -> PathBuf {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
     let frameworks = [("symfony", "src"), ("laravel", "app")];
@@ -305,7 +309,8 @@ pub fn runtimes_here(names: &[&'static str]) -> Vec<&'static str> {
     found
 }
 
-/// The worker runtimes on which planted faults are looked for; their programs are no Debian packages.
+/// The worker runtimes on which planted faults are looked for; their programs are no Debian
+/// packages.
 pub fn workers() -> Vec<&'static str> {
     runtimes_here(&["roadrunner", "frankenphp-worker"])
 }

@@ -1,4 +1,4 @@
-//! Why a cell did no more, as the tests of its causes read it.
+//! Why a case did no more, as the tests of its causes read it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{Place, finish, stderr, stdout, summary};
 /// Longer than any of their runs.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a run says of each of its cells.
+/// What a run says of each of its cases.
 pub struct Said {
     pub place: Place,
     pub summary: Value,
@@ -33,17 +33,17 @@ impl Said {
         Said { place, summary, text }
     }
 
-    pub fn cell(&self, runtime: &str) -> &Value {
-        let cells = self.summary["cells"].as_array().expect("cells");
-        let cell = cells.iter().find(|cell| cell["runtime"] == runtime);
-        cell.unwrap_or_else(|| panic!("no cell {runtime}: {:#}", self.summary))
+    pub fn case(&self, runtime: &str) -> &Value {
+        let cases = self.summary["cases"].as_array().expect("cases");
+        let case = cases.iter().find(|case| case["runtime"] == runtime);
+        case.unwrap_or_else(|| panic!("no case {runtime}: {:#}", self.summary))
     }
 
     pub fn all(&self, runtime: &str) -> Vec<&Value> {
-        self.cell(runtime)["why"].as_array().into_iter().flatten().collect()
+        self.case(runtime)["why"].as_array().into_iter().flatten().collect()
     }
 
-    /// The causes found in a cell, the most direct first.
+    /// The causes found in a case, the most direct first.
     pub fn causes(&self, runtime: &str) -> Vec<&str> {
         self.all(runtime).iter().map(|why| why["cause"].as_str().expect("a cause")).collect()
     }
@@ -74,20 +74,20 @@ impl Said {
 
     /// The readings of its trials.
     pub fn readings(&self) -> Vec<Value> {
-        let folders = std::fs::read_dir(self.place.run().join("trials")).expect("trials");
-        let text = |folder: std::fs::DirEntry| {
-            std::fs::read_to_string(folder.path().join("resources.ndjson")).expect("readings")
+        let directories = std::fs::read_dir(self.place.run().join("trials")).expect("trials");
+        let text = |directory: std::fs::DirEntry| {
+            std::fs::read_to_string(directory.path().join("resources.ndjson")).expect("readings")
         };
-        let all: String = folders.flatten().map(text).collect();
+        let all: String = directories.flatten().map(text).collect();
         all.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
     /// What a failed test needs.
     pub fn shown(&self, runtime: &str) -> String {
-        let cell = self.cell(runtime);
+        let case = self.case(runtime);
         format!(
             "{:#}\n{:#}\n{:#}\n{:#}\n{}",
-            cell["why"], cell["reasons"], cell["counts"], cell["cpu_percent_median"], self.text
+            case["why"], case["reasons"], case["counts"], case["cpu_percent_median"], self.text
         )
     }
 }

@@ -90,8 +90,8 @@ pub struct Up {
     address: String,
     /// Where it listens.
     pub port: u16,
-    /// Its work folder.
-    pub folder: PathBuf,
+    /// Its working directory.
+    pub directory: PathBuf,
     /// CPUs of the stack.
     pub cpus: usize,
     /// What ends everything: `pid-namespace` where namespaces are allowed.
@@ -153,7 +153,7 @@ impl Up {
             child,
             port: address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port"),
             address,
-            folder: PathBuf::from(said["folder"].as_str().expect("a folder")),
+            directory: PathBuf::from(said["directory"].as_str().expect("a directory")),
             cpus: (all / 2).max(1),
             process_group: said["isolation"]["process_group"].to_string(),
             settings: serde_json::from_value(of("settings")).expect("settings"),
@@ -164,7 +164,7 @@ impl Up {
 
     /// Its log files.
     pub fn logs(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.folder.join("logs")).expect("logs");
+        let entries = std::fs::read_dir(self.directory.join("logs")).expect("logs");
         entries.flatten().map(|entry| entry.path()).collect()
     }
 
@@ -293,12 +293,12 @@ pub fn backlog(port: u16) -> Option<u64> {
     text.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// Unix sockets below `folder` that somebody listens on, with their backlogs.
-pub fn socket_backlogs(folder: &Path) -> Vec<(String, u64)> {
+/// Unix sockets below `directory` that somebody listens on, with their backlogs.
+pub fn socket_backlogs(directory: &Path) -> Vec<(String, u64)> {
     let Ok(output) = Command::new("ss").args(["-lxnH"]).output() else { return Vec::new() };
     let text = stdout(&output);
     let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let below = |path: &&str| Path::new(path).starts_with(folder);
+    let below = |path: &&str| Path::new(path).starts_with(directory);
     let found = words.filter_map(|words| {
         let path = words.get(4).filter(|path| below(path))?;
         Some(((*path).to_owned(), words.get(3)?.parse().ok()?))

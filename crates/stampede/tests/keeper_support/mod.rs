@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use stampede::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
-use stampede::keeper::{CgroupUse, KeeperOptions, NamespaceUse, PidNamespace, WorkFolder};
+use stampede::keeper::{CgroupUse, KeeperOptions, NamespaceUse, PidNamespace, WorkingDirectory};
 use stampede_load::time::Nanos;
 
 /// The binary that acts as keeper and init.
@@ -19,9 +19,9 @@ pub const NOBODY: (u32, u32) = (65534, 65534);
 /// Bound of every wait.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Folders and names of one stack.
+/// Directories and names of one stack.
 pub struct Place {
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
     pub id: String,
     pub options: KeeperOptions,
 }
@@ -35,29 +35,29 @@ impl Place {
     pub fn with(namespaces: NamespaceUse, cgroups: CgroupUse) -> Place {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = tempfile::Builder::new().prefix("stampede-keeper-").tempdir().unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let directory = tempfile::Builder::new().prefix("stampede-keeper-").tempdir().unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let options = KeeperOptions {
             program: PathBuf::from(PROGRAM),
             namespaces,
             cgroups,
-            work: WorkFolder::Remove,
-            journal: folder.path().join("own/journal"),
+            work: WorkingDirectory::Remove,
+            journal: directory.path().join("own/journal"),
         };
-        Place { id: format!("test-{}-{number}", std::process::id()), folder, options }
+        Place { id: format!("test-{}-{number}", std::process::id()), directory, options }
     }
 
     /// Gives the place to an ordinary user.
     pub fn give_to(&self, (uid, gid): (u32, u32)) {
-        chown(self.folder.path(), Some(uid), Some(gid)).unwrap();
+        chown(self.directory.path(), Some(uid), Some(gid)).unwrap();
     }
 
     pub fn work(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.directory.path().join("work")
     }
 
     pub fn log(&self) -> PathBuf {
-        self.folder.path().join("log")
+        self.directory.path().join("log")
     }
 
     pub fn log_text(&self) -> String {
@@ -75,7 +75,7 @@ impl Place {
             program: PathBuf::from(program),
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-            cwd: self.folder.path().to_owned(),
+            cwd: self.directory.path().to_owned(),
             input: None,
             user: None,
             log: self.log(),
@@ -101,7 +101,7 @@ impl Place {
         let mut left = processes_of(&self.id);
         left.extend(groups_of(&self.id).iter().map(|path| path.display().to_string()));
         if self.work().exists() {
-            left.push("work folder".to_owned());
+            left.push("working directory".to_owned());
         }
         left.extend(self.journal_entries());
         left
@@ -151,10 +151,10 @@ pub fn processes_of(id: &str) -> Vec<String> {
     found
 }
 
-/// Cgroup folders of a stack, in every hierarchy.
+/// Cgroup directories of a stack, in every hierarchy.
 pub fn groups_of(id: &str) -> Vec<PathBuf> {
-    fn walk(folder: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    fn walk(directory: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }

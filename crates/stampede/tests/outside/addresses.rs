@@ -46,12 +46,12 @@ fn one_of_two(absent: &str, there: &str) {
     let place = Place::new();
     let hosts = format!("127.0.0.1 localhost\n{absent} twofold\n{there} twofold\n");
     let url = format!("http://twofold:{}/", server.port());
-    let args = ["fire", &url, "--users", "1", "--requests", "20", "--json"];
+    let args = ["fire", &url, "--concurrency", "1", "--requests", "20", "--json"];
     let Some(output) = with_hosts(&place, &hosts, &args) else { return };
     let said = stdout(&output) + &stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    assert_eq!((&report["shots_ok"], server.answered()), (&20.into(), 20), "{said}");
+    assert_eq!((&report["requests_ok"], server.answered()), (&20.into(), 20), "{said}");
     let address = format!("{}:{}", bracketed(there), server.port());
     assert_eq!(report["address"], address, "{said}");
     assert!(stderr(&output).contains(&format!("requests go to {address}")), "{said}");
@@ -79,7 +79,7 @@ fn a_name_may_be_written_in_other_ways() {
     for name in ["TwoFold", "twofold.", "TWOFOLD."] {
         let place = Place::new();
         let url = format!("http://{name}:{}/", server.port());
-        let args = ["fire", &url, "--users", "1", "--requests", "2"];
+        let args = ["fire", &url, "--concurrency", "1", "--requests", "2"];
         let Some(output) = with_hosts(&place, hosts, &args) else { return };
         let said = stdout(&output) + &stderr(&output);
         assert_eq!(output.status.code(), Some(0), "{name}: {said}");
@@ -93,7 +93,7 @@ fn where_nothing_listens_all_addresses_are_named() {
     drop(free);
     let place = Place::new();
     let url = format!("http://twofold:{port}/");
-    let args = ["fire", &url, "--users", "1", "--requests", "3"];
+    let args = ["fire", &url, "--concurrency", "1", "--requests", "3"];
     let hosts = "::1 twofold\n127.0.0.1 twofold\n";
     let Some(output) = with_hosts(&place, hosts, &args) else { return };
     let said = stderr(&output);
@@ -110,7 +110,7 @@ fn what_may_not_be_loaded_is_not_tried() {
     let place = Place::new();
     // Addresses for documentation (RFC 5737): nobody's.
     let url = format!("http://mixed:{}/", server.port());
-    let args = ["fire", &url, "--users", "1", "--requests", "2", "--json"];
+    let args = ["fire", &url, "--concurrency", "1", "--requests", "2", "--json"];
     let hosts = "198.51.100.1 mixed\n127.0.0.1 mixed\n";
     let began = Instant::now();
     let Some(output) = with_hosts(&place, hosts, &args) else { return };
@@ -135,13 +135,15 @@ fn an_address_stays_and_the_other_is_named() {
     };
     let (place, port) = (Place::new(), server.port());
     let url = format!("http://127.0.0.1:{port}/");
-    let output = finish(place.stampede(&["fire", &url, "--users", "1", "--requests", "3"]), LIMIT);
+    let output =
+        finish(place.stampede(&["fire", &url, "--concurrency", "1", "--requests", "3"]), LIMIT);
     let said = stderr(&output);
     assert_eq!((output.status.code(), server.answered()), (Some(3), 0), "{said}");
     let other = format!("nothing listens on 127.0.0.1:{port}; something listens on [::1]:{port}");
     assert!(said.contains(&other), "{said}");
     let url = format!("http://[::1]:{port}/");
-    let output = finish(place.stampede(&["fire", &url, "--users", "1", "--requests", "3"]), LIMIT);
+    let output =
+        finish(place.stampede(&["fire", &url, "--concurrency", "1", "--requests", "3"]), LIMIT);
     assert_eq!((output.status.code(), server.answered()), (Some(0), 3), "{}", stderr(&output));
 }
 
@@ -153,8 +155,8 @@ fn a_runtime_that_already_runs_is_found_at_either_address() {
     let plan = |host: &str| {
         let port = server.port();
         let text = format!(
-            "app: ./shop\nworkers: 2\nruntimes:\n  - live: {{url: \"http://{host}:{port}\"}}\n\
-             load: [{{users: 1, for: 1s}}]\nwarm_up: 100ms\n"
+            "app: ./shop\nworkers: 2\nruntimes:\n  - external: {{url: \"http://{host}:{port}\"}}\n\
+             load: [{{concurrency: 1, for: 1s}}]\nwarm_up: 100ms\n"
         );
         place.write("plan.yaml", &text);
     };
@@ -177,7 +179,7 @@ fn a_runtime_that_already_runs_is_found_at_either_address() {
 fn a_name_that_is_nobodys_is_named() {
     let place = Place::new();
     let hosts = "127.0.0.1 localhost\n";
-    let args = ["fire", "http://no-such-host.invalid/", "--users", "1", "--requests", "1"];
+    let args = ["fire", "http://no-such-host.invalid/", "--concurrency", "1", "--requests", "1"];
     let Some(output) = with_hosts(&place, hosts, &args) else { return };
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -197,7 +199,7 @@ fn the_host_header_is_the_name_inside_tls_where_the_url_has_an_address() {
     });
     let place = Place::new();
     let url = format!("https://{address}/");
-    let load = ["--users", "1", "--requests", "1", "-H", "Host: shop.test:8443"];
+    let load = ["--concurrency", "1", "--requests", "1", "-H", "Host: shop.test:8443"];
     let output = finish(place.stampede(&[&["fire", &url][..], &load].concat()), LIMIT);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let hello = hello.join().expect("no panic");

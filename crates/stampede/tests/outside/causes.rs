@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::common::why::Said;
 use crate::common::{Place, skipped};
 
-/// Waits, and answers `/nope` with this status once it is under load: what is only looked at is well.
+/// Waits, and answers `/nope` with this status once it is under load: what is only looked at is
+/// well.
 fn app(place: &Place, status: u16) {
     place.write(
         "app/index.php",
@@ -31,16 +32,16 @@ fn run(status: u16, users: u32, runtimes: &str) -> Said {
         place,
         &format!(
             "app: ./app\nworkers: 8\nwarm_up: 2s\nrounds: 1\n\
-             load: {{it: {{users: {users}, for: 3s, urls: urls.txt}}}}\nruntimes: [{runtimes}]\n"
+             load: {{it: {{concurrency: {users}, for: 3s, urls: urls.txt}}}}\nruntimes: [{runtimes}]\n"
         ),
     )
 }
 
 /// `/nope` is answered with `status` by the app: no limit is named, and the app is.
 fn is_the_apps(said: &Said, runtime: &str, status: u16) {
-    let cell = said.cell(runtime);
-    let failed = &cell["counts"]["failed"][format!("http:{status}")];
-    assert!(failed.as_u64() > Some(0), "{runtime}: {:#}", cell["counts"]);
+    let case = said.case(runtime);
+    let failed = &case["counts"]["failed"][format!("http:{status}")];
+    assert!(failed.as_u64() > Some(0), "{runtime}: {:#}", case["counts"]);
     for limit in ["web-server", "workers", "backlog", "upstream", "memory"] {
         said.silent(runtime, limit);
     }
@@ -86,6 +87,6 @@ fn a_limit_that_was_met_is_named_all_the_same() {
     let said = run(404, 24, "apache-modphp");
     let (text, _) = said.found("apache-modphp", "web-server");
     assert!(text.contains("server reached MaxRequestWorkers"), "{text}");
-    let why: &Value = &said.cell("apache-modphp")["why"];
+    let why: &Value = &said.case("apache-modphp")["why"];
     assert!(why.to_string().contains("\"app\""), "{why:#}");
 }

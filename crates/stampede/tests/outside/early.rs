@@ -12,9 +12,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 const BODY_BYTES: usize = 16 << 20;
 const REQUESTS: u64 = 30;
 
-fn fired(place: &Place, url: &str, args: &[&str]) -> Value {
+fn load_result(place: &Place, url: &str, args: &[&str]) -> Value {
     let requests = REQUESTS.to_string();
-    let common = ["fire", url, "--json", "-d", "@body", "--requests", &requests, "--users", "2"];
+    let common =
+        ["fire", url, "--json", "-d", "@body", "--requests", &requests, "--concurrency", "2"];
     let output = finish(place.stampede(&[&common, args].concat()), LIMIT);
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
@@ -62,10 +63,10 @@ fn the_answer_counts_and_not_the_reset_behind_it() {
         let unix = Talk::unix(&socket, closing(answer));
         for url in [tcp.url("/"), unix.url("/")] {
             for way in WAYS {
-                let report = fired(&place, &url, way);
+                let report = load_result(&place, &url, way);
                 let about = format!("{answer:?} {url} {way:?}: {report}");
                 match status {
-                    200 => assert_eq!(report["shots_ok"], REQUESTS, "{about}"),
+                    200 => assert_eq!(report["requests_ok"], REQUESTS, "{about}"),
                     _ => {
                         let errors = json!({ format!("http:{status}"): REQUESTS });
                         assert_eq!(report["errors"], errors, "{about}");
@@ -83,15 +84,15 @@ fn without_an_answer_it_is_a_lost_connection() {
     for answer in answers {
         let server = Talk::tcp(closing(answer));
         for way in WAYS {
-            let report = fired(&place, &server.url("/"), way);
+            let report = load_result(&place, &server.url("/"), way);
             let errors = json!({ "net:reset": REQUESTS });
             assert_eq!(report["errors"], errors, "{answer:?} {way:?}: {report}");
         }
     }
 }
 
-/// The reset may destroy what is still on its way of the answer. A wrong status is a failure anyway; a
-/// right one makes no correct answer of half a body.
+/// The reset may destroy what is still on its way of the answer. A wrong status is a failure
+/// anyway; a right one makes no correct answer of half a body.
 #[test]
 fn a_wrong_status_counts_though_its_body_is_cut() {
     let place = place();
@@ -111,7 +112,7 @@ fn a_wrong_status_counts_though_its_body_is_cut() {
             }
         });
         for way in WAYS {
-            let report = fired(&place, &server.url("/"), way);
+            let report = load_result(&place, &server.url("/"), way);
             assert_eq!(report["errors"], json!({ kind: REQUESTS }), "{shown} {way:?}: {report}");
             let status: u16 = shown[9..12].parse().expect("a status");
             assert_eq!(report["examples"][0]["status"], status, "{shown} {way:?}: {report}");
@@ -133,8 +134,8 @@ fn no_request_follows_one_that_was_not_read() {
     for server in [Talk::tcp(talk), Talk::unix(&socket, talk)] {
         for engine in ["epoll", "io_uring"] {
             let before = server.connections();
-            let report = fired(&place, &server.url("/"), &["--engine", engine]);
-            assert_eq!(report["shots_ok"], REQUESTS, "{engine}: {report}");
+            let report = load_result(&place, &server.url("/"), &["--engine", engine]);
+            assert_eq!(report["requests_ok"], REQUESTS, "{engine}: {report}");
             assert_eq!((server.connections() - before) as u64, REQUESTS, "{engine}: {report}");
         }
     }
@@ -154,8 +155,8 @@ fn a_request_that_was_read_keeps_its_connection() {
         }
     });
     for engine in ["epoll", "io_uring"] {
-        let report = fired(&place, &server.url("/"), &["--engine", engine]);
-        assert_eq!((&report["shots_ok"], &report["connections"]), (&json!(REQUESTS), &json!(2)));
+        let report = load_result(&place, &server.url("/"), &["--engine", engine]);
+        assert_eq!((&report["requests_ok"], &report["connections"]), (&json!(REQUESTS), &json!(2)));
     }
 }
 
@@ -174,7 +175,7 @@ fn php_may_answer_early_too() {
             }
         });
         for way in WAYS {
-            let report = fired(&place, &server.fastcgi("/var/www/index.php"), way);
+            let report = load_result(&place, &server.fastcgi("/var/www/index.php"), way);
             assert_eq!(report["errors"], json!({ "http:413": REQUESTS }), "{way:?}: {report}");
         }
     }

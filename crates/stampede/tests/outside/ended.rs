@@ -22,16 +22,16 @@ fn server() -> Talk {
     })
 }
 
-/// Planned are the shots that were due by then, and each of them has become something.
+/// Planned are the requests that were due by then, and each of them has become something.
 fn assert_told(output: &Output, took: Duration, end: &str, about: &str) {
     assert!(took < SOON, "{about}: {took:?}");
     let report: Value =
         serde_json::from_str(&stdout(output)).unwrap_or_else(|_| panic!("{}", stderr(output)));
     let count = |name: &str| report[name].as_u64().expect(name);
     assert_eq!(report["end"], end, "{about}: {report}");
-    let became = count("shots_ok") + count("shots_failed") + count("shots_dropped");
-    assert_eq!(count("shots_planned"), became, "{about}: {report}");
-    assert!(count("shots_planned") < 1_000_000, "{about}: {report}");
+    let became = count("requests_ok") + count("requests_failed") + count("requests_dropped");
+    assert_eq!(count("requests_planned"), became, "{about}: {report}");
+    assert!(count("requests_planned") < 1_000_000, "{about}: {report}");
 }
 
 const LOADS: [&[&str]; 5] = [
@@ -92,7 +92,7 @@ fn ctrl_c_ends_the_waiting_for_a_pipe_that_nobody_writes_to() {
     let url = server.url("/");
     // Nobody has opened it, and somebody who says nothing has.
     for has_writer in [false, true] {
-        let args = ["fire", &url, "--ammo", "pipe", "--once", "--users", "2"];
+        let args = ["fire", &url, "--traffic", "pipe", "--once", "--concurrency", "2"];
         let child = place.stampede(&args).spawn().expect("the binary starts");
         let writer = has_writer.then(|| {
             let mut both = std::fs::File::options();

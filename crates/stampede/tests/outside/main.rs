@@ -1,5 +1,5 @@
-//! What people met who came from outside, each with a real server or app, the binary, and what it says.
-//! One module a fault; none of them knows how the program is built.
+//! What people met who came from outside, each with a real server or app, the binary, and what it
+//! says. One module a fault; none of them knows how the program is built.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,4 +22,4 @@ mod small;
 mod stays_up;
 mod talk;
 mod unanswered;
-mod work_folders;
+mod working_directories;

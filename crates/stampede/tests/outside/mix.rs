@@ -23,7 +23,7 @@ fn fast_and_slow() -> Talk {
     })
 }
 
-fn fired(place: &Place, server: &Talk, args: &[&str]) -> Value {
+fn load_result(place: &Place, server: &Talk, args: &[&str]) -> Value {
     let url = server.url("/");
     let args = [&["fire", &url, "--json"], args].concat();
     let output = finish(place.stampede(&args), LIMIT);
@@ -34,7 +34,7 @@ fn fired(place: &Place, server: &Talk, args: &[&str]) -> Value {
 fn sent(report: &Value, tag: &str) -> u64 {
     let of = &report["tags"][tag];
     let count = |field: &str| of[field].as_u64().unwrap_or(0);
-    count("shots_ok") + count("shots_failed")
+    count("requests_ok") + count("requests_failed")
 }
 
 /// How often each was sent differs by what is under way when it ends, and no more.
@@ -53,10 +53,18 @@ fn users_send_each_request_of_a_file_as_often_with_any_number_of_threads() {
     for (threads, users) in [("1", "4"), ("2", "4"), ("3", "5"), ("4", "4")] {
         for (file, tags) in [("two", &["fast", "slow"][..]), ("four", &["a", "b", "c", "d"])] {
             for order in ["in-order", "random"] {
-                let args =
-                    ["--ammo", file, "--threads", threads, "--users", users, "--for", "1500ms"];
-                let args = [&args[..], &["--ammo-order", order]].concat();
-                let report = fired(&place, &server, &args);
+                let args = [
+                    "--traffic",
+                    file,
+                    "--threads",
+                    threads,
+                    "--concurrency",
+                    users,
+                    "--for",
+                    "1500ms",
+                ];
+                let args = [&args[..], &["--traffic-order", order]].concat();
+                let report = load_result(&place, &server, &args);
                 assert_even(&report, tags, &format!("{file}, {threads} threads, {order}"));
             }
         }
@@ -70,30 +78,30 @@ fn so_many_requests_are_the_first_of_the_file() {
     place.write("one", "/fast fast\n");
     place.write("five", "/fast a\n/slow b\n/fast c\n/slow d\n/fast e\n");
     for threads in ["1", "2", "3"] {
-        let common = ["--threads", threads, "--users", "3"];
-        let fired = |args: &[&str]| fired(&place, &server, &[&common, args].concat());
-        let report = fired(&["--ammo", "two", "--requests", "100"]);
+        let common = ["--threads", threads, "--concurrency", "3"];
+        let load_result = |args: &[&str]| load_result(&place, &server, &[&common, args].concat());
+        let report = load_result(&["--traffic", "two", "--requests", "100"]);
         assert_eq!((sent(&report, "fast"), sent(&report, "slow")), (50, 50), "{threads}");
-        let report = fired(&["--ammo", "two", "--requests", "101"]);
+        let report = load_result(&["--traffic", "two", "--requests", "101"]);
         assert_eq!((sent(&report, "fast"), sent(&report, "slow")), (51, 50), "{threads}");
-        let report = fired(&["--ammo", "one", "--requests", "20"]);
+        let report = load_result(&["--traffic", "one", "--requests", "20"]);
         assert_eq!(sent(&report, "fast"), 20, "{threads}");
-        let report = fired(&["--ammo", "five", "--once"]);
+        let report = load_result(&["--traffic", "five", "--once"]);
         assert_eq!(["a", "b", "c", "d", "e"].map(|tag| sent(&report, tag)), [1; 5], "{threads}");
-        let report = fired(&["--ammo", "five", "--ammo-limit", "12"]);
+        let report = load_result(&["--traffic", "five", "--traffic-limit", "12"]);
         let counts = ["a", "b", "c", "d", "e"].map(|tag| sent(&report, tag));
         assert_eq!(counts, [3, 3, 2, 2, 2], "{threads}");
     }
 }
 
-/// A thread whose connections are all busy drops shots: of all requests alike.
+/// A thread whose connections are all busy drops requests: of all requests alike.
 #[test]
-fn shots_that_are_dropped_are_of_no_request_more_than_of_another() {
+fn requests_that_are_dropped_are_of_no_request_more_than_of_another() {
     let (place, server) = (Place::new(), fast_and_slow());
     place.write("two", "/fast fast\n/slow slow\n");
-    let args = ["--ammo", "two", "--threads", "2", "--rate", "600", "--for", "2s"];
+    let args = ["--traffic", "two", "--threads", "2", "--rate", "600", "--for", "2s"];
     let full = ["--max-in-flight", "2", "--when-full", "drop"];
-    let report = fired(&place, &server, &[&args[..], &full].concat());
+    let report = load_result(&place, &server, &[&args[..], &full].concat());
     assert_even(&report, &["fast", "slow"], "dropped");
 }
 
@@ -117,8 +125,9 @@ fn a_pipe_is_sent_in_its_mix_too() {
             }
         }
     });
-    let args = ["--ammo", "pipe", "--once", "--threads", "2", "--users", "4", "--for", "2s"];
-    let report = fired(&place, &server, &args);
+    let args =
+        ["--traffic", "pipe", "--once", "--threads", "2", "--concurrency", "4", "--for", "2s"];
+    let report = load_result(&place, &server, &args);
     writer.join().expect("the writer");
     assert_even(&report, &["fast", "slow"], "pipe");
 }

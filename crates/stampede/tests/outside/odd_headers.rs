@@ -18,9 +18,10 @@ fn saying(answer: String) -> Talk {
     })
 }
 
-fn fired(url: &str, args: &[&str]) -> Value {
+fn load_result(url: &str, args: &[&str]) -> Value {
     let place = Place::new();
-    let common = ["fire", url, "--json", "--users", "2", "--requests", "20", "--timeout", "5s"];
+    let common =
+        ["fire", url, "--json", "--concurrency", "2", "--requests", "20", "--timeout", "5s"];
     let output = finish(place.stampede(&[&common, args].concat()), LIMIT);
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
@@ -28,8 +29,8 @@ fn fired(url: &str, args: &[&str]) -> Value {
 /// All of them correct on the two connections, and whether this is remarked upon.
 fn assert_read(answer: &str, remark: &str) {
     let server = saying(answer.to_owned());
-    let report = fired(&server.url("/"), &[]);
-    assert_eq!(report["shots_ok"], 20, "{answer:?}: {report}");
+    let report = load_result(&server.url("/"), &[]);
+    assert_eq!(report["requests_ok"], 20, "{answer:?}: {report}");
     assert_eq!(report["connections"], 2, "{answer:?}: {report}");
     let notes = report["notes"].to_string();
     match remark {
@@ -86,10 +87,10 @@ fn a_check_sees_the_value_as_one_line() {
         ("header y == 1", 20),
         ("header x-policy contains no-src", 0),
     ] {
-        let report = fired(&server.url("/"), &["--check", check]);
-        assert_eq!(report["shots_ok"], ok, "{check}: {report}");
+        let report = load_result(&server.url("/"), &["--check", check]);
+        assert_eq!(report["requests_ok"], ok, "{check}: {report}");
     }
-    let report = fired(&server.url("/"), &["--check", "header x-policy == no"]);
+    let report = load_result(&server.url("/"), &["--check", "header x-policy == no"]);
     let found = report["examples"][0]["found"].as_str().expect("an example");
     assert!(found.contains("'self'; img-src *; font-src x"), "{found}");
 }
@@ -103,7 +104,7 @@ fn what_is_malformed_stays_malformed() {
         "220 smtp ready\r\n",
     ] {
         let server = saying(answer.to_owned());
-        let report = fired(&server.url("/"), &[]);
+        let report = load_result(&server.url("/"), &[]);
         assert_eq!(report["errors"]["net:malformed"], 20, "{answer:?}: {report}");
     }
 }
@@ -121,8 +122,8 @@ fn php_may_write_such_lines_too() {
         }
     });
     let url = server.fastcgi("/var/www/index.php");
-    let report = fired(&url, &["--check", "header x-policy == a; b"]);
-    assert_eq!(report["shots_ok"], 20, "{report}");
+    let report = load_result(&url, &["--check", "header x-policy == a; b"]);
+    assert_eq!(report["requests_ok"], 20, "{report}");
     let notes = report["notes"].to_string();
     for remark in [FOLDED, SPACED, NO_FIELD] {
         assert!(notes.contains(&format!("20 answers have {remark}")), "{notes}");
@@ -141,8 +142,8 @@ fn a_comparison_finds_such_an_app_ready_and_says_so() {
     let server = saying(answer);
     let place = Place::new();
     let plan = format!(
-        "app: hello\nworkers: 2\nruntimes:\n  - live: {{url: \"{}\"}}\n\
-         load: [{{users: 2, for: 2s}}]\nrounds: 1\n",
+        "app: hello\nworkers: 2\nruntimes:\n  - external: {{url: \"{}\"}}\n\
+         load: [{{concurrency: 2, for: 2s}}]\nrounds: 1\n",
         server.url("")
     );
     place.write("plan.yaml", &plan);

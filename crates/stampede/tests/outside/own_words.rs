@@ -1,5 +1,6 @@
-//! A secret may be a word that stampede's own records, tables and messages have: it is masked behind its name, and
-//! what was written can be read. A token is known by its form, whatever its name.
+//! A secret may be a word that stampede's own records, tables and messages have: it is masked
+//! behind its name, and what was written can be read. A token is known by its form, whatever its
+//! name.
 
 use std::process::Output;
 use std::time::Duration;
@@ -16,7 +17,8 @@ fn compared(env: &str, code: &str, path: &str) -> (Place, Output) {
     if !env.is_empty() {
         place.write("app/.env", env);
     }
-    let mut args = vec!["compare", "--app", "./app", "--runtimes", "php-builtin", "--users", "1"];
+    let mut args =
+        vec!["compare", "--app", "./app", "--runtimes", "php-builtin", "--concurrency", "1"];
     args.extend(["--for", "1s", "--warm-up", "0s", "--rounds", "1", "--path", path]);
     let output = finish(place.stampede(&args), LIMIT);
     (place, output)
@@ -107,11 +109,11 @@ fn an_own_word_that_is_a_password_is_masked_where_the_app_prints_it() {
 #[test]
 fn fire_keeps_its_schema_and_its_words() {
     let server = Small::at("127.0.0.1", OK).expect("a server");
-    let query = "key=shots_planned&token=throughput_per_s&auth=verdict&sig=valid";
+    let query = "key=requests_planned&token=throughput_per_s&auth=verdict&sig=valid";
     let place = Place::new();
     let fire = |query: &str, more: &[&str]| {
         let url = format!("http://127.0.0.1:{}/slow?{query}", server.port());
-        let load = ["fire", &url, "--users", "1", "--requests", "5", "--warm-up", "0s"];
+        let load = ["fire", &url, "--concurrency", "1", "--requests", "5", "--warm-up", "0s"];
         let output = finish(place.stampede(&[&load[..], more].concat()), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         output
@@ -124,7 +126,7 @@ fn fire_keeps_its_schema_and_its_words() {
         value.as_object().expect("an object").keys().cloned().collect()
     };
     assert_eq!(names(&report), names(&plain));
-    assert_eq!(report["shots_planned"], 5, "{report}");
+    assert_eq!(report["requests_planned"], 5, "{report}");
     assert_eq!(report["verdict"], plain["verdict"]);
     assert!(report.to_string().contains("token=***"), "{report}");
     let output = fire("token=throughput&key=slow&auth=service", &[]);
@@ -144,12 +146,12 @@ fn a_password_that_is_no_word_of_stampede_is_masked_everywhere() {
     let code = "<?php echo 'so: hunter2, \"correcthorse\" ', PHP_VERSION;";
     let (place, output) = compared(env, code, "/");
     assert_readable(&place, &output, env);
-    let mut folders = vec![place.run()];
+    let mut directories = vec![place.run()];
     let mut files = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).expect("a directory").flatten() {
             if entry.path().is_dir() {
-                folders.push(entry.path());
+                directories.push(entry.path());
                 continue;
             }
             files += 1;
@@ -178,7 +180,7 @@ fn tokens_under_innocent_names_are_masked_by_their_form() {
     ] {
         let url = format!("http://127.0.0.1:{}/?{query}", server.port());
         for more in [&["--json"][..], &[]] {
-            let load = ["fire", &url, "--users", "1", "--requests", "2", "--warm-up", "0s"];
+            let load = ["fire", &url, "--concurrency", "1", "--requests", "2", "--warm-up", "0s"];
             let output = finish(place.stampede(&[&load[..], more].concat()), LIMIT);
             let said = stdout(&output) + &stderr(&output);
             assert_eq!(output.status.code(), Some(0), "{said}");
@@ -192,10 +194,10 @@ fn more_secrets_than_are_kept_are_told_of_once() {
     let server = Small::at("127.0.0.1", OK).expect("a server");
     let place = Place::new();
     let line = |number: u32| format!("/a?token=k{number:06}x\n");
-    place.write("ammo.txt", &(0..20_100).map(line).collect::<String>());
+    place.write("traffic.txt", &(0..20_100).map(line).collect::<String>());
     let url = format!("http://127.0.0.1:{}/", server.port());
-    let load = ["--users", "1", "--requests", "3", "--warm-up", "0s"];
-    let args = [&["fire", &url, "--ammo", "ammo.txt"], &load[..]].concat();
+    let load = ["--concurrency", "1", "--requests", "3", "--warm-up", "0s"];
+    let args = [&["fire", &url, "--traffic", "traffic.txt"], &load[..]].concat();
     let output = finish(place.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told =

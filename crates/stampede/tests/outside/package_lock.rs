@@ -12,11 +12,11 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// The machine's packages as a copy, and a repository with one package. `hold FILE SECONDS` holds a
 /// lock as dpkg does.
 const APART: &str = r#"
-for folder in /var/lib/dpkg /usr/sbin; do
-    mkdir -p "copy$folder" && cp -a "$folder/." "copy$folder/" && mount --bind "copy$folder" "$folder" || exit 99
+for directory in /var/lib/dpkg /usr/sbin; do
+    mkdir -p "copy$directory" && cp -a "$directory/." "copy$directory/" && mount --bind "copy$directory" "$directory" || exit 99
 done
 rm -f /usr/sbin/policy-rc.d
-for folder in /var/lib/apt /var/cache/apt /etc/apt /run; do mount -t tmpfs tmpfs "$folder" || exit 99; done
+for directory in /var/lib/apt /var/cache/apt /etc/apt /run; do mount -t tmpfs tmpfs "$directory" || exit 99; done
 mkdir -p /var/lib/apt/lists/partial /var/cache/apt/archives/partial /etc/apt/apt.conf.d /etc/apt/preferences.d \
     /etc/apt/sources.list.d /etc/apt/trusted.gpg.d deb/DEBIAN deb/run/made-up repository
 printf '#!/bin/sh\n' >deb/run/made-up/no-such-program
@@ -122,7 +122,7 @@ fn each_lock_is_waited_for_and_its_holder_named() {
     let (text, said) = (stdout(&output), stderr(&output));
     assert_eq!(text, "rc=0\n1\n".repeat(4) + "stampede-made-up\nrc=0\nclean\n", "{said}");
     assert_eq!(said.matches("installed: absent").count(), 4, "{said}");
-    assert!(!said.contains("cannot mend") && !said.contains("warning"), "{said}");
+    assert!(!said.contains("cannot fix") && !said.contains("warning"), "{said}");
 }
 
 #[test]
@@ -171,11 +171,12 @@ fn a_wait_ends_with_ctrl_c_and_by_its_limit() {
     assert!(text.ends_with("/usr/sbin/policy-rc.d\n\n/run:\n"), "something is left: {text}");
     assert!(said.contains("error: another program uses the package manager: perl (pid "), "{said}");
     assert!(said.contains("hint: wait for it to end, or look at it with `ps -fp "), "{said}");
-    assert!(!said.contains("cannot mend"), "{said}");
+    assert!(!said.contains("cannot fix"), "{said}");
     assert!(began.elapsed() < LIMIT - Duration::from_secs(30), "{said}");
 }
 
-/// The kernel tells no pid of a lock of an open file, and none that counts here of another container's.
+/// The kernel tells no pid of a lock of an open file, and none that counts here of another
+/// container's.
 #[test]
 fn a_holder_without_a_pid_is_told_of_otherwise() {
     let Some(output) = apart(

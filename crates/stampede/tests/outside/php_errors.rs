@@ -142,7 +142,7 @@ fn a_body_that_goes_missing_is_seen_beside_an_empty_page() {
     );
     place.write("shop/public/index.php", &code);
     place.write("urls.txt", "/\n/ping\n");
-    let Compared { said, .. } = compare(&place, "php-builtin", &["--urls", "urls.txt"]);
+    let Compared { said, .. } = compare(&place, "php-builtin", &["--traffic", "urls.txt"]);
     let failed = &trials(&place)[0]["load"]["counts"]["failed"];
     assert!(failed["check:size > 0"].as_u64() > Some(0), "{failed}: {said}");
     let ok = trials(&place)[0]["load"]["counts"]["ok"].as_u64();

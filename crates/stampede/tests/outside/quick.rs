@@ -16,7 +16,7 @@ pub struct Compared {
 
 /// Compares `./shop` on `runtimes` in one round: one request at a time for two seconds.
 pub fn compare(place: &Place, runtimes: &str, more: &[&str]) -> Compared {
-    let words = ["compare", "--app", "./shop", "--runtimes", runtimes, "--users", "1"];
+    let words = ["compare", "--app", "./shop", "--runtimes", runtimes, "--concurrency", "1"];
     let length = ["--for", "2s", "--warm-up", "0s"];
     let rounds: &[&str] = if more.contains(&"--rounds") { &[] } else { &["--rounds", "1"] };
     let output = finish(place.stampede(&[&words[..], &length, rounds, more].concat()), LIMIT);

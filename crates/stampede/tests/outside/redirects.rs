@@ -33,7 +33,7 @@ fn an_app_whose_first_page_redirects_is_measured_where_it_leads() {
     let (code, said, _) = compare(&place, &[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("`/` redirects to `/en/` (302)"), "{said}");
-    let counts = &summary(&place)["cells"][0]["counts"];
+    let counts = &summary(&place)["cases"][0]["counts"];
     assert!(
         counts["ok"].as_u64() > Some(0)
             && counts["failed"].as_object().is_none_or(|map| map.is_empty()),
@@ -82,7 +82,7 @@ fn a_cold_load_that_is_only_redirected_is_none_either() {
     let plan = |path: &str| {
         format!(
             "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\ncold: true\nload:\n  \
-             main: {{ users: 1, for: 1s{path} }}\n"
+             main: {{ concurrency: 1, for: 1s{path} }}\n"
         )
     };
     for (path, wanted) in [(", path: /account", Some(3)), ("", Some(0))] {
@@ -123,7 +123,7 @@ fn a_host_that_the_load_sends_is_sent_before_it_too() {
         echo 'the shop';";
     shop(&place, code);
     let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  \
-                main: { users: 1, for: 1s, path: /, headers: { Host: shop.test } }\n";
+                main: { concurrency: 1, for: 1s, path: /, headers: { Host: shop.test } }\n";
     let Compared { code, said } = quick::run_plan(&place, plan);
     assert_eq!(code, Some(0), "{said}");
 }
@@ -138,7 +138,7 @@ fn an_api_without_a_first_page_is_measured() {
     let code = "<?php if ($_SERVER['REQUEST_METHOD'] !== 'POST') { http_response_code(404); exit; }
         echo file_get_contents('php://input');";
     shop(&place, code);
-    let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  main: { users: 1, \
+    let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  main: { concurrency: 1, \
                 for: 1s, method: POST, path: /api/x, body: hello, headers: { Content-Type: text/plain } }\n";
     let Compared { code, said } = quick::run_plan(&place, plan);
     assert_eq!(code, Some(0), "{said}");

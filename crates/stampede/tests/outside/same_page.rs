@@ -8,8 +8,8 @@ fn compared(place: &Place, more: &[&str]) -> (Vec<String>, String) {
     let Compared { code, said } = compare(place, "nginx-fpm,apache-modphp", more);
     assert!(matches!(code, Some(0 | 3)), "{said}");
     let summary = summary(place);
-    let cells = summary["cells"].as_array().expect("cells");
-    let reasons = cells.iter().flat_map(|cell| cell["not_comparable"].as_array().expect("a list"));
+    let cases = summary["cases"].as_array().expect("cases");
+    let reasons = cases.iter().flat_map(|case| case["not_comparable"].as_array().expect("a list"));
     let texts = reasons.filter_map(|reason| reason["text"].as_str());
     (texts.map(str::to_owned).collect(), said)
 }
@@ -44,7 +44,7 @@ fn another_script_behind_the_same_path_is_not_comparable() {
         ? 'installer' : str_repeat('<p>product</p>', 5000);",
     );
     place.write("urls.txt", "/plain.php\n/index.php?a=1\n/gone.php\n/away.php\n/token.php\n");
-    let (reasons, said) = compared(&place, &["--urls", "urls.txt"]);
+    let (reasons, said) = compared(&place, &["--traffic", "urls.txt"]);
     let all = reasons.join("; ");
     assert!(reasons.len() >= 4, "{all}\n{said}");
     for words in ["`/plain.php` gives 200, ", "`/index.php?a=1` gives 200, 5 B, `"] {
@@ -64,12 +64,13 @@ fn pages_that_change_or_show_where_they_run_are_the_same() {
         $_SERVER['HTTP_HOST'], ' ', __DIR__, ' ', bin2hex(random_bytes(16)), str_repeat('x', 9000);");
     place.write("shop/a/b.php", "<?php echo microtime(true), ' ', random_int(1, 9);");
     place.write("urls.txt", "/\n/a/b.php\n/index.php\n");
-    let (reasons, said) = compared(&place, &["--urls", "urls.txt"]);
+    let (reasons, said) = compared(&place, &["--traffic", "urls.txt"]);
     let about_pages: Vec<_> = reasons.iter().filter(|text| text.contains("gives")).collect();
     assert!(about_pages.is_empty(), "{about_pages:?}\n{said}");
 }
 
-/// A runtime that is given another script is seen, whatever the method, and however slow its pages are.
+/// A runtime that is given another script is seen, whatever the method, and however slow its pages
+/// are.
 #[test]
 fn another_script_is_seen_for_every_method_and_on_slow_pages() {
     if !has_both() {
@@ -84,7 +85,7 @@ fn another_script_is_seen_for_every_method_and_on_slow_pages() {
     place.write("shop/index.php", code);
     let plan = |load: &str| {
         format!(
-            "app: ./shop\nruntimes: [nginx-fpm, apache-modphp]\nrounds: 1\nwarm_up: 0s\nload:\n  main: {{ users: 2, {load} }}\n"
+            "app: ./shop\nruntimes: [nginx-fpm, apache-modphp]\nrounds: 1\nwarm_up: 0s\nload:\n  main: {{ concurrency: 2, {load} }}\n"
         )
     };
     for (load, words) in [
@@ -97,6 +98,6 @@ fn another_script_is_seen_for_every_method_and_on_slow_pages() {
     }
     let urls: String = (0..8).map(|number| format!("/index.php?slow={number}\n")).collect();
     place.write("urls.txt", &urls);
-    let (reasons, said) = compared(&place, &["--urls", "urls.txt"]);
+    let (reasons, said) = compared(&place, &["--traffic", "urls.txt"]);
     assert!(reasons.join("; ").contains("`Admin` instead of"), "{reasons:?}\n{said}");
 }

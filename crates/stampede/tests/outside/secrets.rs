@@ -35,7 +35,7 @@ runtimes:
       append: {nginx.conf: "# token=append-pl4nt3d"}
       env: {clientSecret: own-env-pl4nt3d}
 load:
-  - users: 1
+  - concurrency: 1
     for: 1s
     requests:
       - method: POST
@@ -90,13 +90,13 @@ fn found(name: &str, bytes: &[u8]) -> Vec<String> {
     places.map(|(at, what)| format!("{name}: {}{what}", shown(at))).collect()
 }
 
-fn of_folder(folder: &Path, all: &mut Vec<String>) -> usize {
+fn of_directory(directory: &Path, all: &mut Vec<String>) -> usize {
     let mut files = 0;
-    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+    for entry in std::fs::read_dir(directory).expect("a directory").flatten() {
         let path = entry.path();
         all.extend(found("a name", path.display().to_string().as_bytes()));
         if path.is_dir() {
-            files += of_folder(&path, all);
+            files += of_directory(&path, all);
         } else {
             files += 1;
             all.extend(found(&path.display().to_string(), &std::fs::read(&path).expect("a file")));
@@ -155,7 +155,7 @@ fn results_and_reports_of_a_plan_have_none_of_its_secrets() {
         assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
     }
     run(&place, &["diff", "results/one", "results/one"], &mut all);
-    let files = of_folder(&place.path().join("results"), &mut all);
+    let files = of_directory(&place.path().join("results"), &mut all);
     assert!(files > 8, "{files} files");
     none(&all);
 }
@@ -175,7 +175,7 @@ fn an_app_that_fails_and_shows_its_secrets_gives_none_away() {
     up(&place, &[], &mut all);
     let capacity = ["capacity", "plan.yaml", "--max-time", "30s", "--out", "results/two"];
     run(&place, &capacity, &mut all);
-    of_folder(&place.path().join("results"), &mut all);
+    of_directory(&place.path().join("results"), &mut all);
     none(&all);
 }
 
@@ -225,7 +225,7 @@ fn echo() -> String {
 fn fire_says_and_writes_no_secret_of_its_flags() {
     let (place, mut all) = (place(false), Vec::new());
     let url = format!("http://{}/?access_token=query-{MARK}&sig=a%2Fb-{MARK}", echo());
-    let load = ["--users", "1", "--requests", "3", "--warm-up", "0s"];
+    let load = ["--concurrency", "1", "--requests", "3", "--warm-up", "0s"];
     let flags = [
         "-H",
         "X-Api-Key: xapi pl4nt3d",
@@ -245,7 +245,7 @@ fn fire_says_and_writes_no_secret_of_its_flags() {
         "--hlog",
         "out/a.hlog",
     ];
-    std::fs::create_dir(place.path().join("out")).expect("a folder");
+    std::fs::create_dir(place.path().join("out")).expect("a directory");
     for more in [
         &["-d", "{\"password\": \"body-pl4nt3d\"}"][..],
         &["--json"],
@@ -254,13 +254,13 @@ fn fire_says_and_writes_no_secret_of_its_flags() {
         let output = run(&place, &[&["fire", &url], &load[..], &flags, more].concat(), &mut all);
         assert!(stdout(&output).contains("500"), "{}{}", stdout(&output), stderr(&output));
     }
-    let ammo = format!(
-        "[Cookie: SID=ammo-{MARK}]\n[X-Api-Key: ammokey-{MARK}]\n/a?token=ammo-query-{MARK} tag\n/b\n"
+    let traffic = format!(
+        "[Cookie: SID=traffic-{MARK}]\n[X-Api-Key: ammokey-{MARK}]\n/a?token=traffic-query-{MARK} tag\n/b\n"
     );
-    place.write("ammo.txt", &ammo);
-    let args = [&["fire", &url, "--ammo", "ammo.txt", "--json"], &load[..]].concat();
+    place.write("traffic.txt", &traffic);
+    let args = [&["fire", &url, "--traffic", "traffic.txt", "--json"], &load[..]].concat();
     run(&place, &args, &mut all);
-    of_folder(&place.path().join("out"), &mut all);
+    of_directory(&place.path().join("out"), &mut all);
     none(&all);
 }
 
@@ -269,13 +269,13 @@ fn what_is_refused_of_a_command_is_said_without_its_secrets() {
     let (place, mut all) = (place(false), Vec::new());
     let near = format!("http://user:basic-{MARK}@127.0.0.1:1/?api_key=q-{MARK}");
     for args in [
-        &["fire", &near, "--users", "1", "--requests", "1"][..],
+        &["fire", &near, "--concurrency", "1", "--requests", "1"][..],
         &["fire", "http://127.0.0.1:1/", "--basic-auht", "user:basic-pl4nt3d"],
         &["fire", "http://127.0.0.1:1/", "--cookie", "SID=x-pl4nt3d", "SID=x-pl4nt3d"],
         &[
             "fire",
             "http://127.0.0.1:1/",
-            "--users",
+            "--concurrency",
             "1",
             "--requests",
             "1",
@@ -285,7 +285,7 @@ fn what_is_refused_of_a_command_is_said_without_its_secrets() {
         &[
             "fire",
             "http://127.0.0.1:1/",
-            "--users",
+            "--concurrency",
             "1",
             "--requests",
             "1",
@@ -299,7 +299,7 @@ fn what_is_refused_of_a_command_is_said_without_its_secrets() {
             "compare",
             "--app",
             "./app",
-            "--users",
+            "--concurrency",
             "1",
             "--for",
             "1s",
@@ -336,16 +336,16 @@ fn of_a_secret_in_the_middle_of_which_a_text_is_cut_nothing_is_left() {
     place.write("app/index.php", app);
     let secret: String = (0..20).map(|number| format!("{MARK}-{number};")).collect();
     place.write("app/.env", &format!("DB_PASS='{secret}'\n"));
-    let plan = "app: ./app\nruntimes: [nginx-fpm]\nload: [{users: 1, for: 1s}]\nwarm_up: 0s\nrounds: 1\n\
+    let plan = "app: ./app\nruntimes: [nginx-fpm]\nload: [{concurrency: 1, for: 1s}]\nwarm_up: 0s\nrounds: 1\n\
                 repeat_invalid: 0\n";
     place.write("plan.yaml", &format!("{plan}env: {{DB_PASS: \"{secret}\"}}\n"));
     let output = run(&place, &["compare", "plan.yaml", "--out", "results/one"], &mut all);
     assert!(stderr(&output).contains("xxx ***"), "{}", stderr(&output));
     let url = format!("http://{}/{}", echo(), "x".repeat(1920));
     let token = format!("X-Auth-Token: {secret}");
-    let args = ["fire", &url, "--users", "1", "--requests", "1", "--json", "-H", &token];
+    let args = ["fire", &url, "--concurrency", "1", "--requests", "1", "--json", "-H", &token];
     let output = run(&place, &args, &mut all);
     assert!(stdout(&output).contains("***"), "{}", stdout(&output));
-    of_folder(&place.path().join("results"), &mut all);
+    of_directory(&place.path().join("results"), &mut all);
     none(&all);
 }

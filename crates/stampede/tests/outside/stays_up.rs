@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::common::{Place, skipped};
 
-/// Starts `up` on an app of this code; what it says as JSON, and what the app answers then to `GET /`.
+/// Starts `up` on an app of this code; what it says as JSON, and what the app answers then to `GET
+/// /`.
 fn up(code: &str) -> (Value, String, String) {
     up_within(code, Duration::from_secs(10))
 }

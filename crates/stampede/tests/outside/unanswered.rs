@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 fn fire(url: &str, more: &[&str]) -> Output {
     let place = Place::new();
-    let load = ["fire", url, "--users", "2", "--requests", "4"];
+    let load = ["fire", url, "--concurrency", "2", "--requests", "4"];
     finish(place.stampede(&[&load[..], more].concat()), LIMIT)
 }
 
@@ -38,7 +38,7 @@ fn a_load_that_nobody_answers_ends_with_exit_code_3() {
 
     let output = fire("http://127.0.0.1:1/", &["--json"]);
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
-    assert_eq!((output.status.code(), &report["shots_failed"]), (Some(3), &4.into()));
+    assert_eq!((output.status.code(), &report["requests_failed"]), (Some(3), &4.into()));
     assert!(report["reasons"].to_string().contains(sentence), "{report:#}");
     assert!(stderr(&output).contains(sentence), "{}", stderr(&output));
 }
@@ -122,7 +122,7 @@ fn what_a_person_stopped_is_no_error_of_this_kind() {
 fn interrupted<T>(url: &str, load: &[&str], until: impl FnOnce() -> T) -> Output {
     let place = Place::new();
     let users: &[&str] =
-        if load.contains(&"--rate") { &["--for", "60s"] } else { &["--users", "1"] };
+        if load.contains(&"--rate") { &["--for", "60s"] } else { &["--concurrency", "1"] };
     let args = [&["fire", url, "--timeout", "5s"], load, users].concat();
     let child = place.stampede(&args).spawn().expect("the binary starts");
     let _kept = until();

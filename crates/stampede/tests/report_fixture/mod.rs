@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stampede::fact::Fact;
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::record::{
-    CellRecord, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord,
+    CaseRecord, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord,
     TrialRecord, Verdict,
 };
 use stampede::summary::{RunData, TrialData};
@@ -18,8 +18,8 @@ pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
 
 /// A trial in the making; what is not said is unremarkable.
-pub struct Shots {
-    /// Response times of the ok shots (closed: service times).
+pub struct Requests {
+    /// Response times of the ok requests (closed: service times).
     pub answered_ns: Vec<u64>,
     pub failed: Vec<(&'static str, u64)>,
     pub dropped: u64,
@@ -32,9 +32,9 @@ pub struct Shots {
     pub busy_share_max: f64,
 }
 
-impl Default for Shots {
-    fn default() -> Shots {
-        Shots {
+impl Default for Requests {
+    fn default() -> Requests {
+        Requests {
             answered_ns: Vec::new(),
             failed: Vec::new(),
             dropped: 0,
@@ -70,8 +70,8 @@ pub fn times(ns: &[u64]) -> Times {
     times
 }
 
-pub fn cell(runtime: &str, load: &str, model: &str, load_text: &str) -> CellRecord {
-    CellRecord {
+pub fn case(runtime: &str, load: &str, model: &str, load_text: &str) -> CaseRecord {
+    CaseRecord {
         runtime: runtime.to_owned(),
         app: "hello".to_owned(),
         load: load.to_owned(),
@@ -79,13 +79,13 @@ pub fn cell(runtime: &str, load: &str, model: &str, load_text: &str) -> CellReco
         load_text: load_text.to_owned(),
         schedule: Segments::parse(load_text).ok(),
         refused: None,
-        fired: None,
+        sent: None,
     }
 }
 
-/// A run of these cells; `rounds` of all that are not refused, in the given order.
-pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
-    let round: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].refused.is_none()).collect();
+/// A run of these cases; `rounds` of all that are not refused, in the given order.
+pub fn run(cases: Vec<CaseRecord>, rounds: u32) -> RunData {
+    let round: Vec<usize> = (0..cases.len()).filter(|i| cases[*i].refused.is_none()).collect();
     RunData {
         record: RunRecord {
             format: 1,
@@ -97,7 +97,7 @@ pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
             seed: 42,
             rounds,
             auto: None,
-            cells,
+            cases,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Default::default(),
             machine: serde_json::Value::Null,
@@ -120,23 +120,23 @@ pub fn observed() -> Observed {
     }
 }
 
-/// Adds the next trial of a cell.
-pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
-    let closed = run.record.cells[cell].model == LoadModel::Closed;
+/// Adds the next trial of a case.
+pub fn add(run: &mut RunData, case: usize, requests: Requests) -> &mut TrialData {
+    let closed = run.record.cases[case].model == LoadModel::Closed;
     let number = run.trials.len() as u32 + 1;
-    let round = run.trials.iter().filter(|trial| trial.record.cell == cell).count() as u32 + 1;
+    let round = run.trials.iter().filter(|trial| trial.record.case == case).count() as u32 + 1;
     let set = TimeSet {
-        response_time: if closed { Times::new() } else { times(&shots.answered_ns) },
-        service_time: times(&shots.answered_ns),
+        response_time: if closed { Times::new() } else { times(&requests.answered_ns) },
+        service_time: times(&requests.answered_ns),
         connection_wait: if closed {
             Times::new()
         } else {
-            times(&vec![0; shots.answered_ns.len()])
+            times(&vec![0; requests.answered_ns.len()])
         },
-        lateness: times(&vec![40_000; shots.answered_ns.len()]),
+        schedule_lag: times(&vec![40_000; requests.answered_ns.len()]),
     };
-    let record = record(number, round, cell, &shots);
-    let resources = shots.spent.iter().zip(1..).map(|(spent, second)| sample(second, *spent));
+    let record = record(number, round, case, &requests);
+    let resources = requests.spent.iter().zip(1..).map(|(spent, second)| sample(second, *spent));
     run.trials.push(TrialData {
         record,
         times: Some(set),
@@ -148,20 +148,20 @@ pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
     run.trials.last_mut().expect("one was just pushed")
 }
 
-fn record(number: u32, round: u32, cell: usize, shots: &Shots) -> TrialRecord {
+fn record(number: u32, round: u32, case: usize, requests: &Requests) -> TrialRecord {
     TrialRecord {
         format: 1,
         number,
         round,
-        cell,
+        case,
         started_at: "2026-11-21T03:52:00+00:00".to_owned(),
         // Two seconds and a half beside the load.
         phases: vec![PhaseRecord {
             phase: "measure".to_owned(),
             begin_ns: 0,
-            end_ns: shots.scheduled_ns + 2_500 * MS,
+            end_ns: requests.scheduled_ns + 2_500 * MS,
         }],
-        load: Some(load(shots)),
+        load: Some(load(requests)),
         runtime: RuntimeRecord {
             title: "A runtime".to_owned(),
             mode: "per-request".to_owned(),
@@ -177,41 +177,41 @@ fn record(number: u32, round: u32, cell: usize, shots: &Shots) -> TrialRecord {
         budget_unequal: false,
         exits: Vec::new(),
         verdict: Verdict {
-            judged: shots.verdict.0,
-            reasons: shots.verdict.1.iter().map(|text| Fact::bare(text.to_string())).collect(),
-            notes: shots.notes.iter().map(|text| Fact::bare(text.to_string())).collect(),
+            judged: requests.verdict.0,
+            reasons: requests.verdict.1.iter().map(|text| Fact::bare(text.to_string())).collect(),
+            notes: requests.notes.iter().map(|text| Fact::bare(text.to_string())).collect(),
         },
     }
 }
 
-fn load(shots: &Shots) -> LoadRecord {
-    let ok = shots.answered_ns.len() as u64;
+fn load(requests: &Requests) -> LoadRecord {
+    let ok = requests.answered_ns.len() as u64;
     let failed: BTreeMap<String, u64> =
-        shots.failed.iter().map(|(kind, count)| (kind.to_string(), *count)).collect();
+        requests.failed.iter().map(|(kind, count)| (kind.to_string(), *count)).collect();
     let started = ok + failed.values().sum::<u64>();
     LoadRecord {
         counts: Counts {
-            planned: started + shots.dropped,
+            planned: started + requests.dropped,
             started,
             ok,
             failed,
-            dropped: shots.dropped,
+            dropped: requests.dropped,
             bytes_sent: started * 100,
             bytes_received: ok * 1_024,
             answer_bytes: ok * 1_024,
             body_bytes: ok * 900,
         },
-        scheduled_ns: shots.scheduled_ns,
-        lasted_ns: shots.scheduled_ns,
-        ok_inside: shots.ok_inside.unwrap_or(ok),
+        scheduled_ns: requests.scheduled_ns,
+        lasted_ns: requests.scheduled_ns,
+        ok_inside: requests.ok_inside.unwrap_or(ok),
         in_flight_max: 4,
         in_flight_mean: None,
         littles_law_ratio: 1.0,
         connections: Connections { opened: 4, never_answered: 0, sources: 1 },
-        busy_share_max: shots.busy_share_max,
+        busy_share_max: requests.busy_share_max,
         stretched: 1.0,
-        lateness_ns_p99: 40_000,
-        lateness_ns_sure: 40_000,
+        schedule_lag_ns_p99: 40_000,
+        schedule_lag_ns_sure: 40_000,
         clipped: 0,
         service_time_ns_p50: 2 * MS,
         timeout_ns: 11 * SECOND,
@@ -240,33 +240,33 @@ fn sample(second: u64, (php, web, php_memory, web_memory): (f64, f64, u64, u64))
     }
 }
 
-/// Three runtimes, five rounds, an open load; the second is 24 % slower, the third loses shots.
+/// Three runtimes, five rounds, an open load; the second is 24 % slower, the third loses requests.
 pub fn open() -> RunData {
-    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut run = run(vec![named("apache-modphp"), named("nginx-fpm"), named("php-builtin")], 5);
     for round in 0..5 {
         let drift = 30_000 * round;
         add(
             &mut run,
             0,
-            Shots { answered_ns: spread(2_000, 2_480_000 + 2 * drift), ..Shots::default() },
+            Requests { answered_ns: spread(2_000, 2_480_000 + 2 * drift), ..Requests::default() },
         );
         add(
             &mut run,
             1,
-            Shots { answered_ns: spread(2_000, 2_000_000 + drift), ..Shots::default() },
+            Requests { answered_ns: spread(2_000, 2_000_000 + drift), ..Requests::default() },
         );
         let lost = vec![("net:timeout", 12), ("http:502", 3)];
         let answered_ns = spread(1_980, 9_000_000 + 20 * drift);
-        add(&mut run, 2, Shots { answered_ns, failed: lost, dropped: 5, ..Shots::default() });
+        add(&mut run, 2, Requests { answered_ns, failed: lost, dropped: 5, ..Requests::default() });
     }
     run
 }
 
 /// All that can go wrong, one round.
 pub fn troubled() -> RunData {
-    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
-    let mut cells = vec![
+    let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
+    let mut cases = vec![
         named("nginx-fpm"),
         named("nginx-fpm-with-a-very-long-name jit=tracing"),
         named("apache-modphp"),
@@ -275,57 +275,58 @@ pub fn troubled() -> RunData {
         named("=cmd|' /C calc'!A0"),
         named("frankenphp-worker"),
     ];
-    cells[2].refused = Some(Fact::bare(
+    cases[2].refused = Some(Fact::bare(
         "4 workers are held by 16 connections: use keep_alive: off, or 16 workers".to_owned(),
     ));
-    let mut run = run(cells, 1);
+    let mut run = run(cases, 1);
     run.record.notices.push(Fact::bare(
         "keep-alive is off for all runtimes: apache-modphp holds a worker per connection"
             .to_owned(),
     ));
-    add(&mut run, 0, Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() });
+    add(&mut run, 0, Requests { answered_ns: spread(2_000, 2_000_000), ..Requests::default() });
     let suspect = (Judged::Suspect, vec!["busiest load thread 85 % busy"]);
     let long = add(
         &mut run,
         1,
-        Shots {
+        Requests {
             answered_ns: spread(2_000, 2_100_000),
             verdict: suspect,
             spent: vec![],
-            ..Shots::default()
+            ..Requests::default()
         },
     );
     long.record.budget_unequal = true;
     if let Some(before) = &mut long.record.runtime.before {
         before.php_version = "8.4.13".to_owned();
     }
-    add(&mut run, 3, Shots { failed: vec![("net:refused", 2_000)], ..Shots::default() });
-    let invalid = (Judged::Invalid, vec!["p99 lateness 12.3 ms, more than 1 ms"]);
+    add(&mut run, 3, Requests { failed: vec![("net:refused", 2_000)], ..Requests::default() });
+    let invalid = (Judged::Invalid, vec!["p99 schedule lag 12.3 ms, more than 1 ms"]);
     add(
         &mut run,
         4,
-        Shots { answered_ns: spread(2_000, 1_000_000), verdict: invalid, ..Shots::default() },
+        Requests { answered_ns: spread(2_000, 1_000_000), verdict: invalid, ..Requests::default() },
     );
     let half = vec![("net:timeout", 150)];
     add(
         &mut run,
         5,
-        Shots { answered_ns: spread(1_850, 3_000_000), failed: half, ..Shots::default() },
+        Requests { answered_ns: spread(1_850, 3_000_000), failed: half, ..Requests::default() },
     );
     run
 }
 
 /// A closed load, two rounds.
 pub fn closed() -> RunData {
-    let named = |runtime| cell(runtime, "4 users 10s", "closed", "4 users 10s");
+    let named = |runtime| case(runtime, "4 users 10s", "closed", "4 users 10s");
     let mut run = run(vec![named("php-builtin"), named("nginx-fpm")], 2);
     for round in 0..2 {
         add(
             &mut run,
             0,
-            Shots { answered_ns: spread(8_000 + 100 * round, 4 * MS), ..Shots::default() },
+            Requests { answered_ns: spread(8_000 + 100 * round, 4 * MS), ..Requests::default() },
         );
-        let fast = Shots { answered_ns: spread(20_000 + 300 * round, 2 * MS), ..Shots::default() };
+        let fast =
+            Requests { answered_ns: spread(20_000 + 300 * round, 2 * MS), ..Requests::default() };
         add(&mut run, 1, fast);
     }
     run

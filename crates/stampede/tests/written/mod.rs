@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use stampede::event::{Event, Listen};
 use stampede::monitor::sample::{ResourceSample, RoleSample};
-use stampede::store::RunFolder;
+use stampede::store::RunDirectory;
 use stampede::store::hlog::no_times;
 use stampede::summary::RunData;
 use stampede_load::report::{Counts, Second, TimeSet};
@@ -15,12 +15,13 @@ use stampede_load::time::Nanos;
 use super::fixture::{self, MS, spread};
 
 /// Writes a run as `compare` does, each of its trials with `seconds` seconds of load.
-pub fn write(folder: &Path, run: &RunData, seconds: u32) -> PathBuf {
-    let stored = RunFolder::create(Some(&folder.join("run")), &run.record).expect("a run's folder");
+pub fn write(directory: &Path, run: &RunData, seconds: u32) -> PathBuf {
+    let stored =
+        RunDirectory::create(Some(&directory.join("run")), &run.record).expect("a run's directory");
     for trial in &run.trials {
-        let cell = &run.record.cells[trial.record.cell];
+        let case = &run.record.cases[trial.record.case];
         let mut written =
-            stored.trial(&trial.record, &cell.runtime.replace('/', "-")).expect("a folder");
+            stored.trial(&trial.record, &case.runtime.replace('/', "-")).expect("a directory");
         let mut totals = no_times();
         for index in 0..seconds {
             let second = second(index, trial.record.number);

@@ -126,9 +126,9 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The folder of the crate that a file belongs to.
+/// The directory of the crate that a file belongs to.
 fn krate(path: &str) -> &str {
-    path.split_once("/src/").map_or(path, |(folder, _)| folder)
+    path.split_once("/src/").map_or(path, |(directory, _)| directory)
 }
 
 /// Looks in an alias for a `Result` whose error is one of the alias's own parameters.

@@ -1,11 +1,11 @@
-//! The hot path does not allocate: ten times the shots take not one allocation more.
+//! The hot path does not allocate: ten times the requests take not one allocation more.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use super::*;
 use crate::collector::Collector;
-use crate::recorder::Tally;
+use crate::recorder::IntervalStats;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -41,20 +41,20 @@ static COUNTING: Counting = Counting;
 /// Allocations of a whole load; the driver runs on the test's own thread.
 fn allocations(case: &Case) -> u64 {
     let before = COUNT.get();
-    fired(case);
+    load_result(case);
     COUNT.get() - before
 }
 
 #[test]
-fn ten_times_the_shots_take_no_allocation_more() {
-    // Within one second, for handing on a second allocates a little, and no shot does that.
+fn ten_times_the_requests_take_no_allocation_more() {
+    // Within one second, for handing on a second allocates a little, and no request does that.
     let of = |requests, habit| {
         let mut case = Case { habit, ..closed(4, Until::Requests(requests)) };
         case.script.service_time = Nanos(100_000);
         allocations(&case)
     };
     assert!(of(1_000, ConnectionHabit::KeepAlive) > 0, "nothing is counted");
-    for habit in [ConnectionHabit::KeepAlive, ConnectionHabit::PerShot] {
+    for habit in [ConnectionHabit::KeepAlive, ConnectionHabit::PerRequest] {
         assert_eq!(of(1_000, habit), of(10_000, habit), "{habit:?}");
     }
 }
@@ -74,7 +74,7 @@ fn tags_take_memory_once_each() {
 fn an_hour_takes_no_allocation_more_than_a_minute() {
     let (check, mut told) = (Check::default(), Count(0));
     let mut collector = Collector::new(1);
-    let mut tally = Tally::new();
+    let mut tally = IntervalStats::new();
     let mut seconds = |until: u32| {
         let before = COUNT.get();
         while tally.index < until {
@@ -101,29 +101,30 @@ impl Listener for Count {
 }
 
 #[test]
-fn a_feed_fires_batches_without_allocating() {
+fn a_feed_sends_batches_without_allocating() {
     let board = Arc::new(Board::new(1, 2));
     let mut feed = Feed::new(&Arc::default(), Origin::Stream(Stream::new(&board)));
     let mut batch = Batch::default();
-    let (mut fired, mut allocations) = (0_u32, 0);
+    let (mut sent, mut allocations) = (0_u32, 0);
     for _ in 0..100 {
         batch.count = 256;
         batch.requests.resize_with(256, Request::default);
         batch = board.put(batch).unwrap();
         let before = COUNT.get();
         while feed.stock() == Stock::There {
-            fired += u32::from(feed.next().bytes.is_empty());
+            sent += u32::from(feed.next().bytes.is_empty());
         }
         allocations += COUNT.get() - before;
     }
-    assert_eq!((fired, allocations), (25_600, 0));
+    assert_eq!((sent, allocations), (25_600, 0));
 }
 
 #[test]
-fn a_list_is_fired_in_any_order_without_allocating() {
+fn a_list_is_sent_in_any_order_without_allocating() {
     for seed in [None, Some(1)] {
-        let ammo: Vec<Request> = (0..3).map(|_| Request::default()).collect();
-        let mut feed = Feed::new(&Arc::default(), Origin::List(List::new(ammo.into(), seed, None)));
+        let traffic: Vec<Request> = (0..3).map(|_| Request::default()).collect();
+        let mut feed =
+            Feed::new(&Arc::default(), Origin::List(List::new(traffic.into(), seed, None)));
         let before = COUNT.get();
         for _ in 0..1_000 {
             assert_eq!(feed.stock(), Stock::There);

@@ -154,9 +154,9 @@ prop_compose! {
             Just(WhenFull::Queue), Just(WhenFull::Drop), Just(WhenFull::Stretch)
         ],
         timeout_ms in 1_u64..400,
-        habit in prop_oneof![Just(ConnectionHabit::KeepAlive), Just(ConnectionHabit::PerShot)],
+        habit in prop_oneof![Just(ConnectionHabit::KeepAlive), Just(ConnectionHabit::PerRequest)],
         stop_at in prop_oneof![4 => Just(None), 1 => (0_u32..100).prop_map(Some)],
-        ammo in prop_oneof![2 => Just(None), 1 => (0_u64..150).prop_map(Some)],
+        traffic in prop_oneof![2 => Just(None), 1 => (0_u64..150).prop_map(Some)],
         tags in 1_u16..4,
         records in any::<bool>(),
     ) -> Case {
@@ -164,7 +164,7 @@ prop_compose! {
         let due = gaps_us.into_iter().map(|gap| { at += gap * 1_000; Nanos(at) }).collect();
         let timeout = ms(timeout_ms);
         Case {
-            due, closed, limit, when_full, timeout, habit, script, stop_at, ammo, tags, records,
+            due, closed, limit, when_full, timeout, habit, script, stop_at, traffic, tags, records,
         }
     }
 }
@@ -174,48 +174,48 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_and_everything_ends(case in case()) {
-        let (fired, heard) = fired_in_detail(&case);
-        let counts = &fired.counts;
-        let enough = case.ammo.is_none_or(|ammo| counts.started < ammo);
-        prop_assert!(case.ammo.is_none_or(|ammo| counts.started <= ammo), "{counts:?}");
-        for shot in &heard.shots {
-            prop_assert!(shot.due <= shot.started && shot.started <= shot.sent, "{shot:?}");
-            prop_assert!(shot.sent <= shot.done, "{shot:?}");
-            prop_assert!(shot.connected.is_none_or(|at| at <= shot.done), "{shot:?}");
-            prop_assert!(shot.first_byte.is_none_or(|at| at <= shot.done), "{shot:?}");
+        let (result, heard) = load_result_in_detail(&case);
+        let counts = &result.counts;
+        let enough = case.traffic.is_none_or(|traffic| counts.started < traffic);
+        prop_assert!(case.traffic.is_none_or(|traffic| counts.started <= traffic), "{counts:?}");
+        for request in &heard.requests {
+            prop_assert!(request.due <= request.started && request.started <= request.sent, "{request:?}");
+            prop_assert!(request.sent <= request.done, "{request:?}");
+            prop_assert!(request.connected.is_none_or(|at| at <= request.done), "{request:?}");
+            prop_assert!(request.first_byte.is_none_or(|at| at <= request.done), "{request:?}");
         }
-        let sum = |of: fn(&ShotRecord) -> u64| heard.shots.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&RequestRecord) -> u64| heard.requests.iter().map(of).sum::<u64>();
         if case.records {
             // Little's law, to the nanosecond.
-            let in_flight = |shot: &ShotRecord| u128::from(shot.done.since(shot.started).0);
-            let integral = heard.shots.iter().map(in_flight).sum::<u128>();
-            prop_assert_eq!(fired.in_flight_integral, integral);
-            prop_assert!(sum(|shot| shot.bytes_sent) <= counts.bytes_sent);
-            prop_assert!(sum(|shot| shot.bytes_received) <= counts.bytes_received);
+            let in_flight = |request: &RequestRecord| u128::from(request.done.since(request.started).0);
+            let integral = heard.requests.iter().map(in_flight).sum::<u128>();
+            prop_assert_eq!(result.in_flight_integral, integral);
+            prop_assert!(sum(|request| request.bytes_sent) <= counts.bytes_sent);
+            prop_assert!(sum(|request| request.bytes_received) <= counts.bytes_received);
         }
         let stopped = case.script.stops.iter().map(|stop| stop.until.since(stop.from).0);
         let timeouts = 2 * case.timeout.0 + stopped.sum::<u64>();
         match case.closed {
             None => {
-                let whole = fired.counts.planned == case.due.len() as u64;
-                prop_assert!(whole || case.ammo.is_some(), "{counts:?}");
-                prop_assert!(whole || !enough || fired.end == End::Stopped, "{counts:?}");
+                let whole = result.counts.planned == case.due.len() as u64;
+                prop_assert!(whole || case.traffic.is_some(), "{counts:?}");
+                prop_assert!(whole || !enough || result.end == End::Stopped, "{counts:?}");
                 let last = case.due.last().copied().unwrap_or_default();
                 if case.when_full != WhenFull::Stretch {
-                    prop_assert!(fired.lasted.0 <= last.0 + timeouts, "{:?}", fired.lasted);
-                    let whole = fired.scheduled == last || fired.end == End::Stopped;
-                    prop_assert!(whole || !enough, "{:?}", fired.scheduled);
-                    prop_assert!(fired.scheduled <= last);
+                    prop_assert!(result.lasted.0 <= last.0 + timeouts, "{:?}", result.lasted);
+                    let whole = result.scheduled == last || result.end == End::Stopped;
+                    prop_assert!(whole || !enough, "{:?}", result.scheduled);
+                    prop_assert!(result.scheduled <= last);
                 }
             }
             Some(Until::For(length)) => {
-                prop_assert!(fired.lasted.0 <= length.0 + timeouts, "{:?}", fired.lasted);
+                prop_assert!(result.lasted.0 <= length.0 + timeouts, "{:?}", result.lasted);
             }
             Some(Until::Requests(requests)) => {
-                let all = fired.counts.planned == requests;
-                prop_assert!(all || fired.end == End::Stopped || !enough, "{:?}", fired.counts);
+                let all = result.counts.planned == requests;
+                prop_assert!(all || result.end == End::Stopped || !enough, "{:?}", result.counts);
             }
         }
-        prop_assert!(fired.in_flight_max <= case.limit);
+        prop_assert!(result.in_flight_max <= case.limit);
     }
 }

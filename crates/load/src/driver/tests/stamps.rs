@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// 1 000 shots, one each 10 ms, of 1 ms of work; the load's thread stands still for 105 ms from
+/// 1 000 requests, one each 10 ms, of 1 ms of work; the load's thread stands still for 105 ms from
 /// 2.0005 s on.
 fn stopped(stamps: Stamps) -> Case {
     let mut case = Case { records: true, ..open(every(ms(10), 1_000), 100) };
@@ -13,42 +13,46 @@ fn stopped(stamps: Stamps) -> Case {
 }
 
 fn service_times(heard: &Heard) -> Vec<u64> {
-    heard.shots.iter().map(|shot| shot.done.since(shot.started).0).collect()
+    heard.requests.iter().map(|request| request.done.since(request.started).0).collect()
 }
 
 #[test]
 fn an_answer_took_as_long_as_the_kernel_says_however_late_we_look() {
-    let (fired, heard) = fired_in_detail(&stopped(Stamps::Kernel));
+    let (result, heard) = load_result_in_detail(&stopped(Stamps::Kernel));
     assert!(service_times(&heard).iter().all(|time| *time == 1_000_000));
     // Due at 2.01, 2.02 … 2.1 s, and started at 2.1055 s: ours to answer for.
-    let late: Vec<u64> =
-        heard.shots.iter().map(|shot| shot.started.since(shot.due).0 / 100_000).collect();
+    let late: Vec<u64> = heard
+        .requests
+        .iter()
+        .map(|request| request.started.since(request.due).0 / 100_000)
+        .collect();
     let ours: Vec<u64> = late.into_iter().filter(|late| *late > 0).collect();
     assert_eq!(ours, [955, 855, 755, 655, 555, 455, 355, 255, 155, 55]);
-    let longest = heard.shots.iter().map(|shot| shot.done.since(shot.due)).max();
+    let longest = heard.requests.iter().map(|request| request.done.since(request.due)).max();
     assert_eq!(longest, Some(Nanos(95_500_000 + 1_000_000)));
-    assert_eq!(fired.counts.ok, 1_000);
+    assert_eq!(result.counts.ok, 1_000);
 }
 
 #[test]
 fn without_stamps_it_took_until_it_was_seen() {
-    let (_, heard) = fired_in_detail(&stopped(Stamps::Ours));
+    let (_, heard) = load_result_in_detail(&stopped(Stamps::Ours));
     let times = service_times(&heard);
     // The one of 2 s, seen at 2.1055 s.
     let long: Vec<u64> = times.into_iter().filter(|time| *time > 1_000_000).collect();
     assert_eq!(long, [105_500_000]);
 }
 
-/// One connection, 5 ms of work, one shot each 10 ms; stopped from 12 to 42 ms.
-fn one_at_a_time(when_full: WhenFull) -> (Fired, Vec<u64>) {
+/// One connection, 5 ms of work, one request each 10 ms; stopped from 12 to 42 ms.
+fn one_at_a_time(when_full: WhenFull) -> (LoadResult, Vec<u64>) {
     let mut case = Case { when_full, records: true, ..open(every(ms(10), 8), 1) };
     case.script.service_time = ms(5);
     case.script.stops = vec![Freeze { from: ms(12), until: ms(42) }];
     case.script.stamps = Stamps::Kernel;
-    let (fired, heard) = fired_in_detail(&case);
+    let (result, heard) = load_result_in_detail(&case);
     assert!(service_times(&heard).iter().all(|time| *time == 5_000_000), "{when_full:?}");
-    let after_due = heard.shots.iter().map(|shot| shot.started.since(shot.due).0 / 1_000_000);
-    (fired, after_due.collect())
+    let after_due =
+        heard.requests.iter().map(|request| request.started.since(request.due).0 / 1_000_000);
+    (result, after_due.collect())
 }
 
 fn max_ms(times: &Times) -> f64 {
@@ -56,16 +60,22 @@ fn max_ms(times: &Times) -> f64 {
 }
 
 #[test]
-fn a_connection_is_free_from_when_its_answer_came_on_and_the_rest_is_lateness() {
-    // The shot of 10 ms is answered at 15 ms. That of 20 ms starts at 42 ms for our own stop alone,
-    // that of 30 ms at 47 ms for the one before.
-    let (fired, after_due) = one_at_a_time(WhenFull::Queue);
+fn a_connection_is_free_from_when_its_answer_came_on_and_the_rest_is_schedule_lag() {
+    // The request of 10 ms is answered at 15 ms. That of 20 ms starts at 42 ms for our own stop
+    // alone, that of 30 ms at 47 ms for the one before.
+    let (result, after_due) = one_at_a_time(WhenFull::Queue);
     assert_eq!(after_due, [0, 0, 22, 17, 12, 7, 2, 0]);
-    assert_eq!((max_ms(&fired.times.lateness), max_ms(&fired.times.connection_wait)), (22.0, 17.0));
+    assert_eq!(
+        (max_ms(&result.times.schedule_lag), max_ms(&result.times.connection_wait)),
+        (22.0, 17.0)
+    );
     // Stretched, that of 30 ms is due when it can start.
-    let (fired, after_due) = one_at_a_time(WhenFull::Stretch);
+    let (result, after_due) = one_at_a_time(WhenFull::Stretch);
     assert_eq!(after_due, [0, 0, 22, 0, 0, 0, 0, 0]);
-    assert_eq!((max_ms(&fired.times.lateness), max_ms(&fired.times.connection_wait)), (22.0, 0.0));
+    assert_eq!(
+        (max_ms(&result.times.schedule_lag), max_ms(&result.times.connection_wait)),
+        (22.0, 0.0)
+    );
 }
 
 #[test]
@@ -74,10 +84,10 @@ fn an_answer_counts_in_the_second_in_which_it_was_seen() {
     let mut case = Case { records: true, ..open(every(ms(10), 200), 100) };
     case.script.stops = vec![Freeze { from: Nanos(990_500_000), until: ms(1_010) }];
     case.script.stamps = Stamps::Kernel;
-    let (fired, heard) = fired_in_detail(&case);
+    let (result, heard) = load_result_in_detail(&case);
     let ok: Vec<u64> = heard.seconds.iter().map(|second| second.counts.ok).collect();
     assert_eq!(ok, [99, 101]);
-    assert_eq!((fired.ok_inside, fired.lasted), (199, Nanos(1_991_000_000)));
+    assert_eq!((result.ok_inside, result.lasted), (199, Nanos(1_991_000_000)));
     assert!(service_times(&heard).iter().all(|time| *time == 1_000_000));
 }
 
@@ -88,10 +98,10 @@ fn an_answer_that_came_in_time_is_no_timeout() {
     case.script.service_time = ms(10);
     case.script.stops = vec![Freeze { from: ms(5), until: ms(90) }];
     case.script.stamps = Stamps::Kernel;
-    let (of_kernel, _) = fired(&case);
+    let (of_kernel, _) = load_result(&case);
     assert_eq!((of_kernel.counts.ok, of_kernel.counts.failed_total()), (1_000, 0));
     case.script.stamps = Stamps::Ours;
-    let (of_ours, _) = fired(&case);
+    let (of_ours, _) = load_result(&case);
     assert_eq!(of_ours.counts.failed["net:timeout"], 1_000, "90 ms, for all we know");
 }
 
@@ -102,11 +112,12 @@ fn an_answer_that_came_too_late_is_a_timeout_though_it_was_seen_before_that() {
     case.script.service_time = ms(30);
     case.script.stops = vec![Freeze { from: ms(5), until: ms(50) }];
     case.script.stamps = Stamps::Kernel;
-    let (fired, _) = fired(&case);
-    assert_eq!(fired.counts.failed["net:timeout"], 1);
+    let (result, _) = load_result(&case);
+    assert_eq!(result.counts.failed["net:timeout"], 1);
 }
 
-/// 25 ms of work, and a timeout of 30 ms: in a batch in which the first is late all others are seen.
+/// 25 ms of work, and a timeout of 30 ms: in a batch in which the first is late all others are
+/// seen.
 #[test]
 fn what_is_late_takes_nothing_with_it_that_came_in_time() {
     let mut case = Case { timeout: ms(30), ..open(every(Nanos(50_000), 400), 1_000) };
@@ -115,7 +126,7 @@ fn what_is_late_takes_nothing_with_it_that_came_in_time() {
     case.script.requests.resize(400, RequestFate::Answer);
     case.script.stops = vec![Freeze { from: ms(24), until: ms(200) }];
     case.script.stamps = Stamps::Kernel;
-    let (fired, _) = fired(&case);
-    assert_eq!(fired.counts.failed, [("net:timeout".to_owned(), 1)].into());
-    assert_eq!(fired.counts.ok, 399);
+    let (result, _) = load_result(&case);
+    assert_eq!(result.counts.failed, [("net:timeout".to_owned(), 1)].into());
+    assert_eq!(result.counts.ok, 399);
 }

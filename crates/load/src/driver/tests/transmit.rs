@@ -1,5 +1,5 @@
 //! A protocol that greets before it asks: what it says of its own accord goes out after what
-//! it received, and a shot takes both turns.
+//! it received, and a request takes both turns.
 
 use super::*;
 
@@ -18,12 +18,12 @@ impl Protocol for Greeting {
         self.inside.room()
     }
 
-    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
         if self.greeted {
-            return self.inside.start(shot, request, out);
+            return self.inside.start(id, request, out);
         }
-        self.greets.start(shot, request, out);
-        self.inside.start(shot, request, &mut self.held);
+        self.greets.start(id, request, out);
+        self.inside.start(id, request, &mut self.held);
     }
 
     fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
@@ -61,28 +61,28 @@ impl Protocol for Greeting {
     }
 }
 
-/// 10 shots, 50 ms apart, 10 ms a turn. On a kept connection the first takes two turns and
-/// the others one; with a connection per shot each takes two.
+/// 10 requests, 50 ms apart, 10 ms a turn. On a kept connection the first takes two turns and
+/// the others one; with a connection per request each takes two.
 #[test]
-fn what_a_protocol_says_by_itself_is_part_of_the_shot() {
+fn what_a_protocol_says_by_itself_is_part_of_the_request() {
     for (habit, total) in
-        [(ConnectionHabit::KeepAlive, ms(110)), (ConnectionHabit::PerShot, ms(200))]
+        [(ConnectionHabit::KeepAlive, ms(110)), (ConnectionHabit::PerRequest, ms(200))]
     {
         let mut case = Case { habit, ..open(every(ms(50), 10), 1) };
         case.script.service_time = ms(10);
         let habits = Habits { version: HttpVersion::Http11, connection: habit };
         let http = || Http1::new(&Check::default(), habits);
-        let (fired, _) = fired_with(&case, || Greeting {
+        let (result, _) = load_result_with(&case, || Greeting {
             inside: http(),
             greets: http(),
             held: vec![],
             out: vec![],
             greeted: false,
         });
-        assert_eq!(fired.counts.ok, 10, "{:?}", fired.counts);
-        assert_eq!(fired.in_flight_integral, u128::from(total.0));
+        assert_eq!(result.counts.ok, 10, "{:?}", result.counts);
+        assert_eq!(result.in_flight_integral, u128::from(total.0));
         // A request's bytes for every turn.
         let request = REQUEST.len() as u64;
-        assert_eq!(fired.counts.bytes_sent, total.0 / ms(10).0 * request);
+        assert_eq!(result.counts.bytes_sent, total.0 / ms(10).0 * request);
     }
 }

@@ -108,9 +108,9 @@ impl Part {
     }
 }
 
-/// What a lasting `recvmsg` is told: how much room to leave for what is said of the bytes, and nothing
-/// else. The kernel reads it when it is told of the operation, which may be some time after it was
-/// queued.
+/// What a lasting `recvmsg` is told: how much room to leave for what is said of the bytes, and
+/// nothing else. The kernel reads it when it is told of the operation, which may be some time after
+/// it was queued.
 pub(super) struct Header(pub(super) libc::msghdr);
 
 // SAFETY: all pointers in it are null.

@@ -1,14 +1,14 @@
-//! Linux io_uring: what is submitted goes to the kernel many at once, in a call that also takes what
-//! came, and waits if need be. Needs Linux 6.1 (deferred task run), and a machine or container
+//! Linux io_uring: what is submitted goes to the kernel many at once, in a call that also takes
+//! what came, and waits if need be. Needs Linux 6.1 (deferred task run), and a machine or container
 //! that allows it.
 //!
 //! One thread issues and waits (`SINGLE_ISSUER`); the kernel's share of the work is done inside
-//! our calls and nowhere else (`DEFER_TASKRUN`), so no shot is interrupted by another's answer.
+//! our calls and nowhere else (`DEFER_TASKRUN`), so no request is interrupted by another's answer.
 //! Each connection has one receive that lasts as long as it (`RECV_MULTISHOT`), into buffers
-//! that all share; where the kernel is to stamp what comes, it writes before the bytes when that was.
-//! Linux loses the end of a connection to it where bytes and the end come together, so the end is
-//! watched for apart (`POLLRDHUP`). Connections are opened by ordinary calls, as with epoll: the same
-//! things go wrong then.
+//! that all share; where the kernel is to stamp what comes, it writes before the bytes when that
+//! was. Linux loses the end of a connection to it where bytes and the end come together, so the end
+//! is watched for apart (`POLLRDHUP`). Connections are opened by ordinary calls, as with epoll: the
+//! same things go wrong then.
 //!
 //! A connection that is kept is registered for its sends (see `files`): one that is used once would
 //! pay for it and gain nothing, and a receive that lasts is looked up once.
@@ -31,14 +31,14 @@ use rustix::io::Errno;
 use rustix::net::sockopt;
 
 use super::clock::{CROWD, Clock, Waiting};
-use super::socket::{Target, There, reads_no_more};
+use super::socket::{Connect, Target, reads_no_more};
 use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
 use crate::spec::Address;
 use crate::time::Nanos;
 use buffers::{Buffers, GROUP, HEADER, Part};
 use files::Files;
 use mark::{CONNECTIONS, Mark, What};
-use place::{End, File, Place, State, Under};
+use place::{End, File, InFlight, Place, State};
 use ring::Ring;
 
 /// The engine of one load thread. Belongs to the thread that made it.
@@ -90,7 +90,7 @@ impl Uring {
     }
 
     /// Sets the clock's zero, and that of busy time; on the load thread, before the first
-    /// shot.
+    /// request.
     pub fn begin(&mut self, epoch: Instant) {
         self.clock.begin(epoch);
     }
@@ -122,11 +122,11 @@ impl Uring {
                 let fd = Fd(socket.as_raw_fd());
                 self.place(slot).socket = Some(socket);
                 match there {
-                    There::Yes => {
+                    Connect::Yes => {
                         self.place(slot).state = State::Open;
                         self.ready.push_back((mark, Ok(())));
                     }
-                    There::NotYet => {
+                    Connect::NotYet => {
                         let writable = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build();
                         self.ring.push(&writable.user_data(mark.number()));
                     }
@@ -157,11 +157,11 @@ impl Uring {
     fn send(&mut self, slot: Slot) {
         let place = self.place(slot);
         let is_of_use = place.state == State::Open && place.broken.is_none();
-        if place.sending == Under::Way || place.send.is_empty() || !is_of_use {
+        if place.sending == InFlight::Way || place.send.is_empty() || !is_of_use {
             return;
         }
         std::mem::swap(&mut place.send, &mut place.flying);
-        (place.sent, place.sending) = (0, Under::Way);
+        (place.sent, place.sending) = (0, InFlight::Way);
         self.clock.sends();
         self.register(slot);
         self.send_rest(slot);
@@ -202,11 +202,11 @@ impl Uring {
         if place.state == State::Connecting {
             place.wants_receive = true;
         }
-        if place.state != State::Open || place.receiving == Under::Way {
+        if place.state != State::Open || place.receiving == InFlight::Way {
             return;
         }
-        place.receiving = Under::Way;
-        let is_watched = std::mem::replace(&mut place.watching, Under::Way) == Under::Way;
+        place.receiving = InFlight::Way;
+        let is_watched = std::mem::replace(&mut place.watching, InFlight::Way) == InFlight::Way;
         let Some(fd) = self.fd(slot) else { return };
         let mark = self.mark(slot, What::Receive);
         let receive = match self.target.stamps() {
@@ -225,7 +225,7 @@ impl Uring {
     /// the end, a lasting receive reads the bytes and waits for ever: it is asked for anew, and
     /// reads on to the end. One that has seen it is not there to be cancelled.
     fn hung_up(&mut self, slot: Slot) {
-        if self.place(slot).state == State::Open && self.place(slot).receiving == Under::Way {
+        if self.place(slot).state == State::Open && self.place(slot).receiving == InFlight::Way {
             let receive = self.mark(slot, What::Receive);
             self.ring.push(&silent(opcode::AsyncCancel::new(receive.number()).build(), receive));
         }
@@ -238,19 +238,20 @@ impl Uring {
         let place = self.place(slot);
         let under_way = [
             place.state == State::Connecting,
-            place.sending == Under::Way,
-            place.receiving == Under::Way,
-            place.watching == Under::Way,
+            place.sending == InFlight::Way,
+            place.receiving == InFlight::Way,
+            place.watching == InFlight::Way,
         ];
         let socket = place.socket.take();
         let file = std::mem::take(&mut place.file);
         let flying = match place.sending {
-            Under::Way => Some(std::mem::take(&mut place.flying)),
-            Under::No => None,
+            InFlight::Way => Some(std::mem::take(&mut place.flying)),
+            InFlight::No => None,
         };
         place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
         place.state = State::Closed;
-        (place.sending, place.receiving, place.watching) = (Under::No, Under::No, Under::No);
+        (place.sending, place.receiving, place.watching) =
+            (InFlight::No, InFlight::No, InFlight::No);
         place.wants_receive = false;
         place.send.clear();
         self.orphans.extend(flying.map(|flying| (marks[1], flying)));
@@ -309,7 +310,7 @@ impl Uring {
                     self.send_rest(slot);
                 } else {
                     place.flying.clear();
-                    place.sending = Under::No;
+                    place.sending = InFlight::No;
                     self.send(slot);
                 }
                 Some(Ended::Send(slot, bytes as u64))
@@ -320,7 +321,7 @@ impl Uring {
             }
             Err(errno) => {
                 place.flying.clear();
-                place.sending = Under::No;
+                place.sending = InFlight::No;
                 if reads_no_more(errno) && place.state == State::Open {
                     // The receive goes on: what the peer said before, and the end, may be seen
                     // after this.
@@ -342,7 +343,7 @@ impl Uring {
         let place = self.place(slot);
         let state = place.state;
         if !more {
-            place.receiving = Under::No;
+            place.receiving = InFlight::No;
         }
         if let Some(number) = buffer {
             let part = self.buffers.part(number, result.unwrap_or(0), self.target.stamps());
@@ -377,7 +378,7 @@ impl Uring {
     /// it. So the end, which stays, is asked for once more behind the send.
     fn peer_closed(&mut self, slot: Slot) -> Option<Ended> {
         let place = self.place(slot);
-        if place.sending == Under::Way && place.end == End::Unseen {
+        if place.sending == InFlight::Way && place.end == End::Unseen {
             place.end = End::Seen;
             self.receive(slot);
             return None;
@@ -469,7 +470,7 @@ impl Engine for Uring {
 
     fn unsent(&mut self, slot: Slot) -> bool {
         let place = self.place(slot);
-        place.sending == Under::Way || !place.send.is_empty() || place.broken.is_some()
+        place.sending == InFlight::Way || !place.send.is_empty() || place.broken.is_some()
     }
 
     fn submit(&mut self, slot: Slot, op: Op) {

@@ -17,13 +17,13 @@ pub(super) struct Place {
     /// What the kernel reads, while `sending`.
     pub(super) flying: Vec<u8>,
     pub(super) sent: usize,
-    pub(super) sending: Under,
+    pub(super) sending: InFlight,
     /// Why nothing more can be sent. It is told once nothing more comes.
     pub(super) broken: Option<Errno>,
-    pub(super) receiving: Under,
+    pub(super) receiving: InFlight,
     pub(super) end: End,
     /// Watched for its end.
-    pub(super) watching: Under,
+    pub(super) watching: InFlight,
     /// Asked for while connecting.
     pub(super) wants_receive: bool,
 }
@@ -40,7 +40,7 @@ pub(super) enum State {
 
 /// Whether the kernel has an operation of this connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Under {
+pub(super) enum InFlight {
     #[default]
     No,
     Way,

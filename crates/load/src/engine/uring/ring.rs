@@ -43,7 +43,7 @@ impl Ring {
     /// Queues an operation, to go with the next call.
     pub(super) fn push(&mut self, entry: &squeue::Entry) {
         for _ in 0..TRIES {
-            // SAFETY: entries are made in this folder. All that they point to is static, or the
+            // SAFETY: entries are made in this directory. All that they point to is static, or the
             // `flying` bytes of a place or an orphan, which stay where they are until the
             // operation's end was seen, or the ring is gone.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
@@ -88,7 +88,8 @@ impl Ring {
     /// A timeout in each call would cost more than the waiting saves, for on a virtual machine to
     /// set a timer and to take it back are calls to the host. So one timer is set now and then and
     /// left: it ends whatever wait it meets. One that runs out as a wait begins ends none: for that
-    /// there is a timeout after all. Behind the other it is nobody's next, and the host is not asked.
+    /// there is a timeout after all. Behind the other it is nobody's next, and the host is not
+    /// asked.
     pub(super) fn wait_for(&mut self, ends: u32) {
         if !self.is_guarded {
             let guard = opcode::Timeout::new(&raw const GUARD_LENGTH).build();
@@ -161,8 +162,8 @@ static BEHIND_GUARD: Timespec = timespec(Nanos::from_millis(2));
 const SUBMISSIONS: u32 = 256;
 /// Ends that wait for us; more are kept by the kernel, at a cost.
 const COMPLETIONS: u32 = 4096;
-/// Ends taken at once, or twice in a row: they share one reading of the clock, so they must be short
-/// work.
+/// Ends taken at once, or twice in a row: they share one reading of the clock, so they must be
+/// short work.
 const BATCH: usize = 64;
 /// Sends that may wait for others: each takes some 3 µs, and the first of them has been
 /// called started already.

@@ -18,11 +18,11 @@ mod torn;
 
 use super::head::{Common, HeadReader, HeadStep};
 use super::http1::HEAD_BYTES_MAX;
-use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, ShotId};
-use crate::ammo::{AnswerShape, Request};
+use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, RequestId};
 use crate::check::{Failed, Inspector, Sink};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
+use crate::traffic::{AnswerShape, Request};
 use head::Head;
 use record::{END_BYTES, Kind, RecordReader, Step};
 pub use request::{Script, request};
@@ -35,8 +35,8 @@ pub struct FastCgi {
     head: HeadReader<Head>,
     inspector: Inspector,
     state: State,
-    /// The shot under way, or the last one.
-    shot: ShotId,
+    /// The request under way, or the last one.
+    id: RequestId,
     shape: AnswerShape,
     first_byte: Option<Nanos>,
     /// Bytes of the answer under way, record headers and `STDERR` included.
@@ -54,18 +54,18 @@ pub struct FastCgi {
 /// Where the connection is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// No shot under way; another may start.
+    /// No request under way; another may start.
     Idle,
-    /// A shot is under way, the head of its answer has not ended.
+    /// A request is under way, the head of its answer has not ended.
     Head,
     /// The head was taken. `left`: announced bytes of the body that did not come yet.
     Body { status: u16, left: Option<u64> },
-    /// No shot under way, and none may start until `reset`.
+    /// No request under way, and none may start until `reset`.
     Spent,
 }
 
 impl FastCgi {
-    /// A connection that is about to be opened. The ammo is built with the same habit.
+    /// A connection that is about to be opened. The traffic is built with the same habit.
     ///
     /// # Panics
     /// When `check` has more than [`crate::check::RULES_MAX`] rules.
@@ -97,7 +97,7 @@ impl FastCgi {
             head: HeadReader::new(head_bytes_max.max(64), common),
             inspector: Inspector::new(&common.inspection),
             state: State::Idle,
-            shot: ShotId(0),
+            id: RequestId(0),
             shape: AnswerShape::ByHeaders,
             first_byte: None,
             bytes: 0,
@@ -204,14 +204,14 @@ impl FastCgi {
         AnswerEnd::Whole { status, check: self.inspector.checked() }
     }
 
-    /// Ends the shot under way; the connection lives on only after a whole answer.
+    /// Ends the request under way; the connection lives on only after a whole answer.
     fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         let kept = self.habit == ConnectionHabit::KeepAlive;
         let keep = kept && matches!(end, AnswerEnd::Whole { .. });
         self.state = if keep { State::Idle } else { State::Spent };
         let first_byte = self.first_byte.take().unwrap_or(now);
         let (bytes, body_bytes, odd) = (self.bytes, self.inspector.size(), self.odd);
-        answered(Answer { shot: self.shot, first_byte, end, bytes, body_bytes, odd });
+        answered(Answer { id: self.id, first_byte, end, bytes, body_bytes, odd });
     }
 
     fn forget_answer(&mut self) {
@@ -230,10 +230,10 @@ impl Protocol for FastCgi {
         self.state == State::Idle
     }
 
-    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
-        debug_assert!(self.room(), "one shot at a time on a FastCGI connection");
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
+        debug_assert!(self.room(), "one request at a time on a FastCGI connection");
         self.forget_answer();
-        self.shot = shot;
+        self.id = id;
         self.shape = request.answer;
         self.state = State::Head;
         out.extend_from_slice(&request.bytes);

@@ -1,8 +1,8 @@
 //! A request to a FastCGI responder, with the parameters that a web server would give.
 
 use super::record::{KeepConnection, write_param, write_request};
-use crate::ammo::{AmmoError, AnswerShape, Request, check};
 use crate::spec::ConnectionHabit;
+use crate::traffic::{AnswerShape, Request, TrafficError, check};
 
 /// The script that answers, as the server finds it on its disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// The script at this path, in the folder that is the site's root.
+    /// The script at this path, in the directory that is the site's root.
     pub fn new(filename: impl Into<String>) -> Script {
         let filename = filename.into();
         let root_bytes = filename.rfind('/').unwrap_or(0);
@@ -39,7 +39,7 @@ impl Script {
         &self.filename[self.root_bytes..]
     }
 
-    /// The folder it is in: `DOCUMENT_ROOT`.
+    /// The directory it is in: `DOCUMENT_ROOT`.
     pub fn root(&self) -> &str {
         &self.filename[..self.root_bytes]
     }
@@ -59,7 +59,7 @@ pub fn request(
     headers: &[(String, String)],
     body: &[u8],
     habit: ConnectionHabit,
-) -> Result<Request, AmmoError> {
+) -> Result<Request, TrafficError> {
     check(method, uri, headers, body)?;
     let mut all = of_the_site(script, method, uri);
     of_the_body(&mut all, method, headers, body);
@@ -72,7 +72,7 @@ pub fn request(
     all.iter().for_each(|(name, value)| write_param(&mut params, name, value.as_bytes()));
     let keep = match habit {
         ConnectionHabit::KeepAlive => KeepConnection::Yes,
-        ConnectionHabit::PerShot => KeepConnection::No,
+        ConnectionHabit::PerRequest => KeepConnection::No,
     };
     let mut bytes = Vec::with_capacity(params.len() + body.len() + 64);
     write_request(&mut bytes, &params, body, keep);
@@ -181,7 +181,8 @@ mod tests {
     }
 
     fn built(script: &Script, uri: &str, headers: &[(String, String)]) -> Vec<String> {
-        let request = request(script, "GET", uri, headers, b"", ConnectionHabit::PerShot).unwrap();
+        let request =
+            request(script, "GET", uri, headers, b"", ConnectionHabit::PerRequest).unwrap();
         params(&request)
     }
 

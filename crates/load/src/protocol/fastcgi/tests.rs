@@ -3,15 +3,15 @@
 use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
-use crate::ammo::{AnswerShape, Request};
 use crate::check::{Failed, Rule};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed, Rejected};
-use crate::protocol::{Answer, AnswerEnd, Checked, Excerpt, Next, Protocol, ShotId};
+use crate::protocol::{Answer, AnswerEnd, Checked, Excerpt, Next, Protocol, RequestId};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
+use crate::traffic::{AnswerShape, Request};
 
 pub(super) const KEPT: ConnectionHabit = ConnectionHabit::KeepAlive;
-const PER_SHOT: ConnectionHabit = ConnectionHabit::PerShot;
+const PER_REQUEST: ConnectionHabit = ConnectionHabit::PerRequest;
 
 pub(super) fn request(answer: AnswerShape) -> Request {
     Request { bytes: b"records".to_vec(), answer, ..Request::default() }
@@ -34,11 +34,11 @@ fn out(text: &str) -> Vec<u8> {
     record(Stdout, text.as_bytes(), (8 - text.len() % 8) as u8 % 8)
 }
 
-/// A connection with shot 7 under way.
+/// A connection with request 7 under way.
 pub(super) fn waiting(check: &Check, habit: ConnectionHabit, shape: AnswerShape) -> FastCgi {
     let mut fast = FastCgi::new(check, habit);
     let mut out = Vec::new();
-    fast.start(ShotId(7), &request(shape), &mut out);
+    fast.start(RequestId(7), &request(shape), &mut out);
     assert_eq!(out, b"records");
     fast
 }
@@ -136,7 +136,7 @@ fn an_answer_is_put_together_from_records_of_all_kinds() {
     ];
     let length = records.concat().len() as u64;
     let answer = answer(&mut fast, &records).unwrap();
-    assert_eq!((Some(answer.end), answer.shot, answer.bytes), (whole(200), ShotId(7), length));
+    assert_eq!((Some(answer.end), answer.id, answer.bytes), (whole(200), RequestId(7), length));
     assert_eq!((fast.stderr_bytes(), fast.room()), (26, true));
     fast.reset();
     assert_eq!(fast.stderr_bytes(), 0);
@@ -202,7 +202,7 @@ fn the_check_reads_bodies_and_nothing_else() {
 #[test]
 fn the_habit_decides_whether_the_connection_lives_on() {
     let records = || [out("A: b\r\n\r\n"), end()];
-    for (habit, next) in [(KEPT, Next::KeepOpen), (PER_SHOT, Next::Close)] {
+    for (habit, next) in [(KEPT, Next::KeepOpen), (PER_REQUEST, Next::Close)] {
         let mut fast = waiting(&Check::default(), habit, AnswerShape::ByHeaders);
         assert!(!fast.room() && fast.first_byte().is_none());
         assert_eq!(answer(&mut fast, &records()).map(|answer| answer.end), whole(200));

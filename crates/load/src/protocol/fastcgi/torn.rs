@@ -6,9 +6,9 @@ use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
 use super::tests::{KEPT, asks, end, request};
-use crate::ammo::AnswerShape;
-use crate::protocol::{Answer, Next, Protocol, ShotId};
+use crate::protocol::{Answer, Next, Protocol, RequestId};
 use crate::time::Nanos;
+use crate::traffic::AnswerShape;
 
 /// What came of one connection: everything that a driver can see but the first byte's time.
 #[derive(Debug, PartialEq)]
@@ -18,17 +18,17 @@ struct Seen {
     room: bool,
 }
 
-/// Fires a shot, feeds `pieces`, closes.
+/// Sends a request, feeds `pieces`, closes.
 fn seen(shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
     let mut fast = FastCgi::with_head_limit(&asks(b"aab"), KEPT, HEAD_LIMIT);
-    fast.start(ShotId(3), &request(shape), &mut Vec::new());
+    fast.start(RequestId(3), &request(shape), &mut Vec::new());
     let mut ends = Vec::new();
     for piece in pieces {
         fast.received(piece, Nanos(1), &mut |answer| ends.push(answer));
     }
     let (next, room) = (fast.after_answer(), fast.room());
     fast.peer_closed(Nanos(1), &mut |answer| ends.push(answer));
-    assert_eq!(ends.len(), 1, "every shot ends once");
+    assert_eq!(ends.len(), 1, "every request ends once");
     assert!(!fast.room());
     Seen { ends, next, room }
 }

@@ -1,9 +1,9 @@
 //! The beginning of an answer taken apart again, for the example of a failure.
 
 use super::head::{Head, parse};
-use crate::ammo::AnswerShape;
 use crate::check::{Failed, Inspector, Sink};
 use crate::protocol::{EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt};
+use crate::traffic::AnswerShape;
 
 /// What `inspector` held. Not on the hot path: called once for each kind of failure.
 pub(super) fn of(inspector: &Inspector, failed: Option<Failed>, limit: usize) -> Excerpt {

@@ -4,9 +4,9 @@ use std::mem::MaybeUninit;
 
 use super::body::Body;
 use super::chunked::Chunked;
-use crate::ammo::AnswerShape;
 use crate::protocol::{AnswerEnd, Next, Odd, fields};
 use crate::spec::HttpVersion;
+use crate::traffic::AnswerShape;
 
 /// What of a head matters to whoever reads the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,8 +187,8 @@ impl Coding {
     fn and(self, element: &[u8]) -> Coding {
         let chunked = element.eq_ignore_ascii_case(b"chunked");
         match self {
-            // An empty list element says nothing (RFC 9110 section 5.6.1.2), nor does the coding that
-            // changes nothing: RFC 2616 had it, and apps still send it beside a length.
+            // An empty list element says nothing (RFC 9110 section 5.6.1.2), nor does the coding
+            // that changes nothing: RFC 2616 had it, and apps still send it beside a length.
             _ if element.is_empty() || element.eq_ignore_ascii_case(b"identity") => self,
             Coding::Bad => Coding::Bad,
             Coding::Chunked if chunked => Coding::Bad,

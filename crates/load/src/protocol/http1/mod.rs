@@ -1,4 +1,4 @@
-//! HTTP/1.0 and 1.1 as a client speaks it (RFC 9110, RFC 9112): one shot at a time on a
+//! HTTP/1.0 and 1.1 as a client speaks it (RFC 9110, RFC 9112): one request at a time on a
 //! connection, no pipelining.
 //!
 //! However an answer is torn into reads, the same [`Answer`] comes out, byte count
@@ -16,11 +16,11 @@ mod tests;
 mod torn;
 
 use super::head::{Common, HeadReader, HeadStep};
-use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, ShotId};
-use crate::ammo::{AnswerShape, Request};
+use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, RequestId};
 use crate::check::{Failed, Inspector};
 use crate::spec::{Check, ConnectionHabit, Habits};
 use crate::time::Nanos;
+use crate::traffic::{AnswerShape, Request};
 use body::Body;
 use head::Head;
 pub(crate) use head::{Said, elements};
@@ -32,8 +32,8 @@ pub struct Http1 {
     head: HeadReader<Head>,
     inspector: Inspector,
     state: State,
-    /// The shot under way, or the last one.
-    shot: ShotId,
+    /// The request under way, or the last one.
+    id: RequestId,
     shape: AnswerShape,
     /// Its request ends the connection.
     closes: bool,
@@ -51,13 +51,13 @@ pub struct Http1 {
 /// Where the connection is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// No shot under way; another may start.
+    /// No request under way; another may start.
     Idle,
-    /// A shot is under way, the head of its answer has not ended.
+    /// A request is under way, the head of its answer has not ended.
     Head,
     /// The final head was taken.
     Body { status: u16, body: Body },
-    /// No shot under way, and none may start until `reset`.
+    /// No request under way, and none may start until `reset`.
     Spent,
 }
 
@@ -89,7 +89,7 @@ impl Http1 {
             head: HeadReader::new(head_bytes_max.max(64), common),
             inspector: Inspector::new(&common.inspection),
             state: State::Idle,
-            shot: ShotId(0),
+            id: RequestId(0),
             shape: AnswerShape::ByHeaders,
             closes: false,
             first_byte: None,
@@ -153,7 +153,7 @@ impl Http1 {
             return Some(AnswerEnd::Malformed);
         };
         self.next = match self.habits.connection {
-            ConnectionHabit::PerShot => Next::Close,
+            ConnectionHabit::PerRequest => Next::Close,
             ConnectionHabit::KeepAlive if self.closes => Next::Close,
             ConnectionHabit::KeepAlive => head.next(self.habits.version, body),
         };
@@ -179,13 +179,13 @@ impl Http1 {
         AnswerEnd::Whole { status, check: self.inspector.checked() }
     }
 
-    /// Ends the shot under way; the connection lives on only after a whole answer.
+    /// Ends the request under way; the connection lives on only after a whole answer.
     fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         let keep = matches!(end, AnswerEnd::Whole { .. }) && self.next == Next::KeepOpen;
         self.state = if keep { State::Idle } else { State::Spent };
         let first_byte = self.first_byte.take().unwrap_or(now);
         let (bytes, body_bytes, odd) = (self.bytes, self.inspector.size(), self.odd);
-        answered(Answer { shot: self.shot, first_byte, end, bytes, body_bytes, odd });
+        answered(Answer { id: self.id, first_byte, end, bytes, body_bytes, odd });
     }
 
     fn forget_answer(&mut self) {
@@ -204,10 +204,10 @@ impl Protocol for Http1 {
         self.state == State::Idle
     }
 
-    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
-        debug_assert!(self.room(), "one shot at a time on an HTTP/1 connection");
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
+        debug_assert!(self.room(), "one request at a time on an HTTP/1 connection");
         self.forget_answer();
-        self.shot = shot;
+        self.id = id;
         self.shape = request.answer;
         self.closes = request.closes;
         self.state = State::Head;
@@ -288,5 +288,5 @@ impl Protocol for Http1 {
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// Interim answers before a final one. Real servers send one or two (100, 103); without a
-/// bound a server could keep a shot in the head for as long as its timeout.
+/// bound a server could keep a request in the head for as long as its timeout.
 const INTERIM_MAX: u32 = 64;

@@ -1,18 +1,18 @@
 //! Answers in a table, each with the end that the RFCs give it.
 
 use super::{Common, HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX};
-use crate::ammo::{AnswerShape, Request};
 use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
-use crate::protocol::{Answer, AnswerEnd, Checked, Next, Odd, Protocol, ShotId};
+use crate::protocol::{Answer, AnswerEnd, Checked, Next, Odd, Protocol, RequestId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
 use crate::time::Nanos;
+use crate::traffic::{AnswerShape, Request};
 use Next::{Close, KeepOpen};
 
 pub(super) const KEPT: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
 pub(super) const KEPT_10: Habits = Habits { version: HttpVersion::Http10, ..KEPT };
-pub(super) const PER_SHOT: Habits = Habits { connection: ConnectionHabit::PerShot, ..KEPT };
+pub(super) const PER_REQUEST: Habits = Habits { connection: ConnectionHabit::PerRequest, ..KEPT };
 
 pub(super) fn request(answer: AnswerShape) -> Request {
     let bytes = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
@@ -23,16 +23,16 @@ pub(super) fn asks(body: &[u8]) -> Check {
     Check { body_contains: body.to_vec(), ..Check::default() }
 }
 
-/// A connection with shot 7 under way.
+/// A connection with request 7 under way.
 pub(super) fn waiting(check: &Check, habits: Habits, shape: AnswerShape) -> Http1 {
     let mut http = Http1::new(check, habits);
     let mut out = Vec::new();
-    http.start(ShotId(7), &request(shape), &mut out);
+    http.start(RequestId(7), &request(shape), &mut out);
     assert_eq!(out, request(shape).bytes);
     http
 }
 
-/// The one answer to shot 7 and what becomes of the connection; `None` while it goes on.
+/// The one answer to request 7 and what becomes of the connection; `None` while it goes on.
 fn answer(http: &mut Http1, bytes: &[u8]) -> Option<(Answer, Next)> {
     let mut answers = Vec::new();
     http.received(bytes, Nanos(5), &mut |answer| answers.push(answer));
@@ -273,7 +273,7 @@ fn what_was_odd_of_one_answer_is_not_said_of_the_next() {
         ("HTTP/1.1 200 OK\r\nX: a b\r\nContent-Length: 0\r\n\r\n", Odd::default()),
     ] {
         assert_eq!(answer(&mut http, bytes.as_bytes()).unwrap().0.odd, odd);
-        http.start(ShotId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+        http.start(RequestId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
     }
 }
 
@@ -331,8 +331,8 @@ fn our_habit_decides_with_the_servers_word() {
     let kept = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
     for (habits, bytes, next) in [
         (KEPT, plain, KeepOpen),
-        (PER_SHOT, plain, Close),
-        (PER_SHOT, kept, Close),
+        (PER_REQUEST, plain, Close),
+        (PER_REQUEST, kept, Close),
         (KEPT_10, plain, Close),
         (KEPT_10, kept, KeepOpen),
     ] {
@@ -348,29 +348,29 @@ fn a_request_that_says_close_is_the_last_on_its_connection() {
     let bytes = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
     let mut ends = |closes| {
         let request = Request { closes, ..request(AnswerShape::ByHeaders) };
-        http.start(ShotId(7), &request, &mut Vec::new());
+        http.start(RequestId(7), &request, &mut Vec::new());
         answer(&mut http, bytes.as_bytes()).unwrap().1
     };
     assert_eq!([ends(false), ends(false), ends(true)], [KeepOpen, KeepOpen, Close]);
     http.reset();
-    http.start(ShotId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+    http.start(RequestId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
     assert_eq!(answer(&mut http, bytes.as_bytes()).unwrap().1, KeepOpen, "it says nothing again");
 }
 
 #[test]
-fn the_next_shot_finds_room_only_on_a_connection_that_lives() {
+fn the_next_request_finds_room_only_on_a_connection_that_lives() {
     let mut http = Http1::new(&Check::default(), KEPT);
     let mut out = Vec::new();
-    for (shot, bytes, room) in [
+    for (id, bytes, room) in [
         (1, "HTTP/1.1 204 No Content\r\n\r\n", true),
         (2, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true),
         (3, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false),
     ] {
         assert!(http.room());
-        http.start(ShotId(shot), &request(AnswerShape::ByHeaders), &mut out);
+        http.start(RequestId(id), &request(AnswerShape::ByHeaders), &mut out);
         assert!(!http.room() && http.first_byte().is_none());
         let (answer, _) = answer(&mut http, bytes.as_bytes()).unwrap();
-        assert_eq!((answer.shot, answer.bytes), (ShotId(shot), bytes.len() as u64));
+        assert_eq!((answer.id, answer.bytes), (RequestId(id), bytes.len() as u64));
         assert!(matches!(answer.end, AnswerEnd::Whole { .. }));
         assert_eq!(http.room(), room);
     }
@@ -395,9 +395,9 @@ fn bytes_that_nobody_waits_for_end_the_connection_and_not_the_answer() {
 }
 
 #[test]
-fn a_close_between_answers_fails_no_shot() {
+fn a_close_between_answers_fails_no_request() {
     let mut http = Http1::new(&Check::default(), KEPT);
-    http.peer_closed(Nanos(1), &mut |answer| panic!("no shot was under way: {answer:?}"));
+    http.peer_closed(Nanos(1), &mut |answer| panic!("no request was under way: {answer:?}"));
     assert_eq!((http.room(), http.after_answer()), (false, Close));
 }
 
@@ -411,8 +411,8 @@ fn first_byte_is_that_of_the_first_interim_answer() {
     assert_eq!(http.first_byte(), Some(Nanos(2)));
     http.received(b"ontinue\r\n\r\n", Nanos(3), &mut |answer| answers.push(answer));
     http.received(b"HTTP/1.1 204 N\r\n\r\n", Nanos(4), &mut |answer| answers.push(answer));
-    let (shot, first_byte, end) = (ShotId(7), Nanos(2), whole(204));
-    let expected = Answer { shot, first_byte, end, bytes: 43, body_bytes: 0, odd: Odd::default() };
+    let (id, first_byte, end) = (RequestId(7), Nanos(2), whole(204));
+    let expected = Answer { id, first_byte, end, bytes: 43, body_bytes: 0, odd: Odd::default() };
     assert_eq!(answers, [expected]);
 }
 
@@ -441,7 +441,7 @@ fn a_match_in_one_answer_does_not_help_the_next() {
     let mut http = waiting(&asks(b"ok"), KEPT, AnswerShape::ByHeaders);
     let right = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     assert_eq!(answer(&mut http, right.as_bytes()).unwrap().0.end, whole(200));
-    http.start(ShotId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+    http.start(RequestId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
     let wrong = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno";
     let expected = AnswerEnd::Whole { status: 200, check: Checked::Wrong(Failed::CONTAINS) };
     assert_eq!(answer(&mut http, wrong.as_bytes()).unwrap().0.end, expected);
@@ -497,7 +497,7 @@ fn an_answer_is_what_it_is_whichever_came_before() {
     ];
     let took = |common: &Common<Head>, bytes: &str, limit| {
         let mut http = Http1::sharing(common, KEPT, limit);
-        http.start(ShotId(7), &request(AnswerShape::ByHeaders), &mut Vec::new());
+        http.start(RequestId(7), &request(AnswerShape::ByHeaders), &mut Vec::new());
         answer(&mut http, bytes.as_bytes())
     };
     for (before, after) in answers.iter().flat_map(|one| answers.map(|other| (one, other))) {

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::Http1;
-use super::tests::{KEPT, KEPT_10, PER_SHOT, asks, request};
-use crate::ammo::AnswerShape;
-use crate::protocol::{Answer, Next, Protocol, ShotId};
+use super::tests::{KEPT, KEPT_10, PER_REQUEST, asks, request};
+use crate::protocol::{Answer, Next, Protocol, RequestId};
 use crate::spec::Habits;
 use crate::time::Nanos;
+use crate::traffic::AnswerShape;
 
 /// What came of one connection: everything that a driver can see but the first byte's
 /// time, which depends on the reads by its nature.
@@ -18,17 +18,17 @@ struct Seen {
     room: bool,
 }
 
-/// Fires a shot, feeds `pieces`, closes.
+/// Sends a request, feeds `pieces`, closes.
 fn seen(habits: Habits, shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
     let mut http = Http1::with_head_limit(&asks(b"aab"), habits, HEAD_LIMIT);
-    http.start(ShotId(3), &request(shape), &mut Vec::new());
+    http.start(RequestId(3), &request(shape), &mut Vec::new());
     let mut ends = Vec::new();
     for piece in pieces {
         http.received(piece, Nanos(1), &mut |answer| ends.push(answer));
     }
     let (next, room) = (http.after_answer(), http.room());
     http.peer_closed(Nanos(1), &mut |answer| ends.push(answer));
-    assert_eq!(ends.len(), 1, "every shot ends once");
+    assert_eq!(ends.len(), 1, "every request ends once");
     assert!(!http.room());
     Seen { ends, next, room }
 }
@@ -53,7 +53,7 @@ fn same_however_torn(habits: Habits, shape: AnswerShape, bytes: &[u8], cuts: &[u
 }
 
 fn habits() -> impl Strategy<Value = Habits> {
-    prop_oneof![Just(KEPT), Just(KEPT_10), Just(PER_SHOT)]
+    prop_oneof![Just(KEPT), Just(KEPT_10), Just(PER_REQUEST)]
 }
 
 fn shape() -> impl Strategy<Value = AnswerShape> {

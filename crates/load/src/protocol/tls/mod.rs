@@ -1,7 +1,7 @@
 //! TLS 1.2 and 1.3 around another protocol (RFC 5246, RFC 8446): rustls without its sockets
 //! and buffers, bytes in and bytes out.
 //!
-//! The handshake is part of the shot that opens the connection: its request waits until the
+//! The handshake is part of the request that opens the connection: its request waits until the
 //! keys are there. Per answer the library allocates; of our own, a connection has three
 //! buffers that it keeps. We close without a `close_notify`, as we close TCP: at once.
 
@@ -16,10 +16,10 @@ use rustls::unbuffered::{
     UnbufferedStatus,
 };
 
-use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
-use crate::ammo::Request;
+use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, RequestId};
 use crate::check::Failed;
 use crate::time::Nanos;
+use crate::traffic::Request;
 pub use setup::{Certificates, CertificatesError, Sessions, Setup, SetupError};
 
 /// One connection that speaks TLS, and `P` inside it.
@@ -127,7 +127,7 @@ impl<P: Protocol> Tls<P> {
         }
     }
 
-    /// Every shot under way ends so: the protocol inside knows which they are.
+    /// Every request under way ends so: the protocol inside knows which they are.
     fn end_all(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         self.over = true;
         self.inside.peer_closed(now, &mut |answer| answered(Answer { end, ..answer }));
@@ -145,8 +145,8 @@ impl<P: Protocol> Protocol for Tls<P> {
         !self.over && self.inside.room() && !self.is_worn_out()
     }
 
-    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
-        self.inside.start(shot, request, &mut self.plain);
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
+        self.inside.start(id, request, &mut self.plain);
         // No byte came, so nothing can be answered, and nothing can have gone wrong that was
         // not there before: all that happens here is a first message, or an encryption.
         let _ = self.turn(out, Nanos(0), &mut |_| {});

@@ -58,7 +58,7 @@ impl Certificates {
 /// What a new connection takes over from earlier ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sessions {
-    /// Nothing: each pays for a whole handshake, as each new visitor does, and all shots cost
+    /// Nothing: each pays for a whole handshake, as each new visitor does, and all requests cost
     /// the same. What ab, hey and k6 do.
     #[default]
     New,

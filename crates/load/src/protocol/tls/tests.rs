@@ -9,12 +9,12 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, SupportedProtocolVersion};
 
 use super::{Certificates, Sessions, Setup, Tls};
-use crate::ammo::Request;
 use crate::protocol::AnswerEnd::{self, CutShort};
 use crate::protocol::http1::Http1;
-use crate::protocol::{Answer, Checked, Next, Odd, Protocol, ShotId};
+use crate::protocol::{Answer, Checked, Next, Odd, Protocol, RequestId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
 use crate::time::Nanos;
+use crate::traffic::Request;
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS12, &TLS13];
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -69,7 +69,7 @@ struct Pair {
     /// What the server read.
     asked: Vec<u8>,
     answers: Vec<Answer>,
-    shots: u32,
+    requests: u32,
     /// Bytes that the client received so far, and after how many of them a read ends.
     delivered: usize,
     torn_at: usize,
@@ -84,15 +84,15 @@ impl Pair {
             to_client: vec![],
             asked: vec![],
             answers: vec![],
-            shots: 0,
+            requests: 0,
             delivered: 0,
             torn_at: 0,
         }
     }
 
     fn start(&mut self, request: &Request) {
-        self.shots += 1;
-        self.client.start(ShotId(self.shots), request, &mut self.to_server);
+        self.requests += 1;
+        self.client.start(RequestId(self.requests), request, &mut self.to_server);
     }
 
     /// Hands what the client sent to the server; says whether it took it for TLS.
@@ -152,7 +152,7 @@ impl Pair {
     }
 }
 
-/// A shot whose request has reached the server.
+/// A request whose request has reached the server.
 fn asked(version: &'static SupportedProtocolVersion) -> Pair {
     let mut pair = Pair::new(client(&setup(Sessions::New)), server(version));
     pair.start(&get());
@@ -167,7 +167,7 @@ fn whole() -> AnswerEnd {
 }
 
 #[test]
-fn a_connection_carries_shots_in_both_versions() {
+fn a_connection_carries_requests_in_both_versions() {
     for (version, number) in
         [(&TLS12, ProtocolVersion::TLSv1_2), (&TLS13, ProtocolVersion::TLSv1_3)]
     {
@@ -175,13 +175,13 @@ fn a_connection_carries_shots_in_both_versions() {
         assert_eq!(pair.server.protocol_version(), Some(number));
         assert_eq!(pair.server.server_name(), Some("localhost"));
         assert_eq!(pair.server.alpn_protocol(), Some(&b"http/1.1"[..]));
-        for shots in 1..4 {
+        for requests in 1..4 {
             assert!(!pair.client.room());
             pair.answer(OK);
             pair.settle(usize::MAX);
-            let (shot, first_byte, end) = (ShotId(shots), Nanos(5), whole());
+            let (id, first_byte, end) = (RequestId(requests), Nanos(5), whole());
             let expected =
-                Answer { shot, first_byte, end, bytes: 43, body_bytes: 5, odd: Odd::default() };
+                Answer { id, first_byte, end, bytes: 43, body_bytes: 5, odd: Odd::default() };
             assert_eq!(pair.answers.pop(), Some(expected));
             assert!(pair.client.room() && pair.client.after_answer() == Next::KeepOpen);
             pair.start(&get());
@@ -284,7 +284,7 @@ fn what_is_not_tls_fails_as_tls() {
         assert_eq!((pair.ends(), pair.client.after_answer()), (vec![AnswerEnd::Tls], Next::Close));
         pair.deliver(bytes);
         pair.close();
-        assert_eq!(pair.answers.len(), 1, "a shot ends once");
+        assert_eq!(pair.answers.len(), 1, "a request ends once");
     }
 }
 
@@ -366,9 +366,9 @@ fn sessions_are_resumed_where_that_is_asked_for() {
     }
 }
 
-/// New keys are asked for while no shot is under way; that ends nothing.
+/// New keys are asked for while no request is under way; that ends nothing.
 #[test]
-fn what_a_server_says_between_shots_is_no_error() {
+fn what_a_server_says_between_requests_is_no_error() {
     let mut pair = asked(&TLS13);
     pair.answer(OK);
     pair.settle(usize::MAX);
@@ -406,7 +406,7 @@ fn a_setup_that_cannot_be_says_why() {
 
 /// Handshakes and answers damaged by a fixed generator: bytes changed, cut out, doubled.
 #[test]
-fn whatever_comes_a_shot_ends_once() {
+fn whatever_comes_a_request_ends_once() {
     let mut random = fastrand::Rng::with_seed(0x5eed);
     for version in VERSIONS {
         let config = identity(version, b"http/1.1").config;

@@ -87,8 +87,8 @@ fn statement<'a>(value: Node, reader: &Reader<'a>) -> Option<&'a str> {
     }
 }
 
-/// Whether the function says another statement of the same kind, or unlocks; or makes the connection, which
-/// then always has it.
+/// Whether the function says another statement of the same kind, or unlocks; or makes the
+/// connection, which then always has it.
 fn is_taken_back(reader: &Reader, at: At, what: &str) -> bool {
     let Some(function) = Place::of(at.path).function else { return false };
     let body = reader.text(function).to_ascii_uppercase();

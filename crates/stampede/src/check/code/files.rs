@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::plan::model::AppKind;
 
-/// Shows the paths of all files that are looked at, from the app's folder, in a fixed order. Gives
-/// the folders that cannot be read.
+/// Shows the paths of all files that are looked at, from the app's directory, in a fixed order.
+/// Gives the directories that cannot be read.
 pub(super) fn each(
     app: &Path,
     kind: AppKind,
@@ -28,7 +28,7 @@ pub(super) fn each(
             }
         };
         entries.retain(|name| match name.strip_suffix('/') {
-            Some(folder) => enters(&path, folder, kind),
+            Some(directory) => enters(&path, directory, kind),
             None => reads(&path, name, kind),
         });
         // The first is taken next.
@@ -38,11 +38,11 @@ pub(super) fn each(
     closed
 }
 
-/// Names in a folder, those of folders with a `/`. Symbolic links are left out: what they lead to
-/// is looked at where it lies, or is not the app's.
-fn entries(folder: &Path) -> io::Result<Vec<String>> {
+/// Names in a directory, those of directories with a `/`. Symbolic links are left out: what they
+/// lead to is looked at where it lies, or is not the app's.
+fn entries(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let Ok(mut name) = entry.file_name().into_string() else { continue };
         let kind = entry.file_type()?;
@@ -56,16 +56,19 @@ fn entries(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether requests come by what a folder has. `above` is empty, or ends with a `/`.
-fn enters(above: &str, folder: &str, kind: AppKind) -> bool {
+/// Whether requests come by what a directory has. `above` is empty, or ends with a `/`.
+fn enters(above: &str, directory: &str, kind: AppKind) -> bool {
     let anywhere = ["vendor", "node_modules", "tests", "Tests", "test", "Test", "__tests__"];
-    if folder.starts_with('.') || anywhere.contains(&folder) || MIGRATIONS.contains(&folder) {
+    if directory.starts_with('.')
+        || anywhere.contains(&directory)
+        || MIGRATIONS.contains(&directory)
+    {
         return false;
     }
     // Caches and uploads of WordPress lie one deeper.
     if above.is_empty() || above == "wp-content/" {
         let written = ["var", "storage", "cache", "uploads", "upgrade"];
-        if written.contains(&folder) && !(folder == "uploads" && above.is_empty()) {
+        if written.contains(&directory) && !(directory == "uploads" && above.is_empty()) {
             return false;
         }
     }
@@ -78,8 +81,8 @@ fn enters(above: &str, folder: &str, kind: AppKind) -> bool {
         AppKind::Callable => &["bin", "public"],
         AppKind::Script => &[],
     };
-    let is_top = above.is_empty() || (above == "app/" && folder == "Console");
-    !(is_top && boot.contains(&folder))
+    let is_top = above.is_empty() || (above == "app/" && directory == "Console");
+    !(is_top && boot.contains(&directory))
 }
 
 /// Whether a file is PHP that requests come by.

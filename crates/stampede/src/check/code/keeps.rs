@@ -10,7 +10,7 @@ use super::reader::{At, Facts, Found, Reader};
 use super::tree::{self, Next, arguments, children, literal, text};
 use crate::plan::model::AppKind;
 
-/// What a class is, by its name and its folder.
+/// What a class is, by its name and its directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Made once, used by many.
@@ -335,12 +335,12 @@ fn role(class: &str, above: &[String], file: &str) -> Role {
         ends(class) || above.iter().any(|above| ends(above))
     };
     let own = |endings: &[&str]| endings.iter().any(|ending| short(class).ends_with(ending));
-    let lies = |folders: &[&str]| file.split('/').any(|part| folders.contains(&part));
+    let lies = |directories: &[&str]| file.split('/').any(|part| directories.contains(&part));
     if own(SERVICES) {
         Role::Service
-    } else if ends(VALUES) || lies(VALUE_FOLDERS) {
+    } else if ends(VALUES) || lies(VALUE_DIRECTORIES) {
         Role::Value
-    } else if ends(SERVICES) || lies(SERVICE_FOLDERS) {
+    } else if ends(SERVICES) || lies(SERVICE_DIRECTORIES) {
         Role::Service
     } else {
         Role::Unknown
@@ -406,7 +406,7 @@ const VALUES: &[&str] = &[
     "View",
     "Vote",
 ];
-const SERVICE_FOLDERS: &[&str] = &[
+const SERVICE_DIRECTORIES: &[&str] = &[
     "Controller",
     "Controllers",
     "EventListener",
@@ -421,7 +421,7 @@ const SERVICE_FOLDERS: &[&str] = &[
     "Subscriber",
     "Twig",
 ];
-const VALUE_FOLDERS: &[&str] = &[
+const VALUE_DIRECTORIES: &[&str] = &[
     "DTO",
     "Dto",
     "Entities",

@@ -1,4 +1,4 @@
-//! The kinds of suspect, in words: what it is, why it matters in a worker, and the usual mend.
+//! The kinds of suspect, in words: what it is, why it matters in a worker, and the usual fix.
 //! tidy: data table
 
 use schemars::JsonSchema;
@@ -78,13 +78,13 @@ impl SuspectKind {
         WORDS[self as usize].2
     }
 
-    /// The usual mend, one sentence.
-    pub const fn mend(self) -> &'static str {
+    /// The usual fix, one sentence.
+    pub const fn fix(self) -> &'static str {
         WORDS[self as usize].3
     }
 }
 
-/// A kind in words: a title, why it matters, the usual mend.
+/// A kind in words: a title, why it matters, the usual fix.
 type Words = (SuspectKind, &'static str, &'static str, &'static str);
 
 /// Every kind, in their order.
@@ -196,9 +196,9 @@ const WORDS: [Words; 25] = [
     ),
     (
         SuspectKind::Chdir,
-        "working folder changed",
+        "working directory changed",
         "Relative paths of all requests that follow start there.",
-        "Use absolute paths; for a child process set its working folder.",
+        "Use absolute paths; for a child process set its working directory.",
     ),
     (
         SuspectKind::Umask,
@@ -269,7 +269,7 @@ mod tests {
         for kind in SuspectKind::all() {
             assert!(said.insert(kind.title()), "{kind:?} has the title of another");
             assert!(said.insert(kind.why()), "{kind:?} has the reason of another");
-            for sentence in [kind.why(), kind.mend()] {
+            for sentence in [kind.why(), kind.fix()] {
                 assert!(sentence.ends_with('.') && !sentence.contains("  "), "{sentence}");
             }
         }
@@ -288,7 +288,7 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-the-code-says.md");
         let page = std::fs::read_to_string(page).unwrap();
         for kind in SuspectKind::all() {
-            let row = format!("| {} | {} | {} |", kind.title(), kind.why(), kind.mend());
+            let row = format!("| {} | {} | {} |", kind.title(), kind.why(), kind.fix());
             assert!(page.contains(&row), "docs/what-the-code-says.md has not\n{row}");
         }
     }

@@ -1,7 +1,8 @@
 //! What the code says: places of an app that a worker's memory makes dangerous, by its files alone.
 //!
 //! ```text
-//! folder → files → tree of each → rules → suspects, settled by what all files know of the classes
+//! directory → files → tree of each → rules → suspects, settled by what all files know of the
+//! classes
 //! ```
 //! Nothing of the app is run, no process is started and no socket opened. Where a place may be
 //! harmless it is left out: a clean app has nothing to read here, and the run finds the rest.
@@ -41,7 +42,7 @@ pub use kind::SuspectKind;
 pub struct Suspect {
     /// What kind of danger.
     pub kind: SuspectKind,
-    /// From the app's folder.
+    /// From the app's directory.
     pub file: String,
     /// From 1.
     pub line: u32,
@@ -54,7 +55,7 @@ pub struct Suspect {
 /// A file that was not read, or not all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unread {
-    /// From the app's folder.
+    /// From the app's directory.
     pub file: String,
     /// Where it was not understood, from 1; none where nothing was read.
     pub line: Option<u32>,
@@ -100,7 +101,8 @@ pub fn look(app: &Path, kind: AppKind) -> CodeLook {
             Err(unread) => look.unread.push(unread),
         }
     });
-    let closed = closed.into_iter().map(|(folder, why)| Unread::whole(&folder, why.to_string()));
+    let closed =
+        closed.into_iter().map(|(directory, why)| Unread::whole(&directory, why.to_string()));
     look.unread.extend(closed);
     look.suspects = keeps::settled(found, kind, &facts);
     look

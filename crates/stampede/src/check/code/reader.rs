@@ -161,7 +161,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a kind means anything in this app; `is_inside` a function, or where a file is loaded.
+    /// Whether a kind means anything in this app; `is_inside` a function, or where a file is
+    /// loaded.
     fn counts(&self, kind: SuspectKind, is_inside: bool) -> bool {
         let is_worker_app = self.app != AppKind::Script;
         match kind {
@@ -176,8 +177,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a property of a class is asked about for the first time, which reads all of the class;
-    /// never beyond what people write in a file.
+    /// Whether a property of a class is asked about for the first time, which reads all of the
+    /// class; never beyond what people write in a file.
     pub fn is_first_asked(&mut self, class: Node, property: &str) -> bool {
         self.asked.len() < MOST_ASKED && self.asked.insert((class.id(), property.to_owned()))
     }

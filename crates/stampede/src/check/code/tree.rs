@@ -60,8 +60,8 @@ fn nesting(text: &[u8]) -> usize {
 const MOST_NESTED: usize = 5_000;
 /// The longest of thousands of files took 30 ms; made ones take minutes.
 const LONGEST: Duration = Duration::from_secs(5);
-/// What is nested deeper is not looked at: rules look upwards from what they find, and people nest some
-/// dozens.
+/// What is nested deeper is not looked at: rules look upwards from what they find, and people nest
+/// some dozens.
 const DEEPEST: usize = 2_000;
 
 /// Visits `root` and all below it in the file's order, with what stands above: `above`, and the

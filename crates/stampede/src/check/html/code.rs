@@ -52,7 +52,7 @@ fn of_kind(kind: SuspectKind, suspects: &[&Suspect]) -> Element {
     classed("article", "kind")
         .child(element("h3").text(kind.title()).child(classed("span", "about").text(&count)))
         .child(element("p").prose(kind.why()))
-        .child(element("p").child(element("b").text("Mend: ")).prose(kind.mend()))
+        .child(element("p").child(element("b").text("Fix: ")).prose(kind.fix()))
         .child(classed("ul", "lines").children(suspects.iter().take(LISTED).map(line)))
         .children(left(suspects.len().saturating_sub(LISTED)))
 }

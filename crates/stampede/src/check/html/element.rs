@@ -1,5 +1,5 @@
-//! An element of a page. Whatever comes from data goes through here and is text, with secrets masked:
-//! nothing else of the page writes a `<`.
+//! An element of a page. Whatever comes from data goes through here and is text, with secrets
+//! masked: nothing else of the page writes a `<`.
 
 use std::fmt::Write as _;
 
@@ -82,8 +82,8 @@ impl Element {
 /// Elements beside which a line break would be a space.
 const IN_A_LINE: [&str; 5] = ["a", "b", "code", "small", "span"];
 
-/// Text that HTML takes for nothing but text, in an attribute too. Characters that a page cannot hold, and
-/// those that turn the direction of what stands beside them, are replaced.
+/// Text that HTML takes for nothing but text, in an attribute too. Characters that a page cannot
+/// hold, and those that turn the direction of what stands beside them, are replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

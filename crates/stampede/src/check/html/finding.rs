@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::element::{Element, classed, element};
 use super::{block, left};
-use crate::check::look::{name, person};
+use crate::check::analyze::{name, person};
 use crate::check::model::{CheckReport, Checked, Finding, FindingKind, Place, Step};
 use crate::check::text::{self, NOT_AGAIN};
 use crate::store::mask_secrets;
@@ -79,8 +79,8 @@ fn article(told: &Told<'_>, command: &str) -> Element {
     let why = element("dl")
         .child(element("dt").text("Why it matters"))
         .child(element("dd").prose(text::why(finding.kind)))
-        .child(element("dt").text("The usual mend"))
-        .child(element("dd").prose(text::mend(finding.kind)));
+        .child(element("dt").text("The usual fix"))
+        .child(element("dd").prose(text::fix(finding.kind)));
     let shows = element("div")
         .child(element("h4").text("To see it"))
         .child(steps(&finding.steps))
@@ -193,7 +193,7 @@ fn places(all: &[Place]) -> Option<Element> {
     (!all.is_empty()).then(|| element("div").child(element("h4").text(title)).child(list))
 }
 
-/// Steps that are seen at once: more push the mend off the screen.
+/// Steps that are seen at once: more push the fix off the screen.
 const OPEN: usize = 8;
 /// Steps that are listed: nobody reads on, and `check.json` has all.
 const STEPS: usize = 100;

@@ -13,28 +13,28 @@ fn everything() -> Value {
         "started_at": "2026-11-22T17:02:25+00:00", "app": "/srv/my shop", "kind": "symfony",
         "reference": "nginx-fpm", "seed": 6_351_846, "interrupted": true,
         "tried": {
-            "requests": 12, "sent": 1_440, "tours": ["in order", "reversed"], "users": 2,
+            "requests": 12, "sent": 1_440, "passes": ["in order", "reversed"], "users": 2,
             "growth_requests": 20_000, "seconds": 61.4,
         },
         "skipped": [{"request": "GET /logout", "why": "it ends a session: `--skip` has no say"}],
         "runtimes": [
             {
                 "runtime": "roadrunner", "verdict": {"is": "not-safe"}, "workers_lost": 3,
-                "sent": 480, "tours": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("heap", 508.0, true)],
+                "sent": 480, "passes": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("heap", 508.0, true)],
                 "findings": [leak(1), accepted(2), state(3)],
             },
             {
                 "runtime": "frankenphp-worker", "verdict": {"is": "not-safe"}, "workers_lost": 0,
-                "sent": 480, "tours": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("descriptors", 5.0, false)],
+                "sent": 480, "passes": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("descriptors", 5.0, false)],
                 "findings": [leak(4)],
             },
             {
                 "runtime": "swoole", "verdict": {"is": "safe-with", "max_requests": 1_000},
-                "workers_lost": 0, "sent": 480, "tours": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [], "findings": [],
+                "workers_lost": 0, "sent": 480, "passes": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [], "findings": [],
             },
             {
                 "runtime": "openswoole", "verdict": {"is": "not-checked"}, "workers_lost": 0,
-                "sent": 0, "tours": 0, "growth_sent": 0, "not_again": 0, "problem": "it did not start", "growth": [], "findings": [],
+                "sent": 0, "passes": 0, "growth_sent": 0, "not_again": 0, "problem": "it did not start", "growth": [], "findings": [],
             },
         ],
         "code": {

@@ -1,5 +1,5 @@
-//! What the app itself links to, page after page, those nearest to its first page first; and in turn with
-//! them what its router lists.
+//! What the app itself links to, page after page, those nearest to its first page first; and in
+//! turn with them what its router lists.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -18,8 +18,8 @@ const TARGETS_MAX: usize = 50_000;
 /// Of those that are skipped.
 const LISTED_MAX: usize = 100;
 
-/// Pages that were linked to or listed, and not yet asked for. It asks nobody: its user does, and tells what
-/// came. What it gives next is a request that the policy allows.
+/// Pages that were linked to or listed, and not yet asked for. It asks nobody: its user does, and
+/// tells what came. What it gives next is a request that the policy allows.
 #[derive(Clone, Debug)]
 pub struct Crawl {
     /// The app's first page.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     /// What is asked for in a site of these pages, and what is not.
-    fn tour(mut crawl: Crawl, pages: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
+    fn pass(mut crawl: Crawl, pages: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
         let pages: BTreeMap<&str, &String> =
             pages.iter().map(|(target, html)| (*target, html)).collect();
         let mut asked = Vec::new();
@@ -200,7 +200,7 @@ mod tests {
             ("/b", page(&["/deep", "/a", "/b#x", "/logout"])),
             ("/a", page(&["/last", "/logout?x=1"])),
         ];
-        let (asked, skipped) = tour(crawl(PAGES), &pages);
+        let (asked, skipped) = pass(crawl(PAGES), &pages);
         assert_eq!(asked, ["/", "/b", "/a", "/deep", "/last"]);
         let expected = [
             "GET /logout: `logout` in its path",
@@ -208,7 +208,7 @@ mod tests {
             "1 link: to another host",
         ];
         assert_eq!(skipped, expected);
-        let (asked, skipped) = tour(crawl(2), &pages);
+        let (asked, skipped) = pass(crawl(2), &pages);
         assert_eq!(asked, ["/", "/b"]);
         assert_eq!(skipped[1..], ["2 links: beyond the limit of 2", "1 link: to another host"]);
     }
@@ -218,7 +218,7 @@ mod tests {
         let products: Vec<String> = (1..=900).map(|id| format!("/product/{id}")).collect();
         let numbers: Vec<String> = (1..=30).map(|id| format!("/?page={id}")).collect();
         let all: Vec<&str> = products.iter().chain(&numbers).map(String::as_str).collect();
-        let (asked, skipped) = tour(crawl(PAGES), &[("/", page(&all) + &page(&["/about"]))]);
+        let (asked, skipped) = pass(crawl(PAGES), &[("/", page(&all) + &page(&["/about"]))]);
         let expected = [
             "/",
             "/product/1",
@@ -279,7 +279,7 @@ mod tests {
         let mut crawl = crawl(5);
         crawl.routes(Listed { asked, skipped });
         let pages = [("/", page(&["/a", "/b", "/c", "/d"]))];
-        let (asked, skipped) = tour(crawl, &pages);
+        let (asked, skipped) = pass(crawl, &pages);
         assert_eq!(asked, ["/", "/r1", "/b", "/a", "/c"]);
         let expected = [
             "POST /r1: only GET, HEAD are sent",

@@ -3,13 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use stampede_load::ammo::AmmoError;
+use stampede_load::traffic::TrafficError;
 
 /// Why it is not known what to ask for.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     /// Larger than what is read of such files.
-    #[error("ammo `{}` is more than {mib_max} MiB", path.display())]
+    #[error("request file `{}` is more than {mib_max} MiB", path.display())]
     TooLarge {
         /// Which.
         path: PathBuf,
@@ -18,9 +18,9 @@ pub enum RequestError {
     },
     /// No list, or no request in one of its lines.
     #[error(transparent)]
-    Ammo(AmmoError),
+    LoadTraffic(TrafficError),
     /// A line that is no request, far behind the first.
-    #[error("{what} in ammo `{}`", path.display())]
+    #[error("{what} in request file `{}`", path.display())]
     Broken {
         /// Which file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum RequestError {
         what: String,
     },
     /// A URL of another site.
-    #[error("line {line} of ammo `{}`: {what}", path.display())]
+    #[error("line {line} of request file `{}`: {what}", path.display())]
     Foreign {
         /// Which file.
         path: PathBuf,
@@ -111,13 +111,12 @@ impl RequestError {
     pub fn hint(&self) -> &'static str {
         match self {
             RequestError::TooLarge { .. } => "take a part of it: head -n 10000 FILE > part.txt",
-            RequestError::Broken { .. } | RequestError::Ammo(AmmoError::UnknownFormat { .. }) => {
-                LISTS
-            }
-            RequestError::Ammo(AmmoError::Empty { .. }) => {
+            RequestError::Broken { .. }
+            | RequestError::LoadTraffic(TrafficError::UnknownFormat { .. }) => LISTS,
+            RequestError::LoadTraffic(TrafficError::Empty { .. }) => {
                 "name one request at least, or leave the file out: the app's own links are followed then"
             }
-            RequestError::Ammo(error) => error.hint(),
+            RequestError::LoadTraffic(error) => error.hint(),
             RequestError::Foreign { .. } => "URLs of one site: nothing is sent to another host",
             RequestError::Methods(_) => "methods are words with commas between them: GET,HEAD,POST",
             RequestError::Routes { .. } => {
@@ -133,7 +132,7 @@ impl RequestError {
     }
 }
 
-const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines with `path`, or the ammo of Yandex Tank";
+const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines with `path`, or the traffic of Yandex Tank";
 
 #[cfg(test)]
 mod tests {
@@ -149,8 +148,8 @@ mod tests {
     fn each_error_says_what_where_and_what_next() {
         let of_bytes = |bytes: &[u8]| file::of(bytes, "urls.txt".as_ref()).expect_err("no list");
         let of = |text: &str| of_bytes(text.as_bytes());
-        let folder = tempfile::tempdir().expect("a folder");
-        let jar = folder.path().join("cookies.txt");
+        let directory = tempfile::tempdir().expect("a directory");
+        let jar = directory.path().join("cookies.txt");
         std::fs::write(&jar, "sid=secret\nsecret\n").expect("written");
         let large = RequestError::TooLarge { path: "a.log".into(), mib_max: 64 };
         let errors = [
@@ -178,7 +177,7 @@ mod tests {
             Credentials::read(&[], &[jar]).expect_err("no cookie"),
         ];
         let shown: Vec<String> = errors.iter().map(shown).collect();
-        let shown = shown.join("\n").replace(&folder.path().display().to_string(), "FOLDER");
+        let shown = shown.join("\n").replace(&directory.path().display().to_string(), "DIRECTORY");
         assert!(!shown.contains("secret"));
         insta::assert_snapshot!(shown);
     }

@@ -1,4 +1,4 @@
-//! Requests that a file lists: a path or URL a line, or any other kind of ammo.
+//! Requests that a file lists: a path or URL a line, or any other kind of traffic.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -7,8 +7,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use stampede_load::ammo::{AmmoError, AmmoFile, AmmoNotes, Format, Request, read_all};
 use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
+use stampede_load::traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
 
 use super::policy::shown;
 use super::{Listed, RequestError};
@@ -16,7 +16,7 @@ use crate::check::model::{Asked, Skipped};
 use crate::mask;
 use crate::plan::urls;
 
-/// Largest file: as much as is kept of any ammo in memory.
+/// Largest file: as much as is kept of any traffic in memory.
 const MIB_MAX: u64 = 64;
 /// Headers of a request at most; PHP's servers take about a hundred.
 const HEADERS_MAX: usize = 128;
@@ -28,7 +28,7 @@ const HEADERS_MAX: usize = 128;
 pub fn read(path: &Path) -> Result<Listed, RequestError> {
     let unreadable = |source: io::Error| {
         let (path, source) = (path.to_owned(), Arc::new(source));
-        RequestError::Ammo(AmmoError::Unreadable { path, source })
+        RequestError::LoadTraffic(TrafficError::Unreadable { path, source })
     };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
@@ -46,26 +46,27 @@ pub fn read(path: &Path) -> Result<Listed, RequestError> {
 /// Those of its bytes.
 pub(super) fn of(bytes: &[u8], path: &Path) -> Result<Listed, RequestError> {
     let list = list_of_paths(bytes);
-    let ammo = AmmoFile { format: list.as_ref().map(|_| Format::Uri), ..AmmoFile::new(path) };
+    let traffic =
+        TrafficFile { format: list.as_ref().map(|_| Format::Uri), ..TrafficFile::new(path) };
     if let Some(list) = &list {
         of_one_site(list, path)?;
     }
     let bytes = list.as_deref().map_or(bytes, str::as_bytes);
-    let (requests, notes) = read_all(bytes, &ammo, HABITS).map_err(RequestError::Ammo)?;
+    let (requests, notes) = read_all(bytes, &traffic, HABITS).map_err(RequestError::LoadTraffic)?;
     if let Some(what) = notes.broken_first {
         return Err(RequestError::Broken { path: path.to_owned(), what });
     }
     let mut listed = gather(&requests);
     listed.skipped.extend(left_out(&notes));
     if listed.asked.is_empty() && listed.skipped.is_empty() {
-        let empty = AmmoError::Empty { path: path.to_owned(), why: String::new() };
-        return Err(RequestError::Ammo(empty));
+        let empty = TrafficError::Empty { path: path.to_owned(), why: String::new() };
+        return Err(RequestError::LoadTraffic(empty));
     }
     Ok(listed)
 }
 
-/// A list of paths and URLs, as `compare --urls` takes them: with its comments as empty lines, so
-/// that the numbers of the others stay; `None`: another kind of ammo.
+/// A list of paths and URLs, as `compare --traffic` takes them: with its comments as empty lines,
+/// so that the numbers of the others stay; `None`: another kind of traffic.
 fn list_of_paths(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -130,7 +131,7 @@ fn gather(requests: &[Request]) -> Listed {
 }
 
 /// What was well-formed and yet no request to send, by reason.
-fn left_out(notes: &AmmoNotes) -> impl Iterator<Item = Skipped> {
+fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
     notes.skipped.iter().map(|(why, count)| {
         let noun = if *count == 1 { "entry" } else { "entries" };
         Skipped { request: format!("{count} {noun} of the file"), why: why.clone() }
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn ammo_of_other_kinds_is_read_as_well() {
+    fn traffic_of_other_kinds_is_read_as_well() {
         let log =
             "::1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?x=1 HTTP/1.1\" 200 5 \"-\" \"x\"\n";
         assert_eq!(targets(log), ["GET /a?x=1"]);

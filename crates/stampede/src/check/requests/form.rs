@@ -1,5 +1,6 @@
-//! A form that asks by GET, sent as it stands: with the values that its fields have at the begin, and with the
-//! user's token in a line of text that has none. What a user types is the user's own, as a search is.
+//! A form that asks by GET, sent as it stands: with the values that its fields have at the begin,
+//! and with the user's token in a line of text that has none. What a user types is the user's own,
+//! as a search is.
 
 use crate::check::users::PLACE;
 

@@ -1,4 +1,5 @@
-//! The links of an answer: what a browser could ask for next by itself or at a click, and no assets.
+//! The links of an answer: what a browser could ask for next by itself or at a click, and no
+//! assets.
 
 use std::collections::HashSet;
 

@@ -41,8 +41,8 @@ impl Listed {
         if self.asked.len() <= limit { self } else { self.thinned(limit) }
     }
 
-    /// Of each shape (`/product/1`, `/product/2` …) as many as a crawl asks for, and `limit` in all; the
-    /// rest is skipped, by its shape: a day's access log has each page of a shop.
+    /// Of each shape (`/product/1`, `/product/2` …) as many as a crawl asks for, and `limit` in
+    /// all; the rest is skipped, by its shape: a day's access log has each page of a shop.
     #[must_use]
     pub fn thinned(self, limit: usize) -> Listed {
         let Listed { asked, mut skipped } = self;

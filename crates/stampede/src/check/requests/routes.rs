@@ -12,7 +12,8 @@ use super::{Listed, RequestError};
 use crate::check::model::{Asked, Skipped};
 use crate::runtime::AppKind;
 
-/// The command that lists an app's routes: a script of its folder, and arguments. `None`: its kind has none.
+/// The command that lists an app's routes: a script of its directory, and arguments. `None`: its
+/// kind has none.
 pub fn command(kind: AppKind) -> Option<&'static str> {
     match kind {
         AppKind::Symfony => Some("bin/console debug:router --format=json --no-interaction"),
@@ -86,7 +87,8 @@ struct Route {
     /// `null`: it may be left out.
     defaults: BTreeMap<String, Value>,
     requirements: BTreeMap<String, String>,
-    /// Whether a placeholder is most often the id of something: Laravel takes `{user}` for the user of that id.
+    /// Whether a placeholder is most often the id of something: Laravel takes `{user}` for the user
+    /// of that id.
     is_by_id: bool,
 }
 

@@ -261,9 +261,9 @@ mod tests {
 
     #[test]
     fn each_user_has_its_own_and_no_secret_is_shown() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let jar = |name: &str| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             std::fs::write(&path, format!("sid={name}\n")).expect("written");
             path
         };

@@ -52,7 +52,8 @@ pub(super) fn decoded(text: &str) -> Cow<'_, str> {
     percent_decode_str(text).decode_utf8_lossy()
 }
 
-/// The words of a segment in small letters: `wp-login.php` has three, `deleteUser` and `XMLReset` two.
+/// The words of a segment in small letters: `wp-login.php` has three, `deleteUser` and `XMLReset`
+/// two.
 pub(super) fn words(segment: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut chars = segment.chars().peekable();

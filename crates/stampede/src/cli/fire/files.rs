@@ -1,5 +1,5 @@
 //! The files that `fire` writes beside its summary. One that cannot be made is refused before
-//! the first shot; one that cannot be written is said at the end, for the load is measured.
+//! the first request; one that cannot be written is said at the end, for the load is measured.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,12 +7,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use stampede_load::ammo::{Tag, Tags};
 use stampede_load::autostop::net_code_of;
 use stampede_load::outcome::Outcome;
-use stampede_load::report::{Fired, Second, ShotRecord};
+use stampede_load::report::{LoadResult, RequestRecord, Second};
 use stampede_load::spec::Load;
 use stampede_load::time::Nanos;
+use stampede_load::traffic::{Tag, Tags};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
@@ -36,7 +36,7 @@ pub struct Files {
     about: About,
 }
 
-/// What a row of `phout` says that no shot does.
+/// What a row of `phout` says that no request does.
 struct About {
     /// When the load began.
     began: SystemTime,
@@ -60,7 +60,7 @@ impl Out {
         }
         let file = File::create(path).map_err(|error| {
             let text = format!("cannot write `{}`: {error}", path.display());
-            Failure::rendered(text).hint("name a file in a folder that is there and yours")
+            Failure::rendered(text).hint("name a file in a directory that is there and yours")
         })?;
         Ok(Out { path: path.to_owned(), file: BufWriter::new(file), failed: None })
     }
@@ -112,12 +112,12 @@ impl Files {
         })
     }
 
-    /// The measured load is about to be fired.
+    /// The measured load is about to be run.
     pub fn begin(&mut self, load: &Load) {
         self.model = LoadModel::from(&load.model);
         self.about = About {
             began: SystemTime::now(),
-            tags: load.ammo.tags.clone(),
+            tags: load.traffic.tags.clone(),
             names: BTreeMap::new(),
         };
         if let Some(csv) = &mut self.csv {
@@ -145,18 +145,18 @@ impl Files {
         }
     }
 
-    /// Some shots ended.
-    pub fn shots(&mut self, shots: &[ShotRecord]) {
+    /// Some requests ended.
+    pub fn requests(&mut self, requests: &[RequestRecord]) {
         let Some(phout) = &mut self.phout else { return };
-        for shot in shots {
-            phout.write(self.about.line(shot).as_bytes());
+        for request in requests {
+            phout.write(self.about.line(request).as_bytes());
         }
     }
 
     /// The load is over.
-    pub fn end(&mut self, report: &Report, fired: &Fired) {
+    pub fn end(&mut self, report: &Report, result: &LoadResult) {
         if let Some(out) = &mut self.prometheus {
-            out.write_text(&prometheus::text(report, fired));
+            out.write_text(&prometheus::text(report, result));
         }
     }
 
@@ -168,31 +168,31 @@ impl Files {
 }
 
 impl About {
-    fn line(&mut self, shot: &ShotRecord) -> String {
-        let net_code = match shot.outcome {
+    fn line(&mut self, request: &RequestRecord) -> String {
+        let net_code = match request.outcome {
             Outcome::Net(net) => net_code_of(net),
             _ => 0,
         };
-        let tag = self.names.entry(shot.tag);
-        let tag = tag.or_insert_with(|| mask_known(&self.tags.name(shot.tag)).into_owned());
+        let tag = self.names.entry(request.tag);
+        let tag = tag.or_insert_with(|| mask_known(&self.tags.name(request.tag)).into_owned());
         let row = Row {
             tag,
-            started: shot.started,
-            connected: shot.connected,
-            sent: shot.sent,
-            first_byte: shot.first_byte,
-            done: shot.done,
-            bytes_sent: shot.bytes_sent,
-            bytes_received: shot.bytes_received,
+            started: request.started,
+            connected: request.connected,
+            sent: request.sent,
+            first_byte: request.first_byte,
+            done: request.done,
+            bytes_sent: request.bytes_sent,
+            bytes_received: request.bytes_received,
             net_code,
-            status: shot.status.unwrap_or(0),
+            status: request.status.unwrap_or(0),
         };
         row.line(self.began)
     }
 }
 
 /// A second as a row; errors as `kind=count`, a line each. Percentiles are of the
-/// shots that ended in it: `failed` where one without a correct answer stands, empty where
+/// requests that ended in it: `failed` where one without a correct answer stands, empty where
 /// there is none.
 fn csv_row(second: &Second, model: LoadModel) -> String {
     let counts = &second.counts;
@@ -213,14 +213,18 @@ fn csv_row(second: &Second, model: LoadModel) -> String {
     );
     let failed = counts.failed_total() + counts.dropped;
     let times = &second.times;
-    // In the closed model nobody said when a shot was due.
+    // In the closed model nobody said when a request was due.
     let of_response = if model == LoadModel::Open { failed } else { 0 };
     for (answered, failed) in [(&times.response_time, of_response), (&times.service_time, failed)] {
         for percent in PERCENTS {
             row.push_str(&format!(",{}", at(answered, failed, percent)));
         }
     }
-    row.push_str(&format!(",{},{}\n", at(&times.lateness, 0, 99.0), quoted(&errors.join("\n"))));
+    row.push_str(&format!(
+        ",{},{}\n",
+        at(&times.schedule_lag, 0, 99.0),
+        quoted(&errors.join("\n"))
+    ));
     row
 }
 
@@ -233,7 +237,7 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// Also where few shots lie beyond it: a second has no more.
+/// Also where few requests lie beyond it: a second has no more.
 fn at(answered: &Times, failed: u64, percent: f64) -> String {
     let planned = Ranked { answered, failed }.planned();
     match rank(percent, planned) {
@@ -249,7 +253,7 @@ const PERCENTS: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 100.0];
 const CSV_HEAD: &str = "second,planned,started,ok,failed,dropped,bytes_in,bytes_out,in_flight_max,cpu_ns,\
 response_time_ns_p50,response_time_ns_p90,response_time_ns_p95,response_time_ns_p99,response_time_ns_max,\
 service_time_ns_p50,service_time_ns_p90,service_time_ns_p95,service_time_ns_p99,service_time_ns_max,\
-lateness_ns_p99,errors\n";
+schedule_lag_ns_p99,errors\n";
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,11 @@
-//! What else came back: what became of an ammo file, and an example of each failure.
+//! What else came back: what became of a request file, and an example of each failure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stampede_load::ammo::Tags;
 use stampede_load::example;
-use stampede_load::report::{End, Fired};
+use stampede_load::report::{End, LoadResult};
 use stampede_load::spec::Model;
+use stampede_load::traffic::Tags;
 
 use crate::fact::{Fact, Generator, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
@@ -13,7 +13,7 @@ use crate::monitor::sample::ResourceSample;
 use crate::store::record::Judged;
 use crate::trial::verdict::Judgement;
 
-/// The first failed shot of a kind, secrets masked.
+/// The first failed request of a kind, secrets masked.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Example {
     /// A key of `errors`.
@@ -35,7 +35,7 @@ pub struct Example {
 }
 
 /// All of a load.
-pub fn examples(fired: &Fired, tags: &Tags) -> Vec<Example> {
+pub fn examples(result: &LoadResult, tags: &Tags) -> Vec<Example> {
     let shown = |example: &example::Example| Example {
         kind: example.kind.clone(),
         at_s: example.at.as_secs_f64(),
@@ -46,7 +46,7 @@ pub fn examples(fired: &Fired, tags: &Tags) -> Vec<Example> {
         head: harmless(&example.head),
         body: harmless(&example.body),
     };
-    fired.examples.iter().map(shown).collect()
+    result.examples.iter().map(shown).collect()
 }
 
 /// A stranger's bytes as text that does nothing to a terminal and tells no secret.
@@ -59,18 +59,18 @@ fn harmless(bytes: &[u8]) -> String {
 }
 
 /// What a reader of the result must know, and what counts against nobody.
-pub fn notes(fired: &Fired, model: &Model) -> impl Iterator<Item = Judgement> {
-    let naps = about_naps(fired).map(Fact::from);
-    let traffic = [about_slow_connects(fired), about_early_end(fired, model)];
+pub fn notes(result: &LoadResult, model: &Model) -> impl Iterator<Item = Judgement> {
+    let naps = about_naps(result).map(Fact::from);
+    let traffic = [about_slow_connects(result), about_early_end(result, model)];
     naps.into_iter()
         .chain(traffic.into_iter().flatten().map(Fact::from))
         .map(|note| (Judged::Valid, note))
 }
 
 /// Short sleeps of the generator, which an answer may have come in.
-fn about_naps(fired: &Fired) -> Option<Generator> {
-    let naps = fired.naps.count;
-    let mean_ns = fired.naps.lasted.0.checked_div(naps)?;
+fn about_naps(result: &LoadResult) -> Option<Generator> {
+    let naps = result.naps.count;
+    let mean_ns = result.naps.lasted.0.checked_div(naps)?;
     Some(Generator::Naps { naps, mean_ns })
 }
 
@@ -81,45 +81,45 @@ pub fn about_quota(aside: &ResourceSample) -> Option<Generator> {
 }
 
 /// Connections whose first packet was not answered.
-fn about_slow_connects(fired: &Fired) -> Option<Traffic> {
-    let times = &fired.connect_time;
+fn about_slow_connects(result: &LoadResult) -> Option<Traffic> {
+    let times = &result.connect_time;
     let connections = times.histogram().count_between(ASKED_AGAIN_NS, u64::MAX);
     let opened = times.len();
     (connections > 0).then_some(Traffic::SlowConnects { connections, opened })
 }
 
-/// A schedule whose ammo was over before.
-fn about_early_end(fired: &Fired, model: &Model) -> Option<Traffic> {
+/// A schedule whose traffic was over before.
+fn about_early_end(result: &LoadResult, model: &Model) -> Option<Traffic> {
     let Model::Open { schedule, .. } = model else { return None };
-    let is_over = fired.end == End::Complete && fired.scheduled < schedule.length();
-    let (requests, after_ns) = (fired.counts.planned, fired.scheduled.0);
+    let is_over = result.end == End::Complete && result.scheduled < schedule.length();
+    let (requests, after_ns) = (result.counts.planned, result.scheduled.0);
     is_over.then_some(Traffic::RequestsOver { requests, after_ns })
 }
 
 /// What a reader of the result must know of the file of requests, and of records that were lost.
-pub fn about_ammo(fired: &Fired) -> Vec<Judgement> {
-    let ammo = &fired.ammo;
+pub fn about_traffic(result: &LoadResult) -> Vec<Judgement> {
+    let traffic = &result.traffic;
     let mut found: Vec<Judgement> = Vec::new();
-    if let Some(error) = ammo.failed.clone() {
+    if let Some(error) = traffic.failed.clone() {
         found.push((Judged::Invalid, Traffic::FileFailed { error }.into()));
     }
-    if let Some(first) = ammo.broken_first.clone() {
-        let entries = ammo.broken;
+    if let Some(first) = traffic.broken_first.clone() {
+        let entries = traffic.broken;
         found.push((Judged::Suspect, Traffic::FileBroken { entries, first }.into()));
     }
-    for (why, count) in &ammo.skipped {
+    for (why, count) in &traffic.skipped {
         let skipped = Traffic::FileSkipped { entries: *count, why: why.to_string() };
         found.push((Judged::Valid, skipped.into()));
     }
-    if let Some(host) = &ammo.other_host {
+    if let Some(host) = &traffic.other_host {
         let host = mask_secrets(host);
         found.push((Judged::Valid, Traffic::FileOtherHost { host }.into()));
     }
-    if let Some(within) = ammo.shuffled_within {
+    if let Some(within) = traffic.shuffled_within {
         found.push((Judged::Valid, Traffic::FileShuffled { within }.into()));
     }
-    if fired.records_lost > 0 {
-        let lost = Generator::RecordsLost { requests: fired.records_lost };
+    if result.records_lost > 0 {
+        let lost = Generator::RecordsLost { requests: result.records_lost };
         found.push((Judged::Valid, lost.into()));
     }
     found

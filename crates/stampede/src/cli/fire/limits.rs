@@ -1,4 +1,4 @@
-//! What the machine allows, looked at before the first shot.
+//! What the machine allows, looked at before the first request.
 
 use std::net::IpAddr;
 
@@ -34,7 +34,7 @@ impl Limits<'_> {
     pub fn check(&self, load: &Load) -> Result<Vec<String>, Failure> {
         let connections = match load.model {
             Model::Open { max_in_flight, .. } => u64::from(max_in_flight),
-            Model::Closed { users, .. } => u64::from(users),
+            Model::Closed { concurrency, .. } => u64::from(concurrency),
         };
         let mut notes = Vec::new();
         notes.extend(self.files(connections)?);
@@ -67,7 +67,7 @@ impl Limits<'_> {
                 _ => format!("ask for {} connections at most, or {raise}", words::count(fewer)),
             })),
             Asked::ByDefault => {
-                Ok(Some(format!("{text}: shots beyond that fail as `net:no-file`")))
+                Ok(Some(format!("{text}: requests beyond that fail as `net:no-file`")))
             }
         }
     }
@@ -85,12 +85,12 @@ impl Limits<'_> {
         match self.asked {
             Asked::ByFlag => Err(Failure::rendered(text).hint(WIDEN)),
             Asked::ByDefault => {
-                Ok(Some(format!("{text}: shots beyond that fail as `net:no-port`")))
+                Ok(Some(format!("{text}: requests beyond that fail as `net:no-port`")))
             }
         }
     }
 
-    /// A connection per shot keeps its port for a minute after its end (TIME_WAIT), where the
+    /// A connection per request keeps its port for a minute after its end (TIME_WAIT), where the
     /// kernel may not reuse it.
     fn ports_over_time(&self, load: &Load) -> Option<String> {
         let ports = self.local_ports();
@@ -103,8 +103,8 @@ impl Limits<'_> {
             most => format!("up to {} in a minute", words::count(most)),
         };
         Some(format!(
-            "a connection per shot, {many}, and this machine has {} local ports: where a closed \
-             connection holds its port for a minute, shots fail as `net:no-port` ({WIDEN})",
+            "a connection per request, {many}, and this machine has {} local ports: where a closed \
+             connection holds its port for a minute, requests fail as `net:no-port` ({WIDEN})",
             words::count(ports)
         ))
     }
@@ -115,13 +115,13 @@ impl Limits<'_> {
     }
 }
 
-/// Shots that one minute may have, `u64::MAX` where it is as many as the server answers; `None`: as
-/// many as the ammo has.
+/// Requests that one minute may have, `u64::MAX` where it is as many as the server answers; `None`:
+/// as many as the traffic has.
 fn most_in_a_minute(model: &Model) -> Option<u64> {
     match model {
         Model::Open { schedule, .. } => {
             let highest = (schedule.max_rate() * 60.0).ceil() as u64;
-            let all: u64 = schedule.segments().iter().map(shots).sum();
+            let all: u64 = schedule.segments().iter().map(requests).sum();
             Some(highest.min(all))
         }
         Model::Closed { until: Until::Requests(u64::MAX), .. } => None,
@@ -131,7 +131,7 @@ fn most_in_a_minute(model: &Model) -> Option<u64> {
 }
 
 /// An upper bound.
-fn shots(segment: &Segment) -> u64 {
+fn requests(segment: &Segment) -> u64 {
     let highest = match *segment {
         Segment::Const { rate, .. } => rate,
         Segment::Line { from, to, .. } | Segment::Step { from, to, .. } => from.max(to),
@@ -145,10 +145,10 @@ const WIDEN: &str = "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\"` gives 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stampede_load::ammo::Request;
     use stampede_load::schedule::Segments;
     use stampede_load::spec::{Arrivals, Habits, HttpVersion, WhenFull};
     use stampede_load::time::Nanos;
+    use stampede_load::traffic::Request;
 
     fn machine() -> MachineFacts {
         let nothing = std::path::Path::new("/nonexistent");
@@ -176,23 +176,23 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_does_not_allow_is_said_before_the_first_shot() {
+    fn what_the_machine_does_not_allow_is_said_before_the_first_request() {
         let kept = ConnectionHabit::KeepAlive;
         assert_eq!(said(Asked::ByFlag, &open(100_000, 3_968, kept)), "");
         let here = Address::Tcp(([127, 0, 0, 1], 1).into());
-        let here = Load { target: here, ..open(500, 100, ConnectionHabit::PerShot) };
+        let here = Load { target: here, ..open(500, 100, ConnectionHabit::PerRequest) };
         assert_eq!(said(Asked::ByFlag, &here), "", "there are more addresses to come from");
-        assert_eq!(said(Asked::ByFlag, &open(470, 100, ConnectionHabit::PerShot)), "");
-        let endless = Model::Closed { users: 1, until: Until::Requests(u64::MAX) };
-        let endless = Load { model: endless, ..open(1, 1, ConnectionHabit::PerShot) };
-        assert_eq!(said(Asked::ByFlag, &endless), "", "how many the ammo has nobody knows");
-        let for_a_time = Model::Closed { users: 1, until: Until::For(Nanos::SECOND) };
-        let for_a_time = Load { model: for_a_time, ..open(1, 1, ConnectionHabit::PerShot) };
+        assert_eq!(said(Asked::ByFlag, &open(470, 100, ConnectionHabit::PerRequest)), "");
+        let endless = Model::Closed { concurrency: 1, until: Until::Requests(u64::MAX) };
+        let endless = Load { model: endless, ..open(1, 1, ConnectionHabit::PerRequest) };
+        assert_eq!(said(Asked::ByFlag, &endless), "", "how many the traffic has nobody knows");
+        let for_a_time = Model::Closed { concurrency: 1, until: Until::For(Nanos::SECOND) };
+        let for_a_time = Load { model: for_a_time, ..open(1, 1, ConnectionHabit::PerRequest) };
         let sayings = [
             said(Asked::ByFlag, &open(1, 3_969, kept)),
             said(Asked::ByDefault, &open(1, 5_000, kept)),
             said(Asked::ByDefault, &open(1, 50_000, kept)),
-            said(Asked::ByFlag, &open(500, 100, ConnectionHabit::PerShot)),
+            said(Asked::ByFlag, &open(500, 100, ConnectionHabit::PerRequest)),
             said(Asked::ByFlag, &for_a_time),
         ];
         insta::assert_snapshot!(sayings.join("\n"));

@@ -1,6 +1,5 @@
 //! `stampede fire`: load at one URL, and a summary.
 
-mod ammo;
 mod files;
 mod found;
 mod limits;
@@ -11,6 +10,7 @@ mod ready;
 mod report;
 mod screen;
 mod summary;
+mod traffic;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use stampede_load::autostop::{Criterion, Guard};
-use stampede_load::report::{End, Fired, TagFigures};
+use stampede_load::report::{End, LoadResult, TagFigures};
 use stampede_load::spec::{Load, Model};
 use stampede_load::{Listener, LoadError};
 
@@ -43,7 +43,7 @@ use crate::summary::model::LoadModel;
 use crate::trial::load_record;
 use crate::trial::verdict::{self, Evidence, ModelKind};
 
-/// Fires, then prints the summary.
+/// Sends, then prints the summary.
 pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // Steal is looked at over time, and there is none to look at here.
     let machine = machine::facts_below(Path::new("/"), || {});
@@ -53,36 +53,36 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     let mut shown = Shown::begin(&args, &ready);
     if let Some(warm_up) = &ready.warm_up {
         shown.enter(Phase::WarmUp, &warm_up.model);
-        fire(warm_up, &mut Warming(&mut shown))?;
+        run_load(warm_up, &mut Warming(&mut shown))?;
     }
     shown.enter(Phase::Measure, &ready.load.model);
     files.begin(&ready.load);
-    let fired = measure(&ready, &mut shown, &mut files)?;
+    let result = measure(&ready, &mut shown, &mut files)?;
     drop(shown);
-    let report = fired.report(&ready, &machine);
-    files.end(&report, &fired.fired);
+    let report = result.report(&ready, &machine);
+    files.end(&report, &result.result);
     let text = if args.json {
         let json = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
         mask_json(&json) + "\n"
     } else {
         mask_secrets(&summary::text(&report))
     };
-    // It was fired: what cannot be written of it is said, and ends nothing else.
+    // It was sent: what cannot be written of it is said, and ends nothing else.
     let printed = print(text.as_bytes()).err();
     let lost: Vec<Failure> = printed.into_iter().chain(files.written()).collect();
-    let nothing = fired.nothing.as_ref().map(|nothing| nothing.failure(&report, &ready));
+    let nothing = result.nothing.as_ref().map(|nothing| nothing.failure(&report, &ready));
     lost.iter().chain(&nothing).for_each(|failure| {
         failure.print();
     });
-    Ok(if lost.is_empty() { fired.outcome(&report) } else { Outcome::Incomplete })
+    Ok(if lost.is_empty() { result.outcome(&report) } else { Outcome::Incomplete })
 }
 
-fn fire(load: &Load, listener: &mut dyn Listener) -> Result<Fired, Failure> {
-    stampede_load::fire(load, &interrupt::stop_for_load(), listener)
-        .map_err(|error| cannot_fire(&error))
+fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, Failure> {
+    stampede_load::run_load(load, &interrupt::stop_for_load(), listener)
+        .map_err(|error| cannot_run(&error))
 }
 
-fn cannot_fire(error: &LoadError) -> Failure {
+fn cannot_run(error: &LoadError) -> Failure {
     let hint = error.hint().map(str::to_owned);
     let of_engine = || "`--engine epoll` works everywhere".to_owned();
     let hint = hint.or(matches!(error, LoadError::Engine(_)).then(of_engine));
@@ -95,7 +95,7 @@ fn cannot_fire(error: &LoadError) -> Failure {
 
 /// What a measured load left.
 struct Measured {
-    fired: Fired,
+    result: LoadResult,
     watched: Watched,
     /// What befell it from outside.
     aside: ResourceSample,
@@ -110,43 +110,43 @@ struct Measured {
 fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measured, Failure> {
     let mut watch = Watch { shown, files, watched: Watched::default() };
     let aside = Aside::begin();
-    let (fired, autostop, is_limit) = match ready.autostop.clone() {
-        None => (fire(&ready.load, &mut watch)?, None, false),
+    let (result, autostop, is_limit) = match ready.autostop.clone() {
+        None => (run_load(&ready.load, &mut watch)?, None, false),
         Some(judge) => {
             let stop = interrupt::stop_for_load();
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
-            let fired = stampede_load::fire(&ready.load, &stop, &mut guard)
-                .map_err(|error| cannot_fire(&error))?;
+            let result = stampede_load::run_load(&ready.load, &stop, &mut guard)
+                .map_err(|error| cannot_run(&error))?;
             // A criterion of the last second stopped nothing.
-            let reason = guard.reason().filter(|_| fired.end == End::Stopped);
+            let reason = guard.reason().filter(|_| result.end == End::Stopped);
             let is_limit = matches!(guard.judge().met(), Some(Criterion::Limit { .. }));
-            (fired, reason.map(str::to_owned), is_limit)
+            (result, reason.map(str::to_owned), is_limit)
         }
     };
-    let fired = due_until_the_end(fired);
-    let nothing = Nothing::of(&fired, autostop.is_some(), &ready.load);
-    Ok(Measured { fired, watched: watch.watched, aside: aside.end(), autostop, is_limit, nothing })
+    let result = due_until_the_end(result);
+    let nothing = Nothing::of(&result, autostop.is_some(), &ready.load);
+    Ok(Measured { result, watched: watch.watched, aside: aside.end(), autostop, is_limit, nothing })
 }
 
 /// Of a load that was ended early, what was not due by then was not planned: a percentile
-/// over all planned shots would say nothing else than how early that was.
-fn due_until_the_end(mut fired: Fired) -> Fired {
-    fired.counts.planned -= fired.not_due;
-    fired.counts.dropped -= fired.not_due;
-    fired
+/// over all planned requests would say nothing else than how early that was.
+fn due_until_the_end(mut result: LoadResult) -> LoadResult {
+    result.counts.planned -= result.not_due;
+    result.counts.dropped -= result.not_due;
+    result
 }
 
 impl Measured {
     fn report(&self, ready: &Ready, machine: &MachineFacts) -> Report {
-        let record = load_record(&self.fired, &ready.load, &ready.choice);
+        let record = load_record(&self.result, &ready.load, &ready.choice);
         let mut verdict = self.judge(&record, &ready.load.model, machine);
-        let found = found::notes(&self.fired, &ready.load.model);
-        let odd = verdict::odd_headers(&self.fired.odd);
+        let found = found::notes(&self.result, &ready.load.model);
+        let odd = verdict::odd_headers(&self.result.odd);
         let before = ready
             .notes
             .iter()
             .map(|detail| (Judged::Valid, Traffic::BeforeLoad { detail: detail.clone() }.into()));
-        let of_file = found::about_ammo(&self.fired);
+        let of_file = found::about_traffic(&self.result);
         for (judged, reason) in before.chain(found).chain(odd).chain(of_file) {
             verdict::add(&mut verdict, judged, reason);
         }
@@ -158,7 +158,7 @@ impl Measured {
             url: &ready.url,
             choice: &ready.choice,
             load: &ready.load,
-            fired: &self.fired,
+            result: &self.result,
             record: &record,
             verdict,
             autostop: self.autostop.clone(),
@@ -207,21 +207,21 @@ impl Measured {
 }
 
 /// Figures by tag, where requests have tags.
-fn tags(fired: &Fired, model: LoadModel) -> BTreeMap<String, Tagged> {
-    if fired.tags.keys().all(String::is_empty) {
+fn tags(result: &LoadResult, model: LoadModel) -> BTreeMap<String, Tagged> {
+    if result.tags.keys().all(String::is_empty) {
         return BTreeMap::new();
     }
     let tagged = |(name, figures): (&String, &TagFigures)| {
         let open = model == LoadModel::Open;
         let tagged = Tagged {
-            shots_ok: figures.ok,
-            shots_failed: figures.failed,
+            requests_ok: figures.ok,
+            requests_failed: figures.failed,
             response_time_ok_ns: open.then(|| report::alone(&figures.response_time)),
             service_time_ok_ns: report::alone(&figures.service_time),
         };
         (name.clone(), tagged)
     };
-    fired.tags.iter().map(tagged).collect()
+    result.tags.iter().map(tagged).collect()
 }
 
 /// The JSON Schema of [`Report`].

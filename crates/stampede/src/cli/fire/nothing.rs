@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use stampede_load::outcome::{self, FailureKind, Net};
-use stampede_load::report::{End, Fired};
+use stampede_load::report::{End, LoadResult};
 use stampede_load::spec::{Address, Load, Wire};
 
 use super::ready::Ready;
@@ -26,7 +26,7 @@ pub struct Nothing {
 /// How far a load came that has no correct answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The ammo held no request.
+    /// The traffic held no request.
     Unsent,
     /// There was no whole answer.
     Unanswered,
@@ -35,18 +35,18 @@ pub enum Kind {
 }
 
 impl Nothing {
-    /// `None`: something was correct, nothing was due, or a person stopped it who had seen answers, or
-    /// before any request ended.
-    pub fn of(fired: &Fired, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
-        let counts = &fired.counts;
+    /// `None`: something was correct, nothing was due, or a person stopped it who had seen answers,
+    /// or before any request ended.
+    pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
+        let counts = &result.counts;
         let was_answered = counts.failed.keys().any(|kind| FailureKind::of(kind).is_answered());
-        let has_ended = fired.examples.iter().any(|example| example.at <= fired.scheduled);
-        let is_interrupted = fired.end == End::Stopped && !is_stopped_by_rule;
+        let has_ended = result.examples.iter().any(|example| example.at <= result.scheduled);
+        let is_interrupted = result.end == End::Stopped && !is_stopped_by_rule;
         if counts.ok > 0 || is_interrupted && (was_answered || !has_ended) {
             return None;
         }
         if counts.planned == 0 {
-            let why = fired.ammo.failed.as_ref().or(fired.ammo.broken_first.as_ref())?;
+            let why = result.traffic.failed.as_ref().or(result.traffic.broken_first.as_ref())?;
             let text = format!("no request was sent: the request file has none: {why}");
             return Some(Nothing { kind: Kind::Unsent, text });
         }
@@ -54,7 +54,7 @@ impl Nothing {
             true => (Kind::Incorrect, "no request was answered correctly"),
             false => (Kind::Unanswered, "no request was answered"),
         };
-        Some(Nothing { kind, text: format!("{what}: {}", causes(fired, load)) })
+        Some(Nothing { kind, text: format!("{what}: {}", causes(result, load)) })
     }
 
     /// As an error, with what to do next.
@@ -63,7 +63,7 @@ impl Nothing {
         let first = commonest(&report.errors).into_iter().next();
         let hint = match (self.kind, first) {
             (Kind::Unsent, _) => return failure,
-            (_, None) => "look at what the summary says of dropped shots".to_owned(),
+            (_, None) => "look at what the summary says of dropped requests".to_owned(),
             (_, Some((kind, _))) => match FailureKind::of(kind) {
                 FailureKind::Net(net) => of_network(net, ready),
                 FailureKind::Http(status) => of_status(status, report, ready),
@@ -76,19 +76,19 @@ impl Nothing {
 }
 
 /// The commonest kinds of failure, and what was never sent.
-fn causes(fired: &Fired, load: &Load) -> String {
-    let kinds = commonest(&fired.counts.failed);
+fn causes(result: &LoadResult, load: &Load) -> String {
+    let kinds = commonest(&result.counts.failed);
     let mut all: Vec<String> = kinds
         .iter()
         .take(KINDS_MAX)
-        .map(|(kind, count)| format!("{} × {}", words::count(*count), in_words(kind, fired, load)))
+        .map(|(kind, count)| format!("{} × {}", words::count(*count), in_words(kind, result, load)))
         .collect();
     let more: u64 = kinds.iter().skip(KINDS_MAX).map(|(_, count)| count).sum();
     if more > 0 {
         all.push(format!("{} failed in other ways", words::count(more)));
     }
-    if fired.counts.dropped > 0 {
-        all.push(format!("{} dropped before they were sent", words::count(fired.counts.dropped)));
+    if result.counts.dropped > 0 {
+        all.push(format!("{} dropped before they were sent", words::count(result.counts.dropped)));
     }
     all.join(", ")
 }
@@ -100,8 +100,8 @@ fn commonest(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
     kinds
 }
 
-fn in_words(kind: &str, fired: &Fired, load: &Load) -> String {
-    let example = fired.examples.iter().find(|example| example.kind == kind);
+fn in_words(kind: &str, result: &LoadResult, load: &Load) -> String {
+    let example = result.examples.iter().find(|example| example.kind == kind);
     let found = example.map(|example| mask_secrets(&example.found));
     let head = example.map(|example| String::from_utf8_lossy(&example.head));
     let location = head.as_deref().and_then(location);

@@ -1,4 +1,4 @@
-//! A shot as a row of Yandex Tank's `phout`, which phantom writes.
+//! A request as a row of Yandex Tank's `phout`, which phantom writes.
 //!
 //! Twelve columns between tabs: when it was started (s since 1970, to the ms), tag, whole time,
 //! until it was connected, until the request was sent, until the first byte of the answer, until
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stampede_load::time::Nanos;
 
-/// One shot; moments since the load began.
+/// One request; moments since the load began.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     /// Its name.

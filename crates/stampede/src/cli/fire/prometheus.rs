@@ -4,18 +4,18 @@
 
 use std::fmt::Write as _;
 
-use stampede_load::report::Fired;
+use stampede_load::report::LoadResult;
 use stampede_stats::histogram::Times;
 
 use super::report::{Report, TimeNs, TimesNs};
 use crate::store::record::Judged;
 
-/// All figures; times in seconds. A percentile that lands on a failed shot is `+Inf`: slower
+/// All figures; times in seconds. A percentile that lands on a failed request is `+Inf`: slower
 /// than any answer.
-pub fn text(report: &Report, fired: &Fired) -> String {
-    let times = &fired.times;
+pub fn text(report: &Report, result: &LoadResult) -> String {
+    let times = &result.times;
     let mut text = Text(String::new());
-    text.about("stampede_info", "gauge", "What was fired.");
+    text.about("stampede_info", "gauge", "What was sent.");
     let named = [
         ("url", report.url.as_str()),
         ("load", &report.load),
@@ -34,12 +34,12 @@ pub fn text(report: &Report, fired: &Fired) -> String {
         let is_it = f64::from(u8::from(judged == report.verdict));
         text.row("stampede_verdict", &[("verdict", name)], is_it);
     }
-    text.about("stampede_shots_total", "counter", "Shots that were due, by outcome.");
-    text.row("stampede_shots_total", &[("outcome", "ok")], report.shots_ok as f64);
+    text.about("stampede_requests_total", "counter", "Requests that were due, by outcome.");
+    text.row("stampede_requests_total", &[("outcome", "ok")], report.requests_ok as f64);
     for (kind, count) in &report.errors {
-        text.row("stampede_shots_total", &[("outcome", kind)], *count as f64);
+        text.row("stampede_requests_total", &[("outcome", kind)], *count as f64);
     }
-    text.row("stampede_shots_total", &[("outcome", "dropped")], report.shots_dropped as f64);
+    text.row("stampede_requests_total", &[("outcome", "dropped")], report.requests_dropped as f64);
     for (name, kind, help, value) in singles(report) {
         if let Some(value) = value {
             text.about(name, kind, help);
@@ -48,54 +48,59 @@ pub fn text(report: &Report, fired: &Fired) -> String {
     }
     if let Some(response) = &report.response_time_ns {
         let help =
-            "From when a shot was due, over all planned shots; sum and count of the ok ones.";
+            "From when a request was due, over all planned requests; sum and count of the ok ones.";
         text.summary("stampede_response_time_seconds", help, response, &times.response_time);
     }
     let help =
-        "From when a shot was started, over all planned shots; sum and count of the ok ones.";
+        "From when a request was started, over all planned requests; sum and count of the ok ones.";
     let service = &report.service_time_ns;
     text.summary("stampede_service_time_seconds", help, service, &times.service_time);
     if let Some(connect) = &report.connect_time_ns {
         let help = "Until a connection was there, of those opened.";
-        text.summary("stampede_connect_time_seconds", help, connect, &fired.connect_time);
+        text.summary("stampede_connect_time_seconds", help, connect, &result.connect_time);
     }
-    let help = "How late the generator itself started shots.";
-    text.summary("stampede_lateness_seconds", help, &report.lateness_ns, &times.lateness);
-    tags(&mut text, report, fired);
+    let help = "How late the generator itself started requests.";
+    text.summary(
+        "stampede_schedule_lag_seconds",
+        help,
+        &report.schedule_lag_ns,
+        &times.schedule_lag,
+    );
+    tags(&mut text, report, result);
     text.0
 }
 
 /// The same by tag, where there are tags: a name's rows stand together.
-fn tags(text: &mut Text, report: &Report, fired: &Fired) {
+fn tags(text: &mut Text, report: &Report, result: &LoadResult) {
     if report.tags.is_empty() {
         return;
     }
-    let name = "stampede_tag_shots_total";
-    text.about(name, "counter", "Shots that ended, by tag and outcome.");
+    let name = "stampede_tag_requests_total";
+    text.about(name, "counter", "Requests that ended, by tag and outcome.");
     for (tag, figures) in &report.tags {
-        text.row(name, &[("tag", tag), ("outcome", "ok")], figures.shots_ok as f64);
-        text.row(name, &[("tag", tag), ("outcome", "failed")], figures.shots_failed as f64);
+        text.row(name, &[("tag", tag), ("outcome", "ok")], figures.requests_ok as f64);
+        text.row(name, &[("tag", tag), ("outcome", "failed")], figures.requests_failed as f64);
     }
     let response = report.tags.iter().filter_map(|(tag, figures)| {
-        let histogram = &fired.tags.get(tag)?.response_time;
+        let histogram = &result.tags.get(tag)?.response_time;
         Some((tag, figures.response_time_ok_ns.as_ref()?, histogram))
     });
     let service = report.tags.iter().filter_map(|(tag, figures)| {
-        Some((tag, &figures.service_time_ok_ns, &fired.tags.get(tag)?.service_time))
+        Some((tag, &figures.service_time_ok_ns, &result.tags.get(tag)?.service_time))
     });
-    let due = "From when a shot was due, of the ok ones of a tag.";
-    let started = "From when a shot was started, of the ok ones of a tag.";
+    let due = "From when a request was due, of the ok ones of a tag.";
+    let started = "From when a request was started, of the ok ones of a tag.";
     text.tagged("stampede_tag_response_time_seconds", due, &response.collect::<Vec<_>>());
     text.tagged("stampede_tag_service_time_seconds", started, &service.collect::<Vec<_>>());
 }
 
 /// Name, type, help and value of what has no label.
 fn singles(report: &Report) -> [(&'static str, &'static str, &'static str, Option<f64>); 9] {
-    let cpu = report.cpu_ns_per_shot.map(|ns| ns as f64 / 1e9);
+    let cpu = report.cpu_ns_per_request.map(|ns| ns as f64 / 1e9);
     let some = |count: u64| Some(count as f64);
     [
         ("stampede_duration_seconds", "gauge", "Length of the schedule.", Some(report.duration_s)),
-        ("stampede_offered_per_second", "gauge", "Shots due.", report.offered_per_s),
+        ("stampede_offered_per_second", "gauge", "Requests due.", report.offered_per_s),
         (
             "stampede_throughput_per_second",
             "gauge",
@@ -113,10 +118,10 @@ fn singles(report: &Report) -> [(&'static str, &'static str, &'static str, Optio
         (
             "stampede_in_flight_max",
             "gauge",
-            "Shots under way at once, at most.",
+            "Requests under way at once, at most.",
             Some(f64::from(report.in_flight_max)),
         ),
-        ("stampede_cpu_seconds_per_shot", "gauge", "CPU time of the load threads.", cpu),
+        ("stampede_cpu_seconds_per_request", "gauge", "CPU time of the load threads.", cpu),
         (
             "stampede_busy_share_max",
             "gauge",

@@ -1,4 +1,4 @@
-//! From flags to a load that is ready to be fired.
+//! From flags to a load that is ready to be sent.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,9 +9,9 @@ use stampede_load::spec::{
 };
 use stampede_load::time::Nanos;
 
-use super::ammo;
 use super::limits::{Asked, Limits};
-use crate::cli::args_fire::{AmmoOrder, Engine, FireArgs};
+use super::traffic;
+use crate::cli::args_fire::{Engine, FireArgs, TrafficOrder};
 use crate::cli::{Failure, plan_flags};
 use crate::machine::MachineFacts;
 use crate::plan::model::{Expectation, Figure, KeepAlive, LoadChoice};
@@ -29,7 +29,7 @@ pub struct Ready {
     pub choice: LoadChoice,
     /// The same, complete.
     pub load: Load,
-    /// Fired before and thrown away; `None`: nothing is.
+    /// Sent before and thrown away; `None`: nothing is.
     pub warm_up: Option<Load>,
     /// What ends it early.
     pub autostop: Option<Judge>,
@@ -40,7 +40,7 @@ pub struct Ready {
 impl Ready {
     /// Reads the flags, and looks at what the machine allows.
     pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<Ready, Failure> {
-        let tank = args.ammo.tank.as_deref().map(tank::read).transpose();
+        let tank = args.traffic.tank.as_deref().map(tank::read).transpose();
         let tank = tank.map_err(|error| Failure::from_plan(&error))?;
         let of_tank = tank.as_ref().map(|tank| tank.url.clone());
         let url = args.url.clone().or(of_tank).unwrap_or_default();
@@ -56,18 +56,18 @@ impl Ready {
             target.tell_name(host);
         }
         if tank.is_some() && target.script().is_some() {
-            let text = "`--tank` fires HTTP, and this URL is straight to FastCGI";
+            let text = "`--tank` sends HTTP, and this URL is straight to FastCGI";
             return Err(Failure::rendered(text.to_owned())
-                .hint("name the load with --schedule and the requests with --ammo"));
+                .hint("name the load with --schedule and the requests with --traffic"));
         }
         target.settle(&mut choice.client);
         let load = load(args, tank.as_ref(), &choice, &target)?;
         let mut load = Load { cpus: cpus(args, machine)?, ..load };
-        if load.ammo.ends_connections(load.habits) {
-            load.habits.connection = ConnectionHabit::PerShot;
+        if load.traffic.ends_connections(load.habits) {
+            load.habits.connection = ConnectionHabit::PerRequest;
             choice.client.keep_alive = KeepAlive::Off;
         }
-        let asked = [&args.load.users, &args.load.max_in_flight];
+        let asked = [&args.load.concurrency, &args.load.max_in_flight];
         let asked = match args.connections.is_some() || asked.iter().any(|flag| flag.is_some()) {
             true => Asked::ByFlag,
             false => Asked::ByDefault,
@@ -85,7 +85,7 @@ impl Ready {
             );
         }
         let warm_up = (warm_up > Nanos(0))
-            .then(|| Load { model: trial::ammo::warm_up(&load.model, warm_up), ..load.clone() });
+            .then(|| Load { model: trial::traffic::warm_up(&load.model, warm_up), ..load.clone() });
         let of_tank = tank.as_ref().map_or(&[][..], |tank| &tank.autostop);
         let autostop = autostop(of_tank, &args.autostop, &load)?;
         Ok(Ready { url, choice, load, warm_up, autostop, notes })
@@ -106,7 +106,7 @@ fn is_no_file(url: &str) -> Result<(), Failure> {
     }
     let hint = match path.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => format!("for a `load.yaml`: `stampede fire --tank {url}`"),
-        _ => format!("for the requests of a file: `stampede fire URL --ammo {url}`"),
+        _ => format!("for the requests of a file: `stampede fire URL --traffic {url}`"),
     };
     Err(Failure::rendered(format!("`{url}` is a file, and no URL")).hint(hint))
 }
@@ -115,20 +115,20 @@ fn is_no_file(url: &str) -> Result<(), Failure> {
 fn does_something(args: &FireArgs) -> Result<(), Failure> {
     let by_schedule = args.load.rate.is_some() || args.load.schedule.is_some();
     let is_random = args.load.arrivals.as_deref() == Some("poisson")
-        || args.ammo.ammo.is_some() && args.ammo.ammo_order == AmmoOrder::Random;
+        || args.traffic.traffic.is_some() && args.traffic.traffic_order == TrafficOrder::Random;
     let given = [
         ("--when-full", args.load.when_full.is_some() && !by_schedule),
         ("--arrivals", args.load.arrivals.is_some() && !by_schedule),
     ];
-    let idle = given.iter().find(|(_, is_idle)| *is_idle && args.ammo.tank.is_none());
+    let idle = given.iter().find(|(_, is_idle)| *is_idle && args.traffic.tank.is_none());
     if let Some((flag, _)) = idle {
         let text = format!("`{flag}` does nothing here: it is for `--rate` and `--schedule`");
-        let hint = "leave it out: users wait for their answers, and fire again";
+        let hint = "leave it out: users wait for their answers, and send again";
         return Err(Failure::rendered(text).hint(hint));
     }
     if args.seed.is_some() && !is_random {
         let text = "`--seed` does nothing here: nothing is drawn";
-        let hint = "leave it out, or say `--arrivals poisson`, or `--ammo-order random`";
+        let hint = "leave it out, or say `--arrivals poisson`, or `--traffic-order random`";
         return Err(Failure::rendered(text.to_owned()).hint(hint));
     }
     Ok(())
@@ -136,15 +136,15 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
 
 /// A path in the URL beside a file that has its own.
 fn idle_path(args: &FireArgs, target: &Target) -> Option<String> {
-    let by_tank = args.ammo.tank.is_some() && args.url.is_some();
-    let has_own = (args.ammo.ammo.is_some() || by_tank) && target.script().is_none();
+    let by_tank = args.traffic.tank.is_some() && args.url.is_some();
+    let has_own = (args.traffic.traffic.is_some() || by_tank) && target.script().is_none();
     (has_own && target.path != "/")
-        .then(|| format!("`{}` of the URL is not fired: the ammo has its paths", target.path))
+        .then(|| format!("`{}` of the URL is not sent: the traffic has its paths", target.path))
 }
 
-/// Ammo that is no file.
+/// Traffic that is no file.
 fn pipe(args: &FireArgs) -> Option<&Path> {
-    let path = args.ammo.ammo.as_deref()?;
+    let path = args.traffic.traffic.as_deref()?;
     let kind = std::fs::metadata(path).ok()?;
     (!kind.is_file()).then_some(path)
 }
@@ -153,18 +153,18 @@ fn pipe(args: &FireArgs) -> Option<&Path> {
 fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice, Nanos), Failure> {
     let given = &args.load;
     let by_schedule = given.rate.is_some() || given.schedule.is_some();
-    let is_said = by_schedule || given.users.is_some() || args.connections.is_some();
+    let is_said = by_schedule || given.concurrency.is_some() || args.connections.is_some();
     if !is_said && tank.is_none() {
         let hint = match given.requests {
-            Some(_) => "who fires them? `--users 4` beside `--requests`",
+            Some(_) => "who sends them? `--concurrency 4` beside `--requests`",
             None => LOAD_HINT,
         };
-        return Err(Failure::rendered("no load to fire".to_owned()).hint(hint));
+        return Err(Failure::rendered("no load to send".to_owned()).hint(hint));
     }
     let flags = plan_flags::load(given);
-    // A connection carries one shot at a time: as many as may be under way, or as users.
-    let (users, max_in_flight) = match (&args.connections, by_schedule) {
-        (None, _) => (flags.users.clone(), flags.max_in_flight.clone()),
+    // A connection carries one request at a time: as many as may be under way, or as users.
+    let (concurrency, max_in_flight) = match (&args.connections, by_schedule) {
+        (None, _) => (flags.concurrency.clone(), flags.max_in_flight.clone()),
         (Some(connections), true) => (None, Some(connections.to_string())),
         (Some(connections), false) => (Some(connections.to_string()), None),
     };
@@ -172,7 +172,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         true => Some("off".to_owned()),
         false => flags.keep_alive.clone(),
     };
-    let ends = args.ammo.once || args.ammo.ammo_limit.is_some();
+    let ends = args.traffic.once || args.traffic.traffic_limit.is_some();
     let until_over = ends && !by_schedule && flags.for_.is_none();
     let until_over = until_over && flags.requests.is_none();
     // One that is replaced below, by what the file says, or by its end.
@@ -180,14 +180,14 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         true => Overrides { requests: Some("1".to_owned()), ..flags },
         false => flags,
     };
-    let users = if tank.is_some() { Some("1".to_owned()) } else { users };
+    let concurrency = if tank.is_some() { Some("1".to_owned()) } else { concurrency };
     let client = flags.client.clone().or(tank.map(|_| "tank".to_owned()));
     let flags = Overrides {
-        users,
+        concurrency,
         max_in_flight,
         client,
         keep_alive,
-        // Without a schedule it is the ammo's alone.
+        // Without a schedule it is the traffic's alone.
         seed: args.seed.clone().filter(|_| by_schedule),
         warm_up: args.warm_up.clone(),
         expect: args.expect.clone(),
@@ -205,7 +205,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     }
     if let Some(name) = &args.http {
         choice.client.http = HttpVersion::named(name).ok_or_else(|| {
-            let hint = "HTTP/2 and HTTP/3 are not spoken here: fire at the same app by HTTP/1.1";
+            let hint = "HTTP/2 and HTTP/3 are not spoken here: send to the same app by HTTP/1.1";
             Failure::rendered(format!("`--http` is 1.0 or 1.1, not `{name}`")).hint(hint)
         })?;
     }
@@ -219,7 +219,7 @@ fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
     choice.client.http = tank.habits.version;
     choice.client.keep_alive = match tank.habits.connection {
         ConnectionHabit::KeepAlive => KeepAlive::On,
-        ConnectionHabit::PerShot => KeepAlive::Off,
+        ConnectionHabit::PerRequest => KeepAlive::Off,
     };
 }
 
@@ -297,8 +297,8 @@ fn load(
     choice: &LoadChoice,
     target: &Target,
 ) -> Result<Load, Failure> {
-    let habits = trial::ammo::habits(&choice.client);
-    let check = ammo::check(args)?;
+    let habits = trial::traffic::habits(&choice.client);
+    let check = traffic::check(args)?;
     let seed = match args.seed.as_deref() {
         Some(seed) => seed.parse().map_err(|_| {
             let text = format!("`--seed {seed}` is no whole number");
@@ -306,7 +306,7 @@ fn load(
         })?,
         None => fastrand::u64(..),
     };
-    let ammo = ammo::of(args, tank, target, habits, seed)?;
+    let traffic = traffic::of(args, tank, target, habits, seed)?;
     Ok(Load {
         wire: target.wire.clone(),
         habits,
@@ -320,7 +320,7 @@ fn load(
         company: Company::Nobody,
         threads: args.threads.unwrap_or(1),
         records: args.files.phout.is_some(),
-        ..Load::new(target.address.clone(), choice.model.clone(), ammo)
+        ..Load::new(target.address.clone(), choice.model.clone(), traffic)
     })
 }
 
@@ -345,6 +345,6 @@ fn cpus(args: &FireArgs, machine: &MachineFacts) -> Result<Vec<usize>, Failure> 
     }
 }
 
-const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";
+const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--concurrency 50 --for 60s`, `--concurrency 4 --requests 1000` or `--schedule`";
 /// Open files beside the connections: what the load library sets aside, too.
 const SPARE_FILES: u64 = 128;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stampede_load::ammo::Order;
 use stampede_load::outcome::FailureKind;
-use stampede_load::report::{Counts, End, Fired, TimeSet};
+use stampede_load::report::{Counts, End, LoadResult, TimeSet};
 use stampede_load::spec::{Arrivals, Load, Model, Wire};
+use stampede_load::traffic::Order;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
@@ -21,9 +21,9 @@ use crate::store::mask_secrets;
 use crate::store::record::{Judged, LoadRecord, Verdict};
 use crate::summary::judge::judge_load;
 use crate::summary::model::{Expected, Figure, LoadModel};
-use crate::trial::cells;
+use crate::trial::cases;
 
-/// A load that was fired at a URL. Times are in ns, lengths in s, rates per second.
+/// A load that was run at a URL. Times are in ns, lengths in s, rates per second.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this format.
@@ -34,9 +34,9 @@ pub struct Report {
     pub url: String,
     /// The address that all requests went to: `127.0.0.1:8080`, or a socket's path.
     pub address: String,
-    /// What was fired: `const(500,60s)`, `50 users for 60 s`.
+    /// What was sent: `const(500,60s)`, `50 concurrency for 60 s`.
     pub load: String,
-    /// Who decides when the next shot is due.
+    /// Who decides when the next request is due.
     #[schemars(with = "ModelName")]
     pub model: LoadModel,
     /// Whether it was the server that was measured.
@@ -52,34 +52,34 @@ pub struct Report {
     pub autostop: Option<String>,
     /// Each `--expect`, judged.
     pub expectations: Vec<Expectation>,
-    /// Shots that were due; of a load that was ended early, until then. In the closed model
+    /// Requests that were due; of a load that was ended early, until then. In the closed model
     /// those that were started.
-    pub shots_planned: u64,
-    /// Shots of which the first connect or write call was made.
-    pub shots_started: u64,
+    pub requests_planned: u64,
+    /// Requests of which the first connect or write call was made.
+    pub requests_started: u64,
     /// Correct answers.
-    pub shots_ok: u64,
-    /// Shots that were started and had no correct answer.
-    pub shots_failed: u64,
-    /// Shots that were due and never started.
-    pub shots_dropped: u64,
-    /// Failed shots by kind: `net:<why>`, `http:<status>`, `check`, `check:<which>`.
+    pub requests_ok: u64,
+    /// Requests that were started and had no correct answer.
+    pub requests_failed: u64,
+    /// Requests that were due and never started.
+    pub requests_dropped: u64,
+    /// Failed requests by kind: `net:<why>`, `http:<status>`, `check`, `check:<which>`.
     pub errors: BTreeMap<String, u64>,
-    /// Length of the schedule, which rates refer to; in the closed model until no further shot
+    /// Length of the schedule, which rates refer to; in the closed model until no further request
     /// started, or until the last answer of `--requests`.
     pub duration_s: f64,
     /// From the start to the last answer.
     pub lasted_s: f64,
-    /// Shots due per second; null in the closed model.
+    /// Requests due per second; null in the closed model.
     pub offered_per_s: Option<f64>,
     /// Correct answers inside the schedule, per second of it.
     pub throughput_per_s: f64,
-    /// done − due, over all planned shots: one without a correct answer ranks slower than all
+    /// done − due, over all planned requests: one without a correct answer ranks slower than all
     /// answers. Null in the closed model.
     pub response_time_ns: Option<TimesNs>,
     /// The same of correct answers alone.
     pub response_time_ok_ns: Option<TimesNs>,
-    /// done − started, over all planned shots.
+    /// done − started, over all planned requests.
     pub service_time_ns: TimesNs,
     /// The same of correct answers alone.
     pub service_time_ok_ns: TimesNs,
@@ -87,24 +87,25 @@ pub struct Report {
     /// closed model.
     pub connection_wait_ns: Option<TimesNs>,
     /// started − max(due, free): the generator's own fault.
-    pub lateness_ns: TimesNs,
+    pub schedule_lag_ns: TimesNs,
     /// From the connect call of each connection that was opened until it was there, without TLS;
     /// null where none was.
     pub connect_time_ns: Option<TimesNs>,
-    /// Fields above that are only known to be at least what is given: a timeout cut a shot
+    /// Fields above that are only known to be at least what is given: a timeout cut a request
     /// off, or the generator was at its limit.
     pub lower_bounds: Vec<String>,
     /// Bytes read, heads included.
     pub bytes_in: u64,
-    /// Bytes of a whole answer on average, right or wrong, head included; null where there was none.
+    /// Bytes of a whole answer on average, right or wrong, head included; null where there was
+    /// none.
     pub answer_bytes_mean: Option<f64>,
     /// Bytes of its body, without chunks' sizes: ab's document length, on average.
     pub document_bytes_mean: Option<f64>,
     /// Bytes written, heads included.
     pub bytes_out: u64,
-    /// CPU time of the load threads per started shot, spinning not counted; null where no shot
-    /// was started.
-    pub cpu_ns_per_shot: Option<u64>,
+    /// CPU time of the load threads per started request, spinning not counted; null where no
+    /// request was started.
+    pub cpu_ns_per_request: Option<u64>,
     /// What moved the bytes: `epoll`, `io_uring`.
     pub engine: String,
     /// Load threads.
@@ -118,7 +119,7 @@ pub struct Report {
     /// Of those connections, the ones of clients that never got an answer, in all of the time in
     /// which others did.
     pub connections_never_answered: u64,
-    /// Shots under way at once, at most.
+    /// Requests under way at once, at most.
     pub in_flight_max: u32,
     /// Real length ÷ planned length, where the client stretches its schedule; else 1.
     pub stretched: f64,
@@ -130,15 +131,15 @@ pub struct Report {
     pub http: String,
     /// Whether connections were to be kept.
     pub keep_alive: bool,
-    /// After which a shot is given up.
+    /// After which a request is given up.
     pub timeout_ns: u64,
     /// Seed of Poisson arrivals; null: arrivals are uniform, or the model is closed.
     pub poisson_seed: Option<u64>,
-    /// Seed of a random order of the ammo; null: it was fired in order.
-    pub ammo_seed: Option<u64>,
+    /// Seed of a random order of the traffic; null: it was sent in order.
+    pub traffic_seed: Option<u64>,
     /// The same by tag, where requests have tags.
     pub tags: BTreeMap<String, Tagged>,
-    /// The first failed shot of each kind.
+    /// The first failed request of each kind.
     pub examples: Vec<Example>,
 }
 
@@ -162,7 +163,7 @@ pub struct Expectation {
     /// How it came out.
     pub outcome: ExpectationOutcome,
     /// What was found instead, in words, or what is known of it; null where it is met and where
-    /// nothing is known: too few shots.
+    /// nothing is known: too few requests.
     pub found: Option<String>,
 }
 
@@ -174,7 +175,7 @@ pub enum ExpectationOutcome {
     Met,
     /// It does not.
     NotMet,
-    /// Cannot be said: too few shots, or a lower bound only.
+    /// Cannot be said: too few requests, or a lower bound only.
     Unknown,
 }
 
@@ -205,15 +206,15 @@ pub struct TimesNs {
     pub mean: TimeNs,
 }
 
-/// A time in ns; null where fewer than ten shots lie beyond a percentile, or there are none at all;
-/// `failed` where a shot without a correct answer stands that ten lie beyond, above such a one, and
-/// everywhere where no shot had a correct answer.
+/// A time in ns; null where fewer than ten requests lie beyond a percentile, or there are none at
+/// all; `failed` where a request without a correct answer stands that ten lie beyond, above such a
+/// one, and everywhere where no request had a correct answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TimeNs {
     /// So many ns.
     Ns(u64),
-    /// A shot without a correct answer.
+    /// A request without a correct answer.
     Failed(FailedWord),
     /// Not known.
     Unknown(()),
@@ -223,17 +224,17 @@ pub enum TimeNs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FailedWord {
-    /// A shot without a correct answer.
+    /// A request without a correct answer.
     Failed,
 }
 
-/// The shots of one tag.
+/// The requests of one tag.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tagged {
     /// Correct answers.
-    pub shots_ok: u64,
+    pub requests_ok: u64,
     /// Started, without one.
-    pub shots_failed: u64,
+    pub requests_failed: u64,
     /// done − due of correct answers; null in the closed model.
     pub response_time_ok_ns: Option<TimesNs>,
     /// done − started of correct answers.
@@ -245,9 +246,9 @@ pub struct Tagged {
 #[serde(rename_all = "lowercase")]
 #[allow(dead_code, reason = "only its schema is used")]
 enum ModelName {
-    /// Shots are due by a schedule.
+    /// Requests are due by a schedule.
     Open,
-    /// Users fire again after their answer.
+    /// Users send again after their answer.
     Closed,
 }
 
@@ -270,10 +271,10 @@ pub struct Parts<'a> {
     pub url: &'a str,
     /// What was asked for.
     pub choice: &'a LoadChoice,
-    /// What was fired.
+    /// What was sent.
     pub load: &'a Load,
     /// What came back.
-    pub fired: &'a Fired,
+    pub result: &'a LoadResult,
     /// The same as in `trial.json`.
     pub record: &'a LoadRecord,
     /// Whether it counts.
@@ -288,13 +289,13 @@ impl Report {
     /// Puts everything together.
     pub fn of(parts: Parts<'_>) -> Report {
         let model = LoadModel::from(&parts.load.model);
-        let (fired, record) = (parts.fired, parts.record);
-        let times = AllTimes::of(record, &fired.times, model);
-        let counts = &fired.counts;
-        let scheduled = fired.scheduled.as_secs_f64();
+        let (result, record) = (parts.result, parts.record);
+        let times = AllTimes::of(record, &result.times, model);
+        let counts = &result.counts;
+        let scheduled = result.scheduled.as_secs_f64();
         let per_second = |count: u64| if scheduled > 0.0 { count as f64 / scheduled } else { 0.0 };
         let mut lower_bounds = times.lower_bounds;
-        let limited = crate::summary::of_load(record, &fired.times, model).throughput_per_second;
+        let limited = crate::summary::of_load(record, &result.times, model).throughput_per_second;
         if matches!(limited, Figure::AtLeast(_)) {
             lower_bounds.push("throughput_per_s".to_owned());
         }
@@ -305,57 +306,57 @@ impl Report {
             stampede: env!("CARGO_PKG_VERSION").to_owned(),
             url: mask_secrets(parts.url),
             address: shown(&parts.load.target),
-            load: cells::load_text(&parts.choice.model),
+            load: cases::load_text(&parts.choice.model),
             model,
             verdict: parts.verdict.judged,
             reasons: parts.verdict.reasons,
             notes: parts.verdict.notes,
-            end: ended(fired.end, parts.autostop.as_deref()),
+            end: ended(result.end, parts.autostop.as_deref()),
             autostop: parts.autostop,
-            expectations: expectations(parts.choice, record, &fired.times, model),
-            shots_planned: counts.planned,
-            shots_started: counts.started,
-            shots_ok: counts.ok,
-            shots_failed: counts.failed_total(),
-            shots_dropped: counts.dropped,
+            expectations: expectations(parts.choice, record, &result.times, model),
+            requests_planned: counts.planned,
+            requests_started: counts.started,
+            requests_ok: counts.ok,
+            requests_failed: counts.failed_total(),
+            requests_dropped: counts.dropped,
             errors: counts.failed.clone(),
             duration_s: scheduled,
-            lasted_s: fired.lasted.as_secs_f64(),
+            lasted_s: result.lasted.as_secs_f64(),
             offered_per_s: (model == LoadModel::Open).then(|| per_second(counts.planned)),
-            throughput_per_s: per_second(fired.ok_inside),
+            throughput_per_s: per_second(result.ok_inside),
             response_time_ns: times.response_time,
             response_time_ok_ns: times.response_time_ok,
             service_time_ns: times.service_time,
             service_time_ok_ns: times.service_time_ok,
             connection_wait_ns: times.connection_wait,
-            lateness_ns: times.lateness,
-            connect_time_ns: connect_time(fired),
+            schedule_lag_ns: times.schedule_lag,
+            connect_time_ns: connect_time(result),
             lower_bounds,
             bytes_in: counts.bytes_received,
             answer_bytes_mean: of_an_answer(counts, counts.answer_bytes),
             document_bytes_mean: of_an_answer(counts, counts.body_bytes),
             bytes_out: counts.bytes_sent,
-            cpu_ns_per_shot: cpu_ns,
-            engine: fired.engine.to_owned(),
+            cpu_ns_per_request: cpu_ns,
+            engine: result.engine.to_owned(),
             load_threads: threads,
-            busy_share_max: fired.busy_share_max,
-            connections: fired.connections.opened,
-            local_addresses: fired.connections.sources,
-            connections_never_answered: fired.connections.never_answered,
-            in_flight_max: fired.in_flight_max,
-            stretched: fired.stretched,
+            busy_share_max: result.busy_share_max,
+            connections: result.connections.opened,
+            local_addresses: result.connections.sources,
+            connections_never_answered: result.connections.never_answered,
+            in_flight_max: result.in_flight_max,
+            stretched: result.stretched,
             client: parts.choice.client.name.clone(),
             protocol: protocol(&parts.load.wire).to_owned(),
             http: parts.load.habits.version.name().to_owned(),
             keep_alive: record.keep_alive,
             timeout_ns: record.timeout_ns,
             poisson_seed: seed(&parts.load.model),
-            ammo_seed: match parts.load.ammo.order {
+            traffic_seed: match parts.load.traffic.order {
                 Order::Random { seed } => Some(seed),
                 Order::InTurn => None,
             },
-            tags: super::tags(fired, model),
-            examples: found::examples(fired, &parts.load.ammo.tags),
+            tags: super::tags(result, model),
+            examples: found::examples(result, &parts.load.traffic.tags),
         }
     }
 
@@ -377,15 +378,15 @@ struct AllTimes {
     service_time: TimesNs,
     service_time_ok: TimesNs,
     connection_wait: Option<TimesNs>,
-    lateness: TimesNs,
+    schedule_lag: TimesNs,
     lower_bounds: Vec<String>,
 }
 
 impl AllTimes {
     fn of(record: &LoadRecord, times: &TimeSet, model: LoadModel) -> AllTimes {
         let failed = record.counts.planned.saturating_sub(record.counts.ok);
-        let shots = record.counts.failed.get("net:timeout").copied().unwrap_or(0);
-        let cut_off = CutOff { shots, after_ns: record.timeout_ns };
+        let requests = record.counts.failed.get("net:timeout").copied().unwrap_or(0);
+        let cut_off = CutOff { requests, after_ns: record.timeout_ns };
         let mut lower_bounds = Vec::new();
         let mut all = |name: &str, answered: &Times| {
             let ranked = Ranked { answered, failed };
@@ -403,14 +404,14 @@ impl AllTimes {
             response_time_ok: open.then(|| alone(&times.response_time)),
             service_time_ok: alone(&times.service_time),
             connection_wait: open.then(|| alone(&times.connection_wait)),
-            lateness: alone(&times.lateness),
+            schedule_lag: alone(&times.schedule_lag),
             lower_bounds,
         }
     }
 }
 
 impl TimesNs {
-    /// Of all planned shots.
+    /// Of all planned requests.
     fn of(ranked: Ranked<'_>, cut_off: CutOff) -> TimesNs {
         let at = |percent| match ranked.percentile(percent) {
             Percentile::At(ns) => TimeNs::Ns(ns),
@@ -438,9 +439,9 @@ impl TimesNs {
     }
 }
 
-/// The times of these shots, none of which failed.
+/// The times of these requests, none of which failed.
 pub fn alone(times: &Times) -> TimesNs {
-    TimesNs::of(Ranked::ok_alone(times), CutOff { shots: 0, after_ns: 0 })
+    TimesNs::of(Ranked::ok_alone(times), CutOff { requests: 0, after_ns: 0 })
 }
 
 /// The mean over whole answers of what they have together.
@@ -451,8 +452,8 @@ fn of_an_answer(counts: &Counts, together: u64) -> Option<f64> {
     (answers > 0).then(|| together as f64 / answers as f64)
 }
 
-fn connect_time(fired: &Fired) -> Option<TimesNs> {
-    (!fired.connect_time.is_empty()).then(|| alone(&fired.connect_time))
+fn connect_time(result: &LoadResult) -> Option<TimesNs> {
+    (!result.connect_time.is_empty()).then(|| alone(&result.connect_time))
 }
 
 fn ended(end: End, autostop: Option<&str>) -> Ended {

@@ -1,5 +1,5 @@
 //! What a person sees while a load runs: a screen on a terminal, lines elsewhere. Drawn from
-//! the load's seconds and nothing else, on the thread that fires none.
+//! the load's seconds and nothing else, on the thread that sends none.
 
 mod picture;
 mod terminal;
@@ -17,7 +17,7 @@ use crate::cli::args_fire::FireArgs;
 use crate::event::{Event, Listen as _, Phase};
 use crate::mask::{Masked, mask_secrets};
 use crate::progress::plain::Plain;
-use crate::trial::cells;
+use crate::trial::cases;
 
 /// A screen, or lines.
 pub enum Shown {
@@ -35,9 +35,9 @@ pub struct Screen {
 }
 
 impl Shown {
-    /// What fits standard error; says what is fired.
+    /// What fits standard error; says what is sent.
     pub fn begin(args: &FireArgs, ready: &Ready) -> Shown {
-        let load = cells::load_text(&ready.choice.model);
+        let load = cases::load_text(&ready.choice.model);
         let url = mask_secrets(&ready.url);
         let wanted = !args.json && is_for_a_person();
         // Not to be had: lines, then.

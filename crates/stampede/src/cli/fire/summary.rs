@@ -9,7 +9,7 @@ use crate::store::record::Judged;
 use crate::summary::model::LoadModel;
 use crate::summary::words;
 
-/// The verdict first, then what was fired, what came back, and how long it took.
+/// The verdict first, then what was sent, what came back, and how long it took.
 pub fn text(report: &Report) -> String {
     let mut text = verdict(report);
     text.push_str(&heading(report));
@@ -44,7 +44,7 @@ fn verdict(report: &Report) -> String {
             (ExpectationOutcome::NotMet, Some(found)) => format!("NOT MET: {found}"),
             (ExpectationOutcome::NotMet, None) => "NOT MET".to_owned(),
             (ExpectationOutcome::Unknown, Some(known)) => format!("not known: {known}"),
-            (ExpectationOutcome::Unknown, None) => "not known: too few shots for it".to_owned(),
+            (ExpectationOutcome::Unknown, None) => "not known: too few requests for it".to_owned(),
         };
         text.push_str(&format!("{}: {outcome}\n", expected.text));
     }
@@ -55,7 +55,7 @@ fn verdict(report: &Report) -> String {
 }
 
 fn heading(report: &Report) -> String {
-    let kept = if report.keep_alive { "keep-alive" } else { "a connection per shot" };
+    let kept = if report.keep_alive { "keep-alive" } else { "a connection per request" };
     let seed = report.poisson_seed;
     let arrivals = seed.map_or(String::new(), |seed| format!(", Poisson arrivals (--seed {seed})"));
     let spoken = match report.protocol.as_str() {
@@ -71,13 +71,13 @@ fn heading(report: &Report) -> String {
 
 fn rows(report: &Report) -> Vec<(&'static str, String)> {
     let mut rows = vec![(
-        "shots",
+        "requests",
         format!(
             "{} planned, {} ok, {} failed, {} dropped",
-            words::count(report.shots_planned),
-            words::count(report.shots_ok),
-            words::count(report.shots_failed),
-            words::count(report.shots_dropped)
+            words::count(report.requests_planned),
+            words::count(report.requests_ok),
+            words::count(report.requests_failed),
+            words::count(report.requests_dropped)
         ),
     )];
     if report.end != Ended::Complete {
@@ -97,8 +97,8 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     if let (Some(document), Some(answer)) = (document, answer) {
         rows.push(("document", format!("{document} on average, {answer} with its head")));
     }
-    if let Some(seed) = report.ammo_seed {
-        rows.push(("ammo", format!("in random order (--seed {seed})")));
+    if let Some(seed) = report.traffic_seed {
+        rows.push(("traffic", format!("in random order (--seed {seed})")));
     }
     let opened = words::count(report.connections);
     let from = match report.local_addresses {
@@ -106,8 +106,8 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         addresses => format!(" from {addresses} addresses, for ports ran out"),
     };
     let at_most = match report.in_flight_max {
-        1 => "one shot".to_owned(),
-        shots => format!("{} shots", words::count(u64::from(shots))),
+        1 => "one request".to_owned(),
+        requests => format!("{} requests", words::count(u64::from(requests))),
     };
     rows.push(("connections", format!("{opened} opened{from}, {at_most} under way at most")));
     if report.stretched > 1.001 {
@@ -131,8 +131,8 @@ fn generator(report: &Report) -> String {
     let threads = words::number_of(report.load_threads, "load thread");
     let busiest = if report.load_threads > 1 { "the busiest " } else { "" };
     let busy = words::percent(report.busy_share_max * 100.0);
-    let cpu = report.cpu_ns_per_shot;
-    let cpu = cpu.map_or(String::new(), |ns| format!(", {} CPU a shot", words::time(ns as f64)));
+    let cpu = report.cpu_ns_per_request;
+    let cpu = cpu.map_or(String::new(), |ns| format!(", {} CPU a request", words::time(ns as f64)));
     format!("{threads}, {busiest}{busy} busy{cpu}")
 }
 
@@ -170,7 +170,7 @@ fn times(report: &Report) -> String {
         rows.push(("response time", "response_time_ns", times));
     }
     rows.push(("service time", "service_time_ns", &report.service_time_ns));
-    if (1..report.shots_planned).contains(&report.shots_ok) {
+    if (1..report.requests_planned).contains(&report.requests_ok) {
         let alone = report.response_time_ok_ns.as_ref().unwrap_or(&report.service_time_ok_ns);
         rows.push(("ok ones alone", "", alone));
     }
@@ -178,7 +178,7 @@ fn times(report: &Report) -> String {
         rows.push(("connect time", "", times));
     }
     if report.model == LoadModel::Open {
-        rows.push(("lateness", "", &report.lateness_ns));
+        rows.push(("schedule_lag", "", &report.schedule_lag_ns));
     }
     let mut text = format!("\n  {:<14}", "");
     COLUMNS.iter().for_each(|(name, _)| text.push_str(&format!("{name:>9}")));
@@ -215,7 +215,7 @@ fn tags(report: &Report) -> String {
     for (name, tagged) in &report.tags {
         let name = if name.is_empty() { "(none)" } else { name };
         let times = tagged.response_time_ok_ns.as_ref().unwrap_or(&tagged.service_time_ok_ns);
-        let counts = [tagged.shots_ok, tagged.shots_failed].map(words::count);
+        let counts = [tagged.requests_ok, tagged.requests_failed].map(words::count);
         let times = [times.p50, times.p95, times.max].map(time);
         text.push_str(&format!("  {:<24}", words::cut(name, 23)));
         counts.iter().chain(&times).for_each(|field| text.push_str(&format!("{field:>9}")));
@@ -245,10 +245,10 @@ const COLUMNS: [Column; 7] = [
 ];
 
 const RESPONSE_TIME: &str = "
-  response time: since a shot was due; service time: since it was started;
-  lateness: how late the generator itself was
+  response time: since a request was due; service time: since it was started;
+  schedule_lag: how late the generator itself was
 ";
 const SERVICE_TIME: &str = "
-  service time: since a shot was started; users wait for their answers, so there
+  service time: since a request was started; users wait for their answers, so there
   is no response time
 ";

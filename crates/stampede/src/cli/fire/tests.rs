@@ -12,8 +12,8 @@ use crate::cli::args::Command;
 use crate::fact::{Fact, Generator, Reason, Traffic};
 use crate::schema_fits::fits;
 
-/// Fires at `server` as the command does; what it would print with `--json`.
-fn fired(server: &KnownServer, flags: &[&str]) -> Report {
+/// Sends to `server` as the command does; what it would print with `--json`.
+fn load_result(server: &KnownServer, flags: &[&str]) -> Report {
     ended(server, flags).0
 }
 
@@ -39,7 +39,7 @@ fn measured_at(url: &str, flags: &[&str]) -> (Report, Measured) {
     files.begin(&ready.load);
     let measured = measure(&ready, &mut Shown::Lines, &mut files).expect("a load");
     let report = measured.report(&ready, &machine);
-    files.end(&report, &measured.fired);
+    files.end(&report, &measured.result);
     assert!(files.written().is_empty());
     (report, measured)
 }
@@ -64,10 +64,13 @@ fn what_is_printed_fits_its_schema() {
     let good = server(Behaviour::answering(Answer::ok()));
     let silent = ["--rate", "40", "--for", "1s", "--timeout", "300ms", "--no-keep-alive"];
     let reports = [
-        fired(&good, &["--rate", "200", "--for", "500ms", "--arrivals", "poisson"]),
-        fired(&good, &["--connections", "4", "--requests", "400", "--expect", "p95 < 10s"]),
-        fired(&server(half_bad()), &["--users", "2", "--for", "300ms", "--expect", "ok > 60%"]),
-        fired(&server(half_silent()), &silent),
+        load_result(&good, &["--rate", "200", "--for", "500ms", "--arrivals", "poisson"]),
+        load_result(&good, &["--connections", "4", "--requests", "400", "--expect", "p95 < 10s"]),
+        load_result(
+            &server(half_bad()),
+            &["--concurrency", "2", "--for", "300ms", "--expect", "ok > 60%"],
+        ),
+        load_result(&server(half_silent()), &silent),
     ];
     for report in reports {
         let value = serde_json::to_value(&report).expect("JSON");
@@ -89,24 +92,27 @@ fn the_schema_in_the_docs_is_the_schema() {
 
 #[test]
 fn a_percentile_that_lands_on_failures_says_so() {
-    let report = fired(&server(half_bad()), &["--rate", "200", "--for", "1s"]);
-    assert_eq!((report.shots_planned, report.shots_ok, report.shots_failed), (200, 100, 100));
+    let report = load_result(&server(half_bad()), &["--rate", "200", "--for", "1s"]);
+    assert_eq!(
+        (report.requests_planned, report.requests_ok, report.requests_failed),
+        (200, 100, 100)
+    );
     let value = serde_json::to_value(&report).expect("JSON");
     assert_eq!(value["response_time_ns"]["p75"], "failed");
     assert!(value["response_time_ns"]["p50"].is_u64(), "{value:#}");
     assert!(value["response_time_ok_ns"]["p90"].is_u64(), "{value:#}");
     assert_eq!(value["errors"]["http:503"], 100);
-    assert!(value["response_time_ok_ns"]["p98"].is_null(), "too few shots beyond it: {value:#}");
+    assert!(value["response_time_ok_ns"]["p98"].is_null(), "too few requests beyond it: {value:#}");
     assert_eq!(value["response_time_ns"]["p999"], "failed", "as what is below it");
 }
 
 #[test]
-fn phout_has_a_row_a_shot_and_the_times_of_connecting() {
-    let place = tempfile::tempdir().expect("a folder");
+fn phout_has_a_row_a_request_and_the_times_of_connecting() {
+    let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("phout.log");
     let path = file.display().to_string();
-    let flags = ["--users", "2", "--requests", "40", "--no-keep-alive", "--phout", &path];
-    let report = fired(&server(half_bad()), &flags);
+    let flags = ["--concurrency", "2", "--requests", "40", "--no-keep-alive", "--phout", &path];
+    let report = load_result(&server(half_bad()), &flags);
     let text = std::fs::read_to_string(&file).expect("rows");
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(rows.len(), 40, "{text}");
@@ -124,13 +130,13 @@ fn phout_has_a_row_a_shot_and_the_times_of_connecting() {
 
 #[test]
 fn a_correct_answer_that_is_no_200_was_written_as_200() {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("phout.log");
     let path = file.display().to_string();
     let odd = Reply { answer: Answer::new(201, "made"), ..Reply::default() };
     let server = server(Behaviour { exceptions: vec![(2, odd)], ..half_bad() });
-    let flags = ["--users", "1", "--requests", "4", "--phout", &path, "--check", "size > 4"];
-    let report = fired(&server, &flags);
+    let flags = ["--concurrency", "1", "--requests", "4", "--phout", &path, "--check", "size > 4"];
+    let report = load_result(&server, &flags);
     assert_eq!(report.errors["check:size > 4"], 4, "{:?}", report.errors);
     let text = std::fs::read_to_string(&file).expect("rows");
     let status = |row: &str| row.rsplit('\t').next().unwrap_or_default().to_owned();
@@ -141,7 +147,7 @@ fn a_correct_answer_that_is_no_200_was_written_as_200() {
 #[test]
 fn connections_that_were_opened_have_a_connect_time() {
     let good = server(Behaviour::answering(Answer::ok()));
-    let report = fired(&good, &["--users", "8", "--requests", "40", "--no-keep-alive"]);
+    let report = load_result(&good, &["--concurrency", "8", "--requests", "40", "--no-keep-alive"]);
     let value = serde_json::to_value(&report).expect("JSON");
     assert_eq!(value["connections"], 40);
     let connect = &value["connect_time_ns"];
@@ -150,27 +156,28 @@ fn connections_that_were_opened_have_a_connect_time() {
     assert!(summary::text(&report).contains("\n  connect time "));
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
     let nobody = format!("http://{}/", nobody.expect("a port"));
-    let (none, _) = measured_at(&nobody, &["--users", "1", "--requests", "2"]);
+    let (none, _) = measured_at(&nobody, &["--concurrency", "1", "--requests", "2"]);
     assert_eq!(none.connect_time_ns, None, "none was opened");
 }
 
 #[test]
 fn a_closed_load_has_no_response_time() {
     let good = server(Behaviour::answering(Answer::ok()));
-    let value = serde_json::to_value(fired(&good, &["--users", "1", "--requests", "50"]));
+    let value =
+        serde_json::to_value(load_result(&good, &["--concurrency", "1", "--requests", "50"]));
     let value = value.expect("JSON");
     for field in ["response_time_ns", "response_time_ok_ns", "connection_wait_ns", "offered_per_s"]
     {
         assert!(value[field].is_null(), "{field}: {value:#}");
     }
-    assert!(value["cpu_ns_per_shot"].as_u64().is_some_and(|ns| ns > 0), "{value:#}");
+    assert!(value["cpu_ns_per_request"].as_u64().is_some_and(|ns| ns > 0), "{value:#}");
     assert_eq!(value["connections"], 1);
 }
 
 #[test]
 fn times_that_a_timeout_cut_off_are_lower_bounds() {
     let flags = ["--rate", "40", "--for", "1s", "--timeout", "300ms", "--no-keep-alive"];
-    let report = fired(&server(half_silent()), &flags);
+    let report = load_result(&server(half_silent()), &flags);
     let bounds = ["response_time_ns.max", "response_time_ns.mean", "service_time_ns.max"];
     assert!(bounds.iter().all(|bound| report.is_lower_bound(bound)), "{:?}", report.lower_bounds);
     assert!(!report.is_lower_bound("response_time_ok_ns.max"));
@@ -183,11 +190,11 @@ fn autostop_ends_a_load_with_its_reason_and_keeps_the_figures() {
     assert_eq!((report.end, outcome), (Ended::Autostop, Outcome::NotMet));
     let reason = report.autostop.as_deref().unwrap_or_default();
     assert!(reason.starts_with("http(5xx,40%,1s): 5") && reason.contains("were `5xx`"), "{reason}");
-    assert!(report.shots_planned < 1_000, "what was not due by then is not counted");
+    assert!(report.requests_planned < 1_000, "what was not due by then is not counted");
     assert_eq!(
-        report.shots_planned,
-        report.shots_ok + report.shots_failed + report.shots_dropped,
-        "every planned shot has its outcome"
+        report.requests_planned,
+        report.requests_ok + report.requests_failed + report.requests_dropped,
+        "every planned request has its outcome"
     );
     let offered = report.offered_per_s.expect("an open load");
     assert!((offered - 100.0).abs() < 5.0, "{offered}");
@@ -199,7 +206,8 @@ fn autostop_ends_a_load_with_its_reason_and_keeps_the_figures() {
 #[test]
 fn expectations_decide_the_exit_code() {
     let bad = server(half_bad());
-    let ended = |expect| ended(&bad, &["--users", "1", "--requests", "100", "--expect", expect]);
+    let ended =
+        |expect| ended(&bad, &["--concurrency", "1", "--requests", "100", "--expect", expect]);
     let table = [
         ("ok >= 50%", ExpectationOutcome::Met),
         ("ok > 50%", ExpectationOutcome::NotMet),
@@ -252,17 +260,17 @@ fn made() -> Report {
         reasons: vec![Generator::Busy { busy_share: 0.85 }.into()],
         notes: vec![Traffic::FileShuffled { within: 1_000 }.into()],
         end: Ended::Autostop,
-        autostop: Some("http(5xx,10%,5s): 12 % of the shots were `5xx`, for 5 s".to_owned()),
+        autostop: Some("http(5xx,10%,5s): 12 % of the requests were `5xx`, for 5 s".to_owned()),
         expectations: vec![
             expectation("p95 < 100ms", ExpectationOutcome::Met, None),
             expectation("ok >= 99.9%", ExpectationOutcome::NotMet, Some("98.6 %")),
             expectation("p99.9 < 1s", ExpectationOutcome::Unknown, None),
         ],
-        shots_planned: 3_000,
-        shots_started: 2_999,
-        shots_ok: 2_957,
-        shots_failed: 42,
-        shots_dropped: 1,
+        requests_planned: 3_000,
+        requests_started: 2_999,
+        requests_ok: 2_957,
+        requests_failed: 42,
+        requests_dropped: 1,
         errors: errors.into(),
         duration_s: 59.8,
         lasted_s: 60.2,
@@ -273,14 +281,14 @@ fn made() -> Report {
         service_time_ns: TimesNs { p99: failed, p999: failed, ..times(1_100_000) },
         service_time_ok_ns: times(1_050_000),
         connection_wait_ns: Some(times(1_000)),
-        lateness_ns: times(23_000),
+        schedule_lag_ns: times(23_000),
         connect_time_ns: Some(times(90_000)),
         lower_bounds: vec!["response_time_ns.max".to_owned(), "response_time_ns.mean".to_owned()],
         bytes_in: 2_534_155,
         answer_bytes_mean: Some(851.0),
         document_bytes_mean: Some(612.0),
         bytes_out: 290_903,
-        cpu_ns_per_shot: Some(12_345),
+        cpu_ns_per_request: Some(12_345),
         engine: "epoll".to_owned(),
         load_threads: 2,
         busy_share_max: 0.853,
@@ -295,7 +303,7 @@ fn made() -> Report {
         keep_alive: false,
         timeout_ns: 11_000_000_000,
         poisson_seed: Some(7),
-        ammo_seed: Some(7),
+        traffic_seed: Some(7),
         tags: BTreeMap::new(),
         examples: Vec::new(),
     }
@@ -313,8 +321,8 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
         end: Ended::Complete,
         autostop: None,
         expectations: Vec::new(),
-        shots_ok: 3_000,
-        shots_planned: 3_000,
+        requests_ok: 3_000,
+        requests_planned: 3_000,
         errors: BTreeMap::new(),
         offered_per_s: None,
         response_time_ns: None,
@@ -327,7 +335,7 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
         stretched: 1.0,
         keep_alive: true,
         poisson_seed: None,
-        ammo_seed: None,
+        traffic_seed: None,
         ..made()
     };
     let closed = summary::text(&closed);
@@ -341,15 +349,15 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
 fn prometheus_reads_what_is_written_for_it() {
     let good = server(Behaviour::answering(Answer::ok()));
     // One that was measured, with figures that are known.
-    let mut fired = measured(&good, &["--users", "1", "--requests", "1"]).1.fired;
-    let times = &mut fired.times;
-    for times in [&mut times.response_time, &mut times.service_time, &mut times.lateness] {
+    let mut result = measured(&good, &["--concurrency", "1", "--requests", "1"]).1.result;
+    let times = &mut result.times;
+    for times in [&mut times.response_time, &mut times.service_time, &mut times.schedule_lag] {
         times.clear();
     }
-    fired.times.response_time.record_many(1_000_000, 2_957);
-    fired.times.service_time.record_many(1_000_000, 2_957);
-    fired.connect_time.clear();
-    fired.connect_time.record_many(100_000, 2_999);
+    result.times.response_time.record_many(1_000_000, 2_957);
+    result.times.service_time.record_many(1_000_000, 2_957);
+    result.connect_time.clear();
+    result.connect_time.record_many(100_000, 2_999);
     let all_of = |ns| {
         let mut times = Times::coarse();
         times.record_many(ns, 20);
@@ -357,38 +365,39 @@ fn prometheus_reads_what_is_written_for_it() {
     };
     let (response_time, service_time) = (all_of(2_000_000), all_of(1_000_000));
     let buy = TagFigures { ok: 20, failed: 1, service_time, response_time };
-    fired.tags = [("buy".to_owned(), buy)].into();
+    result.tags = [("buy".to_owned(), buy)].into();
     let url = "http://127.0.0.1:8080/\"q\\".to_owned();
-    let report = Report { url, tags: tags(&fired, LoadModel::Open), ..made() };
-    insta::assert_snapshot!(prometheus::text(&report, &fired));
+    let report = Report { url, tags: tags(&result, LoadModel::Open), ..made() };
+    insta::assert_snapshot!(prometheus::text(&report, &result));
 }
 
 /// Requests of a file, told apart by their tags, and rules that their answers break.
 #[test]
-fn a_file_is_fired_once_and_checked() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let ammo = folder.path().join("ammo.txt");
-    std::fs::write(&ammo, "/a buy\n/b sell\n/c buy\n").expect("written");
-    let ammo = ammo.to_str().expect("text");
+fn a_file_is_sent_once_and_checked() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let traffic = directory.path().join("traffic.txt");
+    std::fs::write(&traffic, "/a buy\n/b sell\n/c buy\n").expect("written");
+    let traffic = traffic.to_str().expect("text");
     let server = server(half_bad());
-    let flags = ["--ammo", ammo, "--once", "--users", "1", "--requests", "99"];
-    let report = fired(&server, &flags);
-    assert_eq!((report.shots_planned, report.shots_ok, report.shots_failed), (3, 2, 1));
-    let tags = report.tags.iter().map(|(tag, of)| (&**tag, of.shots_ok, of.shots_failed));
+    let flags = ["--traffic", traffic, "--once", "--concurrency", "1", "--requests", "99"];
+    let report = load_result(&server, &flags);
+    assert_eq!((report.requests_planned, report.requests_ok, report.requests_failed), (3, 2, 1));
+    let tags = report.tags.iter().map(|(tag, of)| (&**tag, of.requests_ok, of.requests_failed));
     assert_eq!(tags.collect::<Vec<_>>(), [("buy", 2, 0), ("sell", 0, 1)]);
     let [example] = report.examples.as_slice() else { panic!("{:?}", report.examples) };
     assert_eq!((&*example.kind, &*example.tag, example.status), ("http:503", "sell", Some(503)));
     assert_eq!(example.body, "busy");
-    let checked = fired(&server, &["--users", "1", "--requests", "4", "--check", "size > 1000"]);
+    let checked =
+        load_result(&server, &["--concurrency", "1", "--requests", "4", "--check", "size > 1000"]);
     assert_eq!(checked.errors["check:size > 1000"], 2, "{:?}", checked.errors);
 }
 
 /// Tank's own file, and what of it is passed over.
 #[test]
-fn a_load_yaml_is_fired() {
+fn a_load_yaml_is_sent() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("load.yaml");
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("load.yaml");
     let text = format!(
         "phantom:\n  address: {}\n  uris: [/a, /b]\n  load_profile:\n    load_type: rps\n    \
          schedule: const(100, 500ms)\n  writelog: all\nautostop:\n  autostop: [\"time(5s,5s)\"]\n",
@@ -407,7 +416,7 @@ fn a_load_yaml_is_fired() {
     files.begin(&ready.load);
     let measured = measure(&ready, &mut Shown::Lines, &mut files).expect("a load");
     let report = measured.report(&ready, &machine);
-    assert_eq!((report.shots_planned, report.shots_ok), (50, 50));
+    assert_eq!((report.requests_planned, report.requests_ok), (50, 50));
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));
 }
 
@@ -426,10 +435,10 @@ fn connections_that_were_asked_for_again_are_told() {
             stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n").expect("an answer");
         }
     });
-    let flags = ["--users", "5", "--requests", "5", "--no-keep-alive", "--timeout", "9s"];
+    let flags = ["--concurrency", "5", "--requests", "5", "--no-keep-alive", "--timeout", "9s"];
     let (report, _) = measured_at(&url, &flags);
     serving.join().expect("the server ends");
-    assert_eq!(report.shots_ok, 5, "{:?}", report.errors);
+    assert_eq!(report.requests_ok, 5, "{:?}", report.errors);
     let is_slow = |note: &Fact<Reason>| note.code() == "slow_connects";
     assert!(report.notes.iter().any(is_slow), "{:?}", report.notes);
 }

@@ -1,7 +1,7 @@
 //! Listens to a load: what is shown, what is written, and what the summary needs.
 
 use stampede_load::Listener;
-use stampede_load::report::{Second, ShotRecord};
+use stampede_load::report::{RequestRecord, Second};
 use stampede_load::time::Nanos;
 
 use super::files::Files;
@@ -25,8 +25,8 @@ pub struct Watch<'a> {
 }
 
 impl Listener for Watch<'_> {
-    fn shots(&mut self, shots: &[ShotRecord]) {
-        self.files.shots(shots);
+    fn requests(&mut self, requests: &[RequestRecord]) {
+        self.files.requests(requests);
     }
 
     fn second(&mut self, second: &Second) {

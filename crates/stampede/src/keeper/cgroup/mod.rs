@@ -1,4 +1,4 @@
-//! The cgroups of a stack: one folder per hierarchy, a leaf in it for each role.
+//! The cgroups of a stack: one directory per hierarchy, a leaf in it for each role.
 //!
 //! ```text
 //! v2   <ours or an ancestor>/stampede-<id>/{web,php}     limits on stampede-<id>
@@ -23,9 +23,9 @@ pub(super) use tree::is_full_root;
 use super::kill::PATIENCE;
 use super::spec::{IsolationRecord, StackSpec};
 use super::stack::CgroupUse;
-use super::wire::RoleFolders;
+use super::wire::RoleDirectories;
 
-/// Prefix of our folders: nothing else is ever removed.
+/// Prefix of our directories: nothing else is ever removed.
 pub(super) const PREFIX: &str = "stampede-";
 
 /// Where a stack's groups will be; nothing is created yet.
@@ -52,9 +52,9 @@ impl Plan {
         Plan { name: format!("{PREFIX}{id}"), parents: v2.into_iter().chain(v1).collect() }
     }
 
-    /// Folders that may be created, for the journal.
-    pub(super) fn folders(&self) -> Vec<PathBuf> {
-        self.parents.iter().map(|parent| parent.folder.join(&self.name)).collect()
+    /// Directories that may be created, for the journal.
+    pub(super) fn directories(&self) -> Vec<PathBuf> {
+        self.parents.iter().map(|parent| parent.directory.join(&self.name)).collect()
     }
 
     /// Disables again what `new` enabled, for a plan that was only a look.
@@ -113,30 +113,30 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Folders that a process of `role` enters before it is executed.
+    /// Directories that a process of `role` enters before it is executed.
     pub(super) fn of_role(&self, role: &str) -> Vec<PathBuf> {
         self.trees.iter().map(|tree| tree.role(role)).collect()
     }
 
-    /// A process could not enter `folder`: that hierarchy guards nothing.
-    pub(super) fn refused(&mut self, folder: &Path) {
-        for tree in self.trees.iter_mut().filter(|tree| folder.starts_with(&tree.folder)) {
+    /// A process could not enter `directory`: that hierarchy guards nothing.
+    pub(super) fn refused(&mut self, directory: &Path) {
+        for tree in self.trees.iter_mut().filter(|tree| directory.starts_with(&tree.directory)) {
             tree.refused();
         }
     }
 
-    /// The stack's folder in the v2 tree, if `cgroup.kill` works there.
-    pub(super) fn kill_folder(&self) -> Option<PathBuf> {
-        self.folder(|tree| tree.can_kill())
+    /// The stack's directory in the v2 tree, if `cgroup.kill` works there.
+    pub(super) fn kill_directory(&self) -> Option<PathBuf> {
+        self.directory(|tree| tree.can_kill())
     }
 
-    /// The stack's folder in the v1 freezer hierarchy.
-    pub(super) fn freezer_folder(&self) -> Option<PathBuf> {
-        self.folder(|tree| tree.version == Version::V1 && tree.has("freezer"))
+    /// The stack's directory in the v1 freezer hierarchy.
+    pub(super) fn freezer_directory(&self) -> Option<PathBuf> {
+        self.directory(|tree| tree.version == Version::V1 && tree.has("freezer"))
     }
 
-    fn folder(&self, fits: impl Fn(&Tree) -> bool) -> Option<PathBuf> {
-        self.trees.iter().find(|tree| fits(tree)).map(|tree| tree.folder.clone())
+    fn directory(&self, fits: impl Fn(&Tree) -> bool) -> Option<PathBuf> {
+        self.trees.iter().find(|tree| fits(tree)).map(|tree| tree.directory.clone())
     }
 
     /// What is guarded, and how; `process_group` is the caller's.
@@ -158,8 +158,8 @@ impl Groups {
         }
     }
 
-    /// v1 where its controllers count, for a v2 tree without controllers counts CPU only. `None`: neither
-    /// does, and each process is read.
+    /// v1 where its controllers count, for a v2 tree without controllers counts CPU only. `None`:
+    /// neither does, and each process is read.
     fn accounting(&self) -> Option<Version> {
         let counts = |version, controller| {
             self.trees.iter().any(|tree| tree.version == version && tree.has(controller))
@@ -174,7 +174,7 @@ impl Groups {
     }
 
     /// Where each role's figures are read.
-    pub(super) fn role_folders(&self, role: &str) -> RoleFolders {
+    pub(super) fn role_directories(&self, role: &str) -> RoleDirectories {
         let version = self.accounting();
         let v1 = |controller: &str| {
             self.trees
@@ -187,7 +187,7 @@ impl Groups {
             .trees
             .iter()
             .find(|tree| tree.version == Version::V2 && version == Some(Version::V2));
-        RoleFolders {
+        RoleDirectories {
             role: role.to_owned(),
             v2: v2.map(|tree| tree.role(role)),
             cpuacct: v1("cpuacct"),
@@ -209,17 +209,17 @@ impl Groups {
     }
 }
 
-/// Removes a stack's folder with all below it; what is not there is fine. Groups stay busy
+/// Removes a stack's directory with all below it; what is not there is fine. Groups stay busy
 /// for a moment after their last process died, hence the patience.
-pub(super) fn remove(folder: &Path) -> io::Result<()> {
-    let ours = folder.file_name().and_then(|name| name.to_str());
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
+    let ours = directory.file_name().and_then(|name| name.to_str());
     if !ours.is_some_and(|name| name.starts_with(PREFIX)) {
-        return Err(io::Error::other("not a folder of ours"));
+        return Err(io::Error::other("not a directory of ours"));
     }
     let deadline = Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(1);
     loop {
-        match remove_once(folder) {
+        match remove_once(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) if Instant::now() > deadline => return Err(error),
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(pause),
@@ -229,8 +229,8 @@ pub(super) fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-fn remove_once(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+fn remove_once(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             match remove_once(&entry.path()) {
@@ -239,5 +239,5 @@ fn remove_once(folder: &Path) -> io::Result<()> {
             }
         }
     }
-    fs::remove_dir(folder)
+    fs::remove_dir(directory)
 }

@@ -101,7 +101,7 @@ fn parse_mount(line: &str) -> Option<Line<'_>> {
 }
 
 impl Line<'_> {
-    /// Our group as a folder; `None` when this mount does not show it (a container that sees
+    /// Our group as a directory; `None` when this mount does not show it (a container that sees
     /// only a part of the hierarchy, or a cgroup namespace that we are outside of).
     fn place(&self, group: &str, controllers: BTreeSet<String>) -> Option<Mount> {
         let below = Path::new(group).strip_prefix(unescape(self.root)).ok()?;

@@ -27,7 +27,7 @@ pub(super) struct Wanted {
 /// The group below which the stack's own is created.
 pub(super) struct Parent {
     version: Version,
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     controllers: BTreeSet<String>,
     /// Those of them that were not enabled before.
     added: Vec<String>,
@@ -35,49 +35,49 @@ pub(super) struct Parent {
 
 impl Parent {
     pub(super) fn v1(mount: &Mount) -> Parent {
-        let (folder, controllers) = (mount.own.clone(), mount.controllers.clone());
-        Parent { version: Version::V1, folder, controllers, added: Vec::new() }
+        let (directory, controllers) = (mount.own.clone(), mount.controllers.clone());
+        Parent { version: Version::V1, directory, controllers, added: Vec::new() }
     }
 
     /// Our own group or an ancestor of it, whichever gives its children most; of those alike
     /// one in which nothing has to be enabled, and of those the nearest. Where none gives
     /// anything, our own: it still serves `cgroup.kill` and counts CPU time.
     pub(super) fn v2(mount: &Mount) -> Option<Parent> {
-        let mut folders: Vec<&Path> = mount
+        let mut directories: Vec<&Path> = mount
             .own
             .ancestors()
-            .take_while(|folder| folder.starts_with(&mount.top))
-            .take_while(|folder| writable(&folder.join("cgroup.procs")))
-            .filter(|folder| takes_children(folder))
+            .take_while(|directory| directory.starts_with(&mount.top))
+            .take_while(|directory| writable(&directory.join("cgroup.procs")))
+            .filter(|directory| takes_children(directory))
             .collect();
         // A stable sort: the nearest stays first.
-        folders.sort_by_key(|folder| {
-            let control = words(&folder.join("cgroup.subtree_control"));
-            (Reverse(count(&gives(folder))), Reverse(count(&control)))
+        directories.sort_by_key(|directory| {
+            let control = words(&directory.join("cgroup.subtree_control"));
+            (Reverse(count(&gives(directory))), Reverse(count(&control)))
         });
         let mut best: Option<Parent> = None;
-        for folder in folders {
+        for directory in directories {
             let most = best.as_ref().map(|best| count(&best.controllers));
-            if most.is_some_and(|most| most >= count(&gives(folder))) {
+            if most.is_some_and(|most| most >= count(&gives(directory))) {
                 break;
             }
-            let (controllers, added) = enable(folder);
+            let (controllers, added) = enable(directory);
             if most.is_some_and(|most| most >= count(&controllers)) {
-                disable(folder, &added);
+                disable(directory, &added);
                 continue;
             }
             if let Some(loser) = best.take() {
                 loser.undo();
             }
-            let folder = folder.to_owned();
-            best = Some(Parent { version: Version::V2, folder, controllers, added });
+            let directory = directory.to_owned();
+            best = Some(Parent { version: Version::V2, directory, controllers, added });
         }
         best
     }
 
     /// Disables again what was enabled for this plan, where nobody uses it by now.
     pub(super) fn undo(&self) {
-        disable(&self.folder, &self.added);
+        disable(&self.directory, &self.added);
     }
 
     /// Creates the stack's group and its leaves; `None` where that is not allowed or of no use.
@@ -87,20 +87,20 @@ impl Parent {
         if only_freezer && wanted.freezer == Freezer::NotNeeded {
             return None;
         }
-        let folder = self.folder.join(name);
-        if fs::create_dir(&folder).is_err() {
+        let directory = self.directory.join(name);
+        if fs::create_dir(&directory).is_err() {
             // Of an earlier stack with this id, which the journal says is over.
-            remove(&folder).and_then(|()| fs::create_dir(&folder)).ok()?;
+            remove(&directory).and_then(|()| fs::create_dir(&directory)).ok()?;
         }
         let mut tree = Tree {
             version: self.version,
             controllers: self.controllers.clone(),
             limited: BTreeSet::new(),
             entered: true,
-            folder,
+            directory,
         };
-        if !takes_children(&tree.folder) || tree.fill(&self.folder, wanted).is_err() {
-            let _ = remove(&tree.folder);
+        if !takes_children(&tree.directory) || tree.fill(&self.directory, wanted).is_err() {
+            let _ = remove(&tree.directory);
             return None;
         }
         Some(tree)
@@ -110,7 +110,7 @@ impl Parent {
 /// The stack's group in one hierarchy, with a leaf for each role.
 pub(super) struct Tree {
     pub version: Version,
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// That count and limit in the leaves.
     pub controllers: BTreeSet<String>,
     /// Whose limit was set, and read back.
@@ -121,7 +121,7 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn role(&self, role: &str) -> PathBuf {
-        self.folder.join(leaf(role))
+        self.directory.join(leaf(role))
     }
 
     pub(super) fn has(&self, controller: &str) -> bool {
@@ -133,7 +133,7 @@ impl Tree {
     }
 
     pub(super) fn can_kill(&self) -> bool {
-        self.entered && self.version == Version::V2 && self.folder.join("cgroup.kill").exists()
+        self.entered && self.version == Version::V2 && self.directory.join("cgroup.kill").exists()
     }
 
     pub(super) fn refused(&mut self) {
@@ -143,9 +143,9 @@ impl Tree {
     /// Limits, then leaves: a v1 CPU set takes no process before it has CPUs and memory nodes.
     fn fill(&mut self, parent: &Path, wanted: &Wanted) -> io::Result<()> {
         if self.version == Version::V2 {
-            self.controllers = enable(&self.folder).0;
+            self.controllers = enable(&self.directory).0;
         }
-        if self.controllers.contains("cpuset") && set_cpus(&self.folder, parent, &wanted.cpus)? {
+        if self.controllers.contains("cpuset") && set_cpus(&self.directory, parent, &wanted.cpus)? {
             self.limited.insert("cpuset".to_owned());
         }
         if self.controllers.contains("memory")
@@ -155,15 +155,15 @@ impl Tree {
             self.limited.insert("memory".to_owned());
         }
         for (role, cpus) in &wanted.roles {
-            let folder = self.role(role);
-            match fs::create_dir(&folder) {
+            let directory = self.role(role);
+            match fs::create_dir(&directory) {
                 // Two roles may be spelled alike after `leaf`.
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
             if self.controllers.contains("cpuset") {
                 let cpus = if cpus.is_empty() { &wanted.cpus } else { cpus };
-                if !set_cpus(&folder, &self.folder, cpus)? {
+                if !set_cpus(&directory, &self.directory, cpus)? {
                     self.limited.remove("cpuset");
                 }
             }
@@ -178,55 +178,56 @@ impl Tree {
             // memsw counts both together.
             Version::V1 => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes),
         };
-        let set = fs::write(self.folder.join(limit), bytes.to_string());
+        let set = fs::write(self.directory.join(limit), bytes.to_string());
         // Absent without swap accounting.
-        let _ = fs::write(self.folder.join(swap), swap_bytes.to_string());
+        let _ = fs::write(self.directory.join(swap), swap_bytes.to_string());
         // The kernel rounds to pages.
         let page = 1 << 16;
         set.is_ok()
-            && read_number(&self.folder.join(limit)).is_some_and(|got| got.abs_diff(bytes) < page)
+            && read_number(&self.directory.join(limit))
+                .is_some_and(|got| got.abs_diff(bytes) < page)
     }
 }
 
 /// Gives a group its CPUs (empty: its parent's), and in v1 its parent's memory nodes.
 /// Returns whether exactly `cpus` are in force; `false` for empty.
-fn set_cpus(folder: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool> {
-    let is_v1 = !folder.join("cgroup.controllers").exists();
+fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool> {
+    let is_v1 = !directory.join("cgroup.controllers").exists();
     if is_v1 {
-        copy_or(parent, folder, "cpuset.mems", "cpuset.effective_mems")?;
+        copy_or(parent, directory, "cpuset.mems", "cpuset.effective_mems")?;
     }
     let set = if cpus.is_empty() {
         if is_v1 {
-            copy_or(parent, folder, "cpuset.cpus", "cpuset.effective_cpus")?;
+            copy_or(parent, directory, "cpuset.cpus", "cpuset.effective_cpus")?;
         }
         return Ok(false);
     } else {
-        fs::write(folder.join("cpuset.cpus"), format_list(cpus))
+        fs::write(directory.join("cpuset.cpus"), format_list(cpus))
     };
     if set.is_err() {
         // Not ours to give (offline, or outside our container): v1 must still hold some.
         if is_v1 {
-            copy_or(parent, folder, "cpuset.cpus", "cpuset.effective_cpus")?;
+            copy_or(parent, directory, "cpuset.cpus", "cpuset.effective_cpus")?;
         }
         return Ok(false);
     }
     let effective = if is_v1 { "cpuset.effective_cpus" } else { "cpuset.cpus.effective" };
-    let got = fs::read_to_string(folder.join(effective)).unwrap_or_default();
+    let got = fs::read_to_string(directory.join(effective)).unwrap_or_default();
     let wanted: BTreeSet<usize> = cpus.iter().copied().collect();
     Ok(parse_list(&got).into_iter().collect::<BTreeSet<_>>() == wanted)
 }
 
-fn copy_or(parent: &Path, folder: &Path, file: &str, effective: &str) -> io::Result<()> {
+fn copy_or(parent: &Path, directory: &Path, file: &str, effective: &str) -> io::Result<()> {
     let text = fs::read_to_string(parent.join(file))?;
     let text =
         if text.trim().is_empty() { fs::read_to_string(parent.join(effective))? } else { text };
-    fs::write(folder.join(file), text.trim())
+    fs::write(directory.join(file), text.trim())
 }
 
 /// Whether groups below a v2 group can hold processes: not below one that is threaded.
-fn takes_children(folder: &Path) -> bool {
+fn takes_children(directory: &Path) -> bool {
     // The real root has no type.
-    let kind = fs::read_to_string(folder.join("cgroup.type"));
+    let kind = fs::read_to_string(directory.join("cgroup.type"));
     kind.map_or(true, |kind| kind.trim() == "domain")
 }
 
@@ -238,22 +239,22 @@ pub(in crate::keeper) fn is_full_root(top: &Path) -> bool {
 /// What a v2 group can enable for its children. One that holds processes gives nothing,
 /// unless it is the real root: memory is refused then, and a CPU set alone would be taken
 /// but make the group threaded, so that its children could hold no process any more.
-fn gives(folder: &Path) -> BTreeSet<String> {
+fn gives(directory: &Path) -> BTreeSet<String> {
     let holds_some =
-        fs::read_to_string(folder.join("cgroup.procs")).map_or(true, |p| !p.is_empty());
-    match holds_some && folder.join("cgroup.type").exists() {
+        fs::read_to_string(directory.join("cgroup.procs")).map_or(true, |p| !p.is_empty());
+    match holds_some && directory.join("cgroup.type").exists() {
         true => BTreeSet::new(),
-        false => words(&folder.join("cgroup.controllers")),
+        false => words(&directory.join("cgroup.controllers")),
     }
 }
 
 /// Enables each controller for the children of a v2 group; returns those that are enabled,
 /// and those of them that were not. One write each: a single one that is refused would
 /// refuse them all.
-fn enable(folder: &Path) -> (BTreeSet<String>, Vec<String>) {
-    let control = folder.join("cgroup.subtree_control");
+fn enable(directory: &Path) -> (BTreeSet<String>, Vec<String>) {
+    let control = directory.join("cgroup.subtree_control");
     let before = words(&control);
-    for controller in gives(folder).iter().filter(|one| !before.contains(*one)) {
+    for controller in gives(directory).iter().filter(|one| !before.contains(*one)) {
         if WANTED_V2.contains(&controller.as_str()) {
             let _ = fs::write(&control, format!("+{controller}"));
         }
@@ -265,9 +266,9 @@ fn enable(folder: &Path) -> (BTreeSet<String>, Vec<String>) {
 }
 
 /// The kernel refuses it while a group below has the controller enabled for its own children.
-fn disable(folder: &Path, controllers: &[String]) {
+fn disable(directory: &Path, controllers: &[String]) {
     for controller in controllers {
-        let _ = fs::write(folder.join("cgroup.subtree_control"), format!("-{controller}"));
+        let _ = fs::write(directory.join("cgroup.subtree_control"), format!("-{controller}"));
     }
 }
 
@@ -288,7 +289,7 @@ fn writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// A role as a folder's name; never the name of a control file, for it has no dot.
+/// A role as a directory's name; never the name of a control file, for it has no dot.
 fn leaf(role: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     format!("role-{}", role.chars().map(safe).collect::<String>())
@@ -299,28 +300,28 @@ mod tests {
     use super::*;
 
     /// A v2 tree of plain files: what is enabled is written down beforehand.
-    fn group(folder: &Path, available: &str, enabled: &str) {
-        fs::create_dir_all(folder).unwrap();
-        fs::write(folder.join("cgroup.controllers"), available).unwrap();
-        fs::write(folder.join("cgroup.subtree_control"), enabled).unwrap();
-        fs::write(folder.join("cgroup.procs"), "").unwrap();
+    fn group(directory: &Path, available: &str, enabled: &str) {
+        fs::create_dir_all(directory).unwrap();
+        fs::write(directory.join("cgroup.controllers"), available).unwrap();
+        fs::write(directory.join("cgroup.subtree_control"), enabled).unwrap();
+        fs::write(directory.join("cgroup.procs"), "").unwrap();
     }
 
     /// One that is not the real root.
-    fn inner(folder: &Path, available: &str, enabled: &str, procs: &str) {
-        group(folder, available, enabled);
-        fs::write(folder.join("cgroup.type"), "domain\n").unwrap();
-        fs::write(folder.join("cgroup.procs"), procs).unwrap();
+    fn inner(directory: &Path, available: &str, enabled: &str, procs: &str) {
+        group(directory, available, enabled);
+        fs::write(directory.join("cgroup.type"), "domain\n").unwrap();
+        fs::write(directory.join("cgroup.procs"), procs).unwrap();
     }
 
-    fn control(folder: &Path) -> String {
-        fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap()
+    fn control(directory: &Path) -> String {
+        fs::read_to_string(directory.join("cgroup.subtree_control")).unwrap()
     }
 
     fn chosen(top: &Path, own: &str) -> PathBuf {
         let own = top.join(own);
         let mount = Mount { top: top.to_owned(), own, controllers: BTreeSet::new() };
-        Parent::v2(&mount).unwrap().folder.strip_prefix(top).unwrap().to_owned()
+        Parent::v2(&mount).unwrap().directory.strip_prefix(top).unwrap().to_owned()
     }
 
     const ALL: &str = "cpuset cpu memory pids";

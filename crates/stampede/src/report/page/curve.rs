@@ -1,42 +1,42 @@
-//! The percentile curve of each cell: all planned shots of its trials, merged.
+//! The percentile curve of each case: all planned requests of its trials, merged.
 
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Percentile, Ranked};
 
 use super::model::{Curve, Number};
 use crate::store::record::Judged;
-use crate::summary::model::{CellSummary, LoadModel};
+use crate::summary::model::{CaseSummary, LoadModel};
 use crate::summary::{RunData, Summary, TrialData};
 
-/// One for each cell with a trial that counts.
+/// One for each case with a trial that counts.
 pub fn of_run(data: &RunData, summary: &Summary) -> Vec<Curve> {
-    let cells = summary.cells.iter().enumerate();
-    cells.filter_map(|(index, cell)| curve(index, cell, data)).collect()
+    let cases = summary.cases.iter().enumerate();
+    cases.filter_map(|(index, case)| curve(index, case, data)).collect()
 }
 
-fn curve(index: usize, cell: &CellSummary, data: &RunData) -> Option<Curve> {
+fn curve(index: usize, case: &CaseSummary, data: &RunData) -> Option<Curve> {
     let counted = |trial: &&TrialData| {
         trial.record.verdict.judged != Judged::Invalid
-            && cell.trials.iter().any(|one| one.number == trial.record.number)
+            && case.trials.iter().any(|one| one.number == trial.record.number)
     };
     let (mut answered, mut planned) = (Times::new(), 0);
     for trial in data.trials.iter().filter(counted) {
         let (Some(load), Some(times)) = (&trial.record.load, &trial.times) else { continue };
         planned += load.counts.planned;
-        answered.merge(match cell.model {
+        answered.merge(match case.model {
             LoadModel::Open => &times.response_time,
             LoadModel::Closed => &times.service_time,
         });
     }
     let failed = planned.saturating_sub(answered.len());
     (planned > 0).then(|| Curve {
-        cell: index,
+        case: index,
         points: points(Ranked { answered: &answered, failed }),
         failed_from: (failed > 0).then(|| answered.len() as f64 / planned as f64 * 100.0),
     })
 }
 
-/// As far as ten shots lie beyond; then the slowest of all, where it was answered.
+/// As far as ten requests lie beyond; then the slowest of all, where it was answered.
 fn points(ranked: Ranked<'_>) -> Vec<(f64, Number)> {
     let known = percents().map_while(|percent| match ranked.percentile(percent) {
         Percentile::At(ns) => Some((percent, Number::us(ns as f64))),
@@ -61,7 +61,7 @@ fn percents() -> impl Iterator<Item = f64> {
     first.chain(decades.map(|percent| (percent * 1e6).round() / 1e6))
 }
 
-/// To 99.99999 %: a hundred million shots.
+/// To 99.99999 %: a hundred million requests.
 const DECADES: i32 = 6;
 
 #[cfg(test)]

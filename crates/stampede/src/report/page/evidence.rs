@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use stampede_load::outcome;
 
 use super::super::evidence as words_of;
-use super::cell_of;
-use super::model::{CellEvidence, Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
+use super::case_of;
+use super::model::{CaseEvidence, Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
 use crate::keeper::spec::IsolationRecord;
 use crate::machine::MachineFacts;
 use crate::monitor::sample::ResourceSample;
@@ -21,20 +21,20 @@ pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence
     let trials = stored.trials.iter().zip(&data.trials);
     Evidence {
         runtimes: runtimes(data),
-        cells: cells(summary),
+        cases: cases(summary),
         trials: trials
             .map(|(trial, read)| of_trial(trial, read, &stored.record, summary))
             .collect(),
     }
 }
 
-/// Of the cells with a trial that counts.
-fn cells(summary: &Summary) -> Vec<CellEvidence> {
-    let measured = summary.cells.iter().enumerate().filter(|(_, cell)| cell.trials_counted > 0);
-    let of = |(cell, one)| {
-        let figures = words_of::of_cell(one).into_iter();
-        CellEvidence {
-            cell,
+/// Of the cases with a trial that counts.
+fn cases(summary: &Summary) -> Vec<CaseEvidence> {
+    let measured = summary.cases.iter().enumerate().filter(|(_, case)| case.trials_counted > 0);
+    let of = |(case, one)| {
+        let figures = words_of::of_case(one).into_iter();
+        CaseEvidence {
+            case,
             figures: figures.map(|(what, known)| (what.to_owned(), known)).collect(),
         }
     };
@@ -43,12 +43,12 @@ fn cells(summary: &Summary) -> Vec<CellEvidence> {
 
 /// The first trial of each that came to start; one that shows itself before one that does not.
 fn runtimes(data: &RunData) -> Vec<RuntimeEvidence> {
-    let names = data.record.names_of(|cell| &cell.runtime);
+    let names = data.record.names_of(|case| &case.runtime);
     let of = |name: &String| {
         let own = || {
             data.trials.iter().map(|trial| &trial.record).filter(|record| {
-                let cell = data.record.cells.get(record.cell);
-                cell.is_some_and(|cell| cell.runtime == *name) && !record.runtime.title.is_empty()
+                let case = data.record.cases.get(record.case);
+                case.is_some_and(|case| case.runtime == *name) && !record.runtime.title.is_empty()
             })
         };
         let record =
@@ -118,7 +118,7 @@ fn of_trial(
         run: 0,
         number: record.number,
         round: record.round,
-        cell: cell_of(summary, run, record).map_or(-1, |index| index as i64),
+        case: case_of(summary, run, record).map_or(-1, |index| index as i64),
         verdict: record.verdict.judged,
         reasons: record.verdict.reasons.clone(),
         notes: record.verdict.notes.clone(),
@@ -137,8 +137,8 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
     let ratio =
         |value: f64| if value.is_finite() { format!("{value:.3}") } else { "—".to_owned() };
     [
-        ("lateness p99", words::time(load.lateness_ns_p99 as f64)),
-        ("shots sent", words::share(sent)),
+        ("schedule_lag p99", words::time(load.schedule_lag_ns_p99 as f64)),
+        ("requests sent", words::share(sent)),
         ("busiest load thread", words::percent(load.busy_share_max * 100.0)),
         ("Little's law", ratio(load.littles_law_ratio)),
         ("in flight", InFlight::of(read).map_or_else(|| "—".to_owned(), words_of::in_flight)),
@@ -148,7 +148,7 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
         ("length ÷ planned", ratio(load.stretched)),
         ("CPU taken by the host (steal)", words::share(steal(&read.resources, run))),
         ("throttled", words::time(throttled(&read.resources) as f64)),
-        ("connections", if load.keep_alive { "kept" } else { "one a shot" }.to_owned()),
+        ("connections", if load.keep_alive { "kept" } else { "one a request" }.to_owned()),
         ("client", load.client.clone()),
     ]
     .map(|(label, value)| (label.to_owned(), value))

@@ -19,12 +19,12 @@ use serde::Serialize;
 
 use crate::store::record::{RunRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun};
-use crate::summary::model::CellSummary;
+use crate::summary::model::CaseSummary;
 use crate::summary::overlay::Overlay;
 use crate::summary::{RunData, Summary, input, overlay};
 
 use model::{
-    CellEvidence, Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series,
+    CaseEvidence, Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series,
     TrialEvidence,
 };
 
@@ -75,15 +75,15 @@ pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
         progress: None,
         served: None,
     };
-    for (run, (page, cells)) in pages.into_iter().zip(&laid.cells).enumerate() {
-        take(&mut whole, page, run, cells);
+    for (run, (page, cases)) in pages.into_iter().zip(&laid.cases).enumerate() {
+        take(&mut whole, page, run, cases);
     }
     whole.downloads.push(csv_of(&whole.summary));
     whole
 }
 
-/// Moves what a run's page has into that of several; `cells`: where its cells are there.
-fn take(whole: &mut Page, page: Page, run: usize, cells: &[usize]) {
+/// Moves what a run's page has into that of several; `cases`: where its cases are there.
+fn take(whole: &mut Page, page: Page, run: usize, cases: &[usize]) {
     let label = overlay::label(run);
     let lettered = |name: &String| format!("{name} ({label})");
     whole.runs.extend(page.runs.into_iter().map(|one| Run {
@@ -91,19 +91,19 @@ fn take(whole: &mut Page, page: Page, run: usize, cells: &[usize]) {
         runtimes: one.runtimes.iter().map(lettered).collect(),
         ..one
     }));
-    whole.series.extend(page.series.into_iter().map(|one| Series { cell: cells[one.cell], ..one }));
-    whole.curves.extend(page.curves.into_iter().map(|one| Curve { cell: cells[one.cell], ..one }));
-    let Evidence { runtimes, cells: measured, trials } = page.evidence;
+    whole.series.extend(page.series.into_iter().map(|one| Series { case: cases[one.case], ..one }));
+    whole.curves.extend(page.curves.into_iter().map(|one| Curve { case: cases[one.case], ..one }));
+    let Evidence { runtimes, cases: measured, trials } = page.evidence;
     whole.evidence.runtimes.extend(runtimes.into_iter().map(|one| RuntimeEvidence {
         run,
         name: lettered(&one.name),
         ..one
     }));
-    let there = |one: CellEvidence| CellEvidence { cell: cells[one.cell], ..one };
-    whole.evidence.cells.extend(measured.into_iter().map(there));
+    let there = |one: CaseEvidence| CaseEvidence { case: cases[one.case], ..one };
+    whole.evidence.cases.extend(measured.into_iter().map(there));
     whole.evidence.trials.extend(trials.into_iter().map(|one| {
-        let there = usize::try_from(one.cell).ok().and_then(|cell| cells.get(cell));
-        TrialEvidence { run, cell: there.map_or(-1, |cell| *cell as i64), ..one }
+        let there = usize::try_from(one.case).ok().and_then(|case| cases.get(case));
+        TrialEvidence { run, case: there.map_or(-1, |case| *case as i64), ..one }
     }));
 }
 
@@ -115,13 +115,13 @@ fn csv_of(summary: &Summary) -> Download {
     }
 }
 
-/// Where the summary has a trial's cell, whether or not the trial is in it.
-fn cell_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<usize> {
-    let cell = run.cells.get(trial.cell)?;
-    let is_it = |one: &CellSummary| {
-        one.runtime == cell.runtime && one.app == cell.app && one.load == cell.load
+/// Where the summary has a trial's case, whether or not the trial is in it.
+fn case_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<usize> {
+    let case = run.cases.get(trial.case)?;
+    let is_it = |one: &CaseSummary| {
+        one.runtime == case.runtime && one.app == case.app && one.load == case.load
     };
-    summary.cells.iter().position(is_it)
+    summary.cases.iter().position(is_it)
 }
 
 /// What changes each second while a run is under way.
@@ -151,7 +151,7 @@ fn for_the_page(stored: &StoredRun, summary: &Summary) -> Summary {
     let mut summary = summary.clone();
     let how_far = input::how_far(stored);
     summary.notices.retain(|notice| notice.known().is_none_or(|known| !how_far.contains(known)));
-    for trial in summary.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+    for trial in summary.cases.iter_mut().flat_map(|case| &mut case.trials) {
         trial.over_time = Default::default();
     }
     summary

@@ -29,7 +29,7 @@ pub struct Page {
     pub summary: Summary,
     /// One for each trial that has a load, and one for a trial that has not ended.
     pub series: Vec<Series>,
-    /// One for each cell with a trial that counts.
+    /// One for each case with a trial that counts.
     pub curves: Vec<Curve>,
     /// What a sceptic asks for.
     pub evidence: Evidence,
@@ -106,8 +106,8 @@ pub struct Now {
 pub struct UnderWay {
     /// 1 for the first of the run.
     pub trial: u32,
-    /// Index in `Summary::cells`.
-    pub cell: usize,
+    /// Index in `Summary::cases`.
+    pub case: usize,
     /// Seconds of the load so far; 0: it starts, verifies or warms up.
     pub seconds: u32,
 }
@@ -125,8 +125,8 @@ pub struct Served {
 /// to `(i + 1) × step` of the load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// Index in `Summary::cells`.
-    pub cell: usize,
+    /// Index in `Summary::cases`.
+    pub case: usize,
     /// Number of the trial.
     pub trial: u32,
     /// 1 for the first.
@@ -135,11 +135,11 @@ pub struct Series {
     pub unfinished: bool,
     /// Seconds that one row covers; 1 unless thinned.
     pub step: f64,
-    /// Times in µs of the ok shots that ended in the row; `None`: none did. Response time in the
+    /// Times in µs of the ok requests that ended in the row; `None`: none did. Response time in the
     /// open model, service time in the closed one.
     #[serde(flatten)]
     pub times: Times,
-    /// Shots due, per second.
+    /// Requests due, per second.
     pub offered: Vec<Number>,
     /// Correct answers, per second.
     pub ok: Vec<Number>,
@@ -147,7 +147,7 @@ pub struct Series {
     pub dropped: Vec<Number>,
     /// Failed by kind, per second.
     pub failed: BTreeMap<String, Vec<Number>>,
-    /// Highest number of shots under way.
+    /// Highest number of requests under way.
     pub in_flight: Vec<Number>,
     /// What the stack spent.
     pub resources: Resources,
@@ -179,11 +179,11 @@ pub struct Resources {
     pub memory_mib: BTreeMap<String, Vec<Option<Number>>>,
 }
 
-/// Percentiles of a cell, over all planned shots of the trials that count.
+/// Percentiles of a case, over all planned requests of the trials that count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// Index in `Summary::cells`.
-    pub cell: usize,
+    /// Index in `Summary::cases`.
+    pub case: usize,
     /// Percentile (0 to 100) and µs, ascending.
     pub points: Vec<(f64, Number)>,
     /// From this percentile on there is no correct answer.
@@ -195,17 +195,17 @@ pub struct Curve {
 pub struct Evidence {
     /// Those that started, in the plan's order.
     pub runtimes: Vec<RuntimeEvidence>,
-    /// Every cell that was measured.
-    pub cells: Vec<CellEvidence>,
+    /// Every case that was measured.
+    pub cases: Vec<CaseEvidence>,
     /// Every trial on disk.
     pub trials: Vec<TrialEvidence>,
 }
 
-/// What a cell's figures rest on: what was exhausted, Little's law, the pages.
+/// What a case's figures rest on: what was exhausted, Little's law, the pages.
 #[derive(Clone, Debug, Serialize)]
-pub struct CellEvidence {
-    /// Index in `Summary::cells`.
-    pub cell: usize,
+pub struct CaseEvidence {
+    /// Index in `Summary::cases`.
+    pub case: usize,
     /// Label and value.
     pub figures: Vec<(String, String)>,
 }
@@ -267,8 +267,8 @@ pub struct TrialEvidence {
     pub number: u32,
     /// 1 for the first.
     pub round: u32,
-    /// Index in `Summary::cells`; -1: of none.
-    pub cell: i64,
+    /// Index in `Summary::cases`; -1: of none.
+    pub case: i64,
     /// Its verdict.
     pub verdict: Judged,
     /// Why.

@@ -21,7 +21,7 @@ pub fn of(stored: &StoredRun) -> Run {
         seed: record.seed,
         rounds: record.rounds,
         state: stored.state,
-        runtimes: record.names_of(|cell| &cell.runtime),
+        runtimes: record.names_of(|case| &case.runtime),
         plan_text: record.plan_text.clone(),
         flags: record.flags.clone(),
         command: command(record),
@@ -49,7 +49,7 @@ pub fn progress(stored: &StoredRun, now: Option<&Series>) -> Option<Progress> {
         planned: stored.record.trials(),
         under_way: now.filter(|series| series.unfinished).map(|series| UnderWay {
             trial: series.trial,
-            cell: series.cell,
+            case: series.case,
             seconds: (series.ok.len() as f64 * series.step) as u32,
         }),
     })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stampede_load::report::{Counts, TimeSet};
 
-use super::cell_of;
+use super::case_of;
 use super::model::{Number, Resources, Series, Times};
 use super::thin::Thinning;
 use crate::monitor::sample::{ResourceSample, RoleSample};
@@ -81,7 +81,7 @@ fn unfinished(trial: StoredTrial) -> Result<(StoredTrial, TrialData), StoreError
 
 /// One trial to be read.
 struct Job<'a> {
-    cell: usize,
+    case: usize,
     model: LoadModel,
     trial: &'a StoredTrial,
     read: &'a TrialData,
@@ -95,8 +95,8 @@ impl<'a> Job<'a> {
         stored: &StoredRun,
         summary: &Summary,
     ) -> Option<Job<'a>> {
-        let cell = cell_of(summary, &stored.record, &read.record)?;
-        Some(Job { cell, model: summary.cells[cell].model, trial, read, unfinished: false })
+        let case = case_of(summary, &stored.record, &read.record)?;
+        Some(Job { case, model: summary.cases[case].model, trial, read, unfinished: false })
     }
 
     fn series(&self) -> Result<Series, StoreError> {
@@ -115,7 +115,7 @@ impl<'a> Job<'a> {
             });
         }
         Ok(Series {
-            cell: self.cell,
+            case: self.case,
             trial: self.read.record.number,
             round: self.read.record.round,
             unfinished: self.unfinished,
@@ -131,10 +131,10 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Rows of the load. What was still under way when the last shot had been fired is in rows of
+    /// Rows of the load. What was still under way when the last request had been sent is in rows of
     /// its own on disk: in the closed model as many as it takes, in the open one a row where all is
-    /// well. Drawn as seconds they would look like a collapse; shots that failed there are drawn,
-    /// and the long end of an overload is.
+    /// well. Drawn as seconds they would look like a collapse; requests that failed there are
+    /// drawn, and the long end of an overload is.
     fn rows(&self) -> usize {
         let seconds = &self.read.seconds;
         let all = seconds.last().map_or(0, |last| last.second as usize + 1);
@@ -150,7 +150,7 @@ impl<'a> Job<'a> {
         let empty = || vec![None; rows];
         let mut times =
             Times { mean: empty(), p50: empty(), p95: empty(), p99: empty(), max: empty() };
-        if self.trial.folder.join("seconds.hlog").is_file() {
+        if self.trial.directory.join("seconds.hlog").is_file() {
             let read = self.trial.times_by_second(|second, set| {
                 if (second as usize) < rows {
                     put(&mut times, second as usize, self.model, set);
@@ -168,7 +168,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// One second's figures, of the ok shots that ended in it.
+/// One second's figures, of the ok requests that ended in it.
 fn put(times: &mut Times, row: usize, model: LoadModel, set: &TimeSet) {
     let ended = match model {
         LoadModel::Open => &set.response_time,

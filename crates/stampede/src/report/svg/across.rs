@@ -10,14 +10,14 @@ use super::panel::source;
 use super::scale::Scale;
 use super::words;
 use crate::report::page::Page;
-use crate::summary::model::{CellSummary, Figure, Group, LoadModel};
+use crate::summary::model::{CaseSummary, Figure, Group, LoadModel};
 use crate::summary::words::list;
 
 /// Loads of one app and one model, the lightest first.
 struct Loads<'a> {
     page: &'a Page,
     groups: Vec<&'a Group>,
-    cells: Vec<&'a CellSummary>,
+    cases: Vec<&'a CaseSummary>,
     /// Where each load stands on the x axis.
     x: Vec<f64>,
     has_rates: bool,
@@ -46,13 +46,13 @@ pub fn of<'a>(page: &'a Page, looks: &'a [(String, Look)]) -> Vec<(&'a str, Draw
     kinds.into_iter().flat_map(of).collect()
 }
 
-/// What one chart shows of every cell.
+/// What one chart shows of every case.
 struct Shown<'s> {
     file: &'static str,
     title: String,
     label: &'s str,
     words: fn(f64) -> String,
-    figure: &'s dyn Fn(&CellSummary) -> Figure,
+    figure: &'s dyn Fn(&CaseSummary) -> Figure,
     /// The figure's own units in one of the axis.
     unit: f64,
     without: Option<&'s str>,
@@ -61,8 +61,8 @@ struct Shown<'s> {
 impl<'a> Loads<'a> {
     fn new(page: &'a Page, groups: Vec<&'a Group>, looks: &'a [(String, Look)]) -> Loads<'a> {
         let rate = |group: &Group| {
-            let own = page.summary.cells_of(group);
-            own.filter_map(|cell| cell.figures.offered_per_second.value()).reduce(f64::max)
+            let own = page.summary.cases_of(group);
+            own.filter_map(|case| case.figures.offered_per_second.value()).reduce(f64::max)
         };
         let mut rates: Vec<(&Group, Option<f64>)> =
             groups.into_iter().map(|group| (group, rate(group))).collect();
@@ -81,27 +81,27 @@ impl<'a> Loads<'a> {
             false => (1..).map(f64::from).take(rates.len()).collect(),
         };
         let groups: Vec<&Group> = rates.into_iter().map(|(group, _)| group).collect();
-        let cells = groups.iter().flat_map(|group| page.summary.cells_of(group)).collect();
-        Loads { page, groups, cells, x, has_rates, looks }
+        let cases = groups.iter().flat_map(|group| page.summary.cases_of(group)).collect();
+        Loads { page, groups, cases, x, has_rates, looks }
     }
 
     /// Whether any runtime was under several of these loads. Of several runs with a load each, none
     /// was.
     fn has_several(&self) -> bool {
-        let loads = |name: &str| self.cells.iter().filter(|cell| cell.runtime == name).count();
+        let loads = |name: &str| self.cases.iter().filter(|case| case.runtime == name).count();
         self.looks.iter().any(|(runtime, _)| loads(runtime) > 1)
     }
 
     fn charts(&self) -> Vec<Drawn> {
-        let (what, time): (&str, fn(&CellSummary) -> Figure) = match self.groups[0].model {
-            LoadModel::Open => ("response time", |cell| cell.figures.response_time_ns.p95),
-            LoadModel::Closed => ("service time", |cell| cell.figures.service_time_ns.p95),
+        let (what, time): (&str, fn(&CaseSummary) -> Figure) = match self.groups[0].model {
+            LoadModel::Open => ("response time", |case| case.figures.response_time_ns.p95),
+            LoadModel::Closed => ("service time", |case| case.figures.service_time_ns.p95),
         };
         let slowest = self.slowest(&time);
         let p95 = |file, title: String, without| Shown {
             file,
             title,
-            label: "p95 over all planned shots",
+            label: "p95 over all planned requests",
             words: words::nanos,
             figure: &time,
             unit: 1.0,
@@ -112,7 +112,7 @@ impl<'a> Loads<'a> {
             title: "CPU by load".to_owned(),
             label: "highest reading, share of the whole stack's CPU budget",
             words: words::percent,
-            figure: &|cell| cell.figures.cpu_percent_max,
+            figure: &|case| case.figures.cpu_percent_max,
             unit: 1.0,
             without: None,
         };
@@ -121,7 +121,7 @@ impl<'a> Loads<'a> {
             title: "Memory by load".to_owned(),
             label: "highest reading of the whole stack, without page cache",
             words: words::mebibytes,
-            figure: &|cell| cell.figures.memory_bytes_max,
+            figure: &|case| case.figures.memory_bytes_max,
             unit: f64::from(1 << 20),
             without: None,
         };
@@ -155,7 +155,7 @@ impl<'a> Loads<'a> {
 
     fn lines(&self, shown: &Shown<'_>) -> Vec<Line> {
         let own = self.looks.iter().filter(|(runtime, _)| {
-            shown.without != Some(runtime) && self.cells.iter().any(|cell| cell.runtime == *runtime)
+            shown.without != Some(runtime) && self.cases.iter().any(|case| case.runtime == *runtime)
         });
         let line = |(runtime, look): &(String, Look)| Line {
             name: runtime.clone(),
@@ -165,9 +165,9 @@ impl<'a> Loads<'a> {
                 .iter()
                 .zip(&self.groups)
                 // A load that its run does not have is no gap: nothing is missing there.
-                .filter_map(|(x, group)| Some((*x, self.cell(runtime, group)?)))
-                .map(|(x, cell)| {
-                    let value = (shown.figure)(cell).value().map(|value| value / shown.unit);
+                .filter_map(|(x, group)| Some((*x, self.case(runtime, group)?)))
+                .map(|(x, case)| {
+                    let value = (shown.figure)(case).value().map(|value| value / shown.unit);
                     (x, value.filter(|value| value.is_finite()))
                 })
                 .collect(),
@@ -180,9 +180,9 @@ impl<'a> Loads<'a> {
     fn not_shared(&self) -> Option<String> {
         let all = &self.page.runs;
         let said = self.groups.iter().filter_map(|group| {
-            let cells = self.page.summary.cells_of(group);
+            let cases = self.page.summary.cases_of(group);
             let own: BTreeSet<usize> =
-                cells.filter_map(|cell| Some(self.page.names.get(&cell.runtime)?.run)).collect();
+                cases.filter_map(|case| Some(self.page.names.get(&case.runtime)?.run)).collect();
             let labels: Vec<String> =
                 own.iter().filter_map(|run| Some(all.get(*run)?.label.clone())).collect();
             let some = !labels.is_empty() && labels.len() < all.len();
@@ -192,15 +192,15 @@ impl<'a> Loads<'a> {
         (!said.is_empty()).then(|| format!("Not in every run: {} only.", said.join(", ")))
     }
 
-    fn cell(&self, runtime: &str, group: &Group) -> Option<&'a CellSummary> {
-        self.cells.iter().copied().find(|cell| cell.runtime == runtime && cell.load == group.load)
+    fn case(&self, runtime: &str, group: &Group) -> Option<&'a CaseSummary> {
+        self.cases.iter().copied().find(|case| case.runtime == runtime && case.load == group.load)
     }
 
     fn axis(&self) -> Axis {
         if self.has_rates {
             let most = self.x.iter().copied().fold(0.0, f64::max);
             let ticks = self.x.iter().map(|x| (*x, words::short(*x))).collect();
-            let label = "offered rate, shots a second".to_owned();
+            let label = "offered rate, requests a second".to_owned();
             return Axis { label, scale: Scale::linear(0.0, most * 1.02), ticks };
         }
         // Half a step at both ends, so that the first and the last name have room.
@@ -218,10 +218,10 @@ impl<'a> Loads<'a> {
     fn notes(&self, shown: &Shown<'_>) -> Vec<String> {
         let of = |is: fn(&Figure) -> bool| {
             let own = self
-                .cells
+                .cases
                 .iter()
-                .filter(|cell| shown.without != Some(&cell.runtime) && is(&(shown.figure)(cell)));
-            own.map(|cell| format!("{} at {}", cell.runtime, cell.load)).collect::<Vec<_>>()
+                .filter(|case| shown.without != Some(&case.runtime) && is(&(shown.figure)(case)));
+            own.map(|case| format!("{} at {}", case.runtime, case.load)).collect::<Vec<_>>()
         };
         let said = [
             (
@@ -229,21 +229,21 @@ impl<'a> Loads<'a> {
                 of(|one| matches!(one, Figure::AtLeast(_))),
             ),
             (
-                "No point, since a shot without a correct answer stands there",
+                "No point, since a request without a correct answer stands there",
                 of(|one| *one == Figure::Failed),
             ),
-            ("No point, since too few shots lie beyond it", of(|one| *one == Figure::TooFew)),
+            ("No point, since too few requests lie beyond it", of(|one| *one == Figure::TooFew)),
             ("Not measured or not read", of(|one| *one == Figure::None)),
         ];
-        let some = said.into_iter().filter(|(_, cells)| !cells.is_empty());
-        let said = some.map(|(words, cells)| format!("{words}: {}.", list(&cells)));
+        let some = said.into_iter().filter(|(_, cases)| !cases.is_empty());
+        let said = some.map(|(words, cases)| format!("{words}: {}.", list(&cases)));
         self.not_shared().into_iter().chain(said).collect()
     }
 
     /// Of at least three runtimes, the one with the highest p95 at any load.
-    fn slowest(&self, time: &dyn Fn(&CellSummary) -> Figure) -> Option<&'a str> {
+    fn slowest(&self, time: &dyn Fn(&CaseSummary) -> Figure) -> Option<&'a str> {
         let known = || {
-            self.cells.iter().filter_map(|cell| Some((cell.runtime.as_str(), time(cell).value()?)))
+            self.cases.iter().filter_map(|case| Some((case.runtime.as_str(), time(case).value()?)))
         };
         let names: BTreeSet<&str> = known().map(|(runtime, _)| runtime).collect();
         let slowest = known().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(runtime, _)| runtime);

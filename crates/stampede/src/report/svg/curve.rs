@@ -12,14 +12,14 @@ use crate::summary::words::list;
 pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     let what = panel.what();
     let lines: Vec<Line> = panel
-        .cells
+        .cases
         .iter()
-        .filter_map(|(index, cell)| {
+        .filter_map(|(index, case)| {
             let curve = curve(panel, *index)?;
-            let points = points(curve, cell.counts.planned);
+            let points = points(curve, case.counts.planned);
             (!points.is_empty()).then(|| Line {
-                name: cell.runtime.clone(),
-                look: panel.look(&cell.runtime),
+                name: case.runtime.clone(),
+                look: panel.look(&case.runtime),
                 points,
                 strength: Strength::Full,
             })
@@ -33,7 +33,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     }
     let ticks = TICKS.iter().filter(|percent| tail(**percent, 1) <= x.high * 1.000_1);
     let x = Axis {
-        label: "percentile of all planned shots; each nine has the same room".to_owned(),
+        label: "percentile of all planned requests; each nine has the same room".to_owned(),
         scale: x,
         ticks: ticks.map(|percent| (tail(*percent, 1), words::percentile(*percent))).collect(),
     };
@@ -44,7 +44,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
 }
 
 fn curve<'a>(panel: &Panel<'a>, index: usize) -> Option<&'a Curve> {
-    panel.page.curves.iter().find(|curve| curve.cell == index)
+    panel.page.curves.iter().find(|curve| curve.case == index)
 }
 
 /// Of points at the same place the slowest stays.
@@ -62,15 +62,15 @@ fn points(curve: &Curve, planned: u64) -> Vec<(f64, Option<f64>)> {
 
 fn notes(panel: &Panel<'_>) -> Vec<String> {
     let failed: Vec<String> = panel
-        .cells
+        .cases
         .iter()
-        .filter_map(|(index, cell)| {
+        .filter_map(|(index, case)| {
             let from = curve(panel, *index)?.failed_from?;
-            Some(format!("{} from {}", cell.runtime, words::percentile((from * 1e4).round() / 1e4)))
+            Some(format!("{} from {}", case.runtime, words::percentile((from * 1e4).round() / 1e4)))
         })
         .collect();
     let mut notes = vec![
-        "Trials that count, merged; a shot without a correct answer ranks slower than all answers."
+        "Trials that count, merged; a request without a correct answer ranks slower than all answers."
             .to_owned(),
     ];
     if !failed.is_empty() {
@@ -80,10 +80,10 @@ fn notes(panel: &Panel<'_>) -> Vec<String> {
         ));
     }
     let without: Vec<String> = panel
-        .cells
+        .cases
         .iter()
         .filter(|(index, _)| curve(panel, *index).is_none_or(|curve| curve.points.is_empty()))
-        .map(|(_, cell)| cell.runtime.clone())
+        .map(|(_, case)| case.runtime.clone())
         .collect();
     if !without.is_empty() {
         notes.push(format!("No curve: {}.", list(&without)));
@@ -91,6 +91,6 @@ fn notes(panel: &Panel<'_>) -> Vec<String> {
     notes
 }
 
-/// As far as there are shots.
+/// As far as there are requests.
 const TICKS: [f64; 12] =
     [0.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.999_9, 99.999_99, 99.999_999];

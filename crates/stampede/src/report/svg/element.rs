@@ -94,8 +94,8 @@ pub fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Text that XML 1.0 takes for nothing but text, in an attribute too. Characters that it cannot hold
-/// at all, and line breaks, which would be spaces anyway, are replaced.
+/// Text that XML 1.0 takes for nothing but text, in an attribute too. Characters that it cannot
+/// hold at all, and line breaks, which would be spaces anyway, are replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -145,7 +145,7 @@ fn outline(marker: Marker, x: f64, y: f64, r: f64) -> Element {
 pub fn of_runtimes(page: &Page) -> Vec<(String, Look)> {
     let started = page.evidence.runtimes.iter().map(|runtime| &runtime.name);
     let mut names: Vec<&String> = Vec::new();
-    for name in started.chain(page.summary.cells.iter().map(|cell| &cell.runtime)) {
+    for name in started.chain(page.summary.cases.iter().map(|case| &case.runtime)) {
         if !names.contains(&name) {
             names.push(name);
         }

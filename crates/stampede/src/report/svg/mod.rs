@@ -1,7 +1,8 @@
 //! Charts for articles: an SVG file each, the same charts as the page's.
 //!
 //! ```text
-//! Page ─▶ Panel (which trials) ─▶ View (of what) ─▶ Chart (axes, lines) ─▶ Frame (words around) ─▶ Element ─▶ text
+//! Page ─▶ Panel (which trials) ─▶ View (of what) ─▶ Chart (axes, lines) ─▶ Frame (words around) ─▶
+//! Element ─▶ text
 //! ```
 //! They are written here and not by a library of charts: those that are kept well draw on whole
 //! pixels and cut a dashed line into hundreds of short ones, which shows in print.
@@ -33,8 +34,8 @@ struct Drawn {
     svg: String,
 }
 
-/// Every view of every chart: its file's name and its SVG. Those in which there is nothing to draw are
-/// left out.
+/// Every view of every chart: its file's name and its SVG. Those in which there is nothing to draw
+/// are left out.
 pub fn charts(page: &Page) -> Vec<(String, String)> {
     let looks = look::of_runtimes(page);
     let mut files: Vec<(String, String)> = Vec::new();

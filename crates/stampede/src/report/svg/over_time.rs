@@ -75,7 +75,7 @@ fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
 fn offered(panel: &Panel<'_>) -> Option<Line> {
     let longest = panel.shown.iter().rev().max_by_key(|shown| shown.series.offered.len())?;
     Some(Line {
-        name: "offered rate: shots due in each second".to_owned(),
+        name: "offered rate: requests due in each second".to_owned(),
         look: Look::OFFERED,
         points: rows(longest.series, there(&longest.series.offered)),
         strength: Strength::Full,
@@ -94,13 +94,13 @@ fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Opt
     lines.retain(|line| line.values().any(|value| value > 0.0));
     let (label, title, notes) = match view.of {
         None => (
-            "failed and dropped shots in each second".to_owned(),
-            "Shots without a correct answer".to_owned(),
+            "failed and dropped requests in each second".to_owned(),
+            "Requests without a correct answer".to_owned(),
             vec![format!("What became of them: {}.", list(kinds))],
         ),
         Some(kind) => (
-            format!("shots in each second that ended as {kind}"),
-            format!("Shots without a correct answer: {kind}"),
+            format!("requests in each second that ended as {kind}"),
+            format!("Requests without a correct answer: {kind}"),
             Vec::new(),
         ),
     };
@@ -108,7 +108,7 @@ fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Opt
     drawn(panel, view.file("errors"), title, lines, y, notes)
 }
 
-/// The kinds of a trial's shots without a correct answer.
+/// The kinds of a trial's requests without a correct answer.
 fn kinds(series: &Series) -> impl Iterator<Item = &str> {
     let any = |(_, column): &(&str, &[Number])| column.iter().any(|count| count.0 > 0.0);
     by_kind(series).filter(any).map(|(kind, _)| kind)
@@ -122,12 +122,12 @@ fn by_kind(series: &Series) -> impl Iterator<Item = (&str, &[Number])> {
 fn in_flight(panel: &Panel<'_>) -> Option<Drawn> {
     let lines = per_row(panel, |series| there(&series.in_flight));
     let y = Axis::from_zero(
-        "highest number of shots under way in each second",
+        "highest number of requests under way in each second",
         most(&lines),
         Grain::Whole,
         words::short,
     );
-    drawn(panel, "in-flight".to_owned(), "Shots in flight".to_owned(), lines, y, Vec::new())
+    drawn(panel, "in-flight".to_owned(), "Requests in flight".to_owned(), lines, y, Vec::new())
 }
 
 /// What a stack spends.
@@ -182,7 +182,7 @@ fn spent(panel: &Panel<'_>, resource: &Resource, view: &View<Option<&str>>) -> O
 fn without(panel: &Panel<'_>, resource: &Resource, role: &str) -> Option<String> {
     let has = |shown: &&Shown<'_>| (resource.of)(shown.series).contains_key(role);
     let without = panel.shown.iter().filter(|shown| !has(shown));
-    let names: Vec<String> = without.map(|shown| shown.cell.runtime.clone()).collect();
+    let names: Vec<String> = without.map(|shown| shown.case.runtime.clone()).collect();
     (!names.is_empty()).then(|| format!("Without this role: {}.", list(&names)))
 }
 

@@ -1,4 +1,4 @@
-//! The cells of one app and load, and which trial of each is drawn over time: the one in the
+//! The cases of one app and load, and which trial of each is drawn over time: the one in the
 //! middle by p95, as on the page.
 
 use super::frame::Frame;
@@ -10,7 +10,7 @@ use crate::report::page::Page;
 use crate::report::page::model::Series;
 use crate::report::text;
 use crate::store::record::Judged;
-use crate::summary::model::{CellSummary, Figures, Group, LoadModel, TimeFigures, TrialSummary};
+use crate::summary::model::{CaseSummary, Figures, Group, LoadModel, TimeFigures, TrialSummary};
 use crate::summary::words as figures;
 
 /// One app and load.
@@ -19,17 +19,17 @@ pub struct Panel<'a> {
     pub page: &'a Page,
     /// Which app and load.
     pub group: &'a Group,
-    /// Its cells with their places in the summary, the best first.
-    pub cells: Vec<(usize, &'a CellSummary)>,
+    /// Its cases with their places in the summary, the best first.
+    pub cases: Vec<(usize, &'a CaseSummary)>,
     /// What is drawn over time.
     pub shown: Vec<Shown<'a>>,
     looks: &'a [(String, Look)],
 }
 
-/// A cell's trial that is drawn over time.
+/// A case's trial that is drawn over time.
 pub struct Shown<'a> {
-    /// The cell.
-    pub cell: &'a CellSummary,
+    /// The case.
+    pub case: &'a CaseSummary,
     /// Its trial over time.
     pub series: &'a Series,
     /// What it is worth.
@@ -53,18 +53,18 @@ impl<'a> Panel<'a> {
     /// Of a group.
     pub fn new(page: &'a Page, group: &'a Group, looks: &'a [(String, Look)]) -> Panel<'a> {
         let own =
-            |(_, cell): &(usize, &CellSummary)| cell.app == group.app && cell.load == group.load;
-        let cells: Vec<_> = page.summary.cells.iter().enumerate().filter(own).collect();
-        let mut panel = Panel { page, group, cells, shown: Vec::new(), looks };
+            |(_, case): &(usize, &CaseSummary)| case.app == group.app && case.load == group.load;
+        let cases: Vec<_> = page.summary.cases.iter().enumerate().filter(own).collect();
+        let mut panel = Panel { page, group, cases, shown: Vec::new(), looks };
         panel.shown =
-            panel.cells.iter().filter_map(|(index, cell)| panel.pick(*index, cell)).collect();
+            panel.cases.iter().filter_map(|(index, case)| panel.pick(*index, case)).collect();
         panel
     }
 
-    fn pick(&self, index: usize, cell: &'a CellSummary) -> Option<Shown<'a>> {
-        let own = self.page.series.iter().filter(|series| series.cell == index);
+    fn pick(&self, index: usize, case: &'a CaseSummary) -> Option<Shown<'a>> {
+        let own = self.page.series.iter().filter(|series| series.case == index);
         let all: Vec<(&Series, Worth<'_>)> =
-            own.map(|series| (series, worth(cell, series))).collect();
+            own.map(|series| (series, worth(case, series))).collect();
         // The best kind that is there.
         let kinds: [fn(&Worth<'_>) -> bool; 3] = [
             |worth| *worth == Worth::Counts,
@@ -76,13 +76,13 @@ impl<'a> Panel<'a> {
             .map(|kind| all.iter().filter(|(_, worth)| kind(worth)).collect::<Vec<_>>())
             .find(|pool| !pool.is_empty())?;
         let p95 = |series: &Series| {
-            let trial = cell.trials.iter().find(|trial| trial.number == series.trial);
+            let trial = case.trials.iter().find(|trial| trial.number == series.trial);
             let value = trial.and_then(|trial| self.times(&trial.figures).p95.value());
             value.unwrap_or(f64::INFINITY)
         };
         let middle = median(pool.iter().map(|(series, _)| p95(series)).collect())?;
         let (series, worth) = pool.iter().find(|(series, _)| p95(series) == middle)?;
-        Some(Shown { cell, series, worth: *worth, look: self.look(&cell.runtime) })
+        Some(Shown { case, series, worth: *worth, look: self.look(&case.runtime) })
     }
 
     /// A runtime's look.
@@ -109,8 +109,8 @@ impl<'a> Panel<'a> {
 
     /// The words around a chart of this group.
     pub fn frame(&self, title: String, notes: Vec<String>) -> Frame {
-        let cells: Vec<&CellSummary> = self.cells.iter().map(|(_, cell)| *cell).collect();
-        let subtitle = text::title(self.group, &cells);
+        let cases: Vec<&CaseSummary> = self.cases.iter().map(|(_, case)| *case).collect();
+        let subtitle = text::title(self.group, &cases);
         Frame { title, subtitle, notes, source: source(self.page) }
     }
 
@@ -118,15 +118,15 @@ impl<'a> Panel<'a> {
     pub fn said(&self) -> Vec<String> {
         let mut said: Vec<String> = self.shown.iter().filter_map(Shown::said).collect();
         let without = self
-            .cells
+            .cases
             .iter()
-            .filter(|(_, cell)| !self.shown.iter().any(|shown| shown.cell.runtime == cell.runtime));
-        let without: Vec<String> = without.map(|(_, cell)| cell.runtime.clone()).collect();
+            .filter(|(_, case)| !self.shown.iter().any(|shown| shown.case.runtime == case.runtime));
+        let without: Vec<String> = without.map(|(_, case)| case.runtime.clone()).collect();
         if !without.is_empty() {
             said.push(format!("No trial with a load: {}.", figures::list(&without)));
         }
         let trials = self.page.series.iter().filter(|series| {
-            !series.unfinished && self.cells.iter().any(|(index, _)| *index == series.cell)
+            !series.unfinished && self.cases.iter().any(|(index, _)| *index == series.case)
         });
         if trials.count() > self.shown.len() {
             said.push("Of each runtime the trial in the middle by p95.".to_owned());
@@ -145,7 +145,7 @@ impl<'a> Panel<'a> {
 impl Shown<'_> {
     /// As in the legend.
     pub fn name(&self) -> String {
-        let runtime = &self.cell.runtime;
+        let runtime = &self.case.runtime;
         match self.worth {
             Worth::Counts => runtime.clone(),
             Worth::Invalid(_) => format!("{runtime} (invalid)"),
@@ -154,7 +154,7 @@ impl Shown<'_> {
     }
 
     fn said(&self) -> Option<String> {
-        let runtime = &self.cell.runtime;
+        let runtime = &self.case.runtime;
         match self.worth {
             Worth::Counts => None,
             Worth::Invalid(trial) => {
@@ -175,11 +175,11 @@ pub fn source(page: &Page) -> String {
     format!("run {} · stampede {}", page.summary.run, page.summary.stampede)
 }
 
-fn worth<'a>(cell: &'a CellSummary, series: &Series) -> Worth<'a> {
+fn worth<'a>(case: &'a CaseSummary, series: &Series) -> Worth<'a> {
     if series.unfinished {
         return Worth::Unfinished;
     }
-    let trial = cell.trials.iter().find(|trial| trial.number == series.trial);
+    let trial = case.trials.iter().find(|trial| trial.number == series.trial);
     match trial.filter(|trial| trial.verdict == Judged::Invalid) {
         Some(trial) => Worth::Invalid(trial),
         None => Worth::Counts,

@@ -33,7 +33,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     }
     let rates = lines.iter().flat_map(|line| &line.points).map(|(rate, _)| *rate);
     let most = rates.chain(marks.iter().map(|mark| mark.at)).fold(0.0, f64::max);
-    let x = Axis::of("offered rate, shots a second", Scale::linear(0.0, most), 10, words::short);
+    let x = Axis::of("offered rate, requests a second", Scale::linear(0.0, most), 10, words::short);
     let y = Axis::log("p95 of response time, log scale", &values, words::micros);
     let body = Chart { x, y, lines, marks }.body();
     let frame = panel.frame("Response time against offered rate".to_owned(), notes(panel));
@@ -41,7 +41,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
 }
 
 fn rises(panel: &Panel<'_>) -> bool {
-    panel.cells.iter().any(|(_, cell)| cell.breaking.is_some())
+    panel.cases.iter().any(|(_, case)| case.breaking.is_some())
         || panel.shown.iter().any(|shown| {
             let rates: Vec<f64> =
                 shown.series.offered.iter().map(|rate| rate.0).filter(|rate| *rate > 0.0).collect();
@@ -69,12 +69,12 @@ fn up_the_rise(series: &Series) -> Vec<(f64, Option<f64>)> {
 }
 
 fn marks(panel: &Panel<'_>) -> Vec<Mark> {
-    let marks = panel.cells.iter().filter_map(|(_, cell)| {
-        let breaking = cell.breaking.as_ref().filter(|breaking| breaking.trials_broken > 0)?;
+    let marks = panel.cases.iter().filter_map(|(_, case)| {
+        let breaking = case.breaking.as_ref().filter(|breaking| breaking.trials_broken > 0)?;
         let at = breaking.offered_per_second.value()?;
         let words =
-            format!("{} broke at {}", cell.runtime, words::tied(&format!("{} /s", rate(at))));
-        Some(Mark { at, look: panel.look(&cell.runtime), words })
+            format!("{} broke at {}", case.runtime, words::tied(&format!("{} /s", rate(at))));
+        Some(Mark { at, look: panel.look(&case.runtime), words })
     });
     marks.collect()
 }
@@ -82,7 +82,7 @@ fn marks(panel: &Panel<'_>) -> Vec<Mark> {
 fn notes(panel: &Panel<'_>) -> Vec<String> {
     let mut lost: Vec<String> = Vec::new();
     let breaking =
-        || panel.cells.iter().filter_map(|(_, cell)| Some((cell, cell.breaking.as_ref()?)));
+        || panel.cases.iter().filter_map(|(_, case)| Some((case, case.breaking.as_ref()?)));
     for text in breaking().flat_map(|(_, breaking)| &breaking.lost) {
         let text = format!("“{text}”");
         if !lost.contains(&text) {
@@ -91,7 +91,7 @@ fn notes(panel: &Panel<'_>) -> Vec<String> {
     }
     let held: Vec<String> = breaking()
         .filter(|(_, breaking)| breaking.trials_broken == 0)
-        .map(|(cell, _)| cell.runtime.clone())
+        .map(|(case, _)| case.runtime.clone())
         .collect();
     let mut notes = Vec::new();
     if !lost.is_empty() {

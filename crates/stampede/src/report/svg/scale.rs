@@ -105,7 +105,7 @@ fn log_steps(low: f64, high: f64, by: &[f64]) -> Vec<f64> {
 }
 
 /// `1 / (1 - q)` of a percentile: 1, 2, 10, 100 for 0, 50, 90 and 99. On a log scale of it each
-/// nine has the same room. The slowest of n shots stands where one in n is as slow.
+/// nine has the same room. The slowest of n requests stands where one in n is as slow.
 pub fn tail(percent: f64, planned: u64) -> f64 {
     if percent >= 100.0 { planned.max(1) as f64 } else { 100.0 / (100.0 - percent) }
 }

@@ -10,7 +10,7 @@ use super::view::View;
 use super::words;
 use crate::report::figure_text;
 use crate::store::record::Judged;
-use crate::summary::model::{CellSummary, Figure, Figures, Primary};
+use crate::summary::model::{CaseSummary, Figure, Figures, Primary};
 use crate::summary::words as figures;
 
 /// A figure that can be drawn.
@@ -23,10 +23,10 @@ struct Metric {
     unit: f64,
 }
 
-/// A file for each figure that the page can show, the one that cells are sorted by first; none where no
-/// cell has several trials.
+/// A file for each figure that the page can show, the one that cases are sorted by first; none
+/// where no case has several trials.
 pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
-    if !panel.cells.iter().any(|(_, cell)| cell.trials.len() > 1) {
+    if !panel.cases.iter().any(|(_, case)| case.trials.len() > 1) {
         return Vec::new();
     }
     views(panel).iter().filter_map(|view| chart(panel, view)).collect()
@@ -35,7 +35,7 @@ pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
 /// `None` where no trial has the figure.
 fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<Drawn> {
     let metric = &view.of;
-    let trials = panel.cells.iter().flat_map(|(_, cell)| &cell.trials);
+    let trials = panel.cases.iter().flat_map(|(_, case)| &case.trials);
     let values: Vec<f64> = trials
         .filter_map(|trial| (metric.of)(panel, &trial.figures).value())
         .filter(|value| value.is_finite())
@@ -44,24 +44,24 @@ fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<Drawn> {
         return None;
     }
     let intervals: Vec<(f64, f64)> = panel
-        .cells
+        .cases
         .iter()
-        .filter_map(|(_, cell)| (metric.of)(panel, &cell.figures).interval())
+        .filter_map(|(_, case)| (metric.of)(panel, &case.figures).interval())
         .collect();
     let widest = panel
-        .cells
+        .cases
         .iter()
-        .map(|(_, cell)| width_of(&words::cut(&cell.runtime, NAME_LETTERS), NAME))
+        .map(|(_, case)| width_of(&words::cut(&case.runtime, NAME_LETTERS), NAME))
         .fold(110.0, f64::max);
     let rows = Rows {
         left: MARGIN + 24.0 + widest + 20.0,
         right: WIDTH - MARGIN - 12.0,
         scale: extent(&values, &intervals),
     };
-    let rows_height = ROW * panel.cells.len() as f64;
+    let rows_height = ROW * panel.cases.len() as f64;
     let mut elements = rows.axis(metric, rows_height);
-    for (place, (_, cell)) in panel.cells.iter().enumerate() {
-        elements.push(rows.row(panel, metric, cell, ROW * (place as f64 + 0.5)));
+    for (place, (_, case)) in panel.cases.iter().enumerate() {
+        elements.push(rows.row(panel, metric, case, ROW * (place as f64 + 0.5)));
     }
     let below = if rows.scale.kind == Kind::Log { 60.0 } else { 42.0 };
     let notes = vec![
@@ -155,11 +155,11 @@ impl Rows {
         elements
     }
 
-    fn row(&self, panel: &Panel<'_>, metric: &Metric, cell: &CellSummary, y: f64) -> Element {
-        let look = panel.look(&cell.runtime);
-        let figure = (metric.of)(panel, &cell.figures);
-        let name = words::cut(&cell.runtime, NAME_LETTERS);
-        let said = match cell.trials_counted {
+    fn row(&self, panel: &Panel<'_>, metric: &Metric, case: &CaseSummary, y: f64) -> Element {
+        let look = panel.look(&case.runtime);
+        let figure = (metric.of)(panel, &case.figures);
+        let name = words::cut(&case.runtime, NAME_LETTERS);
+        let said = match case.trials_counted {
             0 => "no trial counts".to_owned(),
             _ => words::tied(&figure_text(figure, metric.words)),
         };
@@ -168,7 +168,7 @@ impl Rows {
             .child(text(&name, MARGIN + 24.0, y, NAME, INK))
             .child(text(&said, MARGIN + 24.0, y + 15.0, 12.0, SOFT))
             .children(self.estimate(figure, look, y))
-            .children(self.trials(panel, metric, cell, look, y))
+            .children(self.trials(panel, metric, case, look, y))
     }
 
     /// The band of the interval, and the stroke of the estimate.
@@ -201,11 +201,11 @@ impl Rows {
         &self,
         panel: &Panel<'_>,
         metric: &Metric,
-        cell: &CellSummary,
+        case: &CaseSummary,
         look: Look,
         y: f64,
     ) -> Vec<Element> {
-        let mut trials: Vec<_> = cell.trials.iter().collect();
+        let mut trials: Vec<_> = case.trials.iter().collect();
         // Hollow ones last: they would be hidden by those that count.
         trials.sort_by_key(|trial| trial.verdict == Judged::Invalid);
         let points = trials.into_iter().filter_map(|trial| {

@@ -6,8 +6,8 @@ use super::look::Look;
 use super::words;
 use crate::tune::model::{TunePoint, TuneReport};
 
-/// The chart as a file; `None` where no setting is a number, or fewer than two points were measured.
-/// Of several settings it shows the first that is a number, at the best of the others.
+/// The chart as a file; `None` where no setting is a number, or fewer than two points were
+/// measured. Of several settings it shows the first that is a number, at the best of the others.
 pub fn chart(report: &TuneReport) -> Option<String> {
     let best = report.best.as_ref()?;
     let is_number = |name: &&String| best.get(*name).is_some_and(|value| number(value).is_some());
@@ -46,7 +46,7 @@ pub fn chart(report: &TuneReport) -> Option<String> {
         return None;
     }
     let y = match report.rate_per_second {
-        None => Axis::from_zero("capacity, shots per second", most, Grain::Fine, words::short),
+        None => Axis::from_zero("capacity, requests per second", most, Grain::Fine, words::short),
         Some(_) => Axis::log("p95 of response time, log scale", &values, words::nanos),
     };
     let chosen = number(&best[&name]).map(|at| Mark {

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 
 use super::model::Differs;
 use crate::machine::MachineFacts;
-use crate::store::record::{CellRecord, FiredRecord, Judged, Observed, TrialRecord};
+use crate::store::record::{CaseRecord, Judged, Observed, SentRecord, TrialRecord};
 use crate::summary::{RunData, words};
 
 /// Name → value, as people read it.
 type Facts = BTreeMap<String, String>;
 
-/// What two runs do not have alike: their machines, then what the cells were measured under, each
-/// with the runtimes that it is so for. `cells` are the places of a cell in both.
-pub fn differences(base: &RunData, other: &RunData, cells: &[(usize, usize)]) -> Vec<Differs> {
+/// What two runs do not have alike: their machines, then what the cases were measured under, each
+/// with the runtimes that it is so for. `cases` are the places of a case in both.
+pub fn differences(base: &RunData, other: &RunData, cases: &[(usize, usize)]) -> Vec<Differs> {
     let mut all = unlike(&of_machine(base), &of_machine(other));
-    let mut of_cells: Vec<Differs> = Vec::new();
-    for &(a, b) in cells {
-        let runtime = &other.record.cells[b].runtime;
-        let [mut of_base, mut of_other] = [of_cell(base, a), of_cell(other, b)];
-        if let (Some(a), Some(b)) = (fired(base, a), fired(other, b)) {
+    let mut of_cases: Vec<Differs> = Vec::new();
+    for &(a, b) in cases {
+        let runtime = &other.record.cases[b].runtime;
+        let [mut of_base, mut of_other] = [of_case(base, a), of_case(other, b)];
+        if let (Some(a), Some(b)) = (sent(base, a), sent(other, b)) {
             of_base.extend(a);
             of_other.extend(b);
         }
@@ -27,23 +27,23 @@ pub fn differences(base: &RunData, other: &RunData, cells: &[(usize, usize)]) ->
             let same = |one: &&mut Differs| {
                 (&one.what, &one.base, &one.other) == (&found.what, &found.base, &found.other)
             };
-            match of_cells.iter_mut().find(same) {
+            match of_cases.iter_mut().find(same) {
                 Some(said) if said.of.contains(runtime) => {}
                 Some(said) => said.of.push(runtime.clone()),
-                None => of_cells.push(Differs { of: vec![runtime.clone()], ..found }),
+                None => of_cases.push(Differs { of: vec![runtime.clone()], ..found }),
             }
         }
     }
-    all.append(&mut of_cells);
+    all.append(&mut of_cases);
     all
 }
 
 /// Runtimes of which the app answered otherwise: its code or its data changed.
-pub fn answers_otherwise(base: &RunData, other: &RunData, cells: &[(usize, usize)]) -> Vec<String> {
-    let answer = |run, cell| shown(run, cell).map(|shown| shown.answer_sha256.clone());
+pub fn answers_otherwise(base: &RunData, other: &RunData, cases: &[(usize, usize)]) -> Vec<String> {
+    let answer = |run, case| shown(run, case).map(|shown| shown.answer_sha256.clone());
     let mut runtimes: Vec<String> = Vec::new();
-    for &(a, b) in cells {
-        let runtime = &other.record.cells[b].runtime;
+    for &(a, b) in cases {
+        let runtime = &other.record.cases[b].runtime;
         let both = answer(base, a).zip(answer(other, b));
         if both.is_some_and(|(a, b)| a != b) && !runtimes.contains(runtime) {
             runtimes.push(runtime.clone());
@@ -80,11 +80,11 @@ fn of_machine(run: &RunData) -> Facts {
     ])
 }
 
-/// Of the first trial that counts, else of the first: all trials of a cell are started alike.
-fn of_cell(run: &RunData, cell: usize) -> Facts {
-    let CellRecord { app, load_text, .. } = &run.record.cells[cell];
+/// Of the first trial that counts, else of the first: all trials of a case are started alike.
+fn of_case(run: &RunData, case: usize) -> Facts {
+    let CaseRecord { app, load_text, .. } = &run.record.cases[case];
     let mut facts = named([("app", app.clone()), ("load", load_text.clone())]);
-    let Some(record) = trial(run, cell) else { return facts };
+    let Some(record) = trial(run, case) else { return facts };
     let memory = match record.isolation.memory_bytes {
         0 => "no limit".to_owned(),
         bytes => words::bytes(bytes as f64),
@@ -97,7 +97,7 @@ fn of_cell(run: &RunData, cell: usize) -> Facts {
     if let Some(load) = &record.load {
         facts.extend(named([
             ("timeout", words::time(load.timeout_ns as f64)),
-            ("connections", if load.keep_alive { "kept" } else { "one a shot" }.to_owned()),
+            ("connections", if load.keep_alive { "kept" } else { "one a request" }.to_owned()),
             ("client", load.client.clone()),
         ]));
     }
@@ -109,15 +109,15 @@ fn of_cell(run: &RunData, cell: usize) -> Facts {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (format!("setting {name}"), value)
     }));
-    if let Some(shown) = shown(run, cell) {
+    if let Some(shown) = shown(run, case) {
         facts.extend(of_php(shown));
     }
     facts
 }
 
-/// What is fired at what; `None`: the run is older than that its record says so.
-fn fired(run: &RunData, cell: usize) -> Option<Facts> {
-    let FiredRecord { app_kind, requests, arrivals } = run.record.cells[cell].fired.clone()?;
+/// What is sent to what; `None`: the run is older than that its record says so.
+fn sent(run: &RunData, case: usize) -> Option<Facts> {
+    let SentRecord { app_kind, requests, arrivals } = run.record.cases[case].sent.clone()?;
     let arrivals = arrivals.map_or_else(String::new, |spread| spread.to_string());
     Some(named([("app's kind", app_kind), ("requests", requests), ("arrivals", arrivals)]))
 }
@@ -141,12 +141,12 @@ fn named<const N: usize>(facts: [(&str, String); N]) -> Facts {
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn trial(run: &RunData, cell: usize) -> Option<&TrialRecord> {
-    let of_cell = || run.trials.iter().map(|one| &one.record).filter(|one| one.cell == cell);
-    let counted = of_cell().find(|record| record.verdict.judged != Judged::Invalid);
-    counted.or_else(|| of_cell().next())
+fn trial(run: &RunData, case: usize) -> Option<&TrialRecord> {
+    let of_case = || run.trials.iter().map(|one| &one.record).filter(|one| one.case == case);
+    let counted = of_case().find(|record| record.verdict.judged != Judged::Invalid);
+    counted.or_else(|| of_case().next())
 }
 
-fn shown(run: &RunData, cell: usize) -> Option<&Observed> {
-    trial(run, cell)?.runtime.before.as_ref()
+fn shown(run: &RunData, case: usize) -> Option<&Observed> {
+    trial(run, case)?.runtime.before.as_ref()
 }

@@ -41,7 +41,7 @@ pub(super) fn fit(expect: &[Expectation]) -> Result<(), Unfit> {
     }
 }
 
-/// Judges one expectation for every pair of cells.
+/// Judges one expectation for every pair of cases.
 pub(super) fn judge(
     expectation: &Expectation,
     pairs: &[Pair<'_>],
@@ -120,8 +120,8 @@ fn percent(share: f64) -> String {
     words::significant(share * 100.0)
 }
 
-/// Rounds after which an interval around the same estimate keeps the bound: it narrows with the root
-/// of their number. `None`: the estimate itself breaks it, or nobody would wait for so many.
+/// Rounds after which an interval around the same estimate keeps the bound: it narrows with the
+/// root of their number. `None`: the estimate itself breaks it, or nobody would wait for so many.
 fn rounds_needed(worse: &Worse, bound: &Bound) -> Option<u32> {
     let (low, high) = worse.interval?;
     let room = (bound.limit - worse.share).abs();

@@ -1,4 +1,4 @@
-//! A figure that two cells are compared in: where it stands, which way is better, how it is said.
+//! A figure that two cases are compared in: where it stands, which way is better, how it is said.
 
 use crate::plan::model as asked;
 use crate::summary::input::TrialData;

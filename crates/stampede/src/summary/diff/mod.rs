@@ -1,4 +1,4 @@
-//! Two runs, or two versions of an app within one run, held against each other: cell by cell,
+//! Two runs, or two versions of an app within one run, held against each other: case by case,
 //! figure by figure, and how sure that is.
 //!
 //! Within a run a comparison is the ratio within a round, whatever the rounds did to both. Two
@@ -17,12 +17,12 @@ use stampede_stats::unpaired::{self, Shift, Sides};
 pub use expected::Unfit;
 pub use measure::Measure;
 pub use model::{
-    CellDiff, Change, Diff, Differs, Expected, FORMAT, FigureDiff, OnlyIn, Outcome, Pairing, Side,
+    CaseDiff, Change, Diff, Differs, Expected, FORMAT, FigureDiff, OnlyIn, Outcome, Pairing, Side,
     Worse,
 };
 
 use super::input::TrialData;
-use super::model::{CellSummary, Figure, Found, LoadModel, Summary, TrialSummary};
+use super::model::{CaseSummary, Figure, Found, LoadModel, Summary, TrialSummary};
 use super::{RunData, words};
 use crate::fact::{Fact, Notice};
 use crate::plan::model::Expectation;
@@ -40,9 +40,9 @@ pub struct Named<'a> {
     pub summary: &'a Summary,
 }
 
-/// Holds a run against an earlier one: cells by runtime, app and load, and by runtime and load where
-/// each has one app, whatever it is called. What the two do not have alike is said, and compared all
-/// the same: whether that may be is the caller's to say.
+/// Holds a run against an earlier one: cases by runtime, app and load, and by runtime and load
+/// where each has one app, whatever it is called. What the two do not have alike is said, and
+/// compared all the same: whether that may be is the caller's to say.
 ///
 /// # Errors
 /// An expectation that is about no change.
@@ -50,11 +50,11 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
     expected::fit(expect)?;
     let mut pairs: Vec<Pair<'_>> = Vec::new();
     let key = key(base, other);
-    for cell in &other.summary.cells {
-        let is_it = |one: &&CellSummary| key(one) == key(cell);
-        if let Some(before) = base.summary.cells.iter().find(is_it) {
-            let base = Of { label: base.label, data: base.data, cell: before };
-            let other = Of { label: other.label, data: other.data, cell };
+    for case in &other.summary.cases {
+        let is_it = |one: &&CaseSummary| key(one) == key(case);
+        if let Some(before) = base.summary.cases.iter().find(is_it) {
+            let base = Of { label: base.label, data: base.data, case: before };
+            let other = Of { label: other.label, data: other.data, case };
             pairs.push(Pair { base, other });
         }
     }
@@ -73,7 +73,7 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
         pairing: Pairing::BetweenRuns,
         differences: alike::differences(base.data, other.data, &places),
         notices,
-        cells: cells(&pairs, Pairing::BetweenRuns, expect),
+        cases: cases(&pairs, Pairing::BetweenRuns, expect),
         only: [(base, other), (other, base)]
             .into_iter()
             .flat_map(|(a, b)| only(a, b, key))
@@ -81,8 +81,8 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
     })
 }
 
-/// Holds the working tree's cells of a run against those of the other version that was measured in the
-/// same rounds; `None`: there was no other version.
+/// Holds the working tree's cases of a run against those of the other version that was measured in
+/// the same rounds; `None`: there was no other version.
 pub fn within(
     data: &RunData,
     summary: &Summary,
@@ -93,14 +93,14 @@ pub fn within(
     let base = Named { label: &against.label, data, summary };
     let other = Named { label: WORKING_TREE, data, summary };
     let mut pairs: Vec<Pair<'_>> = Vec::new();
-    for cell in &summary.cells {
-        let name = against.name_of(&cell.runtime);
-        let is_it = |one: &&CellSummary| {
-            (&one.runtime, &one.app, &one.load) == (&name, &cell.app, &cell.load)
+    for case in &summary.cases {
+        let name = against.name_of(&case.runtime);
+        let is_it = |one: &&CaseSummary| {
+            (&one.runtime, &one.app, &one.load) == (&name, &case.app, &case.load)
         };
-        if let Some(before) = summary.cells.iter().find(is_it) {
-            let base = Of { label: base.label, data, cell: before };
-            pairs.push(Pair { base, other: Of { label: other.label, data, cell } });
+        if let Some(before) = summary.cases.iter().find(is_it) {
+            let base = Of { label: base.label, data, case: before };
+            pairs.push(Pair { base, other: Of { label: other.label, data, case } });
         }
     }
     Ok(Some(Diff {
@@ -109,7 +109,7 @@ pub fn within(
         pairing: Pairing::WithinRounds,
         differences: alike::differences(data, data, &places(&pairs)),
         notices: Vec::new(),
-        cells: cells(&pairs, Pairing::WithinRounds, expect),
+        cases: cases(&pairs, Pairing::WithinRounds, expect),
         only: Vec::new(),
     }))
 }
@@ -126,29 +126,29 @@ pub fn of_plan(data: &RunData) -> Vec<Expectation> {
     found
 }
 
-/// Leaves each cell the expectations that the run's plan has for its load.
+/// Leaves each case the expectations that the run's plan has for its load.
 pub fn keep_own(diff: &mut Diff, data: &RunData) {
-    for cell in &mut diff.cells {
+    for case in &mut diff.cases {
         let own: Vec<&str> =
-            data.record.expect.of_load(&cell.load).map(WrittenExpectation::text).collect();
-        cell.expectations.retain(|one| own.contains(&one.text.as_str()));
+            data.record.expect.of_load(&case.load).map(WrittenExpectation::text).collect();
+        case.expectations.retain(|one| own.contains(&one.text.as_str()));
     }
 }
 
-/// Judges what a plan expects of the change against the other version of its apps, in the working tree's
-/// cells. The other version is what is held against, and nothing is expected of it.
+/// Judges what a plan expects of the change against the other version of its apps, in the working
+/// tree's cases. The other version is what is held against, and nothing is expected of it.
 pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
     let Some(against) = &data.record.against else { return };
     let Ok(Some(diff)) = within(data, summary, &of_plan(data)) else { return };
-    for cell in &mut summary.cells {
-        if against.version_of(&cell.runtime).is_some() {
-            cell.expectations.clear();
+    for case in &mut summary.cases {
+        if against.version_of(&case.runtime).is_some() {
+            case.expectations.clear();
         }
-        let is_it = |one: &&CellDiff| {
-            (&one.runtime, &one.app, &one.load) == (&cell.runtime, &cell.app, &cell.load)
+        let is_it = |one: &&CaseDiff| {
+            (&one.runtime, &one.app, &one.load) == (&case.runtime, &case.app, &case.load)
         };
-        let own = diff.cells.iter().find(is_it);
-        cell.expectations.retain_mut(|judged| {
+        let own = diff.cases.iter().find(is_it);
+        case.expectations.retain_mut(|judged| {
             if !judged.is_about_another_run() {
                 return true;
             }
@@ -207,43 +207,43 @@ fn side(named: Named<'_>) -> Side {
     }
 }
 
-/// What must be the same of two cells: a load of the same name that is another is a difference, one
+/// What must be the same of two cases: a load of the same name that is another is a difference, one
 /// of another model has other figures.
 type Key<'a> = (&'a str, &'a str, &'a str, LoadModel);
 
-/// How two runs' cells find each other. Where each has one app only, another one is a difference too,
-/// to be refused with both names, and not a reason to have nothing in common.
-fn key(base: Named<'_>, other: Named<'_>) -> fn(&CellSummary) -> Key<'_> {
-    let has_one = |run: Named<'_>| run.data.record.names_of(|cell| &cell.app).len() == 1;
+/// How two runs' cases find each other. Where each has one app only, another one is a difference
+/// too, to be refused with both names, and not a reason to have nothing in common.
+fn key(base: Named<'_>, other: Named<'_>) -> fn(&CaseSummary) -> Key<'_> {
+    let has_one = |run: Named<'_>| run.data.record.names_of(|case| &case.app).len() == 1;
     match has_one(base) && has_one(other) {
-        true => |cell| (&cell.runtime, "", &cell.load, cell.model),
-        false => |cell| (&cell.runtime, &cell.app, &cell.load, cell.model),
+        true => |case| (&case.runtime, "", &case.load, case.model),
+        false => |case| (&case.runtime, &case.app, &case.load, case.model),
     }
 }
 
-/// Cells that `one` has and `other` has not.
-fn only(one: Named<'_>, other: Named<'_>, key: fn(&CellSummary) -> Key<'_>) -> Vec<OnlyIn> {
-    let has = |cell: &CellSummary| other.summary.cells.iter().any(|one| key(one) == key(cell));
-    let cells = one.summary.cells.iter().filter(|cell| !has(cell));
-    cells
-        .map(|cell| OnlyIn {
+/// Cases that `one` has and `other` has not.
+fn only(one: Named<'_>, other: Named<'_>, key: fn(&CaseSummary) -> Key<'_>) -> Vec<OnlyIn> {
+    let has = |case: &CaseSummary| other.summary.cases.iter().any(|one| key(one) == key(case));
+    let cases = one.summary.cases.iter().filter(|case| !has(case));
+    cases
+        .map(|case| OnlyIn {
             label: one.label.to_owned(),
-            runtime: cell.runtime.clone(),
-            app: cell.app.clone(),
-            load: cell.load.clone(),
+            runtime: case.runtime.clone(),
+            app: case.app.clone(),
+            load: case.load.clone(),
         })
         .collect()
 }
 
-/// A cell with its run.
+/// A case with its run.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     label: &'a str,
     data: &'a RunData,
-    cell: &'a CellSummary,
+    case: &'a CaseSummary,
 }
 
-/// Two cells that are compared.
+/// Two cases that are compared.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     base: Of<'a>,
@@ -253,19 +253,19 @@ struct Pair<'a> {
 impl<'a> Of<'a> {
     /// Where it stands in its run's record.
     fn place(&self) -> Option<usize> {
-        self.data.record.cells.iter().position(|one| {
+        self.data.record.cases.iter().position(|one| {
             (&one.runtime, &one.app, &one.load)
-                == (&self.cell.runtime, &self.cell.app, &self.cell.load)
+                == (&self.case.runtime, &self.case.app, &self.case.load)
         })
     }
 
     fn counted(&self) -> impl Iterator<Item = &'a TrialSummary> {
-        self.cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid)
+        self.case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid)
     }
 
     fn of(&self, trial: &TrialSummary, measure: Measure) -> Figure {
         let is_it = |one: &&TrialData| one.record.number == trial.number;
-        measure.of(trial, self.data.trials.iter().find(is_it), self.cell.model)
+        measure.of(trial, self.data.trials.iter().find(is_it), self.case.model)
     }
 
     fn figure(&self, measure: Measure) -> Figure {
@@ -283,11 +283,11 @@ impl<'a> Of<'a> {
     fn why_not(&self, figure: Figure) -> Option<String> {
         let label = self.label;
         match figure {
-            _ if self.cell.trials_counted == 0 => Some(format!("no trial of {label} counts")),
+            _ if self.case.trials_counted == 0 => Some(format!("no trial of {label} counts")),
             Figure::Exact(_) => None,
             Figure::AtLeast(_) => Some(format!("of {label} only a lower bound is known")),
-            Figure::Failed => Some(format!("too many shots of {label} had no correct answer")),
-            Figure::TooFew => Some(format!("a trial of {label} has too few shots for it")),
+            Figure::Failed => Some(format!("too many requests of {label} had no correct answer")),
+            Figure::TooFew => Some(format!("a trial of {label} has too few requests for it")),
             Figure::None => Some(format!("{label} has no such figure")),
         }
     }
@@ -295,12 +295,12 @@ impl<'a> Of<'a> {
     /// What is to be known of its trials.
     fn notes(&self) -> impl Iterator<Item = String> {
         let weighs = |judged: Option<Judged>| judged != Some(Judged::Valid);
-        let reasons = self.cell.reasons.iter().filter(move |reason| weighs(reason.judged));
+        let reasons = self.case.reasons.iter().filter(move |reason| weighs(reason.judged));
         reasons.map(|reason| format!("{}: {reason}", self.label))
     }
 }
 
-fn cells(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<CellDiff> {
+fn cases(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<CaseDiff> {
     let shown: Vec<Vec<FigureDiff>> =
         Measure::SHOWN.iter().map(|measure| figures(pairs, *measure, pairing)).collect();
     let expected: Vec<Vec<Expected>> =
@@ -308,16 +308,16 @@ fn cells(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<Ce
     let one = |(place, pair): (usize, &Pair<'_>)| {
         let primary = primary(pair);
         let about = figures(pairs, primary, pairing).swap_remove(place);
-        let cell = pair.other.cell;
-        CellDiff {
-            runtime: cell.runtime.clone(),
-            app: cell.app.clone(),
-            load: cell.load.clone(),
+        let case = pair.other.case;
+        CaseDiff {
+            runtime: case.runtime.clone(),
+            app: case.app.clone(),
+            load: case.load.clone(),
             load_text: pair.other.place().map_or_else(String::new, |place| {
-                pair.other.data.record.cells[place].load_text.clone()
+                pair.other.data.record.cases[place].load_text.clone()
             }),
-            model: cell.model,
-            trials: [pair.base.cell.trials_counted, cell.trials_counted],
+            model: case.model,
+            trials: [pair.base.case.trials_counted, case.trials_counted],
             primary: primary.name(),
             sentence: sentence(pair, &about),
             figures: shown.iter().map(|of| of[place].clone()).collect(),
@@ -328,9 +328,9 @@ fn cells(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<Ce
     pairs.iter().enumerate().map(one).collect()
 }
 
-/// The first of these that both have: what cells of one run are sorted by, too.
+/// The first of these that both have: what cases of one run are sorted by, too.
 fn primary(pair: &Pair<'_>) -> Measure {
-    if pair.other.cell.model == LoadModel::Closed {
+    if pair.other.case.model == LoadModel::Closed {
         return Measure::Throughput;
     }
     let wanted = [Measure::Percentile(95.0), Measure::Percentile(50.0), Measure::Mean];
@@ -465,7 +465,7 @@ fn sentence(pair: &Pair<'_>, figure: &FigureDiff) -> String {
         let why = figure.why_not.as_deref().unwrap_or("nothing is known of it");
         return format!("not compared, because {why}");
     };
-    let noun = figure.measure.noun(pair.other.cell.model);
+    let noun = figure.measure.noun(pair.other.case.model);
     let head = match judged {
         Change::Worse | Change::Better => {
             format!("{other} is {} than {base}", figure.measure.verdict(judged))

@@ -10,7 +10,7 @@ use crate::summary::model::{Figure, LoadModel};
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
 
-/// Two sides compared, cell by cell.
+/// Two sides compared, case by case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
     /// What the other is held against.
@@ -23,22 +23,22 @@ pub struct Diff {
     pub differences: Vec<Differs>,
     /// What the reader should know.
     pub notices: Vec<Fact<Notice>>,
-    /// Cells that both sides have, in the order of the other's summary.
-    pub cells: Vec<CellDiff>,
-    /// Cells that one side alone has.
+    /// Cases that both sides have, in the order of the other's summary.
+    pub cases: Vec<CaseDiff>,
+    /// Cases that one side alone has.
     pub only: Vec<OnlyIn>,
 }
 
 impl Diff {
     /// Whether an expectation is broken, or could not be shown to hold: exit code 1.
     pub fn breaks_an_expectation(&self) -> bool {
-        let mut judged = self.cells.iter().flat_map(|cell| &cell.expectations);
+        let mut judged = self.cases.iter().flat_map(|case| &case.expectations);
         judged.any(|one| one.outcome != Outcome::Met)
     }
 
-    /// Whether every cell that both sides have has a trial that counts on both: else exit code 3.
+    /// Whether every case that both sides have has a trial that counts on both: else exit code 3.
     pub fn is_whole(&self) -> bool {
-        self.cells.iter().all(|cell| cell.trials.iter().all(|trials| *trials > 0))
+        self.cases.iter().all(|case| case.trials.iter().all(|trials| *trials > 0))
     }
 }
 
@@ -80,7 +80,7 @@ pub struct Differs {
     pub other: String,
 }
 
-/// A cell of one side alone.
+/// A case of one side alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
     /// That side's label.
@@ -93,9 +93,9 @@ pub struct OnlyIn {
     pub load: String,
 }
 
-/// One cell of both sides.
+/// One case of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CellDiff {
+pub struct CaseDiff {
     /// Runtime's or variant's name.
     pub runtime: String,
     /// App's name.
@@ -177,7 +177,7 @@ pub enum Change {
     Hint,
 }
 
-/// An expectation about a change, judged for a cell.
+/// An expectation about a change, judged for a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expected {
     /// As written.

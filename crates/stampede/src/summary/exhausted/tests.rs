@@ -18,8 +18,8 @@ fn record() -> TrialRecord {
     serde_json::from_str(text).expect("a trial")
 }
 
-/// Ten seconds of a closed load of 10 users on four workers of a stack with two CPUs, of which PHP uses
-/// one and nginx a fifth. All of it was looked at.
+/// Ten seconds of a closed load of 10 users on four workers of a stack with two CPUs, of which PHP
+/// uses one and nginx a fifth. All of it was looked at.
 fn trial() -> TrialData {
     let mut record = record();
     record.budget_cpus = 2;
@@ -121,7 +121,7 @@ fn what_was_not_seen_may_have_been_the_limit() {
             every(trial, |row| row.host.cpu_busy_ns = 1_700_000_000);
         }),
         ("it was already running", |trial| {
-            trial.record.runtime.given.provider = Provider::Live;
+            trial.record.runtime.given.provider = Provider::External;
         }),
     ];
     for (why, change) in unseen {
@@ -272,7 +272,7 @@ fn generator_memory_and_queue() {
 /// A trial that counts, with what was exhausted in it.
 fn summaries(all: &[Option<Vec<Exhausted>>]) -> Vec<TrialSummary> {
     let data = RunData { record: run(), trials: vec![trial()] };
-    let record = &data.record.cells[2];
+    let record = &data.record.cases[2];
     let one = super::super::trial::summarize(&data.trials[0], (&data.record, record), None);
     all.iter()
         .map(|exhausted| TrialSummary { exhausted: exhausted.clone(), ..one.clone() })
@@ -293,23 +293,23 @@ fn of_several_trials_most_of_them_decide() {
 
 #[test]
 fn what_a_group_may_say() {
-    let cell = |exhausted: Option<Vec<Exhausted>>| {
+    let case = |exhausted: Option<Vec<Exhausted>>| {
         let data = RunData { record: run(), trials: vec![] };
-        CellSummary { exhausted, ..super::super::cell::summarize(&data, 2) }
+        CaseSummary { exhausted, ..super::super::case::summarize(&data, 2) }
     };
-    let cpu = |share| cell(Some(vec![Exhausted::Cpu { share, cpus: 1 }]));
+    let cpu = |share| case(Some(vec![Exhausted::Cpu { share, cpus: 1 }]));
     let database = Exhausted::Database { share: 0.95, cpus: 1 };
-    let waits = cell(Some(vec![database, Exhausted::Cpu { share: 1.0, cpus: 1 }]));
+    let waits = case(Some(vec![database, Exhausted::Cpu { share: 1.0, cpus: 1 }]));
     let (full, fuller) = (cpu(0.97), cpu(0.99));
     assert_eq!(least_cpu_share([&full, &fuller]), Some(0.97));
     assert_eq!(least_cpu_share([&full, &waits]), None, "one waits for its database");
-    assert_eq!(least_cpu_share([&full, &cell(None)]), None);
+    assert_eq!(least_cpu_share([&full, &case(None)]), None);
     assert_eq!(least_cpu_share([]), None);
     assert!(all_wait_for_database([&waits, &waits]));
     assert!(!all_wait_for_database([&waits, &full]));
     assert!(!all_wait_for_database([]));
-    assert!(is_lower_bound(&cell(Some(vec![]))));
-    assert!(!is_lower_bound(&cell(None)) && !is_lower_bound(&full));
-    let generator = cell(Some(vec![Exhausted::Generator { busy_share: 0.97 }]));
+    assert!(is_lower_bound(&case(Some(vec![]))));
+    assert!(!is_lower_bound(&case(None)) && !is_lower_bound(&full));
+    let generator = case(Some(vec![Exhausted::Generator { busy_share: 0.97 }]));
     assert_eq!(lower_bound(&generator), Some(LowerBound::Generator));
 }

@@ -6,7 +6,7 @@ use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{Counts, TimeSet};
 
 use crate::monitor::sample::{ListenerSample, ResourceSample, RoleSample};
-use crate::store::record::{LoadRecord, Means, RuntimeRecord, Said, TrialRecord};
+use crate::store::record::{LoadRecord, LogSignal, RuntimeRecord, Said, TrialRecord};
 use crate::summary::input::TrialData;
 use crate::summary::model::LoadModel;
 
@@ -25,7 +25,7 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// `None`: nothing was fired.
+    /// `None`: nothing was sent.
     pub fn of(trial: &'a TrialData, model: LoadModel) -> Option<Facts<'a>> {
         let load = trial.record.load.as_ref()?;
         let rows = &trial.resources[..];
@@ -72,8 +72,8 @@ impl<'a> Facts<'a> {
         median(read.map(used).collect())
     }
 
-    /// Share of its time that the busiest thread of a role was on a CPU, under pressure; `None`: not
-    /// all threads were read.
+    /// Share of its time that the busiest thread of a role was on a CPU, under pressure; `None`:
+    /// not all threads were read.
     pub fn thread_share(&self, role: &str) -> Option<f64> {
         let share = |row: &&ResourceSample| {
             let spent = row.roles.get(role)?.thread_cpu_ns_max?;
@@ -83,8 +83,8 @@ impl<'a> Facts<'a> {
         median(read.map(share).collect::<Option<Vec<f64>>>()?)
     }
 
-    /// Looks, or readings of PHP-FPM's status, at which all workers were busy ÷ all of them; `None`: there
-    /// are none, or nobody said how many workers there are.
+    /// Looks, or readings of PHP-FPM's status, at which all workers were busy ÷ all of them;
+    /// `None`: there are none, or nobody said how many workers there are.
     pub fn all_busy_share(&self) -> Option<f64> {
         let workers = self.workers()?;
         let looks = self.looks();
@@ -111,11 +111,11 @@ impl<'a> Facts<'a> {
     }
 
     /// Lines of the logs that mean this.
-    pub fn said(&self, means: Means) -> impl Iterator<Item = &'a Said> {
+    pub fn said(&self, means: LogSignal) -> impl Iterator<Item = &'a Said> {
         self.runtime().said.iter().filter(move |said| said.means == means)
     }
 
-    /// Shots that ended with this status.
+    /// Requests that ended with this status.
     pub fn status(&self, status: u16) -> u64 {
         FailureKind::Http(status).count(&self.load.counts.failed)
     }
@@ -168,7 +168,7 @@ pub fn turned_away(counts: &Counts) -> u64 {
     failed.map(|(_, count)| count).sum::<u64>() + counts.dropped
 }
 
-/// Readings of the seconds in which at least half as many shots were under way as ever: of a
+/// Readings of the seconds in which at least half as many requests were under way as ever: of a
 /// load that rises the ones that count. While the last answers are awaited the stack idles.
 fn pressed<'a>(trial: &'a TrialData, load: &LoadRecord) -> Vec<&'a ResourceSample> {
     let most = trial.seconds.iter().map(|second| second.in_flight_max).max().unwrap_or(0);

@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::{Cause, Found};
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{Means, Said};
+use crate::store::record::{LogSignal, Said};
 use crate::summary::model::LoadModel;
 use crate::summary::words;
 
@@ -11,14 +11,15 @@ use crate::summary::words;
 pub fn generator(facts: &Facts<'_>) -> Option<Found> {
     let load = facts.load;
     let percent = load.busy_share_max * 100.0;
-    let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
+    let allowed =
+        SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
     let text = match facts.model {
         LoadModel::Closed if load.is_generators_limit() => {
             format!("the generator: a load thread was {percent:.0} % busy, so this is its limit")
         }
-        LoadModel::Open if load.lateness_ns_sure > allowed => format!(
+        LoadModel::Open if load.schedule_lag_ns_sure > allowed => format!(
             "the generator: it was late itself, by {} at p99",
-            words::time(load.lateness_ns_p99 as f64)
+            words::time(load.schedule_lag_ns_p99 as f64)
         ),
         _ => return None,
     };
@@ -39,7 +40,7 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
         0 => String::new(),
         _ => format!(" at its limit of {has}"),
     };
-    let php = facts.said(Means::PhpMemory).next();
+    let php = facts.said(LogSignal::PhpMemory).next();
     let text = if kills > 0 {
         let (processes, them) = if kills == 1 { ("process", "it") } else { ("processes", "them") };
         format!(
@@ -118,7 +119,7 @@ pub fn workers(facts: &Facts<'_>) -> Option<Found> {
         ));
     }
     evidence.push(format!(
-        "at most {} shots under way at once",
+        "at most {} requests under way at once",
         words::count(facts.load.in_flight_max.into())
     ));
     if let Some(pool) = pools.iter().max_by_key(|pool| (pool.listen_queue, pool.active)) {
@@ -135,7 +136,7 @@ pub fn workers(facts: &Facts<'_>) -> Option<Found> {
     if reached > 0 {
         evidence.push(format!("`pm.max_children` was reached {}", times(reached)));
     }
-    evidence.extend(facts.said(Means::WorkerLimit).map(line));
+    evidence.extend(facts.said(LogSignal::WorkerLimit).map(line));
     for (name, one) in facts.listeners.iter().filter(|(_, one)| one.queued_max > 1) {
         evidence.push(format!("up to {} connections waited at {name}", one.queued_max));
     }
@@ -183,7 +184,7 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
             } else {
                 format!("{} users", words::count(under_way.into()))
             };
-            format!("its users: {users} at once ask for no more: {room}")
+            format!("its concurrency: {users} at once ask for no more: {room}")
         }
         _ => return None,
     };
@@ -226,5 +227,5 @@ const STALLED_SHARE: f64 = 0.05;
 /// Less is a single period of a quota.
 const THROTTLED_SHARE: f64 = 0.01;
 /// As the verdict has them.
-const LATENESS_NS: u64 = 1_000_000;
-const LATENESS_SHARE: f64 = 0.05;
+const SCHEDULE_LAG_NS: u64 = 1_000_000;
+const SCHEDULE_LAG_SHARE: f64 = 0.05;

@@ -1,10 +1,10 @@
-//! What held a cell back: one line of why from the evidence on disk, and what else holds.
+//! What held a case back: one line of why from the evidence on disk, and what else holds.
 //!
 //! ```text
 //! trial.json, resources.ndjson, histograms ─▶ Facts ─▶ each cause: does it hold? ─▶ in order
 //! ```
 //! A cause is said where its own evidence is there, and never for want of another. What
-//! several trials of a cell have alike is one line.
+//! several trials of a case have alike is one line.
 
 pub(super) mod facts;
 pub(super) mod limits;
@@ -19,7 +19,7 @@ use super::input::TrialData;
 use super::model::LoadModel;
 use facts::Facts;
 
-/// What held a cell back, ordered by how directly it explains the figures.
+/// What held a case back, ordered by how directly it explains the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -88,21 +88,21 @@ pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<Why> {
 
 /// Of several trials: what most of them have first, each cause once, in the words of the first
 /// trial that has it.
-pub fn of_cell<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
-    let mut cell: Vec<Why> = Vec::new();
+pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
+    let mut case: Vec<Why> = Vec::new();
     let mut count = 0;
     for one in trials.inspect(|_| count += 1).flatten() {
-        match cell.iter_mut().find(|known| known.cause == one.cause) {
+        match case.iter_mut().find(|known| known.cause == one.cause) {
             Some(known) => known.trials.extend(&one.trials),
-            None => cell.push(one.clone()),
+            None => case.push(one.clone()),
         }
     }
     // That nothing held one trial back says nothing where something did another.
-    if cell.iter().any(|one| one.cause != Cause::BelowLimits) {
-        cell.retain(|one| one.cause != Cause::BelowLimits);
+    if case.iter().any(|one| one.cause != Cause::BelowLimits) {
+        case.retain(|one| one.cause != Cause::BelowLimits);
     }
-    cell.sort_by_key(|one| (2 * one.trials.len() <= count, one.cause));
-    cell
+    case.sort_by_key(|one| (2 * one.trials.len() <= count, one.cause));
+    case
 }
 
 /// One cause that holds.

@@ -11,7 +11,8 @@ pub fn xdebug(facts: &Facts<'_>) -> Option<Found> {
         return None;
     }
     let mode = match shown.ini.get("xdebug.mode").map(String::as_str) {
-        // With `off`, which php.ini reads as an empty word where nobody quotes it, it hooks into nothing.
+        // With `off`, which php.ini reads as an empty word where nobody quotes it, it hooks into
+        // nothing.
         Some("off" | "") => return None,
         Some(mode) => format!(" (`xdebug.mode={mode}`)"),
         // Xdebug 2.

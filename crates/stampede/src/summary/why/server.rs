@@ -6,18 +6,19 @@ use super::facts::Facts;
 use super::limits::{line, times};
 use super::{Cause, Found};
 use crate::monitor::sample::ListenerSample;
-use crate::store::record::Means;
+use crate::store::record::LogSignal;
 use crate::summary::words;
 
 /// It takes no more connections, and says so; and somebody had to wait, or was turned away. A line
-/// alone is no cause: a server may say so long before anybody waits, and an app's own 404 is not its
-/// doing.
+/// alone is no cause: a server may say so long before anybody waits, and an app's own 404 is not
+/// its doing.
 pub fn limit(facts: &Facts<'_>) -> Option<Found> {
     // nginx answers 500 where it has no connection left for PHP.
     let turned_away = facts.turned_away() + facts.status(500);
-    let met = (turned_away > 0 || facts.is_crowded()).then(|| facts.said(Means::WebServerLimit));
+    let met =
+        (turned_away > 0 || facts.is_crowded()).then(|| facts.said(LogSignal::WebServerLimit));
     let is_full = facts.is_at_its_workers() && (facts.turned_away() > 0 || facts.is_crowded());
-    let full = is_full.then(|| facts.said(Means::WebServerFull));
+    let full = is_full.then(|| facts.said(LogSignal::WebServerFull));
     let mut all = met.into_iter().flatten().chain(full.into_iter().flatten());
     let said = all.next()?;
     let text =
@@ -30,7 +31,8 @@ pub fn app(facts: &Facts<'_>) -> Option<Found> {
     let has = |means| facts.said(means).next().is_some();
     let is_explained = |status: u16| match status {
         500 => {
-            let of_front = [Means::UpstreamGone500, Means::WebServerLimit, Means::PhpMemory];
+            let of_front =
+                [LogSignal::UpstreamGone500, LogSignal::WebServerLimit, LogSignal::PhpMemory];
             of_front.into_iter().any(has)
         }
         // A server may have them from another server, or mean itself.
@@ -56,12 +58,12 @@ pub fn app(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::App, text).with(others.iter().map(said)))
 }
 
-/// 502, 503 and 504 with the line behind them; 500, which an app may mean itself, only of a web server
-/// whose word for it that is.
+/// 502, 503 and 504 with the line behind them; 500, which an app may mean itself, only of a web
+/// server whose word for it that is.
 pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
-    let timeouts = facts.said(Means::UpstreamTimeout);
-    let own = || facts.said(Means::UpstreamGone500);
-    let gone = own().chain(facts.said(Means::UpstreamGone));
+    let timeouts = facts.said(LogSignal::UpstreamTimeout);
+    let own = || facts.said(LogSignal::UpstreamGone500);
+    let gone = own().chain(facts.said(LogSignal::UpstreamGone));
     // By what a status means: who was not there has no time to be late.
     let (of_504, of_502): (Vec<_>, Vec<_>) = (timeouts.collect(), gone.collect());
     let lines = |status| match status {
@@ -90,7 +92,7 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
     let full = full_queue(facts);
     // A queue that was full once and made nobody wait is no cause.
     let is_felt = facts.turned_away() > 0 || facts.is_crowded();
-    let said = facts.said(Means::Backlog).next().filter(|_| is_felt);
+    let said = facts.said(LogSignal::Backlog).next().filter(|_| is_felt);
     let refused = FailureKind::Net(Net::QueueFull).count(&facts.load.counts.failed);
     // Without a look at the stack's own sockets the machine's counters are all there is.
     let unseen = facts.listeners.is_empty();
@@ -111,7 +113,7 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
             format!("backlog: {} was refused {}: {}", said.program, times(said.lines), said.first)
         }
         (None, None) if refused > 0 => {
-            format!("backlog: {} shots met a full queue", words::count(refused))
+            format!("backlog: {} requests met a full queue", words::count(refused))
         }
         (None, None) if unseen && dropped > 0 && is_felt => format!(
             "backlog: a listen queue of this machine overflowed {}; whose is not known",
@@ -150,7 +152,8 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
         .sum();
     let delayed: u64 = facts.rows.iter().map(|row| row.host.delayed_acks).sum();
     let share = piled as f64 / answered.max(1) as f64;
-    // An app may take 40 ms of its own: then its workers are in it, as many as shots are under way.
+    // An app may take 40 ms of its own: then its workers are in it, as many as requests are under
+    // way.
     let looks = facts.looks();
     let busy =
         looks.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>() / looks.len().max(1) as f64;

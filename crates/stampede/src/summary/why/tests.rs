@@ -6,13 +6,13 @@ use stampede_load::report::{Connections, Counts, End, TimeSet};
 use stampede_stats::histogram::Times;
 
 use super::facts::SECOND;
-use super::{Cause, Why, of_cell, of_trial};
+use super::{Cause, Why, of_case, of_trial};
 use crate::keeper::spec::IsolationRecord;
 use crate::monitor::sample::{
     ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
 };
 use crate::store::record::{
-    Judged, LoadRecord, Means, Observed, OpcacheState, RuntimeRecord, Said, SecondRecord,
+    Judged, LoadRecord, LogSignal, Observed, OpcacheState, RuntimeRecord, Said, SecondRecord,
     TrialRecord, Verdict,
 };
 use crate::summary::input::TrialData;
@@ -32,8 +32,8 @@ fn trial() -> TrialData {
         connections: Connections { opened: 10, never_answered: 0, sources: 1 },
         busy_share_max: 0.1,
         stretched: 1.0,
-        lateness_ns_p99: 0,
-        lateness_ns_sure: 0,
+        schedule_lag_ns_p99: 0,
+        schedule_lag_ns_sure: 0,
         clipped: 0,
         service_time_ns_p50: 2_000_000,
         timeout_ns: 11 * SECOND,
@@ -48,7 +48,7 @@ fn trial() -> TrialData {
         format: 1,
         number: 7,
         round: 1,
-        cell: 0,
+        case: 0,
         started_at: String::new(),
         phases: Vec::new(),
         load: Some(load),
@@ -114,7 +114,7 @@ fn load(trial: &mut TrialData) -> &mut LoadRecord {
     trial.record.load.as_mut().expect("a load")
 }
 
-fn said(means: Means, first: &str) -> Said {
+fn said(means: LogSignal, first: &str) -> Said {
     Said { program: "nginx".to_owned(), means, lines: 31, first: first.to_owned() }
 }
 
@@ -178,14 +178,14 @@ fn all_workers_busy_while_the_cpu_has_time_is_worker_bound() {
             Some(PoolSample { active: 4, total: 4, listen_queue: 6, max_children_reached: 2 });
         let waits = ListenerSample { backlog: 4096, queued_max: 6, drops: 0 };
         trial.resources[3].listeners.insert("fpm.sock".to_owned(), waits);
-        trial.record.runtime.said = vec![said(Means::WorkerLimit, "reached pm.max_children")];
+        trial.record.runtime.said = vec![said(LogSignal::WorkerLimit, "reached pm.max_children")];
     });
     assert_eq!(line(&found), "worker-bound: all 4 workers were busy, and the CPU was 5 % busy");
     assert_eq!(
         found[0].evidence,
         [
             "all busy in 100 % of 50 looks; 0.0 of 4 ran, the others waited inside a request",
-            "at most 10 shots under way at once",
+            "at most 10 requests under way at once",
             "PHP-FPM's status page: 4 of 4 processes active, 6 connections waiting",
             "`pm.max_children` was reached 2 times",
             "nginx's log, 31 times: reached pm.max_children",
@@ -272,7 +272,7 @@ fn a_web_server_at_its_limit_says_so() {
             load(trial).in_flight_max = in_flight_max;
             every(trial, |row| row.workers = None);
             let first = "50 worker_connections are not enough";
-            trial.record.runtime.said = vec![said(Means::WebServerLimit, first)];
+            trial.record.runtime.said = vec![said(LogSignal::WebServerLimit, first)];
         })
     };
     let words = "web server's limit: nginx said 31 times: 50 worker_connections are not enough";
@@ -283,7 +283,7 @@ fn a_web_server_at_its_limit_says_so() {
 /// Apache says that no worker is idle, which is no request's wait; and an app's 404 is the app's.
 #[test]
 fn a_line_about_a_limit_is_no_cause_where_the_limit_held_nobody_back() {
-    let full = |means: Means, in_flight_max: u32, kind: &'static str| {
+    let full = |means: LogSignal, in_flight_max: u32, kind: &'static str| {
         causes(move |trial| {
             load(trial).in_flight_max = in_flight_max;
             load(trial).counts.failed.insert(kind.to_owned(), 12);
@@ -291,20 +291,20 @@ fn a_line_about_a_limit_is_no_cause_where_the_limit_held_nobody_back() {
             trial.record.runtime.said = vec![said(means, "server reached MaxRequestWorkers")];
         })
     };
-    for means in [Means::WebServerFull, Means::WebServerLimit, Means::Backlog] {
+    for means in [LogSignal::WebServerFull, LogSignal::WebServerLimit, LogSignal::Backlog] {
         assert_eq!(full(means, 2, "http:404"), [Cause::App], "{means:?}");
     }
-    assert_eq!(full(Means::WebServerFull, 2, "http:503"), [], "the app's own, by two of four");
-    assert_eq!(full(Means::WebServerFull, 4, "http:503"), [Cause::WebServer]);
-    assert_eq!(full(Means::WebServerFull, 4, "net:timeout"), [Cause::WebServer]);
-    assert_eq!(full(Means::WebServerFull, 5, "http:404"), [Cause::WebServer, Cause::App]);
-    assert_eq!(full(Means::WebServerLimit, 2, "net:reset"), [Cause::WebServer]);
-    assert_eq!(full(Means::WebServerLimit, 2, "http:500"), [Cause::WebServer]);
+    assert_eq!(full(LogSignal::WebServerFull, 2, "http:503"), [], "the app's own, by two of four");
+    assert_eq!(full(LogSignal::WebServerFull, 4, "http:503"), [Cause::WebServer]);
+    assert_eq!(full(LogSignal::WebServerFull, 4, "net:timeout"), [Cause::WebServer]);
+    assert_eq!(full(LogSignal::WebServerFull, 5, "http:404"), [Cause::WebServer, Cause::App]);
+    assert_eq!(full(LogSignal::WebServerLimit, 2, "net:reset"), [Cause::WebServer]);
+    assert_eq!(full(LogSignal::WebServerLimit, 2, "http:500"), [Cause::WebServer]);
 }
 
 #[test]
 fn what_the_app_answers_itself_is_its_own() {
-    let answers = |failed: &[(&str, u64)], means: Option<Means>| {
+    let answers = |failed: &[(&str, u64)], means: Option<LogSignal>| {
         why(|trial| {
             let failed = failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
             load(trial).counts.failed.extend(failed);
@@ -320,35 +320,38 @@ fn what_the_app_answers_itself_is_its_own() {
     let text = "the app itself answered with status 404 (9 times), 302 (5 times) and 500 (3 times)";
     assert_eq!(line(&found), text);
     assert_eq!(found[0].evidence, ["403 (once)"]);
-    let memory = answers(&[("http:500", 3)], Some(Means::PhpMemory));
+    let memory = answers(&[("http:500", 3)], Some(LogSignal::PhpMemory));
     assert_eq!(memory[0].cause, Cause::Memory);
     assert_eq!(memory.len(), 1, "{memory:#?}");
     assert_eq!(answers(&[("http:503", 3), ("net:reset", 1)], None), [], "whose is not known");
-    let few = answers(&[("http:503", 400)], Some(Means::UpstreamGone));
+    let few = answers(&[("http:503", 400)], Some(LogSignal::UpstreamGone));
     assert_eq!(few, [], "31 lines tell of a few of them");
 }
 
 #[test]
 fn a_status_of_the_front_has_its_line() {
-    let status = |status: u16, means: Means| {
+    let status = |status: u16, means: LogSignal| {
         why(move |trial| {
             load(trial).counts.failed.insert(format!("http:{status}"), 12);
             trial.record.runtime.said = vec![said(means, "upstream …")];
         })
     };
-    let found = status(502, Means::UpstreamGone);
+    let found = status(502, LogSignal::UpstreamGone);
     assert_eq!(line(&found), "502 12 times: nginx said: upstream …");
-    assert_eq!(line(&status(504, Means::UpstreamTimeout)), "504 12 times: nginx said: upstream …");
-    let own = status(500, Means::UpstreamGone);
+    assert_eq!(
+        line(&status(504, LogSignal::UpstreamTimeout)),
+        "504 12 times: nginx said: upstream …"
+    );
+    let own = status(500, LogSignal::UpstreamGone);
     assert_eq!(own[0].cause, Cause::App, "PHP's own answer");
-    let found = status(500, Means::UpstreamGone500);
+    let found = status(500, LogSignal::UpstreamGone500);
     assert_eq!(line(&found), "500 12 times: nginx said: upstream …");
     let silent = |trial: &mut TrialData| {
         load(trial).counts.failed.insert("http:502".to_owned(), 12);
     };
     assert_eq!(why(silent), [], "no log says why");
     let fine = |trial: &mut TrialData| {
-        trial.record.runtime.said = vec![said(Means::UpstreamGone, "after the last shot")];
+        trial.record.runtime.said = vec![said(LogSignal::UpstreamGone, "after the last request")];
     };
     assert_eq!(why(fine), [], "every answer was correct");
 }
@@ -401,7 +404,8 @@ fn memory_is_a_kill_or_a_full_limit() {
     });
     assert_eq!(others_wait, [], "they are of another program's");
     let php = why(|trial| {
-        trial.record.runtime.said = vec![said(Means::PhpMemory, "Allowed memory size of 1 bytes")];
+        trial.record.runtime.said =
+            vec![said(LogSignal::PhpMemory, "Allowed memory size of 1 bytes")];
     });
     assert_eq!(line(&php), "memory: PHP's `memory_limit` was reached 31 times");
 }
@@ -422,7 +426,7 @@ fn answers_that_pile_up_at_40_ms_while_nobody_works_are_nagle() {
                 response_time: none(),
                 service_time: none(),
                 connection_wait: none(),
-                lateness: none(),
+                schedule_lag: none(),
             };
             (0..1000).for_each(|_| times.service_time.record(ms * 1_000_000));
             trial.times = Some(times);
@@ -527,8 +531,8 @@ fn the_generator_is_said_of_either_model() {
     );
     assert_eq!(busy(LoadModel::Closed, 0.95), []);
     let late = why_of(LoadModel::Open, |trial| {
-        load(trial).lateness_ns_sure = 1_000_001;
-        load(trial).lateness_ns_p99 = 1_500_000;
+        load(trial).schedule_lag_ns_sure = 1_000_001;
+        load(trial).schedule_lag_ns_p99 = 1_500_000;
     });
     assert_eq!(line(&late), "the generator: it was late itself, by 1.50 ms at p99");
 }
@@ -557,13 +561,13 @@ fn several_causes_stand_in_the_order_of_how_directly_they_explain() {
         (before.opcache, before.php_version) = (false, "8.2.1".to_owned());
         before.ini.insert("opcache.enable".to_owned(), "0".to_owned());
         load(trial).counts.failed.insert("http:502".to_owned(), 12);
-        trial.record.runtime.said = vec![said(Means::UpstreamGone, "gone")];
+        trial.record.runtime.said = vec![said(LogSignal::UpstreamGone, "gone")];
     });
     assert_eq!(found, [Cause::Upstream, Cause::Opcache, Cause::Cpu]);
 }
 
 #[test]
-fn a_cell_has_first_what_most_of_its_trials_have() {
+fn a_case_has_first_what_most_of_its_trials_have() {
     let one = |cause, number| Why {
         cause,
         trials: vec![number],
@@ -575,11 +579,11 @@ fn a_cell_has_first_what_most_of_its_trials_have() {
         vec![one(Cause::Backlog, 2), one(Cause::Cpu, 2)],
         vec![one(Cause::Cpu, 3)],
     ];
-    let cell = of_cell(trials.iter());
+    let case = of_case(trials.iter());
     let shown: Vec<_> =
-        cell.iter().map(|one| (one.cause, &one.trials[..], &one.text[..])).collect();
+        case.iter().map(|one| (one.cause, &one.trials[..], &one.text[..])).collect();
     assert_eq!(shown, [(Cause::Cpu, &[1, 2, 3][..], "1"), (Cause::Backlog, &[2], "2")]);
     let below = [vec![one(Cause::BelowLimits, 1)], vec![one(Cause::Cpu, 2)]];
-    assert_eq!(of_cell(below.iter()).len(), 1);
-    assert_eq!(of_cell([vec![], vec![]].iter()), []);
+    assert_eq!(of_case(below.iter()).len(), 1);
+    assert_eq!(of_case([vec![], vec![]].iter()), []);
 }

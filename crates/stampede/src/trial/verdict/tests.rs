@@ -17,8 +17,8 @@ fn load() -> LoadRecord {
         connections: Connections { opened: 10, never_answered: 0, sources: 1 },
         busy_share_max: 0.1,
         stretched: 1.0,
-        lateness_ns_p99: 100_000,
-        lateness_ns_sure: 100_000,
+        schedule_lag_ns_p99: 100_000,
+        schedule_lag_ns_sure: 100_000,
         clipped: 0,
         service_time_ns_p50: 2_000_000,
         timeout_ns: 11_000_000_000,
@@ -87,9 +87,9 @@ fn a_quiet_trial_is_valid_without_a_reason() {
 }
 
 #[test]
-fn lateness_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time() {
-    let (lateness_ns_p99, lateness_ns_sure) = (1_000_001, 1_000_001);
-    let late = LoadRecord { lateness_ns_p99, lateness_ns_sure, ..load() };
+fn schedule_lag_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time() {
+    let (schedule_lag_ns_p99, schedule_lag_ns_sure) = (1_000_001, 1_000_001);
+    let late = LoadRecord { schedule_lag_ns_p99, schedule_lag_ns_sure, ..load() };
     assert_eq!(judged(&late, OPEN).judged, Judged::Invalid);
     let slow_app = LoadRecord { service_time_ns_p50: 100_000_000, ..late.clone() };
     assert_eq!(judged(&slow_app, OPEN).judged, Judged::Valid, "5 % of 100 ms is 5 ms");
@@ -97,8 +97,8 @@ fn lateness_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time
 }
 
 #[test]
-fn a_handful_of_late_shots_of_a_short_trial_makes_it_suspect() {
-    let late = LoadRecord { lateness_ns_p99: 9_000_000, ..load() };
+fn a_handful_of_late_requests_of_a_short_trial_makes_it_suspect() {
+    let late = LoadRecord { schedule_lag_ns_p99: 9_000_000, ..load() };
     let verdict = judged(&late, OPEN);
     assert_eq!(verdict.judged, Judged::Suspect);
     let late = Generator::Late { p99_lag_ns: 9_000_000, limit_ns: 1_000_000 };
@@ -114,7 +114,7 @@ fn times_beyond_an_hour_are_said() {
 }
 
 #[test]
-fn shots_dropped_with_every_slot_taken_are_the_runtimes_doing() {
+fn requests_dropped_with_every_slot_taken_are_the_runtimes_doing() {
     let mut dropped = load();
     dropped.counts.started = 500;
     assert_eq!(judged(&dropped, OPEN).judged, Judged::Invalid, "there was room for them");
@@ -176,7 +176,7 @@ fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
 }
 
 #[test]
-fn kept_connections_that_end_under_a_shot_are_explained() {
+fn kept_connections_that_end_under_a_request_are_explained() {
     let mut load = load();
     load.counts.failed.insert("net:cut-short".to_owned(), 3);
     let verdict = judged(&load, ModelKind::Closed);
@@ -216,7 +216,7 @@ fn a_wrong_little_ratio_is_our_own_bug() {
     let text = judged(&told, OPEN).reasons[0].to_string();
     assert_eq!(
         text,
-        "our own bookkeeping is off: 5.00 shots were in flight on average, and 4.00 by Little's law (a bug of stampede)"
+        "our own bookkeeping is off: 5.00 requests were in flight on average, and 4.00 by Little's law (a bug of stampede)"
     );
     let few = LoadRecord { counts: Counts { started: 99, ..off.counts.clone() }, ..off };
     assert_eq!(judged(&few, ModelKind::Closed).reasons, []);

@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 use Illuminate\Contracts\Console\Kernel;
 
-// The folders that a new project has, then the caches of `artisan optimize`.
-foreach (['app', 'framework/cache/data', 'framework/sessions', 'framework/views', 'logs'] as $folder) {
-    is_dir(__DIR__ . "/storage/$folder") || mkdir(__DIR__ . "/storage/$folder", 0750, true);
+// The directories that a new project has, then the caches of `artisan optimize`.
+foreach (['app', 'framework/cache/data', 'framework/sessions', 'framework/views', 'logs'] as $directory) {
+    is_dir(__DIR__ . "/storage/$directory") || mkdir(__DIR__ . "/storage/$directory", 0750, true);
 }
 $app = require __DIR__ . '/bootstrap/app.php';
 $artisan = $app->make(Kernel::class);

@@ -1,4 +1,4 @@
 <?php
 
-// Octane's workers take this folder for the app's; see Stampede\Worker\Octane\Start.
+// Octane's workers take this directory for the app's; see Stampede\Worker\Octane\Start.
 return require getenv('APP_BASE_PATH') . '/vendor/autoload.php';

@@ -17,13 +17,13 @@ fn said_of(app: AppKind, file: &str, code: &str) -> Vec<String> {
 
 /// What is said of an app of these files.
 fn said(app: AppKind, files: &[(&str, &str)]) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for (file, code) in files {
-        let path = folder.path().join(file);
+        let path = directory.path().join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, code).unwrap();
     }
-    let look = look(folder.path(), app);
+    let look = look(directory.path(), app);
     assert_eq!(look.unread, [], "{files:?}");
     look.suspects
         .iter()
@@ -49,10 +49,10 @@ fn in_method_of(app: AppKind, body: &str) -> Vec<(SuspectKind, String)> {
         "<?php namespace App; use Lib\\Other; class Cart extends Basket {{\n\
          private static $x; public function add($a, $b) {{ {body} }} }}"
     );
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("src")).unwrap();
-    std::fs::write(folder.path().join("src/Cart.php"), code).unwrap();
-    let look = look(folder.path(), app);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("src")).unwrap();
+    std::fs::write(directory.path().join("src/Cart.php"), code).unwrap();
+    let look = look(directory.path(), app);
     assert_eq!(look.unread, [], "{body}");
     for suspect in &look.suspects {
         assert!(suspect.within.ends_with("Cart::add"), "{suspect:?}");

@@ -1,4 +1,4 @@
-//! Whole folders: what is walked, what cannot be read, and how much of a file is borne.
+//! Whole directories: what is walked, what cannot be read, and how much of a file is borne.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -41,13 +41,13 @@ fn what_no_request_comes_by_is_left_out() {
 
 #[test]
 fn files_come_in_the_order_of_their_names() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for file in ["b.php", "a/z.php", "a/b.php", "c.php", "a.php"] {
-        let path = folder.path().join(file);
+        let path = directory.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "<?php exit;").unwrap();
     }
-    let look = look(folder.path(), AppKind::Symfony);
+    let look = look(directory.path(), AppKind::Symfony);
     let files: Vec<&str> = look.suspects.iter().map(|suspect| suspect.file.as_str()).collect();
     assert_eq!(files, ["a.php", "a/b.php", "a/z.php", "b.php", "c.php"]);
     assert_eq!(look.files, 5);
@@ -55,55 +55,55 @@ fn files_come_in_the_order_of_their_names() {
 
 #[test]
 fn links_are_not_followed() {
-    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::write(other.path().join("a.php"), "<?php exit;").unwrap();
-    symlink(other.path(), folder.path().join("out")).unwrap();
-    symlink(other.path().join("a.php"), folder.path().join("b.php")).unwrap();
-    symlink(folder.path(), folder.path().join("round")).unwrap();
-    assert_eq!(look(folder.path(), AppKind::Script), super::super::CodeLook::default());
-    // The app's folder itself may be one.
-    let link = folder.path().join("out");
+    symlink(other.path(), directory.path().join("out")).unwrap();
+    symlink(other.path().join("a.php"), directory.path().join("b.php")).unwrap();
+    symlink(directory.path(), directory.path().join("round")).unwrap();
+    assert_eq!(look(directory.path(), AppKind::Script), super::super::CodeLook::default());
+    // The app's directory itself may be one.
+    let link = directory.path().join("out");
     assert_eq!(look(&link, AppKind::Script).suspects.len(), 1);
 }
 
 #[test]
 fn a_broken_file_is_named_and_the_rest_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let broken = "<?php\nfunction f() { exit; }\n\nclass { nothing ( here\n";
-    fs::write(folder.path().join("a.php"), broken).unwrap();
-    fs::write(folder.path().join("b.php"), "<?php exit;").unwrap();
-    fs::write(folder.path().join("big.php"), vec![b' '; 2_000_001]).unwrap();
-    let look = look(folder.path(), AppKind::Symfony);
+    fs::write(directory.path().join("a.php"), broken).unwrap();
+    fs::write(directory.path().join("b.php"), "<?php exit;").unwrap();
+    fs::write(directory.path().join("big.php"), vec![b' '; 2_000_001]).unwrap();
+    let look = look(directory.path(), AppKind::Symfony);
     insta::assert_snapshot!(serde_json::to_string_pretty(&look).unwrap());
 }
 
 #[test]
 fn an_app_that_is_not_there_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let look = look(&folder.path().join("none"), AppKind::Symfony);
+    let directory = tempfile::tempdir().unwrap();
+    let look = look(&directory.path().join("none"), AppKind::Symfony);
     assert_eq!((look.files, look.unread.len()), (0, 1));
 }
 
 #[test]
 fn bytes_that_are_no_text_are_borne() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let noise: Vec<u8> =
         (0..200_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let with_tag = [b"<?php ".as_slice(), &noise].concat();
     let latin = b"<?php function f() { $a = '\xe9'; exit; }";
-    fs::write(folder.path().join("a.php"), &noise).unwrap();
-    fs::write(folder.path().join("b.php"), with_tag).unwrap();
-    fs::write(folder.path().join("c.php"), latin).unwrap();
-    let look = look(folder.path(), AppKind::Symfony);
+    fs::write(directory.path().join("a.php"), &noise).unwrap();
+    fs::write(directory.path().join("b.php"), with_tag).unwrap();
+    fs::write(directory.path().join("c.php"), latin).unwrap();
+    let look = look(directory.path(), AppKind::Symfony);
     let of_latin = look.suspects.iter().filter(|suspect| suspect.file == "c.php");
     assert_eq!(of_latin.count(), 1);
 }
 
 #[test]
 fn no_nesting_and_no_repetition_is_too_deep_or_too_long() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, code: &str| {
-        fs::write(folder.path().join(name), format!("<?php {code}")).unwrap();
+        fs::write(directory.path().join(name), format!("<?php {code}")).unwrap();
     };
     write("a.php", &format!("$a = {}1{};", "[".repeat(50_000), "]".repeat(50_000)));
     write("b.php", &format!("$a = 1{};", " . 'a'".repeat(50_000)));
@@ -115,7 +115,7 @@ fn no_nesting_and_no_repetition_is_too_deep_or_too_long() {
     write("e.php", &format!("function f() {{ {} 1; }}", "A::$a[] = new B && ".repeat(20_000)));
     write("f.php", &"function f() { ob_start(); } ".repeat(20_000));
     let began = Instant::now();
-    let look = look(folder.path(), AppKind::Script);
+    let look = look(directory.path(), AppKind::Script);
     // Seconds are enough, on a busy machine too: nothing is worse than linear.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     assert_eq!(look.files, 6);

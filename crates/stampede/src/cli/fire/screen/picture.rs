@@ -38,9 +38,9 @@ pub struct Picture {
 #[derive(Clone, Copy)]
 enum Length {
     Time(Nanos),
-    Shots(u64),
-    /// As long as there is ammo.
-    Ammo,
+    Requests(u64),
+    /// As long as there is traffic.
+    LoadTraffic,
 }
 
 /// Seconds, one or many.
@@ -55,7 +55,7 @@ struct Sum {
     failed: BTreeMap<String, u64>,
     in_flight_max: u32,
     times: Times,
-    lateness: Times,
+    schedule_lag: Times,
 }
 
 impl Sum {
@@ -76,7 +76,7 @@ impl Sum {
             LoadModel::Open => &times.response_time,
             LoadModel::Closed => &times.service_time,
         });
-        self.lateness.merge(&times.lateness);
+        self.schedule_lag.merge(&times.schedule_lag);
     }
 
     fn not_ok(&self) -> u64 {
@@ -87,7 +87,7 @@ impl Sum {
         format!("{}/s", words::rate(count as f64 / f64::from(self.seconds.max(1))))
     }
 
-    /// Of all shots that ended; also where few lie beyond it.
+    /// Of all requests that ended; also where few lie beyond it.
     fn at(&self, percent: f64) -> Option<u64> {
         let ranked = Ranked { answered: &self.times, failed: self.not_ok() };
         let rank = rank(percent, ranked.planned());
@@ -127,8 +127,8 @@ impl Picture {
         self.length = match model {
             Model::Open { schedule, .. } => Length::Time(schedule.length()),
             Model::Closed { until: Until::For(length), .. } => Length::Time(*length),
-            Model::Closed { until: Until::Requests(u64::MAX), .. } => Length::Ammo,
-            Model::Closed { until: Until::Requests(requests), .. } => Length::Shots(*requests),
+            Model::Closed { until: Until::Requests(u64::MAX), .. } => Length::LoadTraffic,
+            Model::Closed { until: Until::Requests(requests), .. } => Length::Requests(*requests),
         };
         (self.last, self.all) = (Sum::default(), Sum::default());
         self.answered.clear();
@@ -170,19 +170,21 @@ impl Picture {
                 let now = Nanos::from_secs(u64::from(self.all.seconds)).min(length);
                 (share, format!("{} of {}", words::length(now), words::length(length)))
             }
-            Length::Shots(shots) => {
-                let share = self.all.started as f64 / shots.max(1) as f64;
-                let (now, all) = (words::count(self.all.started), words::count(shots));
-                (share, format!("{now} of {all} shots"))
+            Length::Requests(requests) => {
+                let share = self.all.started as f64 / requests.max(1) as f64;
+                let (now, all) = (words::count(self.all.started), words::count(requests));
+                (share, format!("{now} of {all} requests"))
             }
-            Length::Ammo => (0.0, format!("{} shots so far", words::count(self.all.started))),
+            Length::LoadTraffic => {
+                (0.0, format!("{} requests so far", words::count(self.all.started)))
+            }
         };
         let phase = phase_word(self.phase);
         let room = width.saturating_sub(phase.len() + far.chars().count() + 4).min(BAR);
         let full = (share.min(1.0) * room as f64).round() as usize;
         let bar = match self.length {
             // Nobody knows how far it is.
-            Length::Ammo => String::new(),
+            Length::LoadTraffic => String::new(),
             _ => format!("{}{}  ", "█".repeat(full), "░".repeat(room - full)),
         };
         let mut lines = vec![
@@ -200,7 +202,7 @@ impl Picture {
         let last = &self.last;
         let not_ok = last.not_ok();
         let red = if not_ok > 0 { Style::new().red().bold() } else { Style::new() };
-        let late = last.lateness.at_rank(rank(99.0, last.lateness.len()));
+        let late = last.schedule_lag.at_rank(rank(99.0, last.schedule_lag.len()));
         let mut cells = Vec::new();
         if self.model == LoadModel::Open {
             cells.push(("offered", last.rate(last.planned), Style::new()));

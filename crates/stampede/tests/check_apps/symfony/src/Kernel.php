@@ -12,7 +12,7 @@ use Symfony\Component\HttpKernel\Kernel as BaseKernel;
 use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
 use Symfony\Component\Security\Csrf\CsrfTokenManagerInterface;
 
-/** Configured here, and not by files of a folder `config`. */
+/** Configured here, and not by files of a directory `config`. */
 final class Kernel extends BaseKernel
 {
     use MicroKernelTrait;
@@ -22,7 +22,7 @@ final class Kernel extends BaseKernel
         return [new FrameworkBundle()];
     }
 
-    /** Without a composer.json it would be the folder of this file. */
+    /** Without a composer.json it would be the directory of this file. */
     public function getProjectDir(): string
     {
         return dirname(__DIR__);

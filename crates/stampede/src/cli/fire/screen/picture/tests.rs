@@ -13,11 +13,11 @@ fn second(index: u32, ok: u64, took_us: u64, failed: &[(&str, u64)]) -> Second {
         response_time: Times::new(),
         service_time: Times::new(),
         connection_wait: Times::new(),
-        lateness: Times::new(),
+        schedule_lag: Times::new(),
     };
     times.response_time.record_many(took_us * 1_000, ok as u32);
     times.service_time.record_many(took_us * 1_000, ok as u32);
-    times.lateness.record_many(45_000, ok as u32);
+    times.schedule_lag.record_many(45_000, ok as u32);
     let failed: BTreeMap<String, u64> =
         failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
     let planned = ok + failed.values().sum::<u64>();
@@ -72,15 +72,15 @@ fn a_narrow_and_low_terminal_gets_what_matters() {
 
 #[test]
 fn before_the_first_second_nothing_is_invented() {
-    let model = Model::Closed { users: 50, until: Until::Requests(10_000) };
+    let model = Model::Closed { concurrency: 50, until: Until::Requests(10_000) };
     insta::assert_snapshot!(drawn(&picture(&model, 0, &[]), 80, 16));
 }
 
 #[test]
-fn a_load_until_the_ammo_is_over_was_one_of_so_many_shots() {
-    let model = Model::Closed { users: 50, until: Until::Requests(u64::MAX) };
+fn a_load_until_the_traffic_is_over_was_one_of_so_many_requests() {
+    let model = Model::Closed { concurrency: 50, until: Until::Requests(u64::MAX) };
     let drawn = drawn(&picture(&model, 3, &[]), 80, 16);
-    assert!(drawn.contains("measure  78 shots so far"), "{drawn}");
+    assert!(drawn.contains("measure  78 requests so far"), "{drawn}");
     assert!(!drawn.contains("18 446"), "{drawn}");
 }
 

@@ -1,0 +1,93 @@
+//! A list of small numbers with O(1) removal from anywhere, and no allocation per change.
+//!
+//! Requests under way are kept in the order of their start: all share one timeout, so the
+//! first of the chain is always the next to time out, however many thousand there are.
+
+/// A doubly linked list over the numbers `0..len`, each at most once in it.
+#[derive(Debug, Default)]
+pub(crate) struct IndexList {
+    links: Vec<Link>,
+    first: Option<u32>,
+    last: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    before: Option<u32>,
+    after: Option<u32>,
+    linked: bool,
+}
+
+impl IndexList {
+    /// Puts `number` at the end. It must not be in the chain.
+    pub(crate) fn push(&mut self, number: u32) {
+        let index = number as usize;
+        if index >= self.links.len() {
+            self.links.resize(index + 1, Link::default());
+        }
+        debug_assert!(!self.links[index].linked, "{number} is in the chain already");
+        self.links[index] = Link { before: self.last, after: None, linked: true };
+        match self.last {
+            Some(last) => self.links[last as usize].after = Some(number),
+            None => self.first = Some(number),
+        }
+        self.last = Some(number);
+    }
+
+    /// Takes `number` out; nothing happens when it is not in.
+    pub(crate) fn remove(&mut self, number: u32) {
+        let Some(link) = self.links.get(number as usize).copied().filter(|link| link.linked) else {
+            return;
+        };
+        match link.before {
+            Some(before) => self.links[before as usize].after = link.after,
+            None => self.first = link.after,
+        }
+        match link.after {
+            Some(after) => self.links[after as usize].before = link.before,
+            None => self.last = link.before,
+        }
+        self.links[number as usize].linked = false;
+    }
+
+    /// The one that has been in longest.
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.first
+    }
+
+    /// The one that came last.
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(chain: &IndexList) -> Vec<u32> {
+        let mut at = chain.first();
+        std::iter::from_fn(|| {
+            let here = at?;
+            at = chain.links[here as usize].after;
+            Some(here)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn what_is_removed_leaves_the_others_in_order() {
+        let mut chain = IndexList::default();
+        [3, 0, 2, 5].into_iter().for_each(|number| chain.push(number));
+        assert_eq!(listed(&chain), [3, 0, 2, 5]);
+        chain.remove(0);
+        chain.remove(5);
+        chain.remove(5);
+        assert_eq!((listed(&chain), chain.last()), (vec![3, 2], Some(2)));
+        chain.remove(3);
+        chain.remove(2);
+        assert_eq!((chain.first(), chain.last()), (None, None));
+        chain.push(3);
+        assert_eq!(listed(&chain), [3]);
+    }
+}

@@ -1,0 +1,456 @@
+//! A load as a whole: threads, their CPUs, their common clock, and one sum of it all.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::check::RULES_MAX;
+use crate::collector::{Collected, collect};
+use crate::driver::{
+    Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport, TrafficEnd,
+};
+use crate::engine::epoll::{Epoll, Waiting};
+use crate::engine::uring::Uring;
+use crate::engine::{Engine, Naps, Stamps};
+use crate::example::merged;
+use crate::protocol::Protocol;
+use crate::protocol::fastcgi::FastCgi;
+use crate::protocol::head::Common;
+use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
+use crate::protocol::tls::Tls;
+use crate::recorder::{Emptied, Headline, IntervalStats, Message, Recorder};
+use crate::report::{Connections, End, Listener, LoadResult};
+use crate::sched::SessionFirst;
+use crate::schedule::Segments;
+use crate::spec::{Address, Company, ConnectionHabit, EngineChoice, Load, Model, Until, Wire};
+use crate::time::Nanos;
+use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply};
+use crate::{Stop, open_files, sched};
+
+/// Why nothing was sent. Once requests are sent, whatever goes wrong is an outcome.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// `Load::traffic` is empty.
+    #[error("no request to send")]
+    NoTraffic,
+    /// A file that is no traffic.
+    #[error(transparent)]
+    LoadTraffic(#[from] TrafficError),
+    /// `max_in_flight`, `concurrency` or passes are zero.
+    #[error("`{0}` is 0, at least 1 is needed")]
+    Zero(&'static str),
+    /// More rules in `Load::check` than are counted apart.
+    #[error("{0} checks, {RULES_MAX} is the most")]
+    TooManyRules(usize),
+    /// A CPU that does not exist, or that this process may not use.
+    #[error("load thread cannot be pinned to CPU `{cpu}`")]
+    Pin {
+        /// Which.
+        cpu: usize,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No engine: no file descriptor left, or a path too long for a unix socket.
+    #[error("load engine cannot be set up")]
+    Engine(#[source] io::Error),
+    /// No thread.
+    #[error("load thread cannot be started")]
+    Thread(#[source] io::Error),
+}
+
+/// Runs a load and says what came back. Blocks until its last request ended: as long as the
+/// schedule, one timeout for requests that wait for a connection and one for those under way;
+/// `listener` is called from here, once a second.
+///
+/// One load thread a CPU of `load.cpus`, pinned, or `load.threads` of them; requests are dealt to
+/// them in turn, and so are `max_in_flight`, users and requests. Fewer threads run where there is
+/// less to deal.
+///
+/// Raises the soft limit of open files when it is too low for the connections wanted
+/// ([`open_files`]); processes started later inherit that.
+///
+/// # Errors
+/// Nothing was sent: [`LoadError`] says why.
+///
+/// # Panics
+/// When a load thread panics: our own bug.
+pub fn run_load(
+    load: &Load,
+    stop: &Stop,
+    listener: &mut dyn Listener,
+) -> Result<LoadResult, LoadError> {
+    let connections = check(load)?;
+    // More than the hard limit allows is no error: what lacks is counted as `net:no-file`.
+    let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
+    let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
+    let threads = threads.clamp(1, connections as usize);
+    let mut supply = supply(&load.traffic, load.habits, threads, stop)?;
+    let _first = if load.cpus.is_empty() { None } else { SessionFirst::take() };
+    let (to_us, messages) = mpsc::channel();
+    let mut crew = Crew { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
+    for (thread, feed) in std::mem::take(&mut supply.feeds).into_iter().enumerate() {
+        let (share, traffic, tagging) = (Share { thread, threads }, supply.end, supply.tagging);
+        crew.spawn_thread(load, stop, Part { share, feed, traffic, tagging }, to_us.clone())?;
+    }
+    drop(to_us);
+    let epoch = Instant::now();
+    // A thread that is gone by now has panicked; joining it says so.
+    crew.begin.iter().for_each(|begin| {
+        let _ = begin.send(epoch);
+    });
+    let mut collected = collect(&messages, &crew.back, &load.check, listener);
+    let reports = crew.threads.into_iter().map(|thread| match thread.join() {
+        Ok(report) => report,
+        Err(panic) => std::panic::resume_unwind(panic),
+    });
+    let reports: Vec<ThreadReport> = reports.flatten().collect();
+    let tags = std::mem::take(&mut collected.tags);
+    let mut result = sum(collected, &reports, epoch);
+    result.traffic = supply.notes();
+    let (ok, failed) = (result.counts.ok, result.counts.failed_total());
+    result.tags = supply.figures(&tags, (ok, failed, &result.times));
+    Ok(result)
+}
+
+impl LoadError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            LoadError::LoadTraffic(error) => Some(error.hint()),
+            _ => None,
+        }
+    }
+}
+
+/// How many connections there may be at once.
+fn check(load: &Load) -> Result<u32, LoadError> {
+    if matches!(&load.traffic.source, Source::List(list) if list.is_empty()) {
+        return Err(LoadError::NoTraffic);
+    }
+    if load.traffic.passes == Passes::Times(0) {
+        return Err(LoadError::Zero("passes"));
+    }
+    if load.check.rules.len() > RULES_MAX {
+        return Err(LoadError::TooManyRules(load.check.rules.len()));
+    }
+    match load.model {
+        Model::Open { max_in_flight: 0, .. } => Err(LoadError::Zero("max_in_flight")),
+        Model::Closed { concurrency: 0, .. } => Err(LoadError::Zero("concurrency")),
+        Model::Open { max_in_flight, .. } => Ok(max_in_flight),
+        Model::Closed { concurrency, .. } => Ok(concurrency),
+    }
+}
+
+/// Load threads, set up and waiting for the start.
+struct Crew {
+    back: Vec<Sender<Emptied>>,
+    begin: Vec<Sender<Instant>>,
+    /// `None`: told to end before the start.
+    threads: Vec<JoinHandle<Option<ThreadReport>>>,
+}
+
+impl Crew {
+    /// Returns once the thread is pinned and has all it needs. On an error the threads
+    /// hired before end, for nobody will send them a start.
+    fn spawn_thread(
+        &mut self,
+        load: &Load,
+        stop: &Stop,
+        part: Part,
+        to_us: Sender<Message>,
+    ) -> Result<(), LoadError> {
+        let (back, empty) = mpsc::channel();
+        // With three in turn a load thread makes none itself, nor when a listener is a second late.
+        for _ in 0..2 {
+            let _ = back.send(Emptied::IntervalStats(Box::new(IntervalStats::new())));
+        }
+        let (begin, starts) = mpsc::channel();
+        let (ready, is_ready) = mpsc::channel();
+        let load = load.clone();
+        let stop = stop.clone();
+        let Part { share, feed, traffic, tagging } = part;
+        let work = move || {
+            sched::own_descriptors();
+            sched::soon();
+            let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
+            let engine = pinned.and_then(|()| engine(&load, share.threads));
+            let set_up = engine.map(|engine| (engine, pace(&load, share, traffic)));
+            match set_up {
+                Ok((engine, pace)) => {
+                    let recorder = Recorder::new(share.thread, headline(&load), to_us, empty);
+                    let recorder = detailed(recorder, &load, tagging);
+                    let _ = ready.send(Ok(()));
+                    Some(work(&load, feed, engine, pace, recorder, &stop, &starts)?)
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                    None
+                }
+            }
+        };
+        let name = format!("load {}", share.thread);
+        let thread = thread::Builder::new().name(name).spawn(work).map_err(LoadError::Thread)?;
+        is_ready.recv().unwrap_or(Ok(()))?;
+        self.back.push(back);
+        self.begin.push(begin);
+        self.threads.push(thread);
+        Ok(())
+    }
+}
+
+/// What a load thread is hired for.
+struct Part {
+    share: Share,
+    feed: Feed,
+    traffic: TrafficEnd,
+    tagging: Tagging,
+}
+
+/// Which part of a load a thread sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub(crate) thread: usize,
+    pub(crate) threads: usize,
+}
+
+impl Share {
+    /// This thread's part of `whole`: parts differ by one at most.
+    pub(crate) fn of(self, whole: u64) -> u64 {
+        let (thread, threads) = (self.thread as u64, self.threads as u64);
+        whole / threads + u64::from(thread < whole % threads)
+    }
+
+    fn of_u32(self, whole: u32) -> u32 {
+        u32::try_from(self.of(u64::from(whole))).expect("a part is no larger than the whole")
+    }
+}
+
+fn pin(cpu: usize) -> Result<(), LoadError> {
+    let mut only = CpuSet::new();
+    if cpu >= CpuSet::MAX_CPU {
+        let source = io::Error::from_raw_os_error(libc::EINVAL);
+        return Err(LoadError::Pin { cpu, source });
+    }
+    only.set(cpu);
+    sched_setaffinity(None, &only).map_err(|errno| LoadError::Pin { cpu, source: errno.into() })?;
+    sched::at_once();
+    Ok(())
+}
+
+/// Awake for due times and quick answers on a CPU of its own, also where the kernel stamps them: to
+/// wake us, the server's own call would take longer. Where the server may be there too, not as
+/// long. Without one only where that leaves the server another, and where there are due times:
+/// users wait for their answers anyway.
+fn waiting(load: &Load, threads: usize) -> Waiting {
+    // What the affinity allows, and a container's quota.
+    let is_room = || thread::available_parallelism().is_ok_and(|cpus| cpus.get() > threads);
+    match load.model {
+        _ if !load.cpus.is_empty() && load.company == Company::Nobody => Waiting::Awake,
+        _ if !load.cpus.is_empty() => Waiting::Spin,
+        Model::Open { .. } if is_room() => Waiting::Spin,
+        _ => Waiting::Sleep,
+    }
+}
+
+fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
+    let (target, now) = (&load.target, Instant::now());
+    let (waiting, stamps) = (waiting(load, threads), stamps(load));
+    let connections = match load.model {
+        Model::Open { max_in_flight, .. } => max_in_flight,
+        Model::Closed { concurrency, .. } => concurrency,
+    };
+    let epoll = || Epoll::new(target, waiting, stamps, now).map(Chosen::Epoll);
+    let uring = || Uring::new(target, connections, waiting, stamps, now).map(Chosen::Uring);
+    let engine = match load.engine {
+        EngineChoice::Auto if is_for_uring(load, threads) => uring().or_else(|_| epoll()),
+        EngineChoice::Auto | EngineChoice::Epoll => epoll(),
+        EngineChoice::IoUring => uring(),
+    };
+    engine.map_err(LoadError::Engine)
+}
+
+/// By a schedule a request takes as long as the server took, and not until we see its answer: TCP
+/// has stamps. A user sends again when it sees its answer; a stamp would cost it a twentieth of the
+/// CPU time of a request.
+fn stamps(load: &Load) -> Stamps {
+    match (&load.model, &load.target) {
+        (Model::Open { .. }, Address::Tcp(_)) => Stamps::Kernel,
+        (Model::Closed { .. }, _) | (_, Address::Unix(_)) => Stamps::Ours,
+    }
+}
+
+/// Whether io_uring is the cheaper one: for users who keep their connections, so many that several
+/// answers can be waited for at once. It has more to do for each new one, gains no throughput
+/// inside TLS, and sees a single answer no earlier than epoll (bench/README.md).
+fn is_for_uring(load: &Load, threads: usize) -> bool {
+    let is_plain = !matches!(load.wire, Wire::Tls(_));
+    let keeps = load.habits.connection == ConnectionHabit::KeepAlive;
+    let many = |concurrency: u32| concurrency as usize >= MANY * threads;
+    is_plain
+        && keeps
+        && matches!(load.model, Model::Closed { concurrency, .. } if many(concurrency))
+}
+
+fn headline(load: &Load) -> Headline {
+    match load.model {
+        Model::Open { .. } => Headline::ResponseTime,
+        Model::Closed { .. } => Headline::ServiceTime,
+    }
+}
+
+fn detailed(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
+    let recorder = match tagging {
+        Tagging::Only(_) => recorder,
+        Tagging::Apart => recorder.with_tags(),
+    };
+    if load.records { recorder.with_records() } else { recorder }
+}
+
+fn pace(load: &Load, share: Share, traffic: TrafficEnd) -> Pace {
+    match &load.model {
+        Model::Open { schedule, arrivals, max_in_flight, when_full } => {
+            let dealt = |schedule: &Segments| {
+                Dealt::new(Box::new(schedule.due_times(*arrivals)), share.thread, share.threads)
+            };
+            Pace::Open(Open::new(OpenParts {
+                plan: dealt(schedule),
+                starts: dealt(schedule),
+                length: schedule.length(),
+                limit: share.of_u32(*max_in_flight),
+                when_full: *when_full,
+                traffic,
+                timeout: load.timeout,
+            }))
+        }
+        Model::Closed { concurrency, until } => {
+            let until = match *until {
+                Until::For(length) => Until::For(length),
+                Until::Requests(requests) => Until::Requests(share.of(requests)),
+            };
+            Pace::Closed(Closed::new(share.of_u32(*concurrency), until))
+        }
+    }
+}
+
+/// The engine of a load thread, as it was chosen.
+#[expect(clippy::large_enum_variant, reason = "one a thread, moved twice")]
+enum Chosen {
+    Epoll(Epoll),
+    Uring(Uring),
+}
+
+fn work(
+    load: &Load,
+    feed: Feed,
+    engine: Chosen,
+    pace: Pace,
+    recorder: Recorder,
+    stop: &Stop,
+    starts: &Receiver<Instant>,
+) -> Option<ThreadReport> {
+    let epoch = starts.recv().ok()?;
+    let report = match engine {
+        Chosen::Epoll(mut engine) => {
+            engine.begin(epoch);
+            speak(load, feed, engine, pace, recorder, stop)
+        }
+        Chosen::Uring(mut engine) => {
+            engine.begin(epoch);
+            speak(load, feed, engine, pace, recorder, stop)
+        }
+    };
+    Some(report)
+}
+
+/// Protocols and engines multiply here, and nowhere else.
+fn speak<E: Engine>(
+    load: &Load,
+    feed: Feed,
+    engine: E,
+    pace: Pace,
+    recorder: Recorder,
+    stop: &Stop,
+) -> ThreadReport {
+    match &load.wire {
+        Wire::Http1 => {
+            let common = Common::new(&load.check);
+            let protocol = || Http1::sharing(&common, load.habits, HEAD_BYTES_MAX);
+            drive(load, feed, engine, protocol, pace, recorder, stop)
+        }
+        Wire::FastCgi => {
+            let common = Common::new(&load.check);
+            let protocol = || FastCgi::sharing(&common, load.habits.connection, HEAD_BYTES_MAX);
+            drive(load, feed, engine, protocol, pace, recorder, stop)
+        }
+        Wire::Tls(setup) => {
+            let setup = setup.for_a_thread();
+            let common = Common::new(&load.check);
+            let http = || Http1::sharing(&common, load.habits, HEAD_BYTES_MAX);
+            let protocol = || Tls::new(&setup, http());
+            drive(load, feed, engine, protocol, pace, recorder, stop)
+        }
+    }
+}
+
+fn drive<P: Protocol, E: Engine>(
+    load: &Load,
+    feed: Feed,
+    engine: E,
+    protocol: impl Fn() -> P,
+    pace: Pace,
+    recorder: Recorder,
+    stop: &Stop,
+) -> ThreadReport {
+    let (timeout, check, habit) = (load.timeout, load.check.clone(), load.habits.connection);
+    let parts = Parts { engine, protocol, pace, recorder, feed, timeout, check, habit };
+    Driver::new(parts).run(stop)
+}
+
+/// Puts the threads' reports beside what was collected.
+pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant) -> LoadResult {
+    let longest = |of: fn(&ThreadReport) -> Nanos| reports.iter().map(of).max().unwrap_or_default();
+    let largest = |of: fn(&ThreadReport) -> f64| reports.iter().map(of).fold(0.0, f64::max);
+    let stopped = reports.iter().any(|report| report.end == End::Stopped);
+    LoadResult {
+        counts: collected.counts,
+        times: collected.times,
+        service_time_all: collected.service_time_all,
+        connect_time: collected.connect_time,
+        scheduled: longest(|report| report.scheduled),
+        lasted: longest(|report| report.lasted),
+        ok_inside: collected.ok_inside,
+        in_flight_integral: reports.iter().map(|report| report.in_flight_integral).sum(),
+        in_flight_max: reports.iter().map(|report| report.in_flight_max).sum(),
+        connections: Connections {
+            opened: reports.iter().map(|report| report.connections.opened).sum(),
+            never_answered: reports.iter().map(|report| report.connections.never_answered).sum(),
+            sources: reports.iter().map(|report| report.connections.sources).max().unwrap_or(1),
+        },
+        busy_share_max: largest(|report| report.busy_share),
+        examples: merged(reports.iter().flat_map(|report| &report.examples)),
+        stretched: largest(|report| report.stretched).max(1.0),
+        began,
+        engine: reports.first().map_or("", |report| report.engine),
+        naps: Naps {
+            count: reports.iter().map(|report| report.naps.count).sum(),
+            lasted: Nanos(reports.iter().map(|report| report.naps.lasted.0).sum()),
+        },
+        not_due: reports.iter().map(|report| report.not_due).sum(),
+        end: if stopped { End::Stopped } else { End::Complete },
+        tags: BTreeMap::new(),
+        records_lost: collected.records_lost,
+        traffic: TrafficNotes::default(),
+        odd: collected.odd,
+    }
+}
+
+/// Users of a thread from which on io_uring is the cheaper engine.
+const MANY: usize = 8;
+/// Descriptors beside the connections: the standard ones, epoll and timer of each thread,
+/// result files, and what the rest of the program has open.
+const SPARE_FILES: u64 = 128;

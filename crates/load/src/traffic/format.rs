@@ -1,0 +1,218 @@
+//! The formats of request files, and how their beginnings tell them apart.
+
+use super::TrafficFile;
+use super::access_log::AccessLog;
+use super::har::Har;
+use super::input::{Draft, Fault, Input, Step, shown};
+use super::json_lines::JsonLines;
+use super::sized::{RawRequests, UriPost};
+use super::uri::Uris;
+
+/// How a request file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A path or a URL a line, with a tag behind a space where there is one; a line
+    /// `[Name: value]` is a header of all that follow. Yandex Tank's `uri`; a plain list of
+    /// URLs is one too.
+    Uri,
+    /// `size path tag`, then a body of so many bytes: a POST. Header lines as in `Uri`.
+    /// Yandex Tank's `uripost`.
+    UriPost,
+    /// `size tag`, then a whole request of so many bytes, sent as it is. Yandex Tank's
+    /// `phantom`, called request-style.
+    Request,
+    /// A web server's log, common or combined: method and path of each line.
+    AccessLog,
+    /// What a browser records: `log.entries` of HTTP Archive 1.2.
+    Har,
+    /// An object a line: `{"method": "POST", "path": "/buy", "headers": {"X-A": "b"},
+    /// "body": "c=d", "tag": "buy"}`, of which `path` alone must be there. `uri` or `url` for
+    /// `path`, and `host`, are understood too.
+    JsonLines,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 6] = [
+        Format::Uri,
+        Format::UriPost,
+        Format::Request,
+        Format::AccessLog,
+        Format::Har,
+        Format::JsonLines,
+    ];
+
+    /// Its name to people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Uri => "uri",
+            Format::UriPost => "uripost",
+            Format::Request => "request",
+            Format::AccessLog => "access.log",
+            Format::Har => "har",
+            Format::JsonLines => "jsonl",
+        }
+    }
+
+    /// The format of that name, Yandex Tank's names (`phantom`, `access`) included.
+    pub fn named(name: &str) -> Option<Format> {
+        match name {
+            "phantom" | "raw" => Some(Format::Request),
+            "access" | "access-log" => Some(Format::AccessLog),
+            "json" => Some(Format::JsonLines),
+            _ => Format::ALL.into_iter().find(|format| format.name() == name),
+        }
+    }
+
+    /// Whether its entries can have tags.
+    pub(super) fn has_tags(self) -> bool {
+        !matches!(self, Format::AccessLog | Format::Har)
+    }
+
+    /// Bytes in which there is a request, where those of a list of requests are so many: most of
+    /// an archive are answers.
+    pub(super) fn begins_within(self, bytes: u64) -> u64 {
+        if self == Format::Har { bytes.saturating_mul(64) } else { bytes }
+    }
+
+    /// What a file that begins so is.
+    pub(super) fn of(begin: &[u8]) -> Result<Format, Unknown> {
+        if begin.starts_with(GZIP) {
+            return Err(Unknown::Compressed);
+        }
+        let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
+        let lines = begin.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let mut lines = lines.filter(|line| !line.is_empty());
+        let Some(first) = lines.next() else { return Err(Unknown::Empty) };
+        if first[0] == b'{' {
+            return Ok(of_json(begin));
+        }
+        // Of header lines both kinds may have some.
+        let first_entry = match first[0] == b'[' {
+            true => lines.find(|line| line[0] != b'['),
+            false => Some(first),
+        };
+        let Some(entry) = first_entry else { return Ok(Format::Uri) };
+        of_entry(entry, lines.next()).ok_or_else(|| Unknown::Begins(shown(first)))
+    }
+}
+
+/// Why a beginning tells no format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    Compressed,
+    Empty,
+    /// The first line, for a message.
+    Begins(String),
+}
+
+fn of_entry(entry: &[u8], next: Option<&[u8]>) -> Option<Format> {
+    let mut words = entry.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let first = words.next()?;
+    if first.iter().all(u8::is_ascii_digit) {
+        let is_request = next.is_some_and(|line| {
+            let version = line.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+            version.starts_with(b"HTTP/")
+        });
+        let has_path = words.next().is_some_and(|word| word[0] == b'/' || is_url(word));
+        return match (is_request, has_path) {
+            (true, _) => Some(Format::Request),
+            (false, true) => Some(Format::UriPost),
+            (false, false) => None,
+        };
+    }
+    if first[0] == b'/' || is_url(first) {
+        return Some(Format::Uri);
+    }
+    // `127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 2326`
+    let opens = entry.iter().position(|byte| *byte == b'[')?;
+    let quotes = entry[opens..].iter().filter(|byte| **byte == b'"').count();
+    (quotes >= 2).then_some(Format::AccessLog)
+}
+
+fn of_json(begin: &[u8]) -> Format {
+    // `log` is the one member of an archive's object.
+    let mut after = begin.trim_ascii_start()[1..].trim_ascii_start();
+    after = after.strip_prefix(b"\"log\"").unwrap_or_default();
+    if after.trim_ascii_start().starts_with(b":") { Format::Har } else { Format::JsonLines }
+}
+
+fn is_url(word: &[u8]) -> bool {
+    word.starts_with(b"http://") || word.starts_with(b"https://")
+}
+
+/// Reads entries of one pass.
+pub(super) enum Parser {
+    Uri(Uris),
+    UriPost(UriPost),
+    Request(RawRequests),
+    AccessLog(AccessLog),
+    Har(Har),
+    JsonLines(JsonLines),
+}
+
+impl Parser {
+    pub(super) fn new(format: Format, file: &TrafficFile) -> Parser {
+        match format {
+            Format::Uri => Parser::Uri(Uris::default()),
+            Format::UriPost => Parser::UriPost(UriPost::default()),
+            Format::Request => Parser::Request(RawRequests::default()),
+            Format::AccessLog => Parser::AccessLog(AccessLog::new(&file.log_methods)),
+            Format::Har => Parser::Har(Har::default()),
+            Format::JsonLines => Parser::JsonLines(JsonLines::default()),
+        }
+    }
+
+    /// The next entry. Ends: each call takes a line at least, or says the end.
+    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+        match self {
+            Parser::Uri(parser) => parser.next(input, draft),
+            Parser::UriPost(parser) => parser.next(input, draft),
+            Parser::Request(parser) => parser.next(input, draft),
+            Parser::AccessLog(parser) => parser.next(input, draft),
+            Parser::Har(parser) => parser.next(input, draft),
+            Parser::JsonLines(parser) => parser.next(input, draft),
+        }
+    }
+}
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_tells_the_format() {
+        let cases: [(&[u8], Format); 14] = [
+            (b"/\n", Format::Uri),
+            (b"\n\n/buy tag\r\n", Format::Uri),
+            (b"\xef\xbb\xbf/x", Format::Uri),
+            (b"https://example.org/a\n", Format::Uri),
+            (b"[Host: a]\n[X: 1]\n/x\n", Format::Uri),
+            (b"[Host: a]\n", Format::Uri),
+            (b"[Host: a]\n5 /x tag\nclass\n", Format::UriPost),
+            (b"0 /x\n\n", Format::UriPost),
+            (b"73 good\nGET / HTTP/1.0\r\nHost: x\r\n\r\n", Format::Request),
+            (b"73 /good\r\nGET / HTTP/1.0\r\nHost: x\r\n\r\n", Format::Request),
+            (b"::1 - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1\n", Format::AccessLog),
+            (b"{\"path\": \"/\"}\n{\"path\": \"/log\"}\n", Format::JsonLines),
+            (b"{\n  \"log\" : {\"version\": \"1.2\"", Format::Har),
+            (b"{\"log\":{\"entries\":[]}}", Format::Har),
+        ];
+        for (begin, format) in cases {
+            assert_eq!(Format::of(begin), Ok(format), "{}", shown(begin));
+        }
+        assert_eq!(Format::of(b"\x1f\x8b\x08"), Err(Unknown::Compressed));
+        assert_eq!(Format::of(b" \n\n"), Err(Unknown::Empty));
+        let begins = |begin: &[u8]| Format::of(begin) == Err(Unknown::Begins(shown(begin)));
+        assert!(begins(b"GET /") && begins(b"12") && begins(b"12 tag") && begins(b"<html>"));
+    }
+
+    #[test]
+    fn every_format_has_its_name() {
+        assert!(Format::ALL.iter().all(|format| Format::named(format.name()) == Some(*format)));
+        assert_eq!(Format::named("phantom"), Some(Format::Request));
+        assert_eq!(Format::named("pcap"), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! Lines and blocks of a request file, with their numbers; memory stays bounded whatever
+//! comes.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use super::Header;
+
+/// The bytes of one pass.
+pub(crate) struct Input {
+    reader: BufReader<Box<dyn Read + Send>>,
+    /// Number of the line that was read last.
+    line: u64,
+    bytes: u64,
+    /// Whether the rest of a line that was too long is yet to be passed over.
+    in_long_line: bool,
+}
+
+/// An entry that is no request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// Its first line, 1 for the first of the file.
+    pub(crate) line: u64,
+    /// What is wrong.
+    pub(crate) what: String,
+    /// What was expected.
+    pub(crate) hint: &'static str,
+}
+
+/// Why there is no next entry.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// This one is no request; reading may go on behind it.
+    Broken(Broken),
+    /// The file cannot be read any further.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::Io(error)
+    }
+}
+
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A request; the draft holds it.
+    Request,
+    /// Well-formed, and yet not to be sent, for this reason.
+    Skipped(String),
+    /// The pass is over.
+    End,
+}
+
+/// One request as the file has it. Its memory is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// Host that the entry's own URL names.
+    pub(crate) host: String,
+    pub(crate) headers: Vec<Header>,
+    /// The body; of a raw request all of it.
+    pub(crate) body: Vec<u8>,
+    pub(crate) tag: String,
+    pub(crate) is_raw: bool,
+    /// Its first line.
+    pub(crate) line: u64,
+}
+
+impl Draft {
+    /// Empties what belongs to one request; headers that hold for all that follow stay.
+    pub(crate) fn begin(&mut self, line: u64, method: &str) {
+        self.line = line;
+        self.method.clear();
+        self.method.push_str(method);
+        [&mut self.path, &mut self.host, &mut self.tag].into_iter().for_each(String::clear);
+        self.body.clear();
+        // A body of megabytes is not kept for the small ones that follow.
+        self.body.shrink_to(KEPT_BYTES);
+        self.is_raw = false;
+    }
+
+    /// Takes `path`, or host and path of a URL.
+    pub(crate) fn set_url(&mut self, url: &str) {
+        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+        let Some(rest) = rest else { return self.path.push_str(url) };
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (host, path) = rest.split_at(end);
+        self.host.push_str(host.rsplit('@').next().unwrap_or(host));
+        if !path.starts_with('/') {
+            self.path.push('/');
+        }
+        self.path.push_str(path);
+    }
+
+    /// Sets a header, in place of one of that name.
+    pub(crate) fn set_header(&mut self, name: &str, value: &str) {
+        match self.headers.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            Some((_, known)) => *known = value.to_owned(),
+            None => self.headers.push((name.to_owned(), value.to_owned())),
+        }
+    }
+}
+
+impl Input {
+    pub(crate) fn new(reader: Box<dyn Read + Send>) -> Input {
+        let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+        Input { reader, line: 0, bytes: 0, in_long_line: false }
+    }
+
+    /// The next line, without its end; `false` where there is none any more.
+    pub(crate) fn line(&mut self, out: &mut Vec<u8>) -> Result<bool, Fault> {
+        out.clear();
+        out.shrink_to(KEPT_BYTES);
+        self.pass_long_line()?;
+        let mut limited = (&mut self.reader).take(ENTRY_BYTES_MAX as u64 + 1);
+        let read = limited.read_until(b'\n', out)?;
+        if read == 0 {
+            return Ok(false);
+        }
+        self.bytes += read as u64;
+        self.line += 1;
+        if out.len() > ENTRY_BYTES_MAX {
+            self.in_long_line = out.last() != Some(&b'\n');
+            return Err(self.broken(TOO_LONG.to_owned(), "an entry has at most 16 MiB"));
+        }
+        while out.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            out.pop();
+        }
+        if self.line == 1 && out.starts_with(BYTE_ORDER_MARK) {
+            out.drain(..BYTE_ORDER_MARK.len());
+        }
+        Ok(true)
+    }
+
+    fn pass_long_line(&mut self) -> Result<(), Fault> {
+        while self.in_long_line {
+            let there = self.reader.fill_buf()?;
+            let end = there.iter().position(|byte| *byte == b'\n').map(|place| place + 1);
+            self.in_long_line = end.is_none() && !there.is_empty();
+            let used = end.unwrap_or(there.len());
+            self.reader.consume(used);
+            self.bytes += used as u64;
+        }
+        Ok(())
+    }
+
+    /// The next line as text.
+    pub(crate) fn text<'a>(&mut self, out: &'a mut Vec<u8>) -> Result<Option<&'a str>, Fault> {
+        if !self.line(out)? {
+            return Ok(None);
+        }
+        match std::str::from_utf8(out) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => {
+                let what = format!("{} is not UTF-8", shown(out));
+                Err(self.broken(what, "percent-encode what is not ASCII"))
+            }
+        }
+    }
+
+    /// A block of `count` bytes, as the line read last announces it.
+    pub(crate) fn block(&mut self, count: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
+        let announced = self.line;
+        out.clear();
+        if count > ENTRY_BYTES_MAX {
+            let what = format!("`{count}` bytes are announced");
+            return Err(self.broken(what, "an entry has at most 16 MiB"));
+        }
+        let read = (&mut self.reader).take(count as u64).read_to_end(out)?;
+        self.count(out);
+        if read < count {
+            let what = format!("`{count}` bytes are announced, and the file ends after `{read}`");
+            return Err(Fault::Broken(Broken { line: announced, what, hint: CUT_SHORT }));
+        }
+        Ok(())
+    }
+
+    /// The next byte, which stays; `None` at the end of the file.
+    pub(crate) fn peek_byte(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            match self.reader.fill_buf() {
+                Ok(there) => return Ok(there.first().copied()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the byte that was looked at.
+    pub(crate) fn take_byte(&mut self) {
+        let taken = self.reader.buffer().first().copied();
+        self.count(taken.as_slice());
+        self.reader.consume(taken.iter().len());
+    }
+
+    /// Takes the mark that a file of UTF-8 may begin with.
+    pub(crate) fn take_mark(&mut self) -> io::Result<()> {
+        for byte in BYTE_ORDER_MARK {
+            if self.peek_byte()? == Some(*byte) {
+                self.take_byte();
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.line += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    }
+
+    /// Bytes read so far.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Number of the line read last.
+    pub(crate) fn line_number(&self) -> u64 {
+        self.line
+    }
+
+    /// What was read byte by byte is no request, in the line behind the last line end.
+    pub(crate) fn broken_after(&self, what: String, hint: &'static str) -> Fault {
+        Fault::Broken(Broken { line: self.line + 1, what, hint })
+    }
+
+    /// The line read last is no request.
+    pub(crate) fn broken(&self, what: String, hint: &'static str) -> Fault {
+        Fault::Broken(Broken { line: self.line, what, hint })
+    }
+}
+
+/// Byte by byte, counted.
+impl Read for Input {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(out)?;
+        self.count(&out[..read]);
+        Ok(read)
+    }
+}
+
+/// Bytes for a message: one line, not too long, what is no text escaped.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN_CHARS)]);
+    let mut shown: String = text.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().count() > SHOWN_CHARS || bytes.len() > 4 * SHOWN_CHARS {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// A line or a block. Also the largest request: a test that uploads more is no load test.
+pub(crate) const ENTRY_BYTES_MAX: usize = 16 << 20;
+/// What a buffer keeps from one entry to the next.
+pub(crate) const KEPT_BYTES: usize = 4 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
+const SHOWN_CHARS: usize = 60;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const TOO_LONG: &str = "longer than 16 MiB";
+const CUT_SHORT: &str = "the number before an entry is its length in bytes, line ends included";

@@ -1,0 +1,232 @@
+//! A file read from its beginning to its end, as often as wanted: entry after entry, each
+//! a request, skipped, or broken.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+
+use super::format::{Parser, Unknown};
+use super::input::{Broken, Draft, Fault, Input, KEPT_BYTES, Step};
+use super::request::{Parts, asks_to_close};
+use super::{
+    AnswerShape, Format, Header, LOOKED_AT, Request, Tag, Tags, TrafficError, TrafficFile,
+};
+use crate::protocol::fastcgi::{self, Script};
+use crate::spec::Habits;
+
+/// A file that is being read.
+pub(super) struct Reading {
+    file: TrafficFile,
+    habits: Habits,
+    tags: Tags,
+    open: Open,
+    format: Format,
+    /// Bytes of the file; `None`: no regular one.
+    pub(super) length: Option<u64>,
+    input: Input,
+    parser: Parser,
+    draft: Draft,
+    /// The tag made last: many requests of one tag follow each other.
+    last: (String, Tag),
+    /// The first host that a URL of an entry names and that is not the target's.
+    pub(super) other_host: Option<String>,
+}
+
+/// Opens the file, from its beginning, for each pass.
+type Open = Box<dyn FnMut() -> io::Result<Box<dyn Read + Send>> + Send>;
+
+/// One entry.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    Request,
+    Skipped(String),
+    Broken(Broken),
+    /// No further one in this pass.
+    End,
+}
+
+impl Reading {
+    /// Opens the file and sees how it is written.
+    pub(super) fn of(
+        file: &TrafficFile,
+        habits: Habits,
+        tags: &Tags,
+    ) -> Result<Reading, TrafficError> {
+        let path = file.path.clone();
+        let length = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
+        let length = length.map(|metadata| metadata.len());
+        let open = move || Ok(Box::new(File::open(&path)?) as Box<dyn Read + Send>);
+        Reading::new(file, Box::new(open), length, habits, tags)
+    }
+
+    pub(super) fn new(
+        file: &TrafficFile,
+        mut open: Open,
+        length: Option<u64>,
+        habits: Habits,
+        tags: &Tags,
+    ) -> Result<Reading, TrafficError> {
+        let unreadable = |source: io::Error| TrafficError::Unreadable {
+            path: file.path.clone(),
+            source: Arc::new(source),
+        };
+        let mut reader = open().map_err(unreadable)?;
+        let mut begin = Vec::new();
+        (&mut reader).take(BEGIN_BYTES).read_to_end(&mut begin).map_err(unreadable)?;
+        let format = match (file.format, Format::of(&begin)) {
+            (_, Err(Unknown::Compressed)) => {
+                return Err(TrafficError::Compressed(file.path.clone()));
+            }
+            (_, Err(Unknown::Empty)) if (begin.len() as u64) < BEGIN_BYTES => {
+                return Err(TrafficError::Empty { path: file.path.clone(), why: String::new() });
+            }
+            (Some(named), _) => named,
+            (None, Ok(seen)) => seen,
+            (None, Err(unknown)) => {
+                let begins = match unknown {
+                    Unknown::Begins(line) => line.trim_matches('`').to_owned(),
+                    Unknown::Empty | Unknown::Compressed => String::new(),
+                };
+                return Err(TrafficError::UnknownFormat { path: file.path.clone(), begins });
+            }
+        };
+        let input = Input::new(Box::new(Cursor::new(begin).chain(reader)));
+        let parser = Parser::new(format, file);
+        let (draft, last) = (Draft::default(), (String::new(), Tag::NONE));
+        let (file, tags) = (file.clone(), tags.clone());
+        Ok(Reading {
+            file,
+            habits,
+            tags,
+            open,
+            format,
+            length,
+            input,
+            parser,
+            draft,
+            last,
+            other_host: None,
+        })
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(super) fn file(&self) -> &TrafficFile {
+        &self.file
+    }
+
+    /// Bytes read in this pass.
+    pub(super) fn bytes(&self) -> u64 {
+        self.input.bytes_read()
+    }
+
+    /// Begins the next pass: headers that the last one ended with hold no more.
+    pub(super) fn again(&mut self) -> io::Result<()> {
+        self.input = Input::new((self.open)()?);
+        self.parser = Parser::new(self.format, &self.file);
+        self.draft = Draft::default();
+        Ok(())
+    }
+
+    /// The next entry; a request goes into `request`, whose memory is used.
+    ///
+    /// # Errors
+    /// The file cannot be read any further.
+    pub(super) fn next(&mut self, request: &mut Request) -> io::Result<Entry> {
+        match self.parser.next(&mut self.input, &mut self.draft) {
+            Ok(Step::Request) => Ok(self.finish(request)),
+            Ok(Step::Skipped(reason)) => Ok(Entry::Skipped(reason)),
+            Ok(Step::End) => Ok(Entry::End),
+            Err(Fault::Broken(broken)) => Ok(Entry::Broken(broken)),
+            Err(Fault::Io(error)) => Err(error),
+        }
+    }
+
+    fn finish(&mut self, request: &mut Request) -> Entry {
+        if request.bytes.capacity() > KEPT_BYTES {
+            request.bytes = Vec::new();
+        }
+        request.tag = self.tag();
+        if self.draft.is_raw && self.file.script.is_some() {
+            let what = "a whole request is HTTP's, and FastCGI is spoken".to_owned();
+            let hint = "take another format, or send to the web server";
+            return Entry::Broken(Broken { line: self.draft.line, what, hint });
+        }
+        if self.draft.is_raw {
+            request.answer = AnswerShape::of(self.draft.method.as_bytes());
+            request.bytes.clear();
+            request.bytes.extend_from_slice(&self.draft.body);
+            request.closes = asks_to_close(&request.bytes);
+            return Entry::Request;
+        }
+        let draft = &mut self.draft;
+        let host = std::mem::take(&mut draft.host);
+        let is_host = |(name, _): &Header| name.eq_ignore_ascii_case("host");
+        let adds_host = !host.is_empty() && !draft.headers.iter().any(is_host);
+        if adds_host {
+            let of_target = self.file.headers.iter().find(|header| is_host(header));
+            if self.other_host.is_none() && of_target.is_some_and(|(_, known)| *known != host) {
+                self.other_host = Some(host.clone());
+            }
+            draft.headers.push(("Host".to_owned(), host));
+        }
+        let Draft { method, path, headers, body, .. } = &*draft;
+        let parts = Parts { method, path, headers, defaults: &self.file.headers, body };
+        let filled = match &self.file.script {
+            None => request.fill(parts, self.habits),
+            Some(script) => fill_fastcgi(request, script, parts, self.habits),
+        };
+        if adds_host {
+            draft.headers.pop();
+        }
+        match filled {
+            Ok(()) => Entry::Request,
+            Err(error) => {
+                let (what, hint) = (error.to_string(), error.hint());
+                Entry::Broken(Broken { line: draft.line, what, hint })
+            }
+        }
+    }
+
+    fn tag(&mut self) -> Tag {
+        if self.draft.tag != self.last.0 {
+            self.last.1 = self.tags.tag(&self.draft.tag);
+            self.last.0.clone_from(&self.draft.tag);
+        }
+        self.last.1
+    }
+}
+
+/// `None` where nothing is known: a pipe, which can be read once, or no entry at all.
+pub(super) fn ends_connections(file: &TrafficFile, habits: Habits) -> Option<bool> {
+    std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut reading = Reading::of(file, habits, &Tags::new()).ok()?;
+    let (mut request, mut seen) = (Request::default(), 0);
+    while seen < LOOKED_AT {
+        match reading.next(&mut request).ok()? {
+            Entry::Request if !request.closes => return Some(false),
+            Entry::Request => seen += 1,
+            Entry::Skipped(_) => {}
+            Entry::Broken(_) | Entry::End => break,
+        }
+    }
+    (seen > 0).then_some(true)
+}
+
+fn fill_fastcgi(
+    request: &mut Request,
+    script: &Script,
+    parts: Parts<'_>,
+    habits: Habits,
+) -> Result<(), TrafficError> {
+    let headers: Vec<Header> = parts.all_headers().cloned().collect();
+    let (method, path, connection) = (parts.method, parts.path, habits.connection);
+    let built = fastcgi::request(script, method, path, &headers, parts.body, connection)?;
+    *request = Request { tag: request.tag, ..built };
+    Ok(())
+}
+
+/// What a file's format is told by.
+const BEGIN_BYTES: u64 = 64 << 10;

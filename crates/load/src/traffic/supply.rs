@@ -1,0 +1,482 @@
+//! From a load's traffic to what each load thread sends.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::deal::Dealer;
+use super::read::{Entry, Reading};
+use super::{
+    LoadTraffic, Order, Passes, Request, Source, Tag, Tags, TrafficError, TrafficFile, TrafficNotes,
+};
+use crate::Stop;
+use crate::driver::{Feed, Gone, List, Origin, TrafficEnd};
+use crate::report::{TagFigures, TimeSet};
+use crate::spec::Habits;
+
+/// What the load threads of a load fire.
+pub(crate) struct Supply {
+    /// One a thread.
+    pub(crate) feeds: Vec<Feed>,
+    pub(crate) end: TrafficEnd,
+    pub(crate) tagging: Tagging,
+    tags: Tags,
+    notes: Arc<Mutex<TrafficNotes>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// What tags there are to be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tagging {
+    /// All requests have this one: the totals are its figures.
+    Only(Tag),
+    /// Several, or nobody knows.
+    Apart,
+}
+
+impl Supply {
+    /// What was read, once all feeds are gone.
+    pub(crate) fn notes(&mut self) -> TrafficNotes {
+        if let Some(reader) = self.reader.take()
+            && let Err(panic) = reader.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Figures by name: of what was counted apart, or of all requests where they have one tag.
+    pub(crate) fn figures(
+        &self,
+        counted: &[Option<Box<TagFigures>>],
+        all: (u64, u64, &TimeSet),
+    ) -> BTreeMap<String, TagFigures> {
+        let mut figures: BTreeMap<String, TagFigures> = BTreeMap::new();
+        if let Tagging::Only(tag) = self.tagging {
+            let (ok, failed, times) = all;
+            let (service_time, response_time) =
+                (times.service_time.clone(), times.response_time.clone());
+            let all = TagFigures { ok, failed, service_time, response_time };
+            figures.insert(self.tags.name(tag).to_string(), all);
+        }
+        for (number, counted) in counted.iter().enumerate() {
+            let Some(counted) = counted else { continue };
+            let name = self.tags.name(Tag(number as u16)).to_string();
+            // A tag of the traffic may be called `other` too.
+            figures.entry(name).or_insert_with(TagFigures::new).merge(counted);
+        }
+        figures.retain(|_, figures| figures.ok + figures.failed > 0);
+        if figures.keys().all(String::is_empty) { BTreeMap::new() } else { figures }
+    }
+}
+
+/// Prepares `traffic` for so many load threads; a file that does not fit into memory is read
+/// by a thread of its own, while the load goes on.
+///
+/// # Errors
+/// As it is no traffic, or `stop` was asked for before a pipe gave any.
+pub(crate) fn supply(
+    traffic: &LoadTraffic,
+    habits: Habits,
+    threads: usize,
+    stop: &Stop,
+) -> Result<Supply, TrafficError> {
+    let mut notes = TrafficNotes::default();
+    let flow = match &traffic.source {
+        Source::List(requests) => Flow::List(Arc::clone(requests)),
+        Source::File(file) => {
+            let (read, path) = (begin(traffic, file, habits), file.path.clone());
+            let begun = match std::fs::metadata(&path) {
+                Ok(metadata) if !metadata.is_file() => within(stop, read, &path)?,
+                _ => read(),
+            };
+            let (flow, read) = begun?;
+            notes = read;
+            flow
+        }
+    };
+    supply_of(flow, traffic, threads, Arc::new(Mutex::new(notes)), stop)
+}
+
+/// What looks at a file's beginning.
+type Beginning = Box<dyn FnOnce() -> Result<(Flow, TrafficNotes), TrafficError> + Send>;
+
+fn begin(traffic: &LoadTraffic, file: &TrafficFile, habits: Habits) -> Beginning {
+    let (file, tags, passes) = (file.clone(), traffic.tags.clone(), traffic.passes);
+    Box::new(move || {
+        let mut notes = TrafficNotes::default();
+        let reading = Reading::of(&file, habits, &tags)?;
+        Ok((look(reading, passes, &mut notes)?, notes))
+    })
+}
+
+/// A pipe may keep its reader waiting for good, in a call that nothing ends: another thread waits
+/// there, and is left behind where the load is told to stop.
+fn within<T: Send + 'static>(
+    stop: &Stop,
+    read: Box<dyn FnOnce() -> T + Send>,
+    path: &Path,
+) -> Result<T, TrafficError> {
+    let (to_us, begun) = mpsc::channel();
+    let work = move || {
+        let _ = to_us.send(read());
+    };
+    let reader = thread::Builder::new().name("traffic".to_owned()).spawn(work);
+    let reader = reader.map_err(|source| TrafficError::Thread(Arc::new(source)))?;
+    loop {
+        match begun.recv_timeout(LOOK) {
+            Ok(begun) => return Ok(begun),
+            Err(RecvTimeoutError::Timeout) if stop.is_asked() => {
+                return Err(TrafficError::Stopped(path.to_owned()));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match reader.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("it has sent what it read"),
+            },
+        }
+    }
+}
+
+pub(super) fn supply_of(
+    flow: Flow,
+    traffic: &LoadTraffic,
+    threads: usize,
+    notes: Arc<Mutex<TrafficNotes>>,
+    stop: &Stop,
+) -> Result<Supply, TrafficError> {
+    let end = if traffic.ends() { TrafficEnd::Sometime } else { TrafficEnd::Never };
+    let tagging = flow.tagging();
+    let tags = traffic.tags.clone();
+    let row = Arc::default();
+    let feed = |origin| Feed::new(&row, origin);
+    let (feeds, reader) = match flow {
+        Flow::List(list) => {
+            let origin = || Origin::List(over(&list, traffic));
+            ((0..threads).map(|_| feed(origin())).collect(), None)
+        }
+        Flow::File { held, reading } => {
+            let waits_for_others = reading.length.is_none();
+            let (dealer, streams) = Dealer::new(threads);
+            let first = dealer.first();
+            let left = traffic.limit.unwrap_or(u64::MAX);
+            let reader = Reader { dealer, passes: traffic.passes, left, notes: Arc::clone(&notes) };
+            let order = traffic.order;
+            let reader = thread::Builder::new().name("traffic".to_owned()).spawn(move || {
+                // Nobody left to send is an end as any other.
+                let _ = reader.run(held, *reading, order);
+            });
+            let reader = reader.map_err(|source| TrafficError::Thread(Arc::new(source)))?;
+            first(stop);
+            let feeds = streams.into_iter().map(|stream| feed(Origin::Stream(stream)));
+            // A pipe may keep its reader waiting for good: it ends by itself, or with us.
+            (feeds.collect(), (!waits_for_others).then_some(reader))
+        }
+    };
+    Ok(Supply { feeds, end, tagging, tags, notes, reader })
+}
+
+/// A list as all threads send it together.
+fn over(list: &Arc<[Request]>, traffic: &LoadTraffic) -> List {
+    let of_passes = match traffic.passes {
+        Passes::Endless => None,
+        Passes::Times(times) => Some(times.saturating_mul(list.len() as u64)),
+    };
+    let seed = match traffic.order {
+        Order::InTurn => None,
+        Order::Random { seed } => Some(seed),
+    };
+    let count = [of_passes, traffic.limit].into_iter().flatten().min();
+    List::new(Arc::clone(list), seed, count)
+}
+
+/// Where requests come from.
+pub(super) enum Flow {
+    List(Arc<[Request]>),
+    File { held: VecDeque<Request>, reading: Box<Reading> },
+}
+
+impl Flow {
+    fn tagging(&self) -> Tagging {
+        match self {
+            Flow::List(list) => {
+                let tags: BTreeSet<Tag> = list.iter().map(|request| request.tag).collect();
+                let only = if tags.len() == 1 { tags.first() } else { None };
+                only.map_or(Tagging::Apart, |tag| Tagging::Only(*tag))
+            }
+            Flow::File { reading, .. } if reading.format().has_tags() => Tagging::Apart,
+            Flow::File { .. } => Tagging::Only(Tag::NONE),
+        }
+    }
+}
+
+/// Looks at a file before the first request: a list where all of it fits into memory, else its
+/// beginning and the rest. What is broken in its beginning is an error, for then it is most
+/// often all of it.
+pub(super) fn look(
+    mut reading: Reading,
+    passes: Passes,
+    notes: &mut TrafficNotes,
+) -> Result<Flow, TrafficError> {
+    notes.format = Some(reading.format().name().to_owned());
+    let mut held = VecDeque::new();
+    let mut held_bytes = 0;
+    loop {
+        let mut request = Request::default();
+        let entry = reading.next(&mut request).map_err(|source| TrafficError::Unreadable {
+            path: reading.file().path.clone(),
+            source: Arc::new(source),
+        })?;
+        match entry {
+            Entry::Request => {
+                held_bytes += (request.bytes.capacity() + size_of::<Request>()) as u64;
+                held.push_back(request);
+                notes.requests += 1;
+                notes.other_host = notes.other_host.take().or(reading.other_host.take());
+            }
+            Entry::Skipped(reason) => notes.skip(&reason),
+            Entry::Broken(broken) if reading.bytes() > LOOK_BYTES && !held.is_empty() => {
+                notes.break_off(&broken);
+            }
+            Entry::Broken(broken) => {
+                let path = reading.file().path.clone();
+                let (line, what, hint) = (broken.line, broken.what, broken.hint);
+                return Err(TrafficError::Broken { path, line, what, hint });
+            }
+            Entry::End if held.is_empty() => return Err(empty(reading.file(), notes)),
+            Entry::End => return Ok(Flow::List(Vec::from(held).into())),
+        }
+        if held.is_empty() && reading.bytes() > reading.format().begins_within(MEMORY_BYTES) {
+            return Err(empty(reading.file(), notes));
+        }
+        if held_bytes > MEMORY_BYTES || is_large(&reading, held_bytes, passes) {
+            break;
+        }
+    }
+    if reading.length.is_none() && passes != Passes::Times(1) {
+        return Err(TrafficError::OnlyOnce(reading.file().path.clone()));
+    }
+    Ok(Flow::File { held, reading: Box::new(reading) })
+}
+
+/// All requests of `bytes`, read as `file` says; of more than fits into memory the first.
+/// What a load does before its first request, without a file and without a thread.
+///
+/// # Errors
+/// As a load's: what is no traffic.
+pub fn read_all(
+    bytes: &[u8],
+    file: &TrafficFile,
+    habits: Habits,
+) -> Result<(Vec<Request>, TrafficNotes), TrafficError> {
+    let (bytes, length, mut notes) = (bytes.to_vec(), bytes.len() as u64, TrafficNotes::default());
+    let open = move || Ok(Box::new(io::Cursor::new(bytes.clone())) as Box<dyn io::Read + Send>);
+    let reading = Reading::new(file, Box::new(open), Some(length), habits, &Tags::new())?;
+    let requests = match look(reading, Passes::Times(1), &mut notes)? {
+        Flow::List(list) => list.to_vec(),
+        Flow::File { held, .. } => held.into(),
+    };
+    Ok((requests, notes))
+}
+
+/// Whether what was read so far tells that the whole does not fit into memory.
+fn is_large(reading: &Reading, held_bytes: u64, passes: Passes) -> bool {
+    let read = reading.bytes();
+    if read <= LOOK_BYTES || held_bytes == 0 {
+        return false;
+    }
+    match reading.length {
+        Some(length) => held_bytes as f64 * (length as f64 / read as f64) > MEMORY_BYTES as f64,
+        // A pipe: to be sent once it need not fit, to be sent again it must.
+        None => passes == Passes::Times(1),
+    }
+}
+
+fn empty(file: &TrafficFile, notes: &TrafficNotes) -> TrafficError {
+    let skipped = notes.skipped.iter().map(|(reason, count)| format!("{count} × {reason}"));
+    let skipped: Vec<String> = skipped.collect();
+    let why = match skipped.is_empty() {
+        true => String::new(),
+        false => format!(" (skipped: {})", skipped.join(", ")),
+    };
+    TrafficError::Empty { path: file.path.clone(), why }
+}
+
+/// Reads while the load goes on.
+struct Reader {
+    dealer: Dealer,
+    passes: Passes,
+    /// Requests that may still be dealt.
+    left: u64,
+    notes: Arc<Mutex<TrafficNotes>>,
+}
+
+/// Why no further request is dealt.
+enum Done {
+    /// The limit is reached.
+    Limit,
+    Gone,
+}
+
+impl From<Gone> for Done {
+    fn from(_: Gone) -> Done {
+        Done::Gone
+    }
+}
+
+impl Reader {
+    fn run(mut self, held: VecDeque<Request>, reading: Reading, order: Order) -> Result<(), Gone> {
+        let dealt = match order {
+            Order::InTurn => self.deal_file(held, reading, |this, request| this.deal(request)),
+            Order::Random { seed } => {
+                let mut window = Window::new(seed);
+                let dealt = self.deal_file(held, reading, |this, request| {
+                    if window.swap(request) { this.deal(request) } else { Ok(()) }
+                });
+                self.note(|notes| notes.shuffled_within = Some(window.size()));
+                dealt.and_then(|()| window.rest().try_for_each(|mut last| self.deal(&mut last)))
+            }
+        };
+        match dealt {
+            Ok(()) | Err(Done::Limit) => {
+                self.dealer.finish();
+                Ok(())
+            }
+            Err(Done::Gone) => Err(Gone),
+        }
+    }
+
+    fn deal(&mut self, request: &mut Request) -> Result<(), Done> {
+        if self.left == 0 {
+            return Err(Done::Limit);
+        }
+        self.left -= 1;
+        Ok(self.dealer.deal(request)?)
+    }
+
+    fn note(&self, how: impl FnOnce(&mut TrafficNotes)) {
+        how(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// All passes of a file, `deal` for each request.
+    fn deal_file(
+        &mut self,
+        held: VecDeque<Request>,
+        mut reading: Reading,
+        mut deal: impl FnMut(&mut Reader, &mut Request) -> Result<(), Done>,
+    ) -> Result<(), Done> {
+        held.into_iter().try_for_each(|mut request| deal(self, &mut request))?;
+        let mut request = Request::default();
+        let mut pass = 1;
+        loop {
+            let ended = self.deal_pass(&mut reading, &mut request, pass, &mut deal)?;
+            if self.passes == Passes::Times(pass) {
+                return Ok(());
+            }
+            pass += 1;
+            let again = ended.and_then(|()| Ok(reading.again()?));
+            if let Err(error) = again {
+                let path = reading.file().path.display();
+                self.note(|notes| notes.failed = Some(format!("cannot read `{path}`: {error}")));
+                return Ok(());
+            }
+        }
+    }
+
+    /// To the end of the pass; the inner error says why it cannot be reached, which is an
+    /// end of the load too, for nobody knows what the rest would have been.
+    fn deal_pass(
+        &mut self,
+        reading: &mut Reading,
+        request: &mut Request,
+        pass: u64,
+        deal: &mut impl FnMut(&mut Reader, &mut Request) -> Result<(), Done>,
+    ) -> Result<Result<(), PassError>, Done> {
+        let mut is_empty = pass > 1;
+        loop {
+            // Later passes meet the same again.
+            let note = |how: &dyn Fn(&mut TrafficNotes)| {
+                if pass == 1 {
+                    self.note(how);
+                }
+            };
+            match reading.next(request) {
+                Ok(Entry::Request) => {
+                    note(&|notes| notes.requests += 1);
+                    is_empty = false;
+                    deal(self, request)?;
+                }
+                Ok(Entry::Skipped(reason)) => note(&|notes| notes.skip(&reason)),
+                Ok(Entry::Broken(broken)) => note(&|notes| notes.break_off(&broken)),
+                Ok(Entry::End) if is_empty => {
+                    return Ok(Err(PassError::Empty));
+                }
+                Ok(Entry::End) => return Ok(Ok(())),
+                Err(error) => return Ok(Err(error.into())),
+            }
+        }
+    }
+}
+
+/// Why the end of a pass cannot be reached.
+#[derive(Debug, thiserror::Error)]
+enum PassError {
+    /// The file cannot be read any more.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It was changed meanwhile.
+    #[error("it has no request in it any more")]
+    Empty,
+}
+
+/// Requests of which a random one is next.
+struct Window {
+    random: fastrand::Rng,
+    requests: Vec<Request>,
+    bytes: usize,
+}
+
+impl Window {
+    fn new(seed: u64) -> Window {
+        let random = fastrand::Rng::with_seed(seed);
+        Window { random, requests: Vec::new(), bytes: 0 }
+    }
+
+    fn size(&self) -> u64 {
+        self.requests.len() as u64
+    }
+
+    /// Takes a request and gives another in its place; `false`: it only took.
+    fn swap(&mut self, request: &mut Request) -> bool {
+        self.bytes += request.bytes.len() + size_of::<Request>();
+        if self.bytes <= WINDOW_BYTES {
+            self.requests.push(std::mem::take(request));
+            return false;
+        }
+        if !self.requests.is_empty() {
+            let place = self.random.usize(..self.requests.len());
+            std::mem::swap(&mut self.requests[place], request);
+        }
+        self.bytes = self.bytes.saturating_sub(request.bytes.len() + size_of::<Request>());
+        true
+    }
+
+    fn rest(mut self) -> impl Iterator<Item = Request> {
+        self.random.shuffle(&mut self.requests);
+        self.requests.into_iter()
+    }
+}
+
+/// What is looked at before the first request. A broken line in it is an error.
+const LOOK_BYTES: u64 = 1 << 20;
+/// Requests that are kept in memory instead of being read again and again, with which no
+/// thread is needed that reads.
+const MEMORY_BYTES: u64 = 64 << 20;
+/// Requests that change places in a file that does not fit.
+const WINDOW_BYTES: usize = 16 << 20;
+/// How long a stop may go unseen while a pipe is waited for.
+const LOOK: Duration = Duration::from_millis(20);

@@ -1,0 +1,210 @@
+//! Searches on runtimes that are arithmetic.
+
+use super::*;
+use crate::capacity::model::{CapacityReport, FORMAT, held_back};
+use crate::capacity::search;
+use crate::fact::{Fact, Reason, Traffic};
+
+/// Workers that take as long for each request, and a generator with a limit.
+struct Server {
+    capacity: f64,
+    service_s: f64,
+    generator: f64,
+}
+
+const HELLO: Server = Server { capacity: 2_000.0, service_s: 0.001, generator: 1e9 };
+
+impl Server {
+    /// p95 stays until the queue grows, then it is far beyond any bound.
+    fn measure(&self, spec: &TrialSpec) -> Point {
+        let (rate, concurrency) = match spec.what {
+            What::Concurrency(concurrency) => {
+                (f64::from(concurrency) / self.service_s, Some(concurrency))
+            }
+            What::Rate(rate) => (rate, None),
+        };
+        let time_s = match concurrency {
+            Some(_) => self.service_s,
+            None if rate > self.capacity => 2.0,
+            None => self.service_s / (1.0 - 0.9 * rate / self.capacity),
+        };
+        let seen = match () {
+            () if concurrency.is_none() && rate > self.generator => Seen::Generator,
+            () if time_s >= 0.1 => Seen::Missed,
+            () => Seen::Met,
+        };
+        Point {
+            trial: 0,
+            purpose: spec.purpose,
+            concurrency,
+            offered_per_second: concurrency.is_none().then_some(rate),
+            length_s: spec.length_s,
+            took_s: spec.length_s + 2.0,
+            seen,
+            why: if seen == Seen::Met { vec![] } else { vec![not_met("2.00 s")] },
+            throughput_per_second: Some(rate.min(self.capacity)),
+            time_ns_mean: Some(time_s * 1e9),
+            time_ns_p50: Some(time_s * 1e9),
+            time_ns_p95: Some(time_s * 1e9),
+            time_ns_p99: None,
+            ok_share: Some(1.0),
+            cpu_percent: Some(50.0),
+            cpu_cost_us: Some(self.service_s * 0.25e6),
+            memory_bytes_max: Some(1e7),
+            out_of_memory: None,
+            held_back: (seen == Seen::Missed)
+                .then(|| format!("CPU-bound at {}/s", text::rate(rate))),
+        }
+    }
+}
+
+fn not_met(found: &str) -> Fact<Reason> {
+    let (expectation, found) = ("p95 < 100ms".to_owned(), Some(found.to_owned()));
+    Traffic::NotMet { expectation, found }.into()
+}
+
+fn wanted(max_time_s: f64) -> Wanted {
+    Wanted {
+        expect: vec!["p95 < 100ms".parse().expect("an expectation")],
+        precision: 0.1,
+        max_time_s,
+        trial_s: 4.0,
+        warm_up_s: 1.0,
+        crowd: 32,
+        confirm: true,
+    }
+}
+
+fn run(server: &Server, max_time_s: f64) -> Limit {
+    let mut hunts = [CapacitySearch::new("a".to_owned(), wanted(max_time_s))];
+    let measure = |_: usize, spec: &TrialSpec| Ok::<_, ()>(Some(server.measure(spec)));
+    search(&mut hunts, 1, measure, |_| Ok(())).expect("measured");
+    hunts[0].limit()
+}
+
+#[test]
+fn a_limit_is_found_confirmed_and_said() {
+    let limit = run(&HELLO, 180.0);
+    assert_eq!(limit.ending, Ending::Found, "{}", limit.said);
+    let (low, high) = (limit.capacity_per_second.unwrap(), limit.upper_per_second.unwrap());
+    assert!(low <= 2_000.0 && high >= 2_000.0 && high / low < 1.15, "{low} to {high}");
+    assert!(limit.spent_s <= 180.0, "{}", limit.spent_s);
+    let purposes: Vec<Purpose> = limit.points.iter().map(|point| point.purpose).collect();
+    assert_eq!(purposes[..3], [Purpose::Alone, Purpose::Crowd, Purpose::Probe]);
+    let longer = |point: &&Point| point.length_s == 16.0;
+    let of_longer = |seen| limit.points.iter().filter(longer).filter(|p| p.seen == seen).count();
+    assert!(of_longer(Seen::Met) >= 2 && of_longer(Seen::Missed) >= 1, "{:?}", limit.points);
+    assert_eq!(limit.waiting_share, Some(0.75));
+    assert!(limit.knee_per_second.is_some());
+}
+
+#[test]
+fn a_search_is_told_in_words_with_what_held_the_runtime_back() {
+    let report = CapacityReport {
+        format: FORMAT,
+        stampede: String::new(),
+        run: String::new(),
+        started_at: String::new(),
+        app: "hello".to_owned(),
+        expect: vec!["p95 < 100ms".to_owned()],
+        budget_cpus: 1,
+        budget_memory_bytes: 512 << 20,
+        precision: 0.1,
+        max_time_s: 180.0,
+        interrupted: false,
+        runtimes: vec![run(&HELLO, 180.0), run(&Server { generator: 1_500.0, ..HELLO }, 240.0)],
+    };
+    insta::assert_snapshot!(text::text(&report));
+}
+
+#[test]
+fn a_single_miss_below_the_capacity_does_not_say_what_held_it_back() {
+    let missed = |rate: f64| {
+        let spec = TrialSpec {
+            what: What::Rate(rate),
+            length_s: 2.0,
+            purpose: Purpose::Probe,
+            left_s: 0.0,
+        };
+        let why = Some(format!("at {rate}"));
+        Point { seen: Seen::Missed, held_back: why, ..HELLO.measure(&spec) }
+    };
+    let points = [missed(3_000.0), missed(2_100.0), missed(1_500.0)];
+    assert_eq!(held_back(&points, Some(2_000.0)), Some("at 2100"));
+    assert_eq!(held_back(&points, None), Some("at 1500"), "where no capacity is known");
+    assert_eq!(held_back(&points, Some(4_000.0)), None);
+}
+
+#[test]
+fn the_time_is_never_exceeded_and_what_is_known_is_said() {
+    for max_time_s in [20.0, 40.0, 60.0, 90.0, 120.0] {
+        let limit = run(&HELLO, max_time_s);
+        assert!(limit.spent_s <= max_time_s, "{} of {max_time_s}", limit.spent_s);
+    }
+    let limit = run(&HELLO, 10.0);
+    assert_eq!(limit.ending, Ending::Unknown);
+    assert!(limit.said.starts_with("one user alone meets it ("), "{}", limit.said);
+    assert!(limit.said.ends_with("/s): no time for more (--max-time)"), "{}", limit.said);
+    let limit = run(&HELLO, 45.0);
+    assert_eq!(limit.ending, Ending::Wide);
+    assert!(limit.said.contains("not known to 10.0 % in its time"), "{}", limit.said);
+}
+
+#[test]
+fn one_user_alone_that_misses_ends_it_at_once_with_its_figure() {
+    let slow = Server { service_s: 2.0, ..HELLO };
+    let limit = run(&slow, 180.0);
+    assert_eq!((limit.ending, limit.points.len()), (Ending::NotMetAlone, 2));
+    assert_eq!(limit.said, "one user alone does not meet it: p95 < 100ms: 2.00 s");
+}
+
+#[test]
+fn the_generators_limit_is_not_the_runtimes() {
+    let limit = run(&Server { generator: 1_500.0, ..HELLO }, 240.0);
+    assert_eq!(limit.ending, Ending::AtLeast, "{}", limit.said);
+    assert!(limit.said.ends_with("the generator's limit"), "{}", limit.said);
+    assert!(limit.capacity_per_second.unwrap() <= 1_500.0);
+}
+
+#[test]
+fn runtimes_take_turns_and_each_has_its_own_limit() {
+    let servers = [HELLO, Server { capacity: 500.0, ..HELLO }];
+    let mut hunts = ["a", "b"].map(|name| CapacitySearch::new(name.to_owned(), wanted(180.0)));
+    let mut order = Vec::new();
+    let measure = |index: usize, spec: &TrialSpec| {
+        order.push(index);
+        Ok::<_, ()>(Some(servers[index].measure(spec)))
+    };
+    search(&mut hunts, 7, measure, |_| Ok(())).expect("measured");
+    // While both are searched none is ahead by more than a trial.
+    let of = |index: usize| hunts[index].points().len();
+    let both = 2 * of(0).min(of(1));
+    for end in 0..both {
+        let first = order[..end].iter().filter(|index| **index == 0).count();
+        assert!(first.abs_diff(end - first) <= 1, "{order:?}");
+    }
+    let limits = hunts.map(|capacity_search| capacity_search.limit().capacity_per_second.unwrap());
+    assert!(limits[0] > 1_700.0 && limits[1] <= 500.0 && limits[1] > 425.0, "{limits:?}");
+}
+
+#[test]
+fn an_end_by_the_person_keeps_the_bracket() {
+    let mut hunts = [CapacitySearch::new("a".to_owned(), wanted(180.0))];
+    let mut left = 6;
+    let measure = |_: usize, spec: &TrialSpec| {
+        left -= 1;
+        Ok::<_, ()>((left >= 0).then(|| HELLO.measure(spec)))
+    };
+    search(&mut hunts, 1, measure, |_| Ok(())).expect("measured");
+    let limit = hunts[0].limit();
+    assert_eq!((limit.points.len(), limit.ending), (6, Ending::Wide));
+    assert!(limit.capacity_per_second.unwrap() < 2_000.0, "{limit:?}");
+}
+
+#[test]
+fn a_slow_app_gets_trials_long_enough_for_its_percentile() {
+    let wanted = wanted(180.0);
+    assert_eq!(wanted.length_s(10_000.0), 4.0);
+    assert_eq!(wanted.length_s(20.0), 11.0, "220 requests: ten beyond p95 and some more");
+    assert_eq!(wanted.length_s(1.0), 30.0);
+}

@@ -1,0 +1,511 @@
+//! What a pass shows: held against the reference at the same place of the same pass, and read from
+//! what the workers' watch wrote. Pure.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::harness::StepResult;
+use super::model::{Asked, FindingKind, Step};
+use super::nondeterminism::{Learnt, Nondeterminism};
+use super::orders;
+use super::sapi;
+use super::signs::{self, Signs};
+use super::subject::{StateName, Subject};
+use super::users;
+use super::watch::{Turn, Values, Worker};
+
+/// A pass of a worker runtime, and of the reference.
+#[derive(Clone, Debug, Default)]
+pub struct PassResult {
+    /// What was sent.
+    pub steps: Vec<Step>,
+    /// What the worker runtime answered; shorter where the pass was ended early.
+    pub seen: Vec<StepResult>,
+    /// What the reference answered.
+    pub reference: Vec<StepResult>,
+    /// The same where it was asked the other way round what the worker is asked at once; else
+    /// empty. Who is first there is chance, and may show in an answer.
+    pub turned: Vec<StepResult>,
+    /// What the workers wrote.
+    pub workers: Vec<Worker>,
+}
+
+/// What is known before a pass is looked at.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The reference's name.
+    pub reference: String,
+    /// Of the users' tokens.
+    pub seed: u64,
+    /// How many there are.
+    pub users: u32,
+    /// What moves in the answers to a request.
+    pub nondeterminism: Learnt,
+    /// The same where several are asked at once.
+    pub nondeterminism_at_once: Learnt,
+    /// Names of surviving state → requests that leave it as it was at the boot.
+    pub exonerated: BTreeMap<String, BTreeSet<Arc<Asked>>>,
+    /// What workers have only once a request has come: settings of connections, and handlers.
+    pub made: Values,
+}
+
+impl Known {
+    /// What moves in the answers to a request.
+    pub fn nondeterminism(&self, asked: &Asked) -> Nondeterminism {
+        self.nondeterminism.get(asked).unwrap_or_default()
+    }
+}
+
+/// Something that a step shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its kind.
+    pub kind: FindingKind,
+    /// What it is about, the same whenever it is seen again.
+    pub subject: Subject,
+    /// In a sentence.
+    pub what: String,
+    /// What was seen.
+    pub evidence: String,
+    /// What tells it from something else of this kind about the same subject.
+    pub signs: Signs,
+    /// Which step shows it.
+    pub at: usize,
+}
+
+/// State that lazy libraries change and that no answer hangs on. A session that is still open or
+/// has still an id is none of it: PHP takes that id before the next user's cookie.
+const HARMLESS: [&str; 6] =
+    ["ini:session.", "autoloaders", "constants", "gc", "streams", "shutdown"];
+
+/// State that is put back before the next request begins, so that it is told by its end.
+const PUT_BACK: [&str; 2] = ["cwd", "ob_level"];
+
+/// A superglobal that Octane's RoadRunner client leaves as it was, and replaces as a whole when the
+/// next request comes: nobody is ever shown it.
+const MADE_ANEW: &str = "$_SERVER";
+
+/// Method and target.
+pub fn name(asked: &Asked) -> String {
+    format!("{} {}", asked.method, asked.target)
+}
+
+impl PassResult {
+    /// Whether some of it was sent at once: who then did what in a worker is not known.
+    pub fn has_meetings(&self) -> bool {
+        self.steps.iter().any(|step| step.with_next)
+    }
+}
+
+/// What the answers of a pass show, the worst of each step first.
+pub fn answered(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
+    let turns = turns(&pass_result.workers);
+    let mut all = Vec::new();
+    for (at, seen) in pass_result.seen.iter().enumerate() {
+        let Some(reference) = pass_result.reference.get(at) else { break };
+        let step = &pass_result.steps[at];
+        let is_at_once = orders::moment(&pass_result.steps, at).len() > 1;
+        let death = match is_at_once {
+            true => unanswered(known, step, seen, reference, at),
+            false => worker_deaths(known, pass_result, &turns, at),
+        };
+        let leak = leaked(known, pass_result, at);
+        // Who died gave no answer worth comparing.
+        let answer = match death.is_none() && leak.is_none() {
+            true => differs(known, step, seen, reference, at),
+            false => None,
+        };
+        let answer = answer.filter(|_| !is_at_once || differs_turned(known, pass_result, at));
+        let of_answer = leak.into_iter().chain(death).chain(answer);
+        all.extend(of_answer.map(|shown| if is_at_once { shown.at_once() } else { shown }));
+    }
+    all
+}
+
+/// What stays in its workers.
+pub fn state_leaks(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
+    let turns = turns(&pass_result.workers);
+    let mut all = Vec::new();
+    for (at, (seen, step)) in pass_result.seen.iter().zip(&pass_result.steps).enumerate() {
+        // In whose turn something was done is not known where the next one begins before it ends.
+        let is_alone = orders::moment(&pass_result.steps, at).len() == 1;
+        if let Some(turn) = turns.get(&seen.number).filter(|_| is_alone) {
+            all.extend(kept(known, step, turn, at));
+            all.extend(changed(known, step, turn, at));
+            all.extend(left(step, turn, at));
+        }
+    }
+    all
+}
+
+/// All that a pass shows.
+pub fn shown(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
+    [answered(pass_result, known), state_leaks(pass_result, known)].concat()
+}
+
+impl Shown {
+    fn at_once(self) -> Shown {
+        Shown { what: format!("{}, when several ask at once", self.what), ..self }
+    }
+}
+
+/// A worker's turn by its request's number.
+struct Place<'a> {
+    turn: &'a Turn,
+    worker: &'a Worker,
+    is_last: bool,
+}
+
+fn turns(workers: &[Worker]) -> HashMap<u64, Place<'_>> {
+    let all = workers.iter().flat_map(|worker| {
+        let last = worker.turns.len().saturating_sub(1);
+        let turns = worker.turns.iter().enumerate();
+        turns.filter_map(move |(at, turn)| {
+            Some((turn.number?, Place { turn, worker, is_last: at == last }))
+        })
+    });
+    all.collect()
+}
+
+fn leaked(known: &Known, pass_result: &PassResult, at: usize) -> Option<Shown> {
+    let (step, seen) = (&pass_result.steps[at], &pass_result.seen[at]);
+    let reference =
+        [pass_result.reference.get(at), pass_result.turned.get(at)].into_iter().flatten();
+    let (text, shown) = (seen.text(), reference.clone().map(StepResult::text).collect::<String>());
+    let legal = users::tokens(&shown);
+    let is_legal = |user: &u32| reference.clone().any(|seen| seen.shows.contains(user));
+    let foreign = users::tokens(&text).into_iter().find_map(|token| {
+        let (user, planted) = users::owner(known.seed, known.users, token)?;
+        (user != step.user && !legal.contains(&token)).then_some((user, planted, token))
+    });
+    let others = seen.shows.iter().find(|user| !is_legal(user));
+    let (user, what, evidence) = match (foreign, others) {
+        (Some((user, planted, token)), _) => {
+            (user, planted.words().to_owned(), around(&text, token))
+        }
+        (None, Some(&user)) => (user, "value of a cookie".to_owned(), String::new()),
+        (None, None) => return None,
+    };
+    Some(Shown {
+        kind: FindingKind::Leak,
+        subject: Subject::request(&step.request),
+        what: format!(
+            "the answer to {} shows {} what belongs to {}: the {what}",
+            name(&step.request),
+            person(step.user),
+            person(user)
+        ),
+        evidence,
+        signs: Signs::from([what]),
+        at,
+    })
+}
+
+/// The lines in which it stands.
+fn around(text: &str, token: &str) -> String {
+    let lines = text.lines().filter(|line| line.contains(token)).take(3);
+    let cut = lines.map(|line| {
+        let at = line.find(token).unwrap_or(0);
+        let begin = line[..at].char_indices().rev().nth(60).map_or(0, |(begin, _)| begin);
+        let end = at + token.len();
+        let end = line[end..].char_indices().nth(60).map_or(line.len(), |(more, _)| end + more);
+        let dots = |is_cut: bool| if is_cut { "…" } else { "" };
+        let (before, after) = (dots(begin > 0), dots(end < line.len()));
+        format!("  + {before}{}{after}", line[begin..end].trim())
+    });
+    cut.collect::<Vec<_>>().join("\n")
+}
+
+/// A user as people are named: A, B …
+pub fn person(user: u32) -> String {
+    format!("user {}", char::from(b'A' + (user % 26) as u8))
+}
+
+fn worker_deaths(
+    known: &Known,
+    pass_result: &PassResult,
+    turns: &HashMap<u64, Place<'_>>,
+    at: usize,
+) -> Option<Shown> {
+    let (step, seen, reference) =
+        (&pass_result.steps[at], &pass_result.seen[at], &pass_result.reference[at]);
+    let place = turns.get(&seen.number);
+    let next = pass_result.seen.get(at + 1).and_then(|next| turns.get(&next.number));
+    let how = match (place, next) {
+        // FrankenPHP's worker goes on after an `exit`.
+        (Some(place), _) if place.turn.after.is_none() && !place.is_last => {
+            "ends PHP, and its worker cannot clean up"
+        }
+        (Some(place), _) if place.turn.after.is_none() => "ends the worker before it is done",
+        // Another worker has the next request: this one has ended after its answer.
+        (Some(place), Some(next)) if place.is_last && !std::ptr::eq(place.worker, next.worker) => {
+            "ends the worker after its answer"
+        }
+        _ => match (&seen.outcome, &reference.outcome) {
+            (Err(_), Ok(_)) => "gets no answer",
+            _ => return None,
+        },
+    };
+    Some(death(known, step, how, [seen, reference], at))
+}
+
+/// Of several at once nobody can say which of them ended the worker: only that it is gone.
+fn unanswered(
+    known: &Known,
+    step: &Step,
+    seen: &StepResult,
+    reference: &StepResult,
+    at: usize,
+) -> Option<Shown> {
+    let is_gone = seen.outcome.is_err() && reference.outcome.is_ok();
+    is_gone.then(|| death(known, step, "gets no answer", [seen, reference], at))
+}
+
+fn death(
+    known: &Known,
+    step: &Step,
+    how: &str,
+    [seen, reference]: [&StepResult; 2],
+    at: usize,
+) -> Shown {
+    let got = match &seen.outcome {
+        Ok(_) => format!("the client saw {}", seen.status()),
+        Err(problem) => format!("the client saw no answer: {problem}"),
+    };
+    let otherwise = match &reference.outcome {
+        Ok(_) => format!("{} under {}", reference.status(), known.reference),
+        Err(_) => format!("no answer under {} either", known.reference),
+    };
+    Shown {
+        kind: FindingKind::Death,
+        subject: Subject::request(&step.request),
+        what: format!("{} {how}", name(&step.request)),
+        evidence: format!("  {got}, instead of {otherwise}"),
+        // Whether the answer was out before the end is chance.
+        signs: Signs::new(),
+        at,
+    }
+}
+
+fn differs(
+    known: &Known,
+    step: &Step,
+    seen: &StepResult,
+    reference: &StepResult,
+    at: usize,
+) -> Option<Shown> {
+    if reference.outcome.is_err() {
+        return None;
+    }
+    let nondeterminism = known.nondeterminism(&step.request);
+    let difference = sapi::difference(&nondeterminism, &reference.text(), &seen.text())?;
+    let what = match seen.status() == reference.status() {
+        true => {
+            format!(
+                "the answer to {} is another than under {}",
+                name(&step.request),
+                known.reference
+            )
+        }
+        false => format!(
+            "{} answers {} instead of {}",
+            name(&step.request),
+            seen.status(),
+            reference.status()
+        ),
+    };
+    let signs = signs::of_answer(&difference, reference, seen);
+    let (subject, evidence) = (Subject::request(&step.request), difference.text);
+    Some(Shown { kind: FindingKind::Answer, subject, what, evidence, signs, at })
+}
+
+/// Whether it differs too from what the reference answers where another one is asked first.
+fn differs_turned(known: &Known, pass_result: &PassResult, at: usize) -> bool {
+    let (step, seen) = (&pass_result.steps[at], &pass_result.seen[at]);
+    let at_once = known.nondeterminism_at_once.get(&step.request);
+    let nondeterminism = at_once.unwrap_or_else(|| known.nondeterminism(&step.request));
+    let references = [pass_result.reference.get(at), pass_result.turned.get(at)];
+    let differs = |other: &StepResult| {
+        sapi::difference(&nondeterminism, &other.text(), &seen.text()).is_some()
+    };
+    references.into_iter().flatten().all(differs)
+}
+
+fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    let held = place.turn.held.iter().filter(|held| held.place != MADE_ANEW);
+    for held in held {
+        let owner = users::owner(known.seed, known.users, &held.token);
+        let Some((user, planted)) = owner else { continue };
+        let subject = Subject::Kept { place: held.place.clone() };
+        if all.iter().any(|shown| shown.subject == subject) {
+            continue;
+        }
+        all.push(Shown {
+            kind: FindingKind::Kept,
+            subject,
+            what: format!(
+                "after {} the worker keeps what belongs to {} in {}",
+                name(&step.request),
+                person(user),
+                held.place
+            ),
+            evidence: format!("  {}: the {}, `{}`", held.place, planted.words(), held.token),
+            signs: Signs::new(),
+            at,
+        });
+    }
+    all
+}
+
+/// What stampede's own worker puts back before the next request, and others do not.
+fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
+    let Some(after) = &place.turn.after else { return Vec::new() };
+    let boot = &place.worker.boot;
+    let left = PUT_BACK.into_iter().filter(|state| boot.get(state) != after.get(state));
+    let shown = left.map(|state| Shown {
+        kind: FindingKind::State,
+        subject: Subject::Left {
+            state: StateName::from(state.to_owned()),
+            request: (&*step.request).into(),
+        },
+        what: format!(
+            "{} leaves {} behind: {}",
+            name(&step.request),
+            words(state),
+            value(after.get(state))
+        ),
+        evidence: format!("  {state}: {} → {}", value(boot.get(state)), value(after.get(state))),
+        signs: Signs::new(),
+        at,
+    });
+    shown.collect()
+}
+
+/// State that a request begins with although it is none of its own doing.
+fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
+    let (boot, before) = (&place.worker.boot, &place.turn.before);
+    let names = before.differing().map(|(name, _)| name);
+    let is_innocent = |name: &String| {
+        known.exonerated.get(name).is_some_and(|requests| requests.contains(&step.request))
+    };
+    let names = names.filter(|name| is_telling(name) && !PUT_BACK.contains(&name.as_str()));
+    let names = names.filter(|name| is_innocent(name));
+    let shown = names.map(|state| Shown {
+        kind: FindingKind::State,
+        subject: Subject::State { state: StateName::from(state.clone()) },
+        what: format!(
+            "{} begins with {} of an earlier request: {} instead of {}",
+            name(&step.request),
+            words(state),
+            apart(before.get(state), boot.get(state)),
+            apart(boot.get(state), before.get(state))
+        ),
+        evidence: format!(
+            "  {state}: {} → {}",
+            apart(boot.get(state), before.get(state)),
+            apart(before.get(state), boot.get(state))
+        ),
+        signs: Signs::new(),
+        at,
+    });
+    shown.collect()
+}
+
+/// A value; of a list with semicolons, such as a locale's, the part that the other one has not.
+fn apart(one: Option<&Value>, other: Option<&Value>) -> String {
+    let (Some(Value::String(text)), Some(Value::String(other))) = (one, other) else {
+        return value(one);
+    };
+    let others: Vec<&str> = other.split(';').collect();
+    let own: Vec<&str> = text.split(';').filter(|part| !others.contains(part)).collect();
+    if own.is_empty() { value(one) } else { format!("`{}`", own.join(";")) }
+}
+
+fn is_telling(name: &str) -> bool {
+    !HARMLESS.iter().any(|harmless| name.starts_with(harmless))
+}
+
+fn value(value: Option<&Value>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(Value::String(text)) => format!("`{text}`"),
+        Some(other) => format!("`{other}`"),
+    }
+}
+
+/// A name of state as people say it.
+fn words(state: &str) -> String {
+    match state.split_once(':') {
+        Some(("ini", name)) => format!("the ini setting `{name}`"),
+        Some(("env", name)) => format!("the environment variable `{name}`"),
+        Some(("globals", name)) => format!("the global variable `${name}`"),
+        Some(("db", name)) => {
+            let (setting, connection) = name.split_once(' ').unwrap_or((name, "a connection"));
+            format!("`{setting}` of the database connection `{connection}`")
+        }
+        Some(("server", name)) => format!("`$_SERVER['{name}']`"),
+        _ => match state {
+            "cwd" => "the working directory".to_owned(),
+            "ob_level" => "open output buffers".to_owned(),
+            "headers" => "headers".to_owned(),
+            other => format!("the {}", other.replace('_', " ")),
+        },
+    }
+}
+
+/// Of the state that some request of these passes begins with changed, the requests that leave it
+/// as it was at the boot: what they begin with later is not their doing.
+pub fn exonerated(passes: &[PassResult]) -> BTreeMap<String, BTreeSet<Arc<Asked>>> {
+    let workers = || passes.iter().flat_map(|pass_result| &pass_result.workers);
+    let names: BTreeSet<&String> = workers().flat_map(altered).collect();
+    let mut exonerated: BTreeMap<String, BTreeSet<Arc<Asked>>> = BTreeMap::new();
+    for pass_result in passes.iter().filter(|pass_result| !pass_result.has_meetings()) {
+        let turns = turns(&pass_result.workers);
+        for (step, seen) in pass_result.steps.iter().zip(&pass_result.seen) {
+            let Some(place) = turns.get(&seen.number) else { continue };
+            let Some(after) = &place.turn.after else { continue };
+            let states = [&place.worker.boot, &place.turn.before, after];
+            for name in &names {
+                let [boot, before, after] = states.map(|state| state.get(name));
+                if boot == before && boot == after {
+                    let requests = exonerated.entry((*name).clone()).or_default();
+                    requests.insert(Arc::clone(&step.request));
+                }
+            }
+        }
+    }
+    exonerated
+}
+
+/// Names of state with which some turn of a worker begins otherwise than it was booted.
+fn altered(worker: &Worker) -> impl Iterator<Item = &String> {
+    let names = worker.turns.iter().flat_map(|turn| turn.before.differing());
+    names.map(|(name, _)| name).filter(|name| is_telling(name))
+}
+
+/// Whether a step's request came as far as a worker: else its server has answered, or nobody.
+pub fn has_reached(pass_result: &PassResult, at: usize) -> bool {
+    let turns = pass_result.workers.iter().flat_map(|worker| &worker.turns);
+    let number = pass_result.seen.get(at).map(|seen| seen.number);
+    turns.map(|turn| turn.number).any(|turn| turn.is_some() && turn == number)
+}
+
+/// Answers of a pass of which the workers' watch has no word at all. A single one may be its
+/// server's own, in place of a worker that died.
+pub fn unwatched(pass_result: &PassResult) -> usize {
+    let answered = pass_result.seen.iter().filter(|seen| seen.outcome.is_ok()).count();
+    if turns(&pass_result.workers).is_empty() { answered } else { 0 }
+}
+
+/// Workers that ended although nobody asked them to.
+pub fn lost(pass_result: &PassResult) -> u64 {
+    let busy = pass_result.workers.iter().filter(|worker| !worker.turns.is_empty());
+    (busy.count() as u64).saturating_sub(1)
+}
+
+#[cfg(test)]
+#[path = "analyze_tests.rs"]
+mod tests;

@@ -1,0 +1,428 @@
+//! A fresh start of a runtime with one worker, and requests of users sent to it, one after the
+//! other or at once.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ureq::Agent;
+use ureq::http::Request;
+
+use super::headers;
+use super::model::{Asked, Step};
+use super::orders;
+use super::spill_file::{SpillFile, Stored};
+use super::users::User;
+use super::watch::{self, Worker};
+use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
+use crate::runtime::{
+    self, Answer, App, Catalogue, Mode, Placement, Running, RuntimeError, WATCHED, WatchMode,
+    client_config, plain_agent, read_answer,
+};
+
+/// What is needed to start anything.
+pub struct Harness {
+    /// Runtimes.
+    pub catalogue: Catalogue,
+    /// The app; its directory is copied for each start.
+    pub app: App,
+    /// Where stacks run.
+    pub placement: Placement,
+    /// Of the users' tokens.
+    pub seed: u64,
+    /// Headers of each user beside those that all have; as many as there are users.
+    pub users: Vec<Vec<(String, String)>>,
+    /// Longest wait for an answer.
+    pub timeout: Duration,
+    /// Where the answers of passes are kept.
+    pub spill_file: SpillFile,
+}
+
+/// How steps of one moment are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SendOrder {
+    /// At once.
+    AtOnce,
+    /// One after the other.
+    InTurn,
+    /// One after the other, the last one first.
+    Turned,
+}
+
+/// What came of a pass.
+#[derive(Clone, Debug, Default)]
+pub struct Gone {
+    /// Of each step; shorter where it was ended early.
+    pub seen: Vec<StepResult>,
+    /// What the workers wrote.
+    pub workers: Vec<Worker>,
+}
+
+/// Where passes are gone.
+pub trait Starts {
+    /// Of the users' tokens.
+    fn seed(&self) -> u64;
+
+    /// How many users there are.
+    fn users(&self) -> u32;
+
+    /// Where answers are kept.
+    fn spill_file(&self) -> SpillFile;
+
+    /// Sends these to a fresh start of `choice`, and ends that.
+    ///
+    /// # Errors
+    /// It does not start, or was lost.
+    fn go(
+        &self,
+        choice: &RuntimeChoice,
+        steps: &[Step],
+        way: SendOrder,
+    ) -> Result<Gone, RuntimeError>;
+}
+
+/// A runtime that was started for one pass.
+pub struct HarnessSession {
+    running: Running,
+    users: Vec<User>,
+    client: Agent,
+    sent: u64,
+    /// Of its PHP, `8.2.36`.
+    php: Option<String>,
+}
+
+/// Why a request got no answer, as the client says. Many have it: what came of a request is cloned.
+pub type NoAnswer = Arc<ureq::Error>;
+
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub struct StepResult {
+    /// The request's number on this stand, from 1.
+    pub number: u64,
+    status: u16,
+    /// The answer, or why there is none.
+    pub outcome: Result<Stored<Answer>, NoAnswer>,
+    /// The other users whose cookies it shows.
+    pub shows: Vec<u32>,
+}
+
+impl StepResult {
+    /// What came of the request of this number.
+    pub fn of(number: u64, outcome: Result<Answer, NoAnswer>, shows: Vec<u32>) -> StepResult {
+        let status = outcome.as_ref().map_or(0, |answer| answer.status);
+        StepResult { number, status, outcome: outcome.map(Stored::Here), shows }
+    }
+
+    /// The same with its answer put away.
+    fn put(self, spill_file: &SpillFile) -> StepResult {
+        let outcome = self.outcome.map(|answer| spill_file.put(answer.get().into_owned()));
+        StepResult { outcome, ..self }
+    }
+
+    /// The status, 0 where there is no answer.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The answer, or why there is none.
+    pub fn answer(&self) -> Result<Cow<'_, Answer>, &NoAnswer> {
+        self.outcome.as_ref().map(Stored::get)
+    }
+
+    /// What of it is compared, as one text: status, the headers that an app means, the body.
+    pub fn text(&self) -> String {
+        match self.answer() {
+            Err(problem) => format!("no answer: {problem}\n"),
+            Ok(answer) => {
+                let mut text = format!("{}\n", answer.status);
+                for (name, value) in headers::meant(&answer.headers) {
+                    text.push_str(&format!("{name}: {value}\n"));
+                }
+                text + "\n" + &answer.body
+            }
+        }
+    }
+}
+
+impl Harness {
+    /// Starts `choice`; its workers are watched where it has such.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn up(
+        &self,
+        choice: &RuntimeChoice,
+        watch: WatchMode,
+    ) -> Result<HarnessSession, RuntimeError> {
+        self.up_asked(choice, watch, None)
+    }
+
+    /// The same; before, a command of the app's is run for what it prints.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn up_asked(
+        &self,
+        choice: &RuntimeChoice,
+        watch: WatchMode,
+        ask: Option<&str>,
+    ) -> Result<HarnessSession, RuntimeError> {
+        let ask = ask.map(str::to_owned);
+        let placement = Placement { watch: Some(watch), ask, ..self.placement.clone() };
+        let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
+        let users = self.users.iter().zip(0..);
+        let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
+        let client = plain_agent(client_config(self.timeout));
+        let php = running.record().versions.values().find_map(|text| php_version(text));
+        Ok(HarnessSession { running, users, client, sent: 0, php })
+    }
+
+    /// Whether a worker of `choice` begins a request before it has ended another: an event loop's,
+    /// or one with coroutines. Others have a queue, and nothing in them meets.
+    pub fn overlaps(&self, choice: &RuntimeChoice) -> bool {
+        let RuntimeSource::Catalogue(name) = &choice.source else { return false };
+        let Ok(directory) = self.catalogue.runtime(name) else { return false };
+        let default = directory.manifest.settings.get(COROUTINES).map(|spec| &spec.default);
+        let coroutines = choice.settings.get(COROUTINES).or(default);
+        directory.manifest.mode == Mode::EventLoop || coroutines == Some(&Scalar::Bool(true))
+    }
+}
+
+impl Starts for Harness {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn users(&self) -> u32 {
+        self.users.len() as u32
+    }
+
+    fn spill_file(&self) -> SpillFile {
+        self.spill_file.clone()
+    }
+
+    fn go(
+        &self,
+        choice: &RuntimeChoice,
+        steps: &[Step],
+        way: SendOrder,
+    ) -> Result<Gone, RuntimeError> {
+        let mut session = self.up(choice, WatchMode::Full)?;
+        let seen = session.pass(steps, way, &self.spill_file);
+        let workers = session.workers();
+        session.stop()?;
+        Ok(Gone { seen, workers })
+    }
+}
+
+impl HarnessSession {
+    /// Sends a request and waits for its answer; the user keeps its cookies.
+    pub fn send(&mut self, step: &Step) -> StepResult {
+        self.moment(std::slice::from_ref(step), SendOrder::InTurn).remove(0)
+    }
+
+    /// The same for many, moment by moment, their answers put away; ends early where a person wants
+    /// an end.
+    fn pass(&mut self, steps: &[Step], way: SendOrder, spill_file: &SpillFile) -> Vec<StepResult> {
+        let moments = orders::moments(steps).into_iter();
+        let wanted = moments.take_while(|_| !crate::interrupt::asked());
+        let seen = wanted.flat_map(|moment| self.moment(&steps[moment], way));
+        seen.map(|seen| seen.put(spill_file)).collect()
+    }
+
+    /// Each is asked with the cookies that its user has now; those of the answers are kept when all
+    /// have come.
+    fn moment(&mut self, steps: &[Step], way: SendOrder) -> Vec<StepResult> {
+        let asked: Vec<(u64, Asked)> =
+            steps.iter().zip(self.sent + 1..).map(|(step, n)| (n, self.dressed(step))).collect();
+        self.sent += steps.len() as u64;
+        let ask = |(number, asked): &(u64, Asked)| self.ask(*number, asked).map_err(NoAnswer::from);
+        let outcomes: Vec<Result<Answer, NoAnswer>> = match way {
+            SendOrder::AtOnce if steps.len() > 1 => at_once(&asked, ask),
+            SendOrder::AtOnce | SendOrder::InTurn => asked.iter().map(ask).collect(),
+            SendOrder::Turned => {
+                let mut outcomes: Vec<_> = asked.iter().rev().map(ask).collect();
+                outcomes.reverse();
+                outcomes
+            }
+        };
+        for (step, outcome) in steps.iter().zip(&outcomes) {
+            if let Ok(answer) = outcome {
+                self.users[step.user as usize].got(answer);
+            }
+        }
+        let seen = steps.iter().zip(asked).zip(outcomes);
+        let seen = seen.map(|((step, (number, _)), outcome)| {
+            let shows = outcome.as_ref().map_or(Vec::new(), |answer| self.shows(step, answer));
+            StepResult::of(number, outcome, shows)
+        });
+        seen.collect()
+    }
+
+    /// The other users whose cookies an answer shows.
+    fn shows(&self, step: &Step, answer: &Answer) -> Vec<u32> {
+        let text = format!("{:?}{}", answer.headers, answer.body);
+        let asker = &self.users[step.user as usize];
+        let others = self.users.iter().zip(0..).filter(|(_, number)| *number != step.user);
+        others.filter(|(other, _)| other.is_shown(&text, asker)).map(|(_, number)| number).collect()
+    }
+
+    /// A user's request with all that it brings, as it would be sent next.
+    pub fn dressed(&self, step: &Step) -> Asked {
+        self.users[step.user as usize].dressed(&step.request)
+    }
+
+    fn ask(&self, number: u64, asked: &Asked) -> Result<Answer, ureq::Error> {
+        let mut request = Request::builder()
+            .method(asked.method.as_str())
+            .uri(format!("{}{}", self.running.url(), asked.target))
+            .header("Host", "localhost")
+            .header("Connection", "close")
+            .header(NUMBER, number.to_string());
+        for (name, value) in &asked.headers {
+            request = request.header(name, value);
+        }
+        let body = asked.body.as_bytes().to_vec();
+        let mut answer = read_answer(self.client.run(request.body(body)?)?)?;
+        // An app that shows it shows no memory of its worker's.
+        if let Some(version) = &self.php {
+            answer.body = without_version(&answer.body, version);
+        }
+        Ok(answer)
+    }
+
+    /// What its workers have written down. A worker answers first and cleans up then: it is waited
+    /// for, so that only one that died has not come to its end.
+    pub fn workers(&self) -> Vec<Worker> {
+        let begun = Instant::now();
+        loop {
+            let workers = watch::read(&self.running.dir().join(WATCHED));
+            let last = workers.iter().flat_map(|worker| worker.turns.last());
+            let is_busy =
+                last.clone().any(|turn| turn.number == Some(self.sent) && turn.after.is_none());
+            if !is_busy || begun.elapsed() > CLEAN_WITHIN {
+                return workers;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// The last lines of its logs, secrets masked.
+    pub fn log(&self) -> String {
+        self.running.last_lines()
+    }
+
+    /// The stack itself.
+    pub fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Its directory for temporary files.
+    pub fn temporary(&self) -> PathBuf {
+        self.running.dir().join("tmp")
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// It was lost before.
+    pub fn stop(self) -> Result<(), RuntimeError> {
+        self.running.stop().map(|_| ())
+    }
+}
+
+/// Asks all at the same moment, each from a thread of its own; there are as many as users.
+fn at_once<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let ready = Barrier::new(all.len());
+    thread::scope(|scope| {
+        let one = |one| {
+            let (ready, ask) = (&ready, &ask);
+            scope.spawn(move || {
+                ready.wait();
+                ask(one)
+            })
+        };
+        let threads: Vec<_> = all.iter().map(one).collect();
+        let panicked = |thread: thread::ScopedJoinHandle<'_, R>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(panicked).collect()
+    })
+}
+
+/// A setting of runtimes that have them.
+const COROUTINES: &str = "coroutines";
+/// By this header the workers' watch knows a request.
+const NUMBER: &str = "X-Stampede-Check";
+/// For a worker to clean up after its last answer.
+const CLEAN_WITHIN: Duration = Duration::from_secs(2);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// PHP's version in what a program says of itself: `FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1`.
+fn php_version(text: &str) -> Option<String> {
+    let mut words = text.split_ascii_whitespace();
+    words.find(|word| *word == "PHP")?;
+    words.next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
+}
+
+/// With `{php}` in place of the version, where it is none of a longer one.
+fn without_version(text: &str, version: &str) -> String {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let mut led = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(version) {
+        let (before, after) = (&rest[..at], &rest[at + version.len()..]);
+        // A full stop may end its sentence.
+        let goes_on =
+            after.strip_prefix('.').unwrap_or(after).starts_with(|c: char| c.is_ascii_digit());
+        let is_whole = !before.ends_with(is_part) && !goes_on;
+        led.push_str(before);
+        led.push_str(if is_whole { "{php}" } else { version });
+        rest = after;
+    }
+    led + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// None of them could end if the others had not begun.
+    #[test]
+    fn what_is_asked_at_once_is_under_way_at_once() {
+        let (all, begun) = ([1, 2, 3, 4], AtomicUsize::new(0));
+        let ask = |one: &usize| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            while begun.load(Ordering::SeqCst) < all.len() {
+                thread::yield_now();
+            }
+            one * 10
+        };
+        assert_eq!(at_once(&all, ask), [10, 20, 30, 40], "in the order in which they were given");
+    }
+
+    #[test]
+    fn the_version_of_a_runtimes_own_php_is_not_compared() {
+        let said = "FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1 (library)";
+        assert_eq!(php_version(said).as_deref(), Some("8.2.32"));
+        assert_eq!(php_version("PHP 8.2.36 (fpm-fcgi) (built: Nov 18)").as_deref(), Some("8.2.36"));
+        assert_eq!(php_version("nginx version: nginx/1.22.1"), None);
+        let page = |version: &str| format!("Laravel v11 (PHP v{version}), {version}.");
+        assert_eq!(
+            without_version("Laravel (PHP 8.2.3), PHP/8.2.3, 8.2.3.", "8.2.3"),
+            "Laravel (PHP {php}), PHP/{php}, {php}."
+        );
+        assert_eq!(
+            without_version(&page("8.2.36"), "8.2.36"),
+            without_version(&page("8.2.32"), "8.2.32")
+        );
+        for other in ["8.2.36", "18.2.3", "7.8.2.3", "8.2.3.1"] {
+            assert_eq!(without_version(other, "8.2.3"), other);
+        }
+    }
+}

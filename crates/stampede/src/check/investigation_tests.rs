@@ -1,0 +1,284 @@
+//! Whole courses of a simulated app: what is kept is a map, and what meets is said by the pass.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::*;
+use crate::check::orders::{OVERLAPPING, passes};
+use crate::check::sample::reset;
+use crate::check::spill_file::SpillFile;
+use crate::check::users::{self, Planted};
+use crate::check::watch::{State, Turn, Worker};
+use crate::plan::model::RuntimeSource;
+use crate::runtime::Answer;
+
+const SEED: u64 = 7;
+
+/// What an app keeps while its worker lives.
+type Memory = BTreeMap<&'static str, String>;
+
+/// An app that waits once in each request: before that, and after it.
+struct App {
+    users: u32,
+    begin: fn(&mut Memory, &str, &str),
+    end: fn(&mut Memory, &str, &str) -> String,
+    /// What all processes share, such as a database: requests so far.
+    starts: Cell<u32>,
+}
+
+const FORGETS: &str = "forgets";
+/// Ends its worker, and with it whatever that has under way.
+const EXIT: &str = "/exit";
+/// Answers, and ends its worker then: on every other start that has begun one more request by then.
+const LEAVES: &str = "/leaves";
+/// Answers oddly on the first start of a worker, and never again.
+const ONCE: &str = "/once";
+
+impl Starts for App {
+    fn seed(&self) -> u64 {
+        SEED
+    }
+
+    fn users(&self) -> u32 {
+        self.users
+    }
+
+    fn spill_file(&self) -> SpillFile {
+        SpillFile::on_disk()
+    }
+
+    fn go(
+        &self,
+        choice: &RuntimeChoice,
+        steps: &[Step],
+        way: SendOrder,
+    ) -> Result<Gone, RuntimeError> {
+        let forgets = choice.name == FORGETS;
+        self.starts.set(self.starts.get() + u32::from(!forgets));
+        let mut gone = Gone { seen: Vec::new(), workers: vec![Worker::default()] };
+        let (mut memory, mut shared) = (Memory::new(), 0);
+        let mut is_leaving = false;
+        for moment in orders::moments(steps) {
+            let begin = gone.seen.len() as u64 + 1;
+            let mut all: Vec<(u64, &Step)> = (begin..).zip(&steps[moment]).collect();
+            if way == SendOrder::Turned {
+                all.reverse();
+            }
+            let deadly = |step: &Step| !forgets && step.request.target == EXIT;
+            let is_at_once = way == SendOrder::AtOnce && !forgets;
+            let dies = all.iter().any(|(_, step)| deadly(step));
+            let mut seen = Vec::new();
+            if is_at_once {
+                all.iter().for_each(|(_, step)| self.begin(&mut memory, step));
+            }
+            for (number, step) in &all {
+                if !is_at_once {
+                    memory.retain(|_, _| !forgets);
+                    self.begin(&mut memory, step);
+                }
+                shared += 1;
+                let text = self.end(&mut memory, step, shared);
+                let outcome = match dies && all.len() > 1 && !deadly(step) {
+                    true => Err(reset()),
+                    false => Ok(Answer { status: 200, headers: Vec::new(), body: text }),
+                };
+                seen.push(StepResult::of(*number, outcome, Vec::new()));
+                let after = (!deadly(step)).then(State::default);
+                let turn = Turn { number: Some(*number), after, ..Turn::default() };
+                gone.workers.last_mut().expect("a worker").turns.push(turn);
+            }
+            let leaves = !forgets && all.iter().any(|(_, step)| step.request.target == LEAVES);
+            let is_late = leaves && self.starts.get().is_multiple_of(2) && !is_leaving;
+            if dies || is_leaving || (leaves && !is_late) {
+                gone.workers.push(Worker::default());
+                memory.clear();
+            }
+            is_leaving = is_late;
+            seen.sort_by_key(|seen| seen.number);
+            gone.seen.extend(seen);
+        }
+        Ok(gone)
+    }
+}
+
+impl App {
+    fn new(
+        users: u32,
+        begin: fn(&mut Memory, &str, &str),
+        end: fn(&mut Memory, &str, &str) -> String,
+    ) -> App {
+        App { users, begin, end, starts: Cell::new(0) }
+    }
+
+    fn begin(&self, memory: &mut Memory, step: &Step) {
+        (self.begin)(memory, &step.request.target, &token(step.user));
+    }
+
+    fn end(&self, memory: &mut Memory, step: &Step, shared: u32) -> String {
+        match &step.request.target[..] {
+            "/visits" => format!("visitor {shared} of all"),
+            ONCE if self.starts.get() == 1 => "odd".to_owned(),
+            target => (self.end)(memory, target, &token(step.user)),
+        }
+    }
+}
+
+fn token(user: u32) -> String {
+    users::token(SEED, user, Planted::Header)
+}
+
+fn choice(name: &str) -> RuntimeChoice {
+    RuntimeChoice {
+        name: name.to_owned(),
+        source: RuntimeSource::Catalogue(name.to_owned()),
+        settings: BTreeMap::new(),
+        php_ini: BTreeMap::new(),
+        env: BTreeMap::new(),
+    }
+}
+
+/// Findings of all passes, and how many differences were chance.
+fn found(app: &App, targets: &[&str]) -> (Vec<Finding>, u32) {
+    let asked = |target: &&str| {
+        let (method, target) = ("GET".to_owned(), (*target).to_owned());
+        Asked { method, target, ..Asked::default() }
+    };
+    let requests: Vec<Arc<Asked>> = targets.iter().map(asked).map(Arc::new).collect();
+    let (forgets, keeps) = (choice(FORGETS), choice("keeps"));
+    let mut reference = Reference::new(app, &forgets);
+    let mut investigation = Investigation::new(app, &keeps);
+    for pass in passes(requests.len(), app.users, SEED) {
+        let steps = steps(&pass, &requests);
+        reference.pass(&steps).expect("it goes");
+        investigation.pass(&steps, &reference).expect("it goes");
+    }
+    let (findings, failed) = investigation.findings(&mut reference, |_| {});
+    assert!(failed.is_none());
+    (findings, investigation.chance)
+}
+
+fn told(finding: &Finding) -> Vec<(u32, &str, bool)> {
+    let steps = finding.steps.iter();
+    steps.map(|step| (step.user, &step.request.target[..], step.with_next)).collect()
+}
+
+/// Each request keeps its user while it waits: one after the other all is well.
+fn keeps_meanwhile(memory: &mut Memory, target: &str, token: &str) {
+    if target == "/account" {
+        memory.insert("user", token.to_owned());
+    }
+}
+
+fn greets(memory: &mut Memory, target: &str, _: &str) -> String {
+    let user = memory.get("user").filter(|_| target == "/account");
+    format!("hello {}", user.map_or("you", |user| user))
+}
+
+#[test]
+fn what_only_requests_at_once_show_is_shown_by_two_of_them() {
+    for users in [2, 4] {
+        let app = App::new(users, keeps_meanwhile, greets);
+        let (findings, chance) = found(&app, &["/", "/account", "/about"]);
+        let [leak] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!((leak.kind, &leak.about[..]), (FindingKind::Leak, "GET /account"));
+        assert!(leak.is_repeatable && leak.what.ends_with("when several ask at once"));
+        let told = told(leak);
+        let [(one, "/account", true), (other, "/account", false)] = told[..] else {
+            panic!("{told:?}");
+        };
+        assert!(one != other);
+        assert_eq!(chance, 0);
+    }
+}
+
+#[test]
+fn a_finding_of_requests_at_once_shows_again_by_its_steps() {
+    let app = App::new(2, keeps_meanwhile, greets);
+    let (findings, _) = found(&app, &["/", "/account"]);
+    let (forgets, keeps) = (choice(FORGETS), choice("keeps"));
+    let mut reference = Reference::new(&app, &forgets);
+    let again =
+        Investigation::new(&app, &keeps).shows(&findings[0], &mut reference).expect("it goes");
+    assert!(again.is_some());
+    let mut apart = findings[0].clone();
+    apart.steps.iter_mut().for_each(|step| step.with_next = false);
+    let again = Investigation::new(&app, &keeps).shows(&apart, &mut reference).expect("it goes");
+    assert!(again.is_none(), "one after the other is another thing");
+}
+
+#[test]
+fn what_stays_is_shown_by_one_request_after_the_other() {
+    let first_stays: fn(&mut Memory, &str, &str) = |memory, target, token| {
+        if target == "/account" {
+            memory.entry("user").or_insert(token.to_owned());
+        }
+    };
+    let (findings, _) = found(&App::new(2, first_stays, greets), &["/", "/account", "/about"]);
+    let [leak] = &findings[..] else { panic!("{findings:?}") };
+    let told = told(leak);
+    let [(one, "/account", false), (other, "/account", false)] = told[..] else {
+        panic!("{told:?}");
+    };
+    assert!(one != other && !leak.what.contains("at once"));
+}
+
+#[test]
+fn of_very_many_findings_the_last_have_only_the_request_that_shows_them() {
+    let first_stays: fn(&mut Memory, &str, &str) = |memory, _, token| {
+        memory.entry("user").or_insert(token.to_owned());
+    };
+    let greets = |memory: &mut Memory, _: &str, _: &str| format!("hello {}", memory["user"]);
+    let targets: Vec<String> = (0..SETTLED + 4).map(|page| format!("/{page}")).collect();
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    let (findings, _) = found(&App::new(2, first_stays, greets), &targets);
+    let (settled, others): (Vec<_>, Vec<_>) = findings.iter().partition(|one| one.is_repeatable);
+    assert_eq!((settled.len(), others.len()), (SETTLED, 4));
+    for finding in others {
+        let told = told(finding);
+        let [(_, target, false)] = told[..] else { panic!("{told:?}") };
+        assert_eq!(finding.about, format!("GET {target}"));
+    }
+}
+
+#[test]
+fn who_was_first_in_a_database_is_no_finding() {
+    let app = App::new(2, |_, _, _| {}, greets);
+    let (findings, chance) = found(&app, &["/visits", "/about"]);
+    assert_eq!((findings, chance), (Vec::new(), 0));
+}
+
+#[test]
+fn a_request_that_ends_its_worker_is_blamed_and_those_beside_it_are_not() {
+    let app = App::new(3, |_, _, _| {}, greets);
+    let (findings, _) = found(&app, &["/", EXIT, "/about"]);
+    let [death] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!((death.kind, told(death).len()), (FindingKind::Death, 1));
+    assert_eq!(death.about, "GET /exit");
+}
+
+#[test]
+fn what_a_worker_had_begun_when_it_was_on_its_way_out_is_not_blamed() {
+    let app = App::new(2, |_, _, _| {}, greets);
+    let (findings, _) = found(&app, &["/", LEAVES, "/about"]);
+    let blamed: Vec<_> = findings.iter().map(|one| (one.kind, &one.about[..])).collect();
+    assert_eq!(blamed, [(FindingKind::Death, "GET /leaves")]);
+}
+
+#[test]
+fn what_no_fresh_start_shows_again_is_counted_as_chance() {
+    let app = App::new(2, |_, _, _| {}, greets);
+    let (findings, chance) = found(&app, &[ONCE, "/about"]);
+    assert_eq!((findings, chance), (Vec::new(), 1));
+}
+
+#[test]
+fn the_pass_of_requests_at_once_is_made_of_moments() {
+    let requests = vec![Arc::default(); 2];
+    for pass in passes(2, 3, SEED) {
+        let steps = steps(&pass, &requests);
+        let sizes: Vec<usize> =
+            orders::moments(&steps).iter().map(ExactSizeIterator::len).collect();
+        let size = if pass.name == OVERLAPPING { 3 } else { 1 };
+        assert!(sizes.iter().all(|own| *own == size), "{}: {sizes:?}", pass.name);
+    }
+}

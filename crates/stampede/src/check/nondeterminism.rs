@@ -1,0 +1,216 @@
+//! What moves in the answers to one request, learnt from the reference, and what differs beyond it.
+//!
+//! ```text
+//! two answers of the reference → hunks → gaps: where something moves, and what it looks like
+//! gaps of all that was learnt → projected on the answer at hand → its fixed runs, with gaps
+//! between another answer → the same runs in this order, and what fits into the gaps between them?
+//! ```
+//! A wildcard would hide a leak. So a gap takes only what looks like what was seen to move there
+//! (its marks, its length, words or only numbers), and a user's token only where the reference has
+//! it too.
+
+mod align;
+mod fit;
+mod learnt;
+mod matches;
+mod show;
+#[cfg(test)]
+mod tests;
+mod volatile_region;
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::natural::{Token, tokens};
+pub use learnt::Learnt;
+pub use show::Difference;
+use volatile_region::VolatileRegion;
+
+/// What moves in the answers to one request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Nondeterminism {
+    pairs: Vec<[Answer; 2]>,
+}
+
+/// An answer of the reference, and where it moves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Written")]
+struct Answer {
+    text: String,
+    /// They follow from the text, and take ten times its room.
+    #[serde(skip)]
+    tokens: Vec<Token>,
+    gaps: Vec<VolatileRegion>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    text: String,
+    gaps: Vec<VolatileRegion>,
+}
+
+impl From<Written> for Answer {
+    fn from(Written { text, gaps }: Written) -> Answer {
+        Answer { tokens: tokens(&text), text, gaps }
+    }
+}
+
+impl Nondeterminism {
+    /// Nothing but nondeterministic content.
+    pub fn new() -> Nondeterminism {
+        Nondeterminism::default()
+    }
+
+    /// Two answers of the reference at the same place of the same pass: what differs between them
+    /// moves. Says whether anything was new.
+    pub fn learn(&mut self, one: &str, other: &str) -> bool {
+        if one == other {
+            return false;
+        }
+        let clock = Clock::start();
+        let tokens = [tokens(one), tokens(other)];
+        let matches = clock.matches(&tokens[0], &tokens[1], 2);
+        let gaps = volatile_region::between((one, &tokens[0]), (other, &tokens[1]), &matches);
+        let mut parts = [one, other].into_iter().zip(tokens).zip(gaps);
+        let pair = std::array::from_fn(|_| {
+            let ((text, tokens), gaps) = parts.next().expect("two of each");
+            Answer { text: text.to_owned(), tokens, gaps }
+        });
+        let held: usize = self.pairs.iter().flatten().map(|answer| answer.tokens.len()).sum();
+        let length: usize = pair.iter().map(|answer| answer.tokens.len()).sum();
+        if held + length > MOST_TOKENS || self.explains(&pair, &clock) {
+            return false;
+        }
+        self.pairs.push(pair);
+        self.forget(&clock);
+        true
+    }
+
+    /// Two texts that have drawn words in common may be taken for each other's wrong parts, and
+    /// then too much seems to move: pairs that the others explain are dropped, first those in which
+    /// most does.
+    fn forget(&mut self, clock: &Clock) {
+        let share = |pair: &[Answer; 2]| {
+            let nondeterminism =
+                pair.iter().flat_map(|answer| &answer.gaps).map(|gap| gap.range.len());
+            let all = pair.iter().map(|answer| answer.tokens.len()).sum::<usize>();
+            nondeterminism.sum::<usize>() as f64 / all as f64
+        };
+        self.pairs.sort_by(|one, other| share(other).total_cmp(&share(one)));
+        let mut at = 0;
+        while self.pairs.len() > 1 && at < self.pairs.len() && !clock.is_over() {
+            let mut pair = self.pairs.remove(at);
+            if !self.explains(&pair, clock) {
+                self.look_again(&mut pair, clock);
+                self.pairs.insert(at, pair);
+                at += 1;
+            }
+        }
+    }
+
+    /// Where a pair moves, if what the others say to move in it holds nothing together.
+    fn look_again(&self, pair: &mut [Answer; 2], clock: &Clock) {
+        let [one, other] = pair;
+        let known = self.gaps_of(&one.text, &one.tokens, clock);
+        let theirs = (&other.text[..], &other.tokens[..]);
+        let matches = align::align(&one.tokens, &known, theirs, clock, 2);
+        let gaps = volatile_region::between(
+            (&one.text, &one.tokens),
+            (&other.text, &other.tokens),
+            &matches,
+        );
+        if !clock.is_over() {
+            [one.gaps, other.gaps] = gaps;
+        }
+    }
+
+    /// Whether a pair differs only where what was learnt moves.
+    fn explains(&self, pair: &[Answer; 2], clock: &Clock) -> bool {
+        let [one, other] = pair;
+        [(one, other), (other, one)].into_iter().all(|(one, other)| {
+            let read = (&one.text[..], &one.tokens[..]);
+            let gaps = self.gaps_of(read.0, read.1, clock);
+            // Drawn words may by chance not look like ones: their place has to be known.
+            let is_known = |gap: &VolatileRegion| {
+                let known = |at: &usize| gaps.iter().any(|known| known.range.contains(at));
+                gap.range.clone().filter(|at| one.tokens[*at].is_random()).all(|at| known(&at))
+            };
+            let same = || {
+                let filled = fit::fit(read.1, &gaps, (&other.text, &other.tokens), clock);
+                let filled = filled.is_some_and(|filled| {
+                    show::users(read, &gaps, (&other.text, &other.tokens), &filled).is_none()
+                });
+                filled || (gaps.is_empty() && is_same(&one.tokens, &other.tokens))
+            };
+            one.gaps.iter().all(is_known) && same()
+        })
+    }
+
+    /// How another answer differs from the reference's; `None`: the same but for what moves.
+    pub fn difference(&self, reference: &str, seen: &str) -> Option<Difference> {
+        if reference == seen {
+            return None;
+        }
+        let clock = Clock::start();
+        let (ours, theirs) = (tokens(reference), tokens(seen));
+        if is_same(&ours, &theirs) {
+            return None;
+        }
+        let gaps = self.gaps_of(reference, &ours, &clock);
+        let (ours, theirs) = ((reference, &ours[..]), (seen, &theirs[..]));
+        match fit::fit(ours.1, &gaps, theirs, &clock) {
+            Some(filled) => show::users(ours, &gaps, theirs, &filled),
+            None => show::difference(ours, &gaps, theirs, &clock),
+        }
+    }
+
+    /// Where an answer of the reference moves, by all that was learnt.
+    fn gaps_of(&self, text: &str, tokens: &[Token], clock: &Clock) -> Vec<VolatileRegion> {
+        let found = self.pairs.iter().flatten().flat_map(|answer| {
+            let (ours, theirs) = (&answer.tokens[..], (text, tokens));
+            match fit::fit(ours, &answer.gaps, theirs, clock) {
+                Some(filled) => volatile_region::filled(&answer.gaps, filled),
+                None => {
+                    let parts = self.pairs.len() * 2 + 2;
+                    let same = align::align(ours, &answer.gaps, theirs, clock, parts);
+                    volatile_region::projected(ours, &answer.gaps, theirs, &same)
+                }
+            }
+        });
+        volatile_region::united(found.collect(), text, tokens)
+    }
+}
+
+fn is_same(ours: &[Token], theirs: &[Token]) -> bool {
+    ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(one, other)| one.is_same(other))
+}
+
+/// Of all answers to one request, 40 bytes each: more than 10 MB of text.
+const MOST_TOKENS: usize = 2_000_000;
+
+/// Ends a comparison that takes too long: what it then does not see as the same is told as
+/// different.
+struct Clock {
+    begin: Instant,
+}
+
+/// For one body.
+const LONGEST: Duration = Duration::from_millis(400);
+
+impl Clock {
+    fn start() -> Clock {
+        Clock { begin: Instant::now() }
+    }
+
+    fn is_over(&self) -> bool {
+        self.begin.elapsed() > LONGEST
+    }
+
+    /// Which tokens of one text are which of another, in order; at most one part in `parts` of the
+    /// time goes into it.
+    fn matches(&self, one: &[Token], other: &[Token], parts: usize) -> Vec<(usize, usize)> {
+        let share = LONGEST / u32::try_from(parts).unwrap_or(u32::MAX);
+        matches::matches(one, other, (Instant::now() + share).min(self.begin + LONGEST))
+    }
+}

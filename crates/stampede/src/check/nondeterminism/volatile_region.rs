@@ -1,0 +1,382 @@
+//! Where an answer moves, and what may stand there.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::natural::{Kind, Token};
+
+/// A place where an answer moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolatileRegion {
+    /// The answer's tokens there; none where others have some.
+    pub range: Range<usize>,
+    /// What may stand there.
+    pub limits: Anchors,
+}
+
+/// What was seen at a place that moves, and so may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchors {
+    /// Tokens: fewest and most.
+    tokens: (usize, usize),
+    /// Bytes: fewest and most.
+    bytes: (usize, usize),
+    /// Words, at most.
+    words: usize,
+    /// ASCII marks, by their code.
+    marks: u128,
+    /// Bits of [`SPACE`] and those after it.
+    classes: u8,
+}
+
+const SPACE: u8 = 1;
+const LINE: u8 = 2;
+const NUMBER: u8 = 4;
+const LETTERS: u8 = 8;
+const BEYOND_ASCII: u8 = 16;
+
+impl Anchors {
+    /// Of what is there, and what is like it.
+    pub fn of(text: &str, tokens: &[Token]) -> Anchors {
+        let mut limits = Anchors::seen(text, tokens);
+        // What is drawn and long has the marks of base64 in one answer and not in another.
+        if limits.is_drawn() {
+            limits.marks |= DRAWN_MARKS;
+            limits.classes |= NUMBER | LETTERS;
+        }
+        limits
+    }
+
+    /// Of what is there.
+    fn seen(text: &str, tokens: &[Token]) -> Anchors {
+        let bytes = match (tokens.first(), tokens.last()) {
+            (Some(first), Some(last)) => last.end - first.start,
+            _ => 0,
+        };
+        let words = tokens.iter().filter(|token| token.is_word()).count();
+        let mut limits = Anchors {
+            tokens: (tokens.len(), tokens.len()),
+            bytes: (bytes, bytes),
+            words,
+            marks: 0,
+            classes: 0,
+        };
+        tokens.iter().for_each(|token| limits.add(token.of(text)));
+        limits
+    }
+
+    /// One long word, by whatever marks of base64.
+    fn is_drawn(&self) -> bool {
+        self.bytes.1 >= DRAWN && self.classes & SPACE == 0 && self.marks & !DRAWN_MARKS == 0
+    }
+
+    fn add(&mut self, text: &str) {
+        for c in text.chars() {
+            match c {
+                '\n' | '\r' => self.classes |= SPACE | LINE,
+                c if c.is_whitespace() => self.classes |= SPACE,
+                '0'..='9' => self.classes |= NUMBER,
+                c if c.is_alphabetic() || c == '_' => self.classes |= LETTERS,
+                c if c.is_ascii() => self.marks |= 1 << (c as u32),
+                _ => self.classes |= BEYOND_ASCII,
+            }
+        }
+    }
+
+    /// Both, and what is like them.
+    pub fn with(&self, other: &Anchors) -> Anchors {
+        let both =
+            |one: (usize, usize), other: (usize, usize)| (one.0.min(other.0), one.1.max(other.1));
+        Anchors {
+            tokens: both(self.tokens, other.tokens),
+            bytes: both(self.bytes, other.bytes),
+            words: self.words.max(other.words),
+            marks: self.marks | other.marks,
+            classes: self.classes | other.classes,
+        }
+    }
+
+    /// Most tokens that may be there. Sentences and lists vary more than a word or two, and the
+    /// marks of base64 make many tokens of a drawn word.
+    pub fn most(&self) -> usize {
+        let times = if self.words > 2 { 4 } else { 2 };
+        self.tokens.1 * times + 8 + self.bytes.1 / 4
+    }
+
+    /// Whether something may be there.
+    pub fn allow(&self, text: &str, tokens: &[Token]) -> bool {
+        let here = Anchors::seen(text, tokens);
+        here.tokens.1 <= self.most()
+            // What was never away is missed where it is.
+            && (here.tokens.1 > 0 || self.tokens.0 == 0)
+            && here.bytes.1 <= self.bytes.1 * 4 + 16
+            // A token cut short is none; a sentence may be.
+            && (self.classes & SPACE != 0 || here.bytes.1 * 4 >= self.bytes.0.saturating_sub(8))
+            && !self.lack(&here)
+    }
+
+    /// Whether neither something nor anything that begins with it may be there.
+    pub fn forbid(&self, text: &str, tokens: &[Token]) -> bool {
+        self.lack(&Anchors::seen(text, tokens))
+    }
+
+    /// Whether there is what was never seen here.
+    fn lack(&self, here: &Anchors) -> bool {
+        let letters = if self.classes & LETTERS > 0 { self.classes | NUMBER } else { self.classes };
+        here.classes & !letters != 0 || here.marks & !self.marks != 0
+    }
+}
+
+/// From here on a word is no number and no name.
+const DRAWN: usize = 16;
+const DRAWN_MARKS: u128 = 1 << b'+' | 1 << b'/' | 1 << b'-' | 1 << b'=' | 1 << b'%';
+
+/// An answer's text and its tokens.
+pub type Read<'a> = (&'a str, &'a [Token]);
+
+/// Where two answers differ, as gaps of the one and of the other.
+pub fn between(
+    one: (&str, &Vec<Token>),
+    other: (&str, &Vec<Token>),
+    matches: &[(usize, usize)],
+) -> [Vec<VolatileRegion>; 2] {
+    let mut hunks = hunks(one, other, matches);
+    for at in 0..hunks.len() {
+        // Not into its neighbours.
+        let (from, to) = (
+            at.checked_sub(1).map_or(0, |before| hunks[before].0.end),
+            hunks.get(at + 1).map_or(one.1.len(), |next| next.0.start),
+        );
+        let room = (hunks[at].0.start - from, to - hunks[at].0.end);
+        hunks[at].slide(one.1, other.1, room);
+    }
+    let limits = |hunk: &Hunk| {
+        Anchors::of(one.0, &one.1[hunk.0.clone()])
+            .with(&Anchors::of(other.0, &other.1[hunk.1.clone()]))
+    };
+    let there = |hunk: &Hunk| [&one.1[hunk.0.clone()], &other.1[hunk.1.clone()]];
+    let hunks = absorbed(hunks, (one.0, one.1), |hunk| hunk.0.clone(), limits, Hunk::and, there);
+    let side = |range: fn(&Hunk) -> Range<usize>| {
+        hunks
+            .iter()
+            .map(|hunk| VolatileRegion { range: range(hunk), limits: limits(hunk) })
+            .collect()
+    };
+    [side(|hunk| hunk.0.clone()), side(|hunk| hunk.1.clone())]
+}
+
+/// Tokens of one answer that stand for tokens of the other.
+#[derive(Clone, Debug)]
+struct Hunk(Range<usize>, Range<usize>);
+
+impl Hunk {
+    fn and(&self, next: &Hunk) -> Hunk {
+        let over = |one: &Range<usize>, next: &Range<usize>| {
+            one.start.min(next.start)..one.end.max(next.end)
+        };
+        Hunk(over(&self.0, &next.0), over(&self.1, &next.1))
+    }
+
+    /// What one answer has more often than the other (a list's items) may be any of them: all are
+    /// in the gap.
+    fn slide(&mut self, one: &[Token], other: &[Token], room: (usize, usize)) {
+        let (full, tokens) = match (self.0.is_empty(), self.1.is_empty()) {
+            (true, false) => (self.1.clone(), other),
+            (false, true) => (self.0.clone(), one),
+            _ => return,
+        };
+        let (period, last) = (full.len(), full.end - 1);
+        let is_before =
+            |back: &usize| tokens[full.start - 1 - back].key == tokens[last - back % period].key;
+        let is_behind =
+            |on: &usize| tokens[full.end + on].key == tokens[full.start + on % period].key;
+        let before = (0..room.0).take_while(is_before).count();
+        let behind = (0..room.1).take_while(is_behind).count();
+        if before + behind >= period {
+            for range in [&mut self.0, &mut self.1] {
+                *range = range.start - before..range.end + behind;
+            }
+        }
+    }
+}
+
+/// What is not matched, and random forms that are but in their form.
+fn hunks(
+    one: (&str, &Vec<Token>),
+    other: (&str, &Vec<Token>),
+    matches: &[(usize, usize)],
+) -> Vec<Hunk> {
+    let is_fixed = |pair: &&(usize, usize)| {
+        let (a, b) = (&one.1[pair.0], &other.1[pair.1]);
+        a.is_same(b) && !(a.is_random() && a.of(one.0) != b.of(other.0))
+    };
+    let ends = (one.1.len(), other.1.len());
+    let mut found = Vec::new();
+    let mut last = (0, 0);
+    for (a, b) in matches.iter().filter(is_fixed).copied().chain([ends]) {
+        if a > last.0 || b > last.1 {
+            found.push(Hunk(last.0..a, last.1..b));
+        }
+        last = (a + 1, b + 1);
+    }
+    found
+}
+
+/// Merges neighbours that overlap, and those between which there is nothing that would hold them
+/// apart.
+fn absorbed<'t, T, const N: usize>(
+    all: Vec<T>,
+    read: Read,
+    range: impl Fn(&T) -> Range<usize>,
+    limits: impl Fn(&T) -> Anchors,
+    and: impl Fn(&T, &T) -> T,
+    there: impl Fn(&T) -> [&'t [Token]; N],
+) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::with_capacity(all.len());
+    for mut next in all {
+        while let Some(last) = kept.last() {
+            let run = range(last).end..range(&next).start;
+            let beside = || there(last).into_iter().chain(there(&next));
+            if !run.is_empty()
+                && !is_weak((read.0, &read.1[run]), beside, &limits(last), &limits(&next))
+            {
+                break;
+            }
+            next = and(last, &next);
+            kept.pop();
+        }
+        kept.push(next);
+    }
+    kept
+}
+
+/// Whether a run does not hold apart what moves on both sides of it: it stands there as well
+/// (`</li><li>` in a list), or but for a word or two, which are by chance the same within a text
+/// that moves.
+fn is_weak<'t, I: Iterator<Item = &'t [Token]>>(
+    run: Read,
+    beside: impl Fn() -> I,
+    before: &Anchors,
+    behind: &Anchors,
+) -> bool {
+    if run.1.len() > LONGEST_RUN || run.1.iter().any(|token| token.kind == Kind::User) {
+        return false;
+    }
+    let (around, limits) = (before.with(behind), Anchors::of(run.0, run.1));
+    // A mark of base64 that two drawn words have in common.
+    if let [mark] = run.1
+        && limits.marks & DRAWN_MARKS != 0
+        && mark.kind == Kind::Mark
+        && before.bytes.1 + behind.bytes.1 >= DRAWN
+        && around.classes & SPACE == 0
+        && around.marks & !DRAWN_MARKS == 0
+    {
+        return true;
+    }
+    if limits.marks & !around.marks != 0 || limits.classes & !around.classes != 0 {
+        return false;
+    }
+    if beside().any(|there| contains(there, run.1)) {
+        return true;
+    }
+    let is_new =
+        |word: &&Token| !beside().any(|there| contains(there, std::slice::from_ref(*word)));
+    let words = run.1.iter().filter(|token| token.is_word()).filter(is_new).count();
+    (1..=CHANCE).contains(&words) && 3 * words <= before.words + behind.words
+}
+
+/// `of the`.
+const CHANCE: usize = 2;
+
+/// What is between two items of a list, attributes and all.
+const LONGEST_RUN: usize = 40;
+
+/// Whether a run stands within others. Of long ones their ends tell enough.
+fn contains(within: &[Token], run: &[Token]) -> bool {
+    const ENOUGH: usize = 100;
+    let is_run = |window: &[Token]| window.iter().zip(run).all(|(one, other)| one.key == other.key);
+    let start = &within[..within.len().min(ENOUGH)];
+    let end = &within[within.len().saturating_sub(ENOUGH)..];
+    !run.is_empty() && (start.windows(run.len()).any(is_run) || end.windows(run.len()).any(is_run))
+}
+
+/// The gaps of an answer that was learnt, in one that fits it.
+pub fn filled(gaps: &[VolatileRegion], filled: Vec<Range<usize>>) -> Vec<VolatileRegion> {
+    gaps.iter()
+        .zip(filled)
+        .map(|(gap, range)| VolatileRegion { range, limits: gap.limits })
+        .collect()
+}
+
+/// The gaps of an answer that was learnt, in another one with which it was aligned.
+pub fn projected(
+    learnt: &[Token],
+    gaps: &[VolatileRegion],
+    other: Read,
+    matches: &[(usize, usize)],
+) -> Vec<VolatileRegion> {
+    let map: HashMap<usize, usize> = matches.iter().copied().collect();
+    let mut merged: Vec<VolatileRegion> = Vec::with_capacity(gaps.len());
+    for gap in gaps {
+        let joins = merged.last().is_some_and(|last| {
+            let run = last.range.end..gap.range.start;
+            let words: Vec<usize> = run.clone().filter(|at| learnt[*at].is_word()).collect();
+            // By chance the same in both answers that were learnt, within more that was not.
+            !words.is_empty()
+                && words.iter().all(|at| !map.contains_key(at) && learnt[*at].kind != Kind::User)
+                && 2 * words.len() < last.limits.words + gap.limits.words
+        });
+        match merged.last_mut() {
+            Some(last) if joins => {
+                let run = Anchors { words: 0, ..last.limits };
+                last.limits = run.with(&gap.limits).plus(&gap.limits, &last.limits);
+                last.range.end = gap.range.end;
+            }
+            _ => merged.push(gap.clone()),
+        }
+    }
+    let place = |gap: &VolatileRegion| {
+        let start = match gap.range.start {
+            0 => 0,
+            start => map.get(&(start - 1))? + 1,
+        };
+        let end = match gap.range.end {
+            end if end == learnt.len() => other.1.len(),
+            end => *map.get(&end)?,
+        };
+        let range = (start <= end).then_some(start..end)?;
+        let fits = gap.limits.allow(other.0, &other.1[range.clone()]);
+        fits.then_some(VolatileRegion { range, limits: gap.limits })
+    };
+    merged.iter().filter_map(place).collect()
+}
+
+impl Anchors {
+    /// These, as long as both of the others together.
+    fn plus(self, one: &Anchors, other: &Anchors) -> Anchors {
+        Anchors {
+            tokens: (self.tokens.0, one.tokens.1 + other.tokens.1),
+            bytes: (self.bytes.0, one.bytes.1 + other.bytes.1),
+            words: one.words + other.words,
+            ..self
+        }
+    }
+}
+
+/// Gaps of one answer from several others, in order, none touching another.
+pub fn united(mut gaps: Vec<VolatileRegion>, text: &str, tokens: &[Token]) -> Vec<VolatileRegion> {
+    gaps.sort_by_key(|gap| (gap.range.start, gap.range.end));
+    let and = |one: &VolatileRegion, other: &VolatileRegion| VolatileRegion {
+        range: one.range.start..one.range.end.max(other.range.end),
+        limits: one.limits.with(&other.limits),
+    };
+    let there = |gap: &VolatileRegion| [&tokens[gap.range.clone()]];
+    let range = |gap: &VolatileRegion| gap.range.clone();
+    let mut kept = absorbed(gaps, (text, tokens), range, |gap| gap.limits, and, there);
+    for gap in &mut kept {
+        gap.limits = gap.limits.with(&Anchors::of(text, &tokens[gap.range.clone()]));
+    }
+    kept
+}

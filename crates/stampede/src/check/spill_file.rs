@@ -1,0 +1,119 @@
+//! What is not needed now, in a file without a name: what an app answers takes room on the disk and
+//! none in memory, however many requests there are.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Where things are put. The default has no file, and keeps them in memory.
+#[derive(Clone, Debug, Default)]
+pub struct SpillFile(Option<Arc<SpillInner>>);
+
+#[derive(Debug)]
+struct SpillInner {
+    file: File,
+    end: AtomicU64,
+}
+
+/// A thing that was put away, or is small and still here.
+#[derive(Clone, Debug)]
+pub enum Stored<T> {
+    /// In memory.
+    Here(T),
+    /// As JSON in the file.
+    There(Place<T>),
+}
+
+/// A piece of the file.
+#[derive(Clone, Debug)]
+pub struct Place<T> {
+    paper: Arc<SpillInner>,
+    at: u64,
+    length: usize,
+    of: PhantomData<T>,
+}
+
+/// Where a directory for temporary files may itself be memory, this one is on a disk (`hier(7)`).
+const ON_DISK: &str = "/var/tmp";
+
+impl SpillFile {
+    /// One with a file; without, where no directory for temporary files takes one.
+    pub fn on_disk() -> SpillFile {
+        let file = tempfile::tempfile_in(Path::new(ON_DISK)).or_else(|_| tempfile::tempfile());
+        SpillFile(file.ok().map(|file| Arc::new(SpillInner { file, end: AtomicU64::new(0) })))
+    }
+
+    /// Puts a thing away. It stays in memory where the disk is full.
+    pub fn put<T: Serialize>(&self, thing: T) -> Stored<T> {
+        let place = self.0.as_ref().and_then(|paper| paper.add(&thing).ok());
+        place.map_or_else(|| Stored::Here(thing), Stored::There)
+    }
+}
+
+impl SpillInner {
+    fn add<T: Serialize>(self: &Arc<SpillInner>, thing: &T) -> io::Result<Place<T>> {
+        let text = serde_json::to_vec(thing)?;
+        let at = self.end.fetch_add(text.len() as u64, Ordering::Relaxed);
+        self.file.write_all_at(&text, at)?;
+        Ok(Place { paper: Arc::clone(self), at, length: text.len(), of: PhantomData })
+    }
+}
+
+impl<T: Clone + DeserializeOwned> Stored<T> {
+    /// The thing itself.
+    ///
+    /// # Panics
+    /// The disk does not give back what it took: nothing true can be said any more.
+    pub fn get(&self) -> Cow<'_, T> {
+        match self {
+            Stored::Here(thing) => Cow::Borrowed(thing),
+            Stored::There(place) => {
+                let thing = place.read();
+                Cow::Owned(thing.expect("a file of our own can be read as it was written"))
+            }
+        }
+    }
+}
+
+impl<T: DeserializeOwned> Place<T> {
+    fn read(&self) -> io::Result<T> {
+        let mut text = vec![0; self.length];
+        self.paper.file.read_exact_at(&mut text, self.at)?;
+        Ok(serde_json::from_slice(&text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_away_is_got_back() {
+        for spill_file in [SpillFile::on_disk(), SpillFile::default()] {
+            let all: Vec<Stored<String>> = (0..100)
+                .map(|number| spill_file.put(format!("№ {number}\n\0").repeat(number)))
+                .collect();
+            for (number, kept) in all.iter().enumerate().rev() {
+                assert_eq!(*kept.get(), format!("№ {number}\n\0").repeat(number));
+            }
+        }
+        let far = SpillFile::on_disk().put(u128::MAX);
+        assert!(matches!(far, Stored::There(_)), "no directory takes a file");
+        assert_eq!(*far.get(), u128::MAX);
+    }
+
+    #[test]
+    fn a_disk_that_is_full_costs_nothing_but_memory() {
+        let file = File::options().write(true).open("/dev/full").expect("the kernel has it");
+        let spill_file = SpillFile(Some(Arc::new(SpillInner { file, end: AtomicU64::new(0) })));
+        assert!(matches!(spill_file.put(7), Stored::Here(7)));
+    }
+}

@@ -1,0 +1,372 @@
+//! A runtime that already runs: given by URL, neither started nor stopped nor pinned.
+//!
+//! ```text
+//! url → Target ─▶ asked before load and after it, and sent to
+//! watch → Watched: a cgroup, or processes ─▶ the monitor
+//! ```
+
+mod ask;
+mod error;
+mod group;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stampede_load::spec::Address;
+
+pub use error::ExternalError;
+pub use watch::ROLE;
+use watch::Watched;
+
+use crate::addresses::{self, shown};
+use crate::fact::{Notice, Observation};
+use crate::keeper::spec::{IsolationRecord, ProcessGroup};
+use crate::mask::mask_foreign;
+use crate::observed::Shown;
+use crate::plan::model::{RequestSpec, Watch};
+use crate::runtime::{
+    Accepts, Answer, App, Arrived, PageRequest, Pages, Place, Site, arrive, get_with, holds_port,
+    is_redirect, sha256,
+};
+use crate::store::record::{Given, Observed, Provider, RuntimeRecord};
+use crate::target::Target;
+
+/// Something that runs, found.
+#[derive(Clone, Debug)]
+pub struct External {
+    name: String,
+    url: String,
+    target: Target,
+    /// Which of several addresses was taken, in words.
+    taken: Option<String>,
+    watched: Option<Watched>,
+    watch: Option<Watch>,
+}
+
+impl External {
+    /// Looks up the address, connects once, and finds what is watched. Of a name's addresses the
+    /// first that accepts a connection is taken.
+    ///
+    /// # Errors
+    /// Any of the three fails.
+    pub fn find(name: &str, url: &str, watch: Option<&Watch>) -> Result<External, ExternalError> {
+        let mut target = Target::parse(url)?;
+        let taken = target.choose(|_| true);
+        ask::connect(&target.address, CONNECTS_WITHIN)
+            .map_err(|source| nobody_there(&target, source))?;
+        let watched = watch.map(Watched::find).transpose()?;
+        Ok(External {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            target,
+            taken,
+            watched,
+            watch: watch.cloned(),
+        })
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> &Address {
+        &self.target.address
+    }
+
+    /// For the header `Host`.
+    pub fn host(&self) -> &str {
+        &self.target.host
+    }
+
+    /// What stands before every request's path; empty, or `/shop`.
+    pub fn base(&self) -> &str {
+        self.target.path.trim_end_matches('/')
+    }
+
+    /// What is watched, as the monitor takes it; no role where nothing is.
+    pub fn group(&self) -> ProcessGroup {
+        self.watched.as_ref().map_or(ProcessGroup { roles: Vec::new() }, Watched::group)
+    }
+
+    /// What was watched, where it is no longer what it was.
+    pub fn gone(&self) -> Option<Watch> {
+        self.watched.as_ref().and_then(Watched::gone)
+    }
+
+    /// What the person should know before anything is sent.
+    pub fn notices(&self) -> Vec<Notice> {
+        let external = |detail: String| Notice::External { runtime: self.name.clone(), detail };
+        let mut notices: Vec<Notice> = self.taken.iter().cloned().map(external).collect();
+        if !self.target.is_here() {
+            let (runtime, host) = (self.name.clone(), self.target.host.clone());
+            notices.push(Notice::Elsewhere { runtime, host });
+        }
+        let Some(watched) = &self.watched else { return notices };
+        notices.extend(watched.about_memory().map(|about| external(about.to_owned())));
+        // A container's port is forwarded to it, or is in a network of its own.
+        if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
+            (&self.watch, &self.target.address)
+            && self.target.is_here()
+            && holds_port(address.port(), &watched.tree()) == Some(false)
+        {
+            notices.push(external(format!(
+                "{watch} does not itself listen on port {}: its CPU and memory may be those of something else",
+                address.port()
+            )));
+        }
+        notices
+    }
+
+    /// What it is, as far as the plan tells.
+    pub fn record(&self) -> RuntimeRecord {
+        let mut settings = BTreeMap::from([("url".to_owned(), Value::from(self.url.as_str()))]);
+        if let Some(watch) = &self.watch {
+            settings.insert("watch".to_owned(), Value::from(watch.to_string()));
+        }
+        RuntimeRecord {
+            title: format!("already running at {}", shown(&self.target.address)),
+            settings,
+            given: self.given(),
+            ..RuntimeRecord::default()
+        }
+    }
+
+    /// Nothing of it is ours; only where its figures are read is known.
+    pub fn isolation(&self) -> IsolationRecord {
+        let none = || "none".to_owned();
+        IsolationRecord {
+            cpu_set: none(),
+            cpus: Vec::new(),
+            cpus_by_role: BTreeMap::new(),
+            memory_limit: none(),
+            memory_bytes: 0,
+            process_group: none(),
+            accounting: self.watched.as_ref().map_or_else(none, Watched::accounting),
+        }
+    }
+
+    /// What verification found, with what explains it.
+    pub fn shown(&self, observed: Observed) -> Shown {
+        Shown { name: self.name.clone(), given: self.given(), observed, body_bytes_mean: None }
+    }
+
+    fn given(&self) -> Given {
+        Given { provider: Provider::External, ..Given::default() }
+    }
+
+    /// Whether it serves `app` correctly. What PHP it has is known only where the answer
+    /// tells: nothing can be asked of it but what the plan asks.
+    ///
+    /// # Errors
+    /// The page's answer is wrong, or does not come.
+    pub fn verify(
+        &self,
+        app: &App,
+        page: &PageRequest,
+        requests: &[&RequestSpec],
+    ) -> Result<Observed, ExternalError> {
+        let place = self.place(app);
+        let begun = Instant::now();
+        let answer = self.page(app, page)?;
+        let mut seen = vec![place.shown(&answer), place.shown(&self.page(app, page)?)];
+        let mut pages = Pages::ask(self, &place, requests);
+        std::thread::sleep(A_SECOND.saturating_sub(begun.elapsed()));
+        seen.push(place.shown(&self.page(app, page)?));
+        pages.ask_again(self, &place);
+        let first = seen.swap_remove(0);
+        let answer_changes = seen.iter().any(|again| *again != first);
+        let mut notices = Vec::new();
+        let stable = if answer_changes {
+            notices.push(Observation::AnswerChanges { can_be_masked: false }.into());
+            format!("{}, changing", answer.status)
+        } else {
+            first.clone()
+        };
+        let (php_version, ini) = told(&answer);
+        Ok(Observed {
+            php_version,
+            ini,
+            answer_sha256: sha256(&stable),
+            answer_changes,
+            answer: mask_foreign(&first),
+            pages: pages.records(),
+            notices,
+            ..Observed::default()
+        })
+    }
+
+    /// The app's page as it is compared.
+    ///
+    /// # Errors
+    /// It is wrong, or does not come.
+    pub fn answer(&self, app: &App, page: &PageRequest) -> Result<String, ExternalError> {
+        Ok(self.place(app).shown(&self.page(app, page)?))
+    }
+
+    fn place<'a>(&self, app: &'a App) -> Place<'a> {
+        let port = match &self.target.address {
+            Address::Tcp(address) => address.port(),
+            Address::Unix(_) => 0,
+        };
+        Place { app, port, dir: None }
+    }
+
+    /// Asks the page that shows whether the app works, and follows its redirects.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn arrive(&self, app: &App, page: &PageRequest) -> Result<Arrived, ExternalError> {
+        arrive(self, app, page, "/", ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)
+    }
+
+    fn page(&self, app: &App, page: &PageRequest) -> Result<Answer, ExternalError> {
+        let path = page.path.as_deref().unwrap_or("/");
+        let answer =
+            self.ask_path(path, &page.headers, ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)?;
+        // A redirect that was not followed is for the load to judge.
+        let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
+        match app.wrong(&answer).filter(|_| is_judged) {
+            None => Ok(answer),
+            Some(wrong) => Err(ExternalError::WrongPage { wrong }),
+        }
+    }
+}
+
+impl Site for External {
+    fn ask_path(
+        &self,
+        path: &str,
+        headers: &[(String, String)],
+        within: Duration,
+    ) -> Result<Answer, ureq::Error> {
+        // The client connects to our address, whatever stands here.
+        let url = format!("http://localhost{}{path}", self.base());
+        let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let own = (!has_host).then(|| ("Host".to_owned(), self.target.host.clone()));
+        let headers: Vec<_> = own.into_iter().chain(headers.iter().cloned()).collect();
+        get_with(&ask::client(&self.target.address, within), &url, &headers)
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        let mut hosts = vec![self.target.host.clone()];
+        if let Address::Tcp(address) = &self.target.address {
+            hosts.push(address.to_string());
+            hosts.extend(
+                address.ip().is_loopback().then(|| format!("localhost:{}", address.port())),
+            );
+        }
+        hosts
+    }
+
+    fn base(&self) -> &str {
+        External::base(self)
+    }
+}
+
+/// PHP's version and values of php.ini, where an answer tells them: in `X-Powered-By`
+/// (`expose_php`), or as JSON in the way of the app `hello`.
+fn told(answer: &Answer) -> (String, BTreeMap<String, String>) {
+    let json: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    let php = json["php"].as_object().cloned().unwrap_or_default();
+    let texts = php.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let mut ini: BTreeMap<String, String> =
+        texts.map(|(key, value)| (key.clone(), value.to_owned())).collect();
+    let version = ini.remove("version");
+    let powered = answer.header("x-powered-by").and_then(|by| by.strip_prefix("PHP/"));
+    let version = version.or_else(|| powered.map(str::to_owned)).unwrap_or_default();
+    match version.is_empty() {
+        true => (version, BTreeMap::new()),
+        false => (version, ini),
+    }
+}
+
+fn nobody_there(target: &Target, source: io::Error) -> ExternalError {
+    let elsewhere = match &target.address {
+        Address::Tcp(address) => addresses::elsewhere(*address),
+        Address::Unix(_) => None,
+    };
+    let address = match target.addresses() {
+        [] | [_] => shown(&target.address),
+        several => several.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "),
+    };
+    ExternalError::NobodyThere { address, elsewhere, source }
+}
+
+/// For a connection to be made.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
+/// Two answers so far apart differ where they show the time.
+const A_SECOND: Duration = Duration::from_millis(1050);
+/// Longest single question.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(headers: &[(&str, &str)], body: &str) -> Answer {
+        let headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Answer { status: 200, headers: headers.collect(), body: body.to_owned() }
+    }
+
+    #[test]
+    fn php_is_known_as_far_as_the_answer_tells() {
+        let body = r#"{"php":{"version":"8.2.1","memory_limit":"256M","n":1}}"#;
+        let ini = BTreeMap::from([("memory_limit".to_owned(), "256M".to_owned())]);
+        assert_eq!(told(&answer(&[], body)), ("8.2.1".to_owned(), ini));
+        let powered = told(&answer(&[("x-powered-by", "PHP/8.4.3")], "<html>"));
+        assert_eq!(powered, ("8.4.3".to_owned(), BTreeMap::new()));
+        for silent in ["", "{}", r#"{"php":{"memory_limit":"1M"}}"#, "[1]"] {
+            assert_eq!(told(&answer(&[("x-powered-by", "Express")], silent)).0, "");
+        }
+    }
+
+    #[test]
+    fn another_machine_is_named_before_anything_is_sent() {
+        let external = |url| External {
+            name: "shop".to_owned(),
+            url: String::new(),
+            target: Target::parse(url).expect("an address"),
+            taken: None,
+            watched: None,
+            watch: None,
+        };
+        assert_eq!(external("http://127.0.0.1:8080").notices(), []);
+        assert_eq!(external("unix:/run/a.sock").notices(), []);
+        // Nobody's (RFC 5737), and never connected to.
+        let (runtime, host) = ("shop".to_owned(), "192.0.2.1:8080".to_owned());
+        let elsewhere = Notice::Elsewhere { runtime, host };
+        assert_eq!(external("http://192.0.2.1:8080").notices(), [elsewhere]);
+        assert_eq!(external("http://127.0.0.1/shop/").base(), "/shop");
+        assert_eq!(external("http://127.0.0.1").base(), "");
+    }
+
+    #[test]
+    fn what_does_not_listen_at_the_address_is_doubted() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        let notices = |pid| {
+            let external =
+                External::find("shop", &url, Some(&Watch::Pid(pid))).expect("it is there");
+            external.notices().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        assert!(!notices(std::process::id()).contains("listen"), "we do listen");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let doubt = notices(child.id());
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+        assert!(doubt.contains("does not itself listen on port"), "{doubt}");
+    }
+
+    #[test]
+    fn nobody_at_the_address_is_an_error_that_names_it() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("its address");
+        drop(free);
+        let url = format!("http://{address}/");
+        let error = External::find("shop", &url, None).expect_err("nobody listens");
+        assert_eq!(error.to_string(), format!("nobody answers at {address}"));
+        assert_eq!(error.key(), "url");
+        let error = External::find("shop", "unix:/nowhere/a.sock", None).expect_err("no socket");
+        assert_eq!(error.to_string(), "nobody answers at /nowhere/a.sock");
+    }
+}

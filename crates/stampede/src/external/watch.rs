@@ -1,0 +1,324 @@
+//! What is watched of a runtime that we did not start: found by container, unit or pid.
+
+use std::fs;
+use std::io;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use super::error::ExternalError;
+use super::group::{self, Anchor};
+use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
+use crate::plan::model::Watch;
+
+/// Processes that are watched, and how to see that they are still the same.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    watch: Watch,
+    /// The process that stands for all: `None` for a unit without one.
+    main: Option<Process>,
+    role: RoleGroup,
+}
+
+/// A process for good: a pid may be given to another one later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    pid: u32,
+    began: u64,
+}
+
+/// The only role: from outside, a web server and PHP cannot be told apart.
+pub const ROLE: &str = "all";
+
+impl Watched {
+    /// Finds it now.
+    ///
+    /// # Errors
+    /// It is not there, or nobody here can say where it is.
+    pub fn find(watch: &Watch) -> Result<Watched, ExternalError> {
+        match watch {
+            Watch::Pid(pid) => of_pid(*pid),
+            Watch::Unit(name) => of_unit(name),
+            Watch::Container(name) => of_container(name),
+        }
+    }
+
+    /// As the monitor takes it.
+    pub fn group(&self) -> ProcessGroup {
+        ProcessGroup { roles: vec![self.role.clone()] }
+    }
+
+    /// Where CPU and memory are read, for the record.
+    pub fn accounting(&self) -> String {
+        let (cpu, memory) =
+            (group::name(&self.role.accounting), group::memory_name(&self.role.accounting));
+        if cpu == memory { cpu.to_owned() } else { format!("{cpu}, memory from {memory}") }
+    }
+
+    /// Its processes, found from its first ones and not through its group.
+    pub fn tree(&self) -> ProcessGroup {
+        let role = RoleGroup { accounting: Accounting::Proc, ..self.role.clone() };
+        ProcessGroup { roles: vec![role] }
+    }
+
+    /// What is to be known of its memory figures; `None`: they are what they are for others.
+    pub fn about_memory(&self) -> Option<&'static str> {
+        let read = |pid: &u32| fs::read(format!("/proc/{pid}/smaps_rollup")).is_ok();
+        match group::memory_name(&self.role.accounting) {
+            "proc" if self.role.roots.iter().any(read) => Some(
+                "its memory is that of its processes in proportion to their sharers, without the \
+                 kernel's part",
+            ),
+            "proc" => Some("this user may not read its memory: no memory figures"),
+            _ => None,
+        }
+    }
+
+    /// What was watched, where it is no longer what it was; `None`: it is.
+    pub fn gone(&self) -> Option<Watch> {
+        let same = match self.main {
+            Some(main) => Process::now(main.pid) == Some(main),
+            None => Watched::find(&self.watch).is_ok(),
+        };
+        (!same).then(|| self.watch.clone())
+    }
+}
+
+impl Process {
+    /// A living process with this pid; a zombie has ended (proc_pid_stat(5)).
+    fn now(pid: u32) -> Option<Process> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
+        let state = fields.next()?;
+        // Field 22; the state is field 3.
+        let began = fields.nth(18)?.parse().ok()?;
+        (!matches!(state, "Z" | "X")).then_some(Process { pid, began })
+    }
+}
+
+fn of_pid(pid: u32) -> Result<Watched, ExternalError> {
+    let watch = Watch::Pid(pid);
+    let Some(main) = Process::now(pid) else {
+        return Err(ExternalError::NoProcess { pid });
+    };
+    let role = RoleGroup { role: ROLE.to_owned(), accounting: Accounting::Proc, roots: vec![pid] };
+    Ok(Watched { watch, main: Some(main), role })
+}
+
+fn of_unit(name: &str) -> Result<Watched, ExternalError> {
+    let mut state = unit_state(name, &[])?;
+    if state.get("LoadState") == "not-found"
+        && let Ok(users) = unit_state(name, &["--user"])
+        && users.get("LoadState") == "loaded"
+    {
+        state = users;
+    }
+    match (state.get("LoadState"), state.get("ActiveState")) {
+        ("not-found", _) => return Err(ExternalError::NoUnit { unit: name.to_owned() }),
+        (_, "active" | "reloading") => {}
+        (_, other) => {
+            let thing = Watch::Unit(name.to_owned()).to_string();
+            return Err(ExternalError::NotRunning { thing, state: other.to_owned() });
+        }
+    }
+    let anchor = Anchor::Unit(state.get("ControlGroup").to_owned());
+    let pid = state.get("MainPID").parse().unwrap_or(0);
+    watched(Watch::Unit(name.to_owned()), pid, &anchor)
+}
+
+/// `key=value` lines of `systemctl show` (systemctl(1)); it succeeds for unknown units, too.
+struct Properties(String);
+
+impl Properties {
+    fn get(&self, key: &str) -> &str {
+        let value = |line: &'_ str| line.strip_prefix(key)?.strip_prefix('=').map(str::len);
+        let line = self.0.lines().find(|line| value(line).is_some());
+        line.map_or("", |line| line[key.len() + 1..].trim())
+    }
+}
+
+fn unit_state(name: &str, scope: &[&str]) -> Result<Properties, ExternalError> {
+    let mut args = scope.to_vec();
+    args.push("show");
+    for property in ["LoadState", "ActiveState", "MainPID", "ControlGroup"] {
+        args.extend(["-p", property]);
+    }
+    args.extend(["--", name]);
+    let output = match ask("systemctl", &args) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(ExternalError::NoProgram { programs: "`systemctl`", what: "a unit" });
+        }
+        Err(source) => return Err(ExternalError::Asking { program: "systemctl", source }),
+        Ok(output) => output,
+    };
+    if !output.status.success() {
+        let thing = Watch::Unit(name.to_owned()).to_string();
+        return Err(ExternalError::Unknown { thing, said: said("systemctl", &output) });
+    }
+    Ok(Properties(String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+/// Docker and Podman share the names of these fields.
+const CONTAINER: &str = "{{.State.Running}} {{.State.Pid}} {{.Id}}";
+
+fn of_container(name: &str) -> Result<Watched, ExternalError> {
+    let watch = Watch::Container(name.to_owned());
+    let args = ["inspect", "--type", "container", "--format", CONTAINER, name];
+    let thing = || watch.to_string();
+    let mut answers = Vec::new();
+    for program in ["docker", "podman"] {
+        let output = match ask(program, &args) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(ExternalError::Asking { program, source }),
+            Ok(output) => output,
+        };
+        if !output.status.success() {
+            answers.push(said(program, &output));
+            continue;
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        return match fields[..] {
+            ["true", pid, id] => {
+                let anchor = Anchor::Container(id.to_owned());
+                watched(watch.clone(), pid.parse().unwrap_or(0), &anchor)
+            }
+            [_, _, _] => {
+                Err(ExternalError::NotRunning { thing: thing(), state: "stopped".to_owned() })
+            }
+            _ => {
+                let said = format!("`{program}` says `{}`", text.trim());
+                Err(ExternalError::Unknown { thing: thing(), said })
+            }
+        };
+    }
+    match answers.is_empty() {
+        true => {
+            Err(ExternalError::NoProgram { programs: "`docker` or `podman`", what: "a container" })
+        }
+        false => Err(ExternalError::Unknown { thing: thing(), said: answers.join(", ") }),
+    }
+}
+
+/// The group of what is named, or the process and all below it.
+fn watched(watch: Watch, pid: u32, anchor: &Anchor) -> Result<Watched, ExternalError> {
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let main = Process::now(pid);
+    let cgroup = match (main, anchor) {
+        (Some(main), _) => {
+            let path = format!("/proc/{}/cgroup", main.pid);
+            fs::read_to_string(path).unwrap_or_default()
+        }
+        // A unit without a main process still has a group.
+        (None, Anchor::Unit(group)) if pid == 0 => format!("0::{group}\n"),
+        (None, _) => return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid }),
+    };
+    if let (Some(main), Anchor::Container(_)) = (main, anchor) {
+        // The daemon may be another machine's: its pid is then a stranger here.
+        if !group::is_named(&cgroup, anchor) && !is_init(main.pid) {
+            return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid });
+        }
+    }
+    let accounting = group::accounting(&mountinfo, &cgroup, anchor);
+    if main.is_none() && matches!(accounting, Accounting::Proc) {
+        return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid });
+    }
+    let mut roots: Vec<u32> = main.iter().map(|main| main.pid).collect();
+    roots.extend(members(&accounting));
+    roots.dedup();
+    let role = RoleGroup { role: ROLE.to_owned(), accounting, roots };
+    Ok(Watched { watch, main, role })
+}
+
+/// Processes of the group now: those that CPU time is counted of where the group has none.
+fn members(accounting: &Accounting) -> Vec<u32> {
+    let directory = match accounting {
+        Accounting::CgroupV2(directory) => Some(directory),
+        Accounting::CgroupV1 { cpuacct, memory } => cpuacct.as_ref().or(memory.as_ref()),
+        Accounting::Proc => None,
+    };
+    let text =
+        directory.and_then(|directory| fs::read_to_string(directory.join("cgroup.procs")).ok());
+    let text = text.unwrap_or_default();
+    text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Whether it is the first process of a PID namespace below ours (proc_pid_status(5)).
+fn is_init(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+    let pids: Vec<&str> = line.split_ascii_whitespace().collect();
+    pids.len() > 1 && pids.last() == Some(&"1")
+}
+
+/// What a program said last, for people.
+fn said(program: &str, output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let line = line.map_or_else(|| output.status.to_string(), str::to_owned);
+    format!("`{program}` says `{line}`")
+}
+
+/// Runs it and takes what it prints. A daemon that does not answer is not waited for.
+fn ask(program: &str, args: &[&str]) -> io::Result<Output> {
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let begun = Instant::now();
+    // What these print is far less than a pipe holds.
+    while child.try_wait()?.is_none() {
+        if begun.elapsed() > ANSWERS_WITHIN {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output()
+}
+
+/// For `docker inspect` and `systemctl show`, which take milliseconds.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_are_read_by_their_whole_name() {
+        let text = "MainPID=77\nControlGroup=/a=b\nExecMainPID=1\nLoadState=\n".to_owned();
+        let properties = Properties(text);
+        assert_eq!(properties.get("MainPID"), "77");
+        assert_eq!(properties.get("ControlGroup"), "/a=b");
+        assert_eq!(properties.get("LoadState"), "");
+        assert_eq!(properties.get("PID"), "");
+    }
+
+    #[test]
+    fn we_are_watched_while_we_live_and_a_pid_of_nobody_is_not() {
+        let watched = Watched::find(&Watch::Pid(std::process::id())).expect("it is us");
+        assert_eq!(watched.gone(), None);
+        assert_eq!(watched.accounting(), "proc");
+        let about = watched.about_memory().expect("no cgroup is ours alone");
+        assert!(about.contains("in proportion"), "{about}");
+        assert_eq!(watched.group().roles[0].roots, [std::process::id()]);
+        let nobody = Watched::find(&Watch::Pid(4_194_304)).expect_err("beyond every pid");
+        assert_eq!(nobody.to_string(), "pid 4194304 is no process here");
+    }
+
+    #[test]
+    fn an_ended_process_is_gone_even_before_it_is_waited_for() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("sleep");
+        let watched = Watched::find(&Watch::Pid(child.id())).expect("it runs");
+        child.kill().expect("killed");
+        let begun = Instant::now();
+        while watched.gone().is_none() && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let gone = watched.gone().expect("it ended");
+        assert_eq!(gone, Watch::Pid(child.id()));
+        child.wait().expect("reaped");
+    }
+}

@@ -1,0 +1,103 @@
+//! Runtimes that already run: an address, and what to watch.
+
+use std::collections::BTreeMap;
+
+use super::error::{Mistake, PlanError, nearest};
+use super::model::{RuntimeChoice, RuntimeSource, Watch};
+use super::runtimes::Named;
+use super::tree::{Node, shortened};
+use super::value::{Fields, entries, not_a, text, whole_u32};
+use crate::target::Url;
+
+const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
+const WATCH: &str =
+    "one thing to watch: `{container: shop}`, `{unit: shop.service}` or `{pid: 4711}`";
+const KEYS: [&str; 3] = ["use", "url", "watch"];
+
+/// Reads `{url: …, watch: …}`. It has the settings that it has: those of the plan are for the
+/// runtimes that stampede starts.
+pub(super) fn external(
+    name_node: &Node,
+    name: &str,
+    body: Option<&Node>,
+) -> Result<Named, PlanError> {
+    let missing = || name_node.place.wrong(Mistake::Missing("url"), URL);
+    let body = body.ok_or_else(missing)?;
+    no_settings(body)?;
+    let fields = Fields::of(body, "an external runtime", &KEYS)?;
+    let source = RuntimeSource::External {
+        url: url(fields.get("url").ok_or_else(missing)?)?,
+        watch: fields.get("watch").map(watch).transpose()?,
+    };
+    let choice = RuntimeChoice {
+        name: name.to_owned(),
+        source,
+        settings: BTreeMap::new(),
+        php_ini: BTreeMap::new(),
+        env: BTreeMap::new(),
+    };
+    Ok(Named { base: name.to_owned(), choice })
+}
+
+/// A key that is no slip of the pen is a setting, and meant.
+fn no_settings(body: &Node) -> Result<(), PlanError> {
+    for (key, _) in entries(body, URL)? {
+        let name = key.text().unwrap_or("");
+        if KEYS.contains(&name) || nearest(name, KEYS).is_some() {
+            continue;
+        }
+        let mistake = Mistake::AlreadyRuns(shortened(name));
+        let expected = "`url` and `watch` alone: stampede changes nothing there, so set it where \
+                        that is started";
+        return Err(key.place.wrong(mistake, expected));
+    }
+    Ok(())
+}
+
+/// The address as written. The host's address is asked for later, when the plan is to run.
+fn url(node: &Node) -> Result<String, PlanError> {
+    let address = text(node, "an address", URL)?;
+    let wrong = |mistake| node.place.wrong(mistake, URL);
+    let read = Url::parse(address).map_err(|error| wrong(Mistake::refused(error)))?;
+    if !read.is_plain_http() {
+        return Err(wrong(Mistake::NotPlainHttp));
+    }
+    let path = read.path();
+    if path.contains('?') {
+        return Err(wrong(Mistake::Query(shortened(path))));
+    }
+    if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(wrong(Mistake::NotAPath(shortened(path))));
+    }
+    Ok(address.to_owned())
+}
+
+/// Reads `{container: shop}`, `{unit: php-fpm.service}` or `{pid: 4711}`.
+fn watch(node: &Node) -> Result<Watch, PlanError> {
+    let entries = entries(node, WATCH)?;
+    Fields::of(node, "`watch`", &["container", "unit", "pid"])?;
+    match entries {
+        [(key, value)] => match key.text().unwrap_or("") {
+            "pid" => whole_u32(value, "pid", 1..=PID_MAX).map(Watch::Pid),
+            "unit" => name(value).map(Watch::Unit),
+            _ => name(value).map(Watch::Container),
+        },
+        [_, (second, _), ..] => Err(second.place.wrong(Mistake::WatchedTwice, WATCH)),
+        [] => Err(not_a(node, "something to watch", WATCH)),
+    }
+}
+
+/// A name that no program takes for an option of its own.
+fn name(node: &Node) -> Result<String, PlanError> {
+    let name = text(node, "a name", WATCH)?;
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"-_.@:\\".contains(&b);
+    match name.len() <= NAME_MAX && !name.starts_with('-') && name.bytes().all(fits) {
+        true => Ok(name.to_owned()),
+        false => Err(not_a(node, "a name", WATCH)),
+    }
+}
+
+/// Highest that Linux gives (proc_sys_kernel(5), `pid_max`).
+const PID_MAX: u32 = 1 << 22;
+/// Of units: 255 (systemd.unit(5)); of containers no more.
+const NAME_MAX: usize = 255;

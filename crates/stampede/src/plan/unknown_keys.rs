@@ -1,0 +1,51 @@
+//! Settings of single runtimes that stand in the plan itself. Which runtime has them only the
+//! catalogue knows; what is written there and which runtimes the plan names is told here.
+
+use super::error::{Mistake, Wrong};
+use super::locate::list;
+use super::model::Scalar;
+use super::read::SETTINGS;
+use super::tree::{self, Node, Value};
+use super::value::scalar;
+
+/// A key that may be a setting, or a needed program, of a runtime.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnknownKey {
+    /// As written.
+    pub name: String,
+    /// Its value, where it is a single one.
+    pub value: Option<Scalar>,
+}
+
+/// What the unknown key of `wrong` may be one level below, and the names of the plan's
+/// runtimes: of a key `settings` all that stands in it and is not of all runtimes.
+pub fn unknown_keys(wrong: &Wrong) -> (Vec<UnknownKey>, Vec<String>) {
+    let none = (Vec::new(), Vec::new());
+    let Mistake::UnknownKey { key, place: "the plan" } = &wrong.mistake else { return none };
+    let Ok(root) = tree::parse(&wrong.place.source) else { return none };
+    let Some((key, value)) = root.entry(key) else { return none };
+    let unknown_keys = match (key.text(), &value.value) {
+        (Some("settings"), Value::Map(entries)) => {
+            entries.iter().map(|(key, value)| unknown_key(key, value)).collect()
+        }
+        _ => vec![unknown_key(key, value)],
+    };
+    let own = |unknown_key: &UnknownKey| !SETTINGS.contains(&unknown_key.name.as_str());
+    (unknown_keys.into_iter().filter(own).collect(), runtimes(&root))
+}
+
+fn unknown_key(key: &Node, value: &Node) -> UnknownKey {
+    UnknownKey { name: key.text().unwrap_or("").to_owned(), value: scalar(value).ok() }
+}
+
+/// Names in the catalogue of what the plan compares: a variant's is what it uses.
+fn runtimes(root: &Node) -> Vec<String> {
+    let name = |item: &Node| match &item.value {
+        Value::Map(entries) => {
+            let (key, body) = entries.first()?;
+            Some(body.get("use").unwrap_or(key).text()?.to_owned())
+        }
+        _ => Some(item.text()?.to_owned()),
+    };
+    root.get("runtimes").into_iter().flat_map(list).filter_map(name).collect()
+}

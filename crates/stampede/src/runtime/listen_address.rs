@@ -1,0 +1,129 @@
+//! Where a process of a stack listens for another, and whether it does yet.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use minijinja::Value;
+
+use super::error::RuntimeError;
+use super::manifest::RuntimeManifest;
+use super::port;
+use super::template::render;
+
+/// Where a process listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// A unix socket.
+    Socket(PathBuf),
+    /// A port of 127.0.0.1.
+    Port(u16),
+}
+
+/// A process that is started once another listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// Its number in the stack.
+    pub process: usize,
+    /// What it waits for.
+    pub listen_address: ListenAddress,
+}
+
+/// Those of the runtime's processes that wait for another, in their order.
+///
+/// # Errors
+/// A wrong template.
+pub(super) fn waits(
+    manifest: &RuntimeManifest,
+    values: &Value,
+) -> Result<Vec<After>, RuntimeError> {
+    let mut waits = Vec::new();
+    for (process, one) in manifest.processes.iter().enumerate() {
+        if let Some(after) = &one.after {
+            let place = format!("runtime.yaml: after of `{}`", one.role);
+            waits.push(After {
+                process,
+                listen_address: ListenAddress::parse(&render(&place, after, values)?),
+            });
+        }
+    }
+    Ok(waits)
+}
+
+impl ListenAddress {
+    fn parse(text: &str) -> ListenAddress {
+        let text = text.trim();
+        text.parse().map_or_else(|_| ListenAddress::Socket(text.into()), ListenAddress::Port)
+    }
+
+    /// Whether anyone listens there: seen without asking who does, or knocking.
+    pub fn is_open(&self) -> bool {
+        match self {
+            ListenAddress::Port(port) => port::is_listening(*port),
+            ListenAddress::Socket(path) => fs::read_to_string("/proc/net/unix")
+                .is_ok_and(|table| table.lines().any(|line| listens(line, path))),
+        }
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenAddress::Socket(path) => write!(f, "{}", path.display()),
+            ListenAddress::Port(port) => write!(f, "port {port}"),
+        }
+    }
+}
+
+/// `Num RefCount Protocol Flags Type St Inode Path`, see proc_pid_net(5); the path may hold spaces.
+fn listens(line: &str, path: &Path) -> bool {
+    let flags =
+        line.split_whitespace().nth(3).and_then(|flags| u32::from_str_radix(flags, 16).ok());
+    let is_there = line.split_once('/').is_some_and(|(_, rest)| Path::new("/").join(rest) == path);
+    is_there && flags.is_some_and(|flags| flags & ACCEPTS != 0)
+}
+
+/// `__SO_ACCEPTCON` (`linux/net.h`).
+const ACCEPTS: u32 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_door_is_open_while_one_listens() {
+        let directory =
+            tempfile::Builder::new().prefix("with space").tempdir().expect("a directory");
+        let path = directory.path().join("a.sock");
+        let socket = ListenAddress::parse(&path.to_string_lossy());
+        assert!(!socket.is_open());
+        let listener = UnixListener::bind(&path).expect("a socket");
+        assert!(socket.is_open());
+        drop(listener);
+        assert!(path.exists() && !socket.is_open(), "a file without a listener");
+
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = ListenAddress::parse(&format!(
+            "{}\n",
+            listener.local_addr().expect("its address").port()
+        ));
+        assert!(matches!(port, ListenAddress::Port(_)) && port.is_open());
+        drop(listener);
+        assert!(!port.is_open());
+    }
+
+    #[test]
+    fn only_who_accepts_listens() {
+        let path = Path::new("/tmp/a b/x.sock");
+        let line = |flags| {
+            format!("0000000000000000: 00000002 00000000 {flags} 0001 01 1234 /tmp/a b/x.sock")
+        };
+        assert!(listens(&line("00010000"), path));
+        assert!(!listens(&line("00000000"), path));
+        assert!(!listens(&line("00010000"), Path::new("/tmp/a b/x")));
+        assert!(!listens("Num RefCount Protocol Flags Type St Inode Path", path));
+    }
+}

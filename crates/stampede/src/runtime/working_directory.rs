@@ -1,0 +1,41 @@
+//! The directory that a stack is rendered into and runs from.
+
+use std::path::{Path, PathBuf};
+
+use super::app::App;
+use super::error::RuntimeError;
+use super::locate::Places;
+use super::start::{Failure, Keep};
+use crate::fresh;
+use crate::keeper::KeeperError;
+
+/// A stack's id, its working directory and who keeps that.
+pub(super) type Work = (String, PathBuf, Box<dyn Keep>);
+
+/// Makes the stack's working directory under a name that nobody can guess, and that is not taken.
+pub(super) fn working_directory(
+    places: &Places,
+    app: &App,
+    mut keep: impl FnMut(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
+) -> Result<Result<Work, Failure>, RuntimeError> {
+    let directories = places.working_directories(app.manifest.in_memory);
+    check_plain(directories)?;
+    let make = |id: &str| {
+        let dir = directories.join(format!("stampede-{id}"));
+        Ok((id.to_owned(), dir.clone(), keep(id, &dir)?))
+    };
+    let is_taken =
+        |error: &Failure| error.downcast_ref::<KeeperError>().is_some_and(KeeperError::is_taken);
+    // Whose it is, the name tells whoever looks.
+    let name = || format!("{}-{}", std::process::id(), fresh::token());
+    Ok(fresh::under_a_free_name(name, make, is_taken))
+}
+
+/// Config files of six formats name the working directory, each with its own quoting.
+fn check_plain(temp: &Path) -> Result<(), RuntimeError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    match temp.to_str() {
+        Some(text) if text.chars().all(plain) && temp.is_absolute() => Ok(()),
+        _ => Err(RuntimeError::WorkingDirectoryName { directory: temp.to_path_buf() }),
+    }
+}

@@ -1,0 +1,223 @@
+//! One case from its trials.
+
+use super::breaking::{self, Rising};
+use super::in_flight::InFlight;
+use super::input::{RunData, TrialData};
+use super::judge::judge;
+use super::kept_up::KeptUp;
+use super::model::{
+    self, CaseCounts, CaseReason, CaseSummary, CaseVerdict, Expected, Figure, Figures, LoadModel,
+    RoleFigures, TimeFigures, TrialSummary,
+};
+use super::pages::Pages;
+use super::{exhausted, over_time, trial, why};
+use crate::fact::{Fact, Reason, Server};
+use crate::store::expectations::WrittenExpectation;
+use crate::store::record::{CaseRecord, Judged, Provider};
+
+/// Computes the case with this index in `RunRecord::cases`.
+pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
+    let record = &run.record.cases[index];
+    let on_disk: Vec<&TrialData> =
+        run.trials.iter().filter(|trial| trial.record.case == index).collect();
+    let model = record.model;
+    let expect: Vec<&WrittenExpectation> = run.record.expect.of_load(&record.load).collect();
+    let rising = Rising::of(record, expect.iter().filter_map(|one| one.read()));
+    let of = (&run.record, record);
+    let trials: Vec<TrialSummary> =
+        on_disk.iter().map(|trial| trial::summarize(trial, of, rising.as_ref())).collect();
+    let mut case = of_trials(record, model, trials);
+    case.breaking =
+        rising.map(|rising| breaking::over(&case, &rising)).filter(|one| one.trials > 0);
+    case.errors_over_time = over_time::errors_of(&case);
+    case.pages = Pages::of(&on_disk);
+    case.trials_missing = match record.refused {
+        Some(_) => 0,
+        None => planned(run, index).saturating_sub(case.trials.len() as u32),
+    };
+    for trial in &on_disk {
+        describe(&mut case, trial);
+    }
+    for written in expect {
+        let (bound, outcome) = match written {
+            WrittenExpectation::Read(expectation) => {
+                (Some(expectation.bound), judge(&case, &on_disk, expectation))
+            }
+            // By a later version: it cannot be said here.
+            WrittenExpectation::Unread(_) => (None, Expected::Unknown { figure: None }),
+        };
+        let text = written.text().to_owned();
+        case.expectations.push(model::Judged { text, bound, outcome });
+    }
+    case
+}
+
+/// How often the run's order has the case.
+fn planned(run: &RunData, index: usize) -> u32 {
+    let in_order = run.record.order.iter().flatten().filter(|case| **case == index).count();
+    u32::try_from(in_order).unwrap_or(u32::MAX)
+}
+
+fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -> CaseSummary {
+    let counted: Vec<&TrialSummary> =
+        trials.iter().filter(|trial| trial.verdict != Judged::Invalid).collect();
+    let mut counts = CaseCounts::default();
+    counted.iter().for_each(|trial| counts.add(&trial.counts));
+    let figures: Vec<&Figures> = counted.iter().map(|trial| &trial.figures).collect();
+    let (verdict, reasons) = verdict(record, &trials);
+    CaseSummary {
+        runtime: record.runtime.clone(),
+        app: record.app.clone(),
+        load: record.load.clone(),
+        model,
+        verdict,
+        reasons,
+        not_comparable: Vec::new(),
+        asked: Vec::new(),
+        forced: Vec::new(),
+        kept: Vec::new(),
+        provider: Provider::default(),
+        title: String::new(),
+        mode: String::new(),
+        versions: Default::default(),
+        budget_cpus: 0,
+        budget_memory_bytes: 0,
+        budget_unequal: false,
+        timeout_ns: 0,
+        stretched_max: 1.0,
+        trials_counted: counted.len() as u32,
+        trials_invalid: (trials.len() - counted.len()) as u32,
+        trials_missing: 0,
+        why: match counted.is_empty() {
+            true => why::of_case(trials.iter().map(|trial| &trial.why)),
+            false => why::of_case(counted.iter().map(|trial| &trial.why)),
+        },
+        exhausted: exhausted::over(&trials),
+        kept_up: KeptUp::over(&trials),
+        in_flight: InFlight::over(&trials),
+        pages: Pages::default(),
+        figures: over(&figures),
+        counts,
+        trials,
+        letters: String::new(),
+        drift: None,
+        expectations: Vec::new(),
+        breaking: None,
+        errors_over_time: Default::default(),
+    }
+}
+
+/// The worst of the trials that count, and the reasons and notes of all, each with its trials: what
+/// several have alike is said once.
+fn verdict(record: &CaseRecord, trials: &[TrialSummary]) -> (CaseVerdict, Vec<CaseReason>) {
+    let of_case = |reason: Fact<Reason>| vec![CaseReason::of(None, Vec::new(), vec![reason])];
+    if let Some(why) = &record.refused {
+        return (CaseVerdict::Refused, of_case(why.clone()));
+    }
+    if trials.is_empty() {
+        return (CaseVerdict::Missing, of_case(Server::NoTrial {}.into()));
+    }
+    let counted = trials.iter().map(|trial| trial.verdict).filter(|one| *one != Judged::Invalid);
+    let worst = match counted.max() {
+        Some(Judged::Valid) => CaseVerdict::Valid,
+        Some(_) => CaseVerdict::Suspect,
+        None => CaseVerdict::Invalid,
+    };
+    (worst, reasons(trials))
+}
+
+/// Each reason with its trials, in the order of these; several of the same trials are one line.
+fn reasons(trials: &[TrialSummary]) -> Vec<CaseReason> {
+    let mut each: Vec<(Judged, &Fact<Reason>, Vec<u32>)> = Vec::new();
+    for trial in trials {
+        let weighing = trial.reasons.iter().map(|reason| (trial.verdict, reason));
+        let notes = trial.notes.iter().map(|note| (Judged::Valid, note));
+        for (judged, reason) in weighing.chain(notes) {
+            // Figures that are printed alike are alike.
+            let is_it = |one: &&mut (Judged, &Fact<Reason>, Vec<u32>)| {
+                one.0 == judged && (one.1 == reason || one.1.sentence() == reason.sentence())
+            };
+            match each.iter_mut().find(is_it) {
+                Some((_, _, numbers)) => numbers.push(trial.number),
+                None => each.push((judged, reason, vec![trial.number])),
+            }
+        }
+    }
+    let mut lines: Vec<(Judged, Vec<u32>, Vec<Fact<Reason>>)> = Vec::new();
+    for (judged, reason, numbers) in each {
+        match lines.iter_mut().find(|line| line.0 == judged && line.1 == numbers) {
+            Some((_, _, reasons)) => reasons.push(reason.clone()),
+            None => lines.push((judged, numbers, vec![reason.clone()])),
+        }
+    }
+    let line = |(judged, trials, reasons)| CaseReason::of(Some(judged), trials, reasons);
+    lines.into_iter().map(line).collect()
+}
+
+/// Notes what the trial was under. The last trial that shows something wins: all trials of
+/// a case are started alike.
+fn describe(case: &mut CaseSummary, trial: &TrialData) {
+    let record = &trial.record;
+    if !record.runtime.title.is_empty() {
+        case.provider = record.runtime.given.provider;
+        case.title.clone_from(&record.runtime.title);
+        case.mode.clone_from(&record.runtime.mode);
+        case.versions.clone_from(&record.runtime.versions);
+    }
+    case.budget_cpus = record.budget_cpus;
+    case.budget_memory_bytes = record.isolation.memory_bytes;
+    case.budget_unequal |= record.budget_unequal;
+    if let Some(load) = &record.load {
+        case.timeout_ns = load.timeout_ns;
+        case.stretched_max = case.stretched_max.max(load.stretched);
+    }
+}
+
+/// Every figure over trials.
+fn over(trials: &[&Figures]) -> Figures {
+    let one =
+        |figure: fn(&Figures) -> Figure| Figure::over(trials.iter().map(|figures| figure(figures)));
+    let times = |set: fn(&Figures) -> &TimeFigures| {
+        TimeFigures::build(|stat| Figure::over(trials.iter().map(|trial| set(trial).get(stat))))
+    };
+    Figures {
+        response_time_ns: times(|figures| &figures.response_time_ns),
+        response_time_ns_ok: times(|figures| &figures.response_time_ns_ok),
+        service_time_ns: times(|figures| &figures.service_time_ns),
+        service_time_ns_ok: times(|figures| &figures.service_time_ns_ok),
+        connection_wait_ns_p99: one(|figures| figures.connection_wait_ns_p99),
+        schedule_lag_ns_p99: one(|figures| figures.schedule_lag_ns_p99),
+        first_answer_ns: one(|figures| figures.first_answer_ns),
+        first_request_ns: one(|figures| figures.first_request_ns),
+        ok_share: one(|figures| figures.ok_share),
+        offered_per_second: one(|figures| figures.offered_per_second),
+        throughput_per_second: one(|figures| figures.throughput_per_second),
+        received_bytes_per_second: one(|figures| figures.received_bytes_per_second),
+        sent_bytes_per_second: one(|figures| figures.sent_bytes_per_second),
+        cpu_percent_median: one(|figures| figures.cpu_percent_median),
+        cpu_percent_max: one(|figures| figures.cpu_percent_max),
+        cpu_cost_us: one(|figures| figures.cpu_cost_us),
+        memory_bytes_median: one(|figures| figures.memory_bytes_median),
+        memory_bytes_max: one(|figures| figures.memory_bytes_max),
+        roles: roles_over(trials),
+    }
+}
+
+fn roles_over(trials: &[&Figures]) -> std::collections::BTreeMap<String, RoleFigures> {
+    let names = trials.iter().flat_map(|trial| trial.roles.keys());
+    names
+        .map(|name| {
+            let one = |figure: fn(&RoleFigures) -> Figure| {
+                Figure::over(trials.iter().filter_map(|trial| trial.roles.get(name)).map(figure))
+            };
+            let role = RoleFigures {
+                cpu_percent_median: one(|role| role.cpu_percent_median),
+                cpu_percent_max: one(|role| role.cpu_percent_max),
+                cpu_cost_us: one(|role| role.cpu_cost_us),
+                memory_bytes_median: one(|role| role.memory_bytes_median),
+                memory_bytes_max: one(|role| role.memory_bytes_max),
+            };
+            (name.clone(), role)
+        })
+        .collect()
+}

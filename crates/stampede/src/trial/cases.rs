@@ -1,0 +1,328 @@
+//! The cases of a plan, the order of their trials, and what must hold before any starts.
+
+use std::ffi::OsStr;
+
+use stampede_load::schedule::Segments;
+use stampede_load::spec::{Model, Until};
+use stampede_load::time::Nanos;
+
+use crate::fact::{Fact, Notice, Reason, Server};
+use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
+use crate::runtime::{HeldBy, Traits};
+use crate::summary::words;
+
+/// One runtime × app × load, as indices into the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Index in `Plan::runtimes`.
+    pub runtime: usize,
+    /// Index in `Plan::apps`.
+    pub app: usize,
+    /// Index in `Plan::loads`.
+    pub load: usize,
+    /// Index of the number of CPUs in the plan's budget; 0 where there is just one.
+    pub cpus: usize,
+    /// Why it is not measured at all.
+    pub refused: Option<Fact<Reason>>,
+}
+
+/// Every case of the plan: apps, then loads, then runtimes, as a reader compares them.
+pub fn cases(plan: &Plan) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for app in 0..plan.apps.len() {
+        for (load, choice) in plan.loads.iter().enumerate() {
+            let wanted = plan.runtimes.iter().enumerate().filter(|(_, runtime)| {
+                let name = &runtime.name;
+                (choice.only.is_empty() || choice.only.contains(name))
+                    && !choice.except.contains(name)
+            });
+            for (runtime, _) in wanted {
+                let case = |cpus| Case { runtime, app, load, cpus, refused: None };
+                cases.extend((0..cpu_counts(plan, runtime)).map(case));
+            }
+        }
+    }
+    cases
+}
+
+/// How many numbers of CPUs a runtime is measured on; what already runs has its own.
+fn cpu_counts(plan: &Plan, runtime: usize) -> usize {
+    if plan.runtimes[runtime].is_external() { 1 } else { plan.budget.cpu_counts().len() }
+}
+
+/// Settles `keep_alive: auto` for each load, alike for all its runtimes, and refuses cases
+/// that kept connections would not suit. Returns what the reader should know.
+pub fn settle_keep_alive(plan: &mut Plan, cases: &mut [Case], traits: &[Traits]) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for (index, load) in plan.loads.iter_mut().enumerate() {
+        let connections = connections(load);
+        let unfit: Vec<(usize, Unfit)> = (0..cases.len())
+            .filter(|&case| cases[case].load == index && cases[case].refused.is_none())
+            .filter_map(|case| Some((case, Unfit::of(&traits[cases[case].runtime], connections)?)))
+            .collect();
+        let kept = load.client.keep_alive;
+        load.client.keep_alive = match kept {
+            KeepAlive::Auto if unfit.is_empty() => KeepAlive::On,
+            KeepAlive::Auto => KeepAlive::Off,
+            given => given,
+        };
+        let Some(&(first, why)) = unfit.first() else { continue };
+        match kept {
+            KeepAlive::Auto => notices.push(Notice::KeepAliveOff {
+                load: load.name.clone(),
+                runtime: plan.runtimes[cases[first].runtime].name.clone(),
+                why: why.text(connections),
+            }),
+            KeepAlive::On => unfit.iter().for_each(|&(case, why)| {
+                let (text, hint) = (why.text(connections), why.hint(connections));
+                let detail = format!("it {text}; use {hint}");
+                cases[case].refused = Some(Server::KeepAliveUnfit { detail }.into());
+            }),
+            KeepAlive::Off => {}
+        }
+    }
+    notices
+}
+
+/// Why kept connections do not suit a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unfit {
+    /// Some would wait for ever.
+    Starves {
+        /// Workers that it has.
+        workers: u32,
+    },
+    /// It would be measured with connecting, and the others without.
+    Closes,
+}
+
+impl Unfit {
+    fn of(traits: &Traits, connections: u32) -> Option<Unfit> {
+        let starves = traits.held_by == HeldBy::Connection && connections > traits.workers;
+        match traits {
+            Traits { workers, .. } if starves => Some(Unfit::Starves { workers: *workers }),
+            Traits { closes: true, .. } => Some(Unfit::Closes),
+            _ => None,
+        }
+    }
+
+    fn text(self, connections: u32) -> String {
+        match self {
+            Unfit::Starves { workers } => format!(
+                "holds a worker per connection and has {workers} workers for up to {connections} \
+                 connections"
+            ),
+            Unfit::Closes => "closes every connection after its answer".to_owned(),
+        }
+    }
+
+    fn hint(self, connections: u32) -> String {
+        match self {
+            Unfit::Starves { workers } => format!(
+                "`keep_alive: false`, `workers: {connections}`, `max_in_flight: {workers}`, or \
+                 `front: nginx`"
+            ),
+            Unfit::Closes => "`keep_alive: false` or `front: nginx`".to_owned(),
+        }
+    }
+}
+
+/// What a changed time scale leaves as it is; `None` where the plan's own lengths hold.
+pub fn scaled(plan: &Plan) -> Option<Notice> {
+    let scale = plan.time_scale;
+    (scale != 1.0).then_some(Notice::TimeScale { scale })
+}
+
+/// Connections that a load may have open at once.
+pub fn connections(load: &LoadChoice) -> u32 {
+    match &load.model {
+        Model::Open { max_in_flight, .. } => *max_in_flight,
+        Model::Closed { concurrency, .. } => *concurrency,
+    }
+}
+
+/// Length of a load; `None` when only its number of requests is known.
+pub fn length(model: &Model) -> Option<Nanos> {
+    match model {
+        Model::Open { schedule, .. } => Some(schedule.length()),
+        Model::Closed { until: Until::For(length), .. } => Some(*length),
+        Model::Closed { until: Until::Requests(_), .. } => None,
+    }
+}
+
+/// The schedule of a load; `None`: its model is closed.
+pub fn schedule(model: &Model) -> Option<Segments> {
+    match model {
+        Model::Open { schedule, .. } => Some(schedule.clone()),
+        Model::Closed { .. } => None,
+    }
+}
+
+/// A load in words: its schedule, or its users.
+pub fn load_text(model: &Model) -> String {
+    match model {
+        Model::Open { schedule, .. } => schedule.to_string(),
+        Model::Closed { concurrency, until: Until::For(length) } => {
+            format!("{} for {} s", counted(u64::from(*concurrency), "user"), length.as_secs_f64())
+        }
+        Model::Closed { concurrency, until: Until::Requests(u64::MAX) } => {
+            format!("{} until the traffic is over", counted(u64::from(*concurrency), "user"))
+        }
+        Model::Closed { concurrency, until: Until::Requests(requests) } => {
+            let concurrency = counted(u64::from(*concurrency), "user");
+            format!("{concurrency}, {}", counted(*requests, "request"))
+        }
+    }
+}
+
+/// `1 user`, `1 200 requests`.
+fn counted(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", words::count(count))
+}
+
+/// Randomized complete blocks: every case once a round, in an order of its own, from the
+/// stored seed (Abedi and Brecht, ICPE 2017). Refused cases are left out.
+pub fn order(cases: &[Case], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let measured: Vec<usize> =
+        (0..cases.len()).filter(|&case| cases[case].refused.is_none()).collect();
+    (0..rounds)
+        .map(|_| {
+            let mut round = measured.clone();
+            random.shuffle(&mut round);
+            round
+        })
+        .collect()
+}
+
+/// The order with more rounds: those that are there stay as they are, repeated trials and all.
+pub fn grown(cases: &[Case], rounds: &[Vec<usize>], to: u32, seed: u64) -> Vec<Vec<usize>> {
+    let more = order(cases, to, seed).into_iter().skip(rounds.len());
+    rounds.iter().cloned().chain(more).collect()
+}
+
+/// Whose URLs are asked of the plan's apps.
+pub fn sites(plan: &Plan) -> Option<Notice> {
+    let requests = plan.loads.iter().flat_map(|load| &load.requests);
+    let mut sites: Vec<&str> = requests.filter_map(|request| request.site.as_deref()).collect();
+    sites.sort_unstable();
+    sites.dedup();
+    let sites: Vec<String> = sites.into_iter().map(str::to_owned).collect();
+    (!sites.is_empty()).then_some(Notice::OtherSites { sites })
+}
+
+/// An app's name in tables.
+pub fn app_name(app: &AppChoice) -> String {
+    let directory = match app {
+        AppChoice::Named(name) => return name.clone(),
+        AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => directory,
+    };
+    // `.` and `..` have no name of their own.
+    let real = || directory.canonicalize().ok();
+    let named = directory.file_name().map(OsStr::to_owned);
+    let named = named.or_else(|| real()?.file_name().map(OsStr::to_owned));
+    named
+        .map_or_else(|| directory.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Overrides, from_flags};
+
+    /// Two runtimes with `workers` each, the second held by connections.
+    fn case(flags: Overrides, workers: u32) -> (Plan, Vec<Case>, Vec<Traits>) {
+        let flags =
+            Overrides { app: Some("hello".to_owned()), runtimes: Some("a,b".to_owned()), ..flags };
+        let plan = from_flags(&flags).expect("a plan");
+        let cases = cases(&plan);
+        let by = |held_by| Traits { held_by, workers, closes: false, custom_build: None };
+        (plan, cases, vec![by(HeldBy::Request), by(HeldBy::Connection)])
+    }
+
+    fn concurrency(concurrency: &str, keep_alive: &str) -> Overrides {
+        Overrides {
+            concurrency: Some(concurrency.to_owned()),
+            for_: Some("1s".to_owned()),
+            keep_alive: Some(keep_alive.to_owned()),
+            ..Overrides::default()
+        }
+    }
+
+    #[test]
+    fn what_already_runs_is_one_case_however_many_cpus_the_others_get() {
+        let flags = Overrides {
+            app: Some("hello".to_owned()),
+            runtimes: Some("a,external:http://127.0.0.1:1".to_owned()),
+            cpus: Some("1,2".to_owned()),
+            ..concurrency("1", "auto")
+        };
+        let plan = from_flags(&flags).expect("a plan");
+        let cases = cases(&plan);
+        let shown: Vec<_> = cases.iter().map(|case| (case.runtime, case.cpus)).collect();
+        assert_eq!(shown, [(0, 0), (0, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn connections_are_kept_where_nobody_starves() {
+        let (mut plan, mut cases, traits) = case(concurrency("4", "auto"), 4);
+        assert!(settle_keep_alive(&mut plan, &mut cases, &traits).is_empty());
+        assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::On);
+        assert!(cases.iter().all(|case| case.refused.is_none()));
+    }
+
+    #[test]
+    fn more_connections_than_workers_close_them_for_every_runtime_alike() {
+        let (mut plan, mut cases, traits) = case(concurrency("5", "auto"), 4);
+        let notices = settle_keep_alive(&mut plan, &mut cases, &traits);
+        assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
+        let Notice::KeepAliveOff { runtime, why, .. } = &notices[0] else { panic!("{notices:?}") };
+        assert!(runtime == "b" && why.contains("holds a worker per connection"), "{notices:?}");
+        assert!(cases.iter().all(|case| case.refused.is_none()));
+    }
+
+    #[test]
+    fn forced_keep_alive_refuses_just_the_case_that_would_starve() {
+        let (mut plan, mut cases, traits) = case(concurrency("5", "on"), 4);
+        assert!(settle_keep_alive(&mut plan, &mut cases, &traits).is_empty());
+        let refused: Vec<bool> = cases.iter().map(|case| case.refused.is_some()).collect();
+        assert_eq!(refused, [false, true]);
+        assert_eq!(order(&cases, 2, 1), [[0], [0]], "a refused case has no trial");
+    }
+
+    #[test]
+    fn a_runtime_that_closes_every_connection_is_only_in_cases_without_kept_ones() {
+        let (mut plan, mut cases, mut traits) = case(concurrency("1", "auto"), 4);
+        traits[0].closes = true;
+        let notices = settle_keep_alive(&mut plan, &mut cases, &traits);
+        assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
+        let Notice::KeepAliveOff { runtime, why, .. } = &notices[0] else { panic!("{notices:?}") };
+        assert!(runtime == "a" && why.contains("closes every connection"), "{notices:?}");
+
+        let (mut plan, mut cases, _) = case(concurrency("1", "on"), 4);
+        settle_keep_alive(&mut plan, &mut cases, &traits);
+        let refused = cases[0].refused.as_ref().map(ToString::to_string);
+        let said = "it closes every connection after its answer; use `keep_alive: false` or `front: nginx`";
+        assert_eq!(refused.as_deref(), Some(said));
+        assert!(cases[1].refused.is_none());
+    }
+
+    #[test]
+    fn every_round_has_every_case_once_in_an_order_of_its_own() {
+        let case = |runtime| Case { runtime, app: 0, load: 0, cpus: 0, refused: None };
+        let cases: Vec<Case> = (0..8).map(case).collect();
+        let rounds = order(&cases, 3, 7);
+        assert_eq!(rounds, order(&cases, 3, 7), "the seed decides");
+        assert_ne!(rounds[0], rounds[1]);
+        let mut repeated = rounds.clone();
+        repeated[1].push(4);
+        let grown = grown(&cases, &repeated, 5, 7);
+        assert_eq!(grown[..3], repeated, "what was measured stays");
+        assert_eq!(grown[3..], order(&cases, 5, 7)[3..], "as if five had been planned");
+        for mut round in rounds {
+            round.sort_unstable();
+            assert_eq!(round, (0..8).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The course of a run: every trial of every round in turn, as many rounds as it takes.
+
+use std::time::Instant;
+
+use stampede_load::time::Nanos;
+use stampede_stats::rounds::{LOOKS, next_look};
+
+use super::comparison::Comparison;
+use super::time_left::TimeLeft;
+use super::{Retry, Subject, cases, trial};
+use crate::causes::chain;
+use crate::event::{Event, Left, Listen, Until};
+use crate::fact::Notice;
+use crate::interrupt;
+use crate::keeper;
+use crate::plan::model::Rounds;
+use crate::progress::words;
+use crate::store::record::{AutoEnd, AutoRecord, Judged, LookRecord, RunRecord, TrialRecord};
+use crate::store::{self, RunDirectory, StoreError};
+use crate::summary::{RunData, narrow, summarize};
+
+/// Rounds that are planned before the first trial, and what `auto` records.
+pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
+    match rounds {
+        Rounds::Fixed(rounds) => (rounds, None),
+        Rounds::Auto { precision, max_time } => {
+            let auto = AutoRecord {
+                precision_share: precision,
+                max_time_ns: max_time.0,
+                looks: Vec::new(),
+                ended: None,
+            };
+            (next_look(0).unwrap_or(1), Some(auto))
+        }
+    }
+}
+
+/// What `rounds: auto` will do: the length that is told before the run is that up to the first
+/// look.
+pub fn announced(rounds: Rounds) -> Option<Notice> {
+    let Rounds::Auto { precision, max_time } = rounds else { return None };
+    Some(Notice::RoundsAuto { looks: LOOKS.to_vec(), precision, max_time_ns: max_time.0 })
+}
+
+impl Comparison {
+    /// Runs every trial and writes each as it ends. Ctrl-C ends it early, in order.
+    ///
+    /// # Errors
+    /// Only when results cannot be written: here the record is the product.
+    pub fn run(
+        &self,
+        directory: &mut RunDirectory,
+        listener: &mut dyn Listen,
+    ) -> Result<(), StoreError> {
+        listener.event(&Event::RunStarted {
+            run: &self.record,
+            trials: self.trials(),
+            expected: self.expected(),
+            warm_up: self.warm_up(),
+        });
+        for notice in &self.record.notices {
+            listener.event(&Event::Notice(&notice.to_string()));
+        }
+        if let Err(error) = keeper::place_self(&self.places.split.load) {
+            listener.event(&Event::Notice(&chain(&error)));
+        }
+        let mut executor = RunExecutor {
+            comparison: self,
+            directory,
+            listener,
+            record: self.record.clone(),
+            left: TimeLeft::new((0..self.cases.len()).map(|case| self.trial_expected(case))),
+            counted: vec![0; self.cases.len()],
+            given_up: Vec::new(),
+            number: 0,
+            begun: Instant::now(),
+        };
+        executor.rounds()?;
+        listener.event(&Event::RunEnded);
+        Ok(())
+    }
+}
+
+/// A run under way.
+struct RunExecutor<'a> {
+    comparison: &'a Comparison,
+    directory: &'a mut RunDirectory,
+    listener: &'a mut dyn Listen,
+    /// As on disk; its order grows.
+    record: RunRecord,
+    left: TimeLeft,
+    /// Trials of each case that count.
+    counted: Vec<u32>,
+    /// Cases that end the same way however often they are tried.
+    given_up: Vec<usize>,
+    /// Of the last trial that began; 1 for the first.
+    number: u32,
+    begun: Instant,
+}
+
+/// Whether there is more to do.
+#[derive(PartialEq, Eq)]
+enum Continue {
+    On,
+    End,
+}
+
+impl RunExecutor<'_> {
+    fn rounds(&mut self) -> Result<(), StoreError> {
+        let mut round = 0;
+        while round < self.record.order.len() {
+            let mut place = 0;
+            while place < self.record.order[round].len() {
+                if interrupt::asked() {
+                    self.listener.event(&Event::Notice("interrupted: the results so far are kept"));
+                    return Ok(());
+                }
+                self.one(round, place)?;
+                place += 1;
+            }
+            round += 1;
+            if self.record.auto.is_some()
+                && !interrupt::asked()
+                && self.after(round)? == Continue::End
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, round: usize, place: usize) -> Result<(), StoreError> {
+        let comparison = self.comparison;
+        let index = self.record.order[round][place];
+        let case = &comparison.cases[index];
+        let named = &comparison.record.cases[index];
+        let placement = &comparison.places.placements[case.cpus];
+        self.number += 1;
+        let after = self.record.order[round][place + 1..]
+            .iter()
+            .chain(self.record.order[round + 1..].iter().flatten());
+        self.listener.event(&Event::TrialStarted {
+            number: self.number,
+            trials: u32::try_from(self.record.trials()).unwrap_or(u32::MAX),
+            round: round as u32 + 1,
+            case: named,
+            budget_cpus: placement.cpus.len() as u32,
+            left: Left {
+                trial: self.left.of(index),
+                after: after.fold(Nanos(0), |sum, &case| sum.plus(self.left.of(case))),
+                until: if self.record.auto.is_some() { Until::Look } else { Until::End },
+            },
+        });
+        let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
+        let mut record = comparison.empty_record(self.number, round as u32 + 1, index);
+        let mut trial_directory = self.directory.trial(&record, &name)?;
+        let subject = Subject {
+            runtime: &comparison.plan.runtimes[case.runtime],
+            app: &comparison.apps[case.app],
+            load: &comparison.plan.loads[case.load],
+        };
+        let ctx = comparison.ctx(placement);
+        let sent = trial(&ctx, &subject, &mut record, &mut trial_directory, self.listener);
+        // Before the trial has ended on disk: never does a run look whole that is not.
+        match &sent {
+            Err(error) if error.retry() == Retry::Futile => self.give_up(round, index)?,
+            _ => self.repeat(round, &record)?,
+        }
+        trial_directory.finish(&record, sent.as_ref().ok().map(|sent| &sent.times))?;
+        self.listener.event(&Event::TrialEnded { record: &record, case: named });
+        self.left.took(index, &record);
+        Ok(())
+    }
+
+    /// An invalid trial is measured again at the end of its round, by when what disturbed it may
+    /// be over; but not a case that has shown in an earlier round that it never gives a valid one.
+    fn repeat(&mut self, round: usize, ended: &TrialRecord) -> Result<(), StoreError> {
+        let case = ended.case;
+        if ended.verdict.judged != Judged::Invalid {
+            self.counted[case] += 1;
+            return Ok(());
+        }
+        let tried = self.record.order[round].iter().filter(|other| **other == case).count();
+        let may_be_chance = round == 0 || self.counted[case] > 0;
+        if tried > self.comparison.plan.repeat_invalid as usize
+            || !may_be_chance
+            || interrupt::asked()
+        {
+            return Ok(());
+        }
+        self.record.order[round].push(case);
+        self.directory.rewrite(&self.record)
+    }
+
+    /// A case whose trial would end the same way again is in no later round.
+    fn give_up(&mut self, round: usize, case: usize) -> Result<(), StoreError> {
+        self.given_up.push(case);
+        if self.leave_out(round + 1) { self.directory.rewrite(&self.record) } else { Ok(()) }
+    }
+
+    /// Takes what was given up out of the rounds from this one on; whether there was any.
+    fn leave_out(&mut self, from: usize) -> bool {
+        let before = self.record.trials();
+        for round in self.record.order.iter_mut().skip(from) {
+            round.retain(|case| !self.given_up.contains(case));
+        }
+        self.record.trials() < before
+    }
+
+    /// After so many rounds of `auto`: whether another one begins.
+    fn after(&mut self, rounds: usize) -> Result<Continue, StoreError> {
+        let planned = rounds == self.record.order.len();
+        if planned && self.look(rounds as u32)? == Continue::End {
+            return Ok(Continue::End);
+        }
+        let Some(auto) = &self.record.auto else { return Ok(Continue::On) };
+        let next = self.record.order[rounds]
+            .iter()
+            .fold(Nanos(0), |sum, &case| sum.plus(self.left.of(case)));
+        let spent = self.begun.elapsed().as_nanos() as u64;
+        if spent + next.0 <= auto.max_time_ns {
+            return Ok(Continue::On);
+        }
+        let said = format!(
+            "after {}: stops, for another round of about {} would end later than {} after the start \
+             (`max_time`)",
+            words::number_of(rounds as u32, "round"),
+            words::length(next),
+            words::length(Nanos(auto.max_time_ns))
+        );
+        self.end(rounds, AutoEnd::MaxTime, said)
+    }
+
+    /// Looks at what is on disk, as the report will.
+    fn look(&mut self, rounds: u32) -> Result<Continue, StoreError> {
+        let Some(auto) = &self.record.auto else { return Ok(Continue::End) };
+        let precision = auto.precision_share;
+        let stored = store::read_run(self.directory.path())?;
+        let summary = summarize(&RunData::read(&stored)?);
+        let seen = narrow::look(&summary, precision);
+        let head = format!("after {rounds} rounds: ");
+        if seen.is_narrow {
+            return self.end(rounds as usize, AutoEnd::Precision, format!("{head}enough: {seen}"));
+        }
+        let Some(next) = next_look(rounds) else {
+            let said = format!("{head}stops, for more tell little more: {seen}");
+            return self.end(rounds as usize, AutoEnd::Rounds, said);
+        };
+        self.record.order =
+            cases::grown(&self.comparison.cases, &self.record.order, next, self.record.seed);
+        self.leave_out(rounds as usize);
+        self.record.rounds = next;
+        self.said(rounds, format!("{head}goes on to {next}: {seen}"));
+        self.directory.rewrite(&self.record)?;
+        Ok(Continue::On)
+    }
+
+    fn end(&mut self, rounds: usize, why: AutoEnd, said: String) -> Result<Continue, StoreError> {
+        // What was planned and not begun is not missing.
+        self.record.order.truncate(rounds);
+        self.record.rounds = rounds as u32;
+        self.said(rounds as u32, said);
+        if let Some(auto) = &mut self.record.auto {
+            auto.ended = Some(why);
+        }
+        self.directory.rewrite(&self.record)?;
+        Ok(Continue::End)
+    }
+
+    fn said(&mut self, rounds: u32, said: String) {
+        self.listener.event(&Event::Notice(&said));
+        if let Some(auto) = &mut self.record.auto {
+            auto.looks.push(LookRecord { rounds, said });
+        }
+    }
+}

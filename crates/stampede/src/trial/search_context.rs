@@ -1,0 +1,288 @@
+//! What trials are measured on whose load is not known beforehand: a search asks for one after the
+//! other. Each has a fresh runtime and a directory of the run, as those of a comparison.
+
+use stampede_load::spec::Model;
+use stampede_load::time::Nanos;
+
+use super::cases::{self, Case};
+use super::comparison::{Places, now, place};
+use super::refusal::{self, Refusal};
+use super::{Ctx, Subject, budget, sent, trial};
+use crate::causes::chain;
+use crate::event::{Event, Left, Listen, Until};
+use crate::fact::{self, Fact, Reason};
+use crate::keeper;
+use crate::machine::MachineFacts;
+use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
+use crate::runtime::{App, Catalogue, Traits, env_notices};
+use crate::store::expectations::{Expectations, WrittenExpectation};
+use crate::store::record::{CaseRecord, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
+use crate::store::{
+    RunDirectory, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id,
+};
+use crate::summary::model::CaseSummary;
+use crate::summary::{RunData, summarize};
+
+/// A plan of one app and one load that can run here: every name known, nothing started.
+pub struct SearchContext {
+    /// With what was settled: memory, CPUs, `keep_alive`.
+    pub plan: Plan,
+    /// Of each runtime of the plan: why it is not measured.
+    pub refused: Vec<Option<Fact<Reason>>>,
+    catalogue: Catalogue,
+    app: App,
+    traits: Vec<Traits>,
+    places: Places,
+    facts: MachineFacts,
+}
+
+/// A trial as measured and judged.
+pub struct TrialResult {
+    /// As on disk.
+    pub record: TrialRecord,
+    /// Its figures, and each expectation judged, also of a trial that does not count.
+    pub case: CaseSummary,
+}
+
+impl SearchContext {
+    /// Checks the plan against the catalogue and this machine. Starts nothing.
+    ///
+    /// # Errors
+    /// As [`super::comparison::Comparison::new`].
+    pub fn new(
+        mut plan: Plan,
+        catalogue: Catalogue,
+        facts: MachineFacts,
+    ) -> Result<SearchContext, Refusal> {
+        plan.loads.truncate(1);
+        plan.apps.truncate(1);
+        let mut notices = std::mem::take(&mut plan.notices);
+        notices.extend(budget::fit(&mut plan, &facts)?);
+        let apps = refusal::apps(&plan, &catalogue)?;
+        notices.extend(refusal::skip_missing(&mut plan, &catalogue, &apps)?);
+        let traits = refusal::traits(&plan, &catalogue, &apps)?;
+        let mut cases: Vec<Case> = (0..plan.runtimes.len())
+            .map(|runtime| Case { runtime, app: 0, load: 0, cpus: 0, refused: None })
+            .collect();
+        refusal::refuse_lacking(&plan, &catalogue, &apps, &mut cases);
+        notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
+        notices.extend(refusal::found(&plan)?.iter().flat_map(crate::external::External::notices));
+        let app = apps.into_iter().next().expect("a plan has an app");
+        notices.extend(app.notice());
+        let ours = plan.runtimes.iter().filter(|choice| !choice.is_external());
+        notices.extend(ours.flat_map(|choice| env_notices(&app, choice)));
+        notices.extend(cases::sites(&plan));
+        let places = place(&plan.budget);
+        notices.extend(budget::shared(places.split.shared));
+        notices.extend(budget::crowded(&plan, &facts, &traits));
+        plan.notices = fact::unique(notices);
+        let refused = cases.into_iter().map(|case| case.refused).collect();
+        Ok(SearchContext { plan, refused, catalogue, app, traits, places, facts })
+    }
+
+    /// The app's name in tables.
+    pub fn app_name(&self) -> String {
+        cases::app_name(&self.plan.apps[0])
+    }
+
+    /// CPUs of the stack.
+    pub fn budget_cpus(&self) -> u32 {
+        self.places.placements[0].cpus.len() as u32
+    }
+
+    /// Bytes of the stack; 0: no limit.
+    pub fn budget_memory_bytes(&self) -> u64 {
+        self.places.placements[0].memory_bytes
+    }
+
+    /// A runtime's name in tables.
+    pub fn name(&self, runtime: usize) -> String {
+        self.plan.runtimes[runtime].name.clone() + self.traits[runtime].mark()
+    }
+
+    /// A setting's value is one that the runtime takes, for this app.
+    ///
+    /// # Errors
+    /// [`Refusal::Plan`], [`Refusal::Runtime`].
+    pub fn check(&self, choice: &RuntimeChoice) -> Result<(), Refusal> {
+        let plan = Plan { runtimes: vec![choice.clone()], ..self.plan.clone() };
+        refusal::traits(&plan, &self.catalogue, std::slice::from_ref(&self.app)).map(|_| ())
+    }
+
+    /// `run.json` before the first trial.
+    pub fn run_record(&self) -> RunRecord {
+        let plan = &self.plan;
+        RunRecord {
+            format: FORMAT,
+            id: run_id(&jiff::Zoned::now()),
+            stampede: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: now(),
+            plan_text: mask_secrets(&plan.text),
+            flags: plan.flags.iter().map(|flag| mask_secrets(flag)).collect(),
+            seed: plan.seed,
+            rounds: 1,
+            auto: None,
+            against: None,
+            cases: Vec::new(),
+            order: Vec::new(),
+            expect: Expectations {
+                of_run: plan.expect.iter().cloned().map(WrittenExpectation::Read).collect(),
+                ..Expectations::default()
+            },
+            machine: serde_json::to_value(&self.facts).unwrap_or_default(),
+            notices: plan.notices.iter().cloned().map(Fact::from).collect(),
+        }
+    }
+
+    /// The load's threads go to their CPUs; what is to be known is said.
+    pub fn begin(&self, listener: &mut dyn Listen) {
+        for notice in &self.plan.notices {
+            listener.event(&Event::Notice(&notice.to_string()));
+        }
+        if let Err(error) = keeper::place_self(&self.places.split.load) {
+            listener.event(&Event::Notice(&chain(&error)));
+        }
+    }
+
+    /// The plan's load with another model.
+    pub fn load(&self, name: String, model: Model) -> LoadChoice {
+        LoadChoice { name, model, ..self.plan.loads[0].clone() }
+    }
+
+    /// One trial, on a runtime that is started for it and ends with it, in the run's directory. It
+    /// and those that follow take `left` at most.
+    ///
+    /// # Errors
+    /// Only when results cannot be written.
+    pub fn measure(
+        &self,
+        run: &mut Run<'_>,
+        choice: &RuntimeChoice,
+        load: &LoadChoice,
+        left: Nanos,
+    ) -> Result<TrialResult, StoreError> {
+        let named = CaseRecord {
+            runtime: choice.name.clone(),
+            app: self.app_name(),
+            load: load.name.clone(),
+            model: LoadModel::from(&load.model),
+            load_text: cases::load_text(&load.model),
+            schedule: cases::schedule(&load.model),
+            refused: None,
+            sent: Some(sent::sent(load, &self.app)),
+        };
+        let (case, round) = run.add(named.clone())?;
+        run.listener.event(&Event::TrialStarted {
+            number: run.number,
+            trials: 0,
+            round,
+            case: &named,
+            budget_cpus: self.budget_cpus(),
+            left: Left { trial: left, after: Nanos(0), until: Until::Budget },
+        });
+        let mut record = self.empty_record(choice, run.number, round, case);
+        let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
+        let mut directory = run.directory.trial(&record, &name)?;
+        let subject = Subject { runtime: choice, app: &self.app, load };
+        let ctx = Ctx {
+            catalogue: &self.catalogue,
+            placement: &self.places.placements[0],
+            load_cpus: &self.places.load_cpus,
+            begin: self.plan.begin,
+            clock_source: &self.facts.clock_source,
+            machine_cpus: self.facts.cpus_logical,
+        };
+        let sent = trial(&ctx, &subject, &mut record, &mut directory, run.listener);
+        let path = directory.finish(&record, sent.as_ref().ok().map(|sent| &sent.times))?;
+        run.listener.event(&Event::TrialEnded { record: &record, case: &named });
+        let case =
+            self.judged(run, StoredTrial { record: record.clone(), directory: path }, named)?;
+        Ok(TrialResult { record, case })
+    }
+
+    /// As the table would show it, by the same rules: what lies on disk is read and computed. A
+    /// trial that does not count is judged too: a runtime that breaks under load breaks its trial.
+    fn judged(
+        &self,
+        run: &Run<'_>,
+        mut trial: StoredTrial,
+        case: CaseRecord,
+    ) -> Result<CaseSummary, StoreError> {
+        trial.record.case = 0;
+        trial.record.verdict.judged = Judged::Valid;
+        let stored = StoredRun {
+            record: RunRecord { cases: vec![case], order: vec![vec![0]], ..run.record.clone() },
+            directory: run.directory.path().to_owned(),
+            trials: vec![trial],
+            unfinished: Vec::new(),
+            damaged: Vec::new(),
+            state: RunState::Ended,
+        };
+        Ok(summarize(&RunData::read(&stored)?).cases.remove(0))
+    }
+
+    fn empty_record(
+        &self,
+        choice: &RuntimeChoice,
+        number: u32,
+        round: u32,
+        case: usize,
+    ) -> TrialRecord {
+        TrialRecord {
+            started_at: now(),
+            budget_cpus: self.budget_cpus(),
+            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. })
+                || choice.is_external(),
+            ..TrialRecord::empty(number, round, case)
+        }
+    }
+}
+
+/// The run that trials are added to.
+pub struct Run<'a> {
+    /// `run.json`, as far as it has come.
+    pub record: RunRecord,
+    /// Where it is.
+    pub directory: RunDirectory,
+    /// Who is told.
+    pub listener: &'a mut dyn Listen,
+    number: u32,
+}
+
+impl<'a> Run<'a> {
+    /// Before its first trial.
+    pub fn new(
+        record: RunRecord,
+        directory: RunDirectory,
+        listener: &'a mut dyn Listen,
+    ) -> Run<'a> {
+        Run { record, directory, listener, number: 0 }
+    }
+
+    /// Adds a trial of a case: where the case is in the record, and the how-many-th trial it is.
+    fn add(&mut self, case: CaseRecord) -> Result<(usize, u32), StoreError> {
+        self.number += 1;
+        let record = &mut self.record;
+        let same = |known: &CaseRecord| {
+            (&known.runtime, &known.load, &known.load_text)
+                == (&case.runtime, &case.load, &case.load_text)
+        };
+        let index = record.cases.iter().position(same).unwrap_or_else(|| {
+            record.cases.push(case);
+            record.cases.len() - 1
+        });
+        let round = record.order.iter().take_while(|round| round.contains(&index)).count();
+        match record.order.get_mut(round) {
+            Some(cases) => cases.push(index),
+            None => record.order.push(vec![index]),
+        }
+        record.rounds = record.order.len() as u32;
+        self.directory.rewrite(record)?;
+        Ok((index, round as u32 + 1))
+    }
+}
+
+/// How long a trial took in all.
+pub fn lasted(record: &TrialRecord) -> Nanos {
+    Nanos(record.phases.last().map_or(0, |phase| phase.end_ns))
+}

@@ -1,0 +1,95 @@
+//! What a case sends to what, as its record has it: two runs whose cases differ in it are about
+//! different things, whatever their loads are called.
+
+use super::traffic;
+use crate::plan::model::{LoadChoice, RequestSpec};
+use crate::runtime::{App, sha256};
+use crate::store::mask_secrets;
+use crate::store::record::{SentRecord, Spread};
+use crate::summary::words;
+
+/// Of a load at an app.
+pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {
+    let own = traffic::own_request(app);
+    let requests = if load.requests.is_empty() { &own[..] } else { &load.requests };
+    SentRecord {
+        app_kind: app.manifest.kind.name().to_owned(),
+        requests: in_words(requests),
+        arrivals: Spread::of(&load.model),
+    }
+}
+
+/// `GET /?ms=10`; what is not said so shortly, with the hash of all of it.
+fn in_words(requests: &[RequestSpec]) -> String {
+    match requests {
+        [RequestSpec { method, path, headers, body, .. }]
+            if headers.is_empty() && body.is_empty() =>
+        {
+            mask_secrets(&format!("{method} {path}"))
+        }
+        [one @ RequestSpec { method, path, .. }] => {
+            let hash = short_hash(std::slice::from_ref(one));
+            mask_secrets(&format!("{method} {path}")) + &format!(", headers and body {hash}")
+        }
+        all => format!("{} requests, {}", words::count(all.len() as u64), short_hash(all)),
+    }
+}
+
+/// 48 bits tell two lists apart; whole, a line of the comparison would not hold both.
+fn short_hash(requests: &[RequestSpec]) -> String {
+    let mut bytes = Vec::new();
+    let mut add = |part: &[u8]| {
+        // With its length before it, no part runs into the next.
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend(part);
+    };
+    for RequestSpec { method, path, headers, body, .. } in requests {
+        add(method.as_bytes());
+        add(path.as_bytes());
+        add(&(headers.len() as u64).to_le_bytes());
+        for (name, value) in headers {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        }
+        add(body);
+    }
+    format!("SHA-256 {}…", &sha256(bytes)[..12])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(path: &str) -> RequestSpec {
+        RequestSpec {
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            site: None,
+        }
+    }
+
+    #[test]
+    fn one_request_is_said_and_a_list_is_hashed_in_its_order() {
+        assert_eq!(in_words(&[get("/?ms=10")]), "GET /?ms=10");
+        let list = |paths: &[&str]| in_words(&paths.iter().copied().map(get).collect::<Vec<_>>());
+        assert!(list(&["/a", "/b"]).starts_with("2 requests, SHA-256 "), "{}", list(&["/a", "/b"]));
+        assert_eq!(list(&["/a", "/b"]), list(&["/a", "/b"]));
+        assert_ne!(list(&["/a", "/b"]), list(&["/b", "/a"]));
+        assert_ne!(list(&["/a", "/b"]), list(&["/ab", "/"]));
+    }
+
+    #[test]
+    fn another_body_or_header_is_another_request_and_no_secret_of_it_is_said() {
+        let with = |token: &str, body: &[u8]| {
+            let headers = vec![("Authorization".to_owned(), format!("Bearer {token}"))];
+            in_words(&[RequestSpec { headers, body: body.to_vec(), ..get("/buy") }])
+        };
+        let said = with("s3cr3t", b"a=1");
+        assert!(said.starts_with("GET /buy, headers and body SHA-256 "), "{said}");
+        assert!(!said.contains("s3cr3t"));
+        assert_ne!(said, with("s3cr3t", b"a=2"));
+        assert_ne!(said, with("other", b"a=1"));
+    }
+}

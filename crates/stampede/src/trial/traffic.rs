@@ -1,0 +1,136 @@
+//! A load of the plan made ready to send to a running runtime.
+
+use std::collections::HashSet;
+
+use stampede_load::schedule::{MicroRate, Segments};
+use stampede_load::spec::{
+    Arrivals, Check, Company, ConnectionHabit, Habits, Load, Model, Rule, Until,
+};
+use stampede_load::time::Nanos;
+use stampede_load::traffic::{AnswerShape, Request, TrafficError};
+
+use super::measured::RequestTarget;
+use super::{Ctx, Subject, paths};
+use crate::plan::model::{Client, KeepAlive, RequestSpec};
+use crate::runtime::App;
+use crate::store::record::PageRecord;
+
+/// The load of `subject`, sent through `request_target` from the CPUs of `ctx`.
+///
+/// # Errors
+/// A request that cannot be built.
+pub(super) fn load(
+    subject: &Subject<'_>,
+    requests: &[RequestSpec],
+    pages: &[PageRecord],
+    request_target: &RequestTarget,
+    ctx: &Ctx<'_>,
+) -> Result<Load, TrafficError> {
+    let choice = subject.load;
+    let habits = habits(&choice.client);
+    let with_body: HashSet<_> = paths::asked(requests)
+        .into_iter()
+        .zip(pages)
+        .filter(|(_, page)| page.bytes > 0)
+        .map(|(request, _)| (&request.path, &request.headers))
+        .collect();
+    let built = |spec: &RequestSpec| {
+        let mut request = request(spec, request_target, habits)?;
+        // Only of an answer that had a body before the load is one asked.
+        if request.answer == AnswerShape::ByHeaders
+            && !(paths::reads(spec) && with_body.contains(&(&spec.path, &spec.headers)))
+        {
+            request.answer = AnswerShape::BodyUnasked;
+        }
+        Ok(request)
+    };
+    let contains = subject.app.contains().unwrap_or_default();
+    let traffic: Result<Vec<Request>, TrafficError> = match contains {
+        "" => requests.iter().map(built).collect(),
+        _ => requests.iter().map(|spec| request(spec, request_target, habits)).collect(),
+    };
+    Ok(Load {
+        habits,
+        timeout: choice.timeout,
+        check: check(subject.app),
+        cpus: ctx.load_cpus.to_vec(),
+        company: company(subject, ctx),
+        ..Load::new(request_target.address.clone(), choice.model.clone(), traffic?)
+    })
+}
+
+/// What runs already may be on any CPU.
+fn company(subject: &Subject<'_>, ctx: &Ctx<'_>) -> Company {
+    let stack = &ctx.placement.cpus;
+    let is_apart = !stack.is_empty() && ctx.load_cpus.iter().all(|cpu| !stack.contains(cpu));
+    if is_apart && !subject.runtime.is_external() { Company::Nobody } else { Company::Server }
+}
+
+/// Habits of a client whose `keep_alive` is settled.
+pub fn habits(client: &Client) -> Habits {
+    Habits {
+        version: client.http,
+        connection: match client.keep_alive {
+            KeepAlive::Off => ConnectionHabit::PerRequest,
+            KeepAlive::On | KeepAlive::Auto => ConnectionHabit::KeepAlive,
+        },
+    }
+}
+
+/// What is asked where the plan says nothing.
+pub(super) fn own_request(app: &App) -> Vec<RequestSpec> {
+    let path = app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned());
+    let (method, headers, body) = ("GET".to_owned(), Vec::new(), Vec::new());
+    vec![RequestSpec { method, path, headers, body, site: None }]
+}
+
+fn request(
+    spec: &RequestSpec,
+    request_target: &RequestTarget,
+    habits: Habits,
+) -> Result<Request, TrafficError> {
+    let mut headers = spec.headers.clone();
+    if let Some(host) = &request_target.host
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"))
+    {
+        headers.insert(0, ("Host".to_owned(), host.clone()));
+    }
+    let path = format!("{}{}", request_target.base, spec.path);
+    Request::build(&spec.method, &path, &headers, &spec.body, habits, None)
+}
+
+/// Where the app does not say what a body contains, one that had a body before the load has one.
+fn check(app: &App) -> Check {
+    let body_contains = app.contains().unwrap_or_default().as_bytes().to_vec();
+    let rule = body_contains.is_empty().then(|| Rule::parse(HAS_BODY).ok());
+    Check {
+        statuses: vec![app.manifest.expect.status],
+        body_contains,
+        rules: rule.flatten().into_iter().collect(),
+    }
+}
+
+/// What a body that was there before must have.
+const HAS_BODY: &str = "size > 0";
+
+/// The discarded load: the mean rate of the schedule, evenly; or the same users.
+pub fn warm_up(model: &Model, length: Nanos) -> Model {
+    match model {
+        Model::Open { schedule, max_in_flight, .. } => Model::Open {
+            schedule: Segments::constant(mean_rate(schedule), length),
+            arrivals: Arrivals::Uniform,
+            max_in_flight: *max_in_flight,
+            // Nothing queues up into the measured load.
+            when_full: stampede_load::spec::WhenFull::Drop,
+        },
+        Model::Closed { concurrency, .. } => {
+            Model::Closed { concurrency: *concurrency, until: Until::For(length) }
+        }
+    }
+}
+
+/// At least one a second: a rising schedule of a few requests is warmed up too.
+fn mean_rate(schedule: &Segments) -> MicroRate {
+    let per_second = schedule.planned() as f64 / schedule.length().as_secs_f64().max(1e-9);
+    MicroRate((per_second * 1e6) as u64).clamp(MicroRate::ONE, MicroRate::HIGHEST)
+}

@@ -1,0 +1,322 @@
+//! The search for the best settings: which point next, measured by whom is not said here.
+
+use stampede_stats::best::{Best, Gain, Point as Measured, Value};
+use stampede_stats::estimate::Estimate;
+
+use super::model::TunePoint;
+use super::settings::{Setting, named};
+use crate::capacity::capacity_search::{CapacitySearch, TrialSpec, Wanted, What};
+use crate::capacity::model::{Ending, Limit, Point, Purpose, Seen};
+use crate::fact;
+
+/// What is wanted of a tuning.
+#[derive(Clone, Debug)]
+pub struct Objective {
+    /// Of each point's search; its time is a part of the whole.
+    pub wanted: Wanted,
+    /// The rate at which p95 shall be least; `None`: the capacity shall be highest.
+    pub rate: Option<f64>,
+    /// For all points.
+    pub max_time_s: f64,
+}
+
+/// All that is known.
+#[derive(Clone, Debug)]
+pub struct TuningSearch {
+    objective: Objective,
+    settings: Vec<Setting>,
+    best: Best,
+    /// Points, with the place of each value.
+    pub points: Vec<(Vec<Value>, TunePoint)>,
+    /// The search of each point, where capacity is what counts.
+    hunts: Vec<(Vec<Value>, CapacitySearch)>,
+    /// Whether longer trials agree with what was found of the best.
+    pub confirmed: bool,
+    /// Why no settings help: one user alone does not meet what is expected.
+    pub hopeless: Option<String>,
+    /// Whether the time was over before enough was known.
+    pub out_of_time: bool,
+    waiting_share: Option<f64>,
+}
+
+impl TuningSearch {
+    /// Before any trial.
+    pub fn new(objective: Objective, settings: Vec<Setting>) -> TuningSearch {
+        let best = Best::new(settings.iter().map(Setting::axis).collect());
+        TuningSearch {
+            objective,
+            settings,
+            best,
+            points: Vec::new(),
+            hunts: Vec::new(),
+            confirmed: false,
+            hopeless: None,
+            out_of_time: false,
+            waiting_share: None,
+        }
+    }
+
+    /// Measures points until enough is known, or the time is over. `measure` answers `None` where
+    /// the person wants an end: what is known stays.
+    ///
+    /// # Errors
+    /// What measuring returns.
+    pub fn run<E>(
+        &mut self,
+        mut measure: impl FnMut(&[Value], &TrialSpec) -> Result<Option<Point>, E>,
+        mut after: impl FnMut(&TuningSearch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(at) = self.best.next() {
+            let left = self.objective.max_time_s - self.kept_s() - self.spent_s();
+            let share = self.objective.max_time_s / POINTS_USUAL;
+            if !self.points.is_empty() && left < share * LEAST_SHARE {
+                self.out_of_time = true;
+                break;
+            }
+            let left_s = self.left_s();
+            let mut one = |spec: &TrialSpec| measure(&at, &TrialSpec { left_s, ..spec.clone() });
+            let measured = match self.objective.rate {
+                None => self.capacity(&at, left.min(share.max(self.least_s())), &mut one)?,
+                Some(rate) => self.p95(&at, rate, &mut one)?,
+            };
+            let Some(point) = measured else { return Ok(()) };
+            let gain = self.gain(&point);
+            self.points.push((at.clone(), point));
+            self.best.told(Measured { at, gain });
+            after(self)?;
+            if self.hopeless.is_some() {
+                return Ok(());
+            }
+        }
+        self.confirm(&mut measure)?;
+        after(self)
+    }
+
+    /// What is left for confirming the best.
+    fn kept_s(&self) -> f64 {
+        let confirms = self.objective.wanted.confirm && self.objective.rate.is_none();
+        if confirms { self.objective.max_time_s * CONFIRMING_SHARE } else { 0.0 }
+    }
+
+    /// Goes on with the search of the best, by longer trials.
+    fn confirm<E>(
+        &mut self,
+        measure: &mut impl FnMut(&[Value], &TrialSpec) -> Result<Option<Point>, E>,
+    ) -> Result<(), E> {
+        let Some((at, _)) = self.chosen().cloned().filter(|_| self.kept_s() > 0.0) else {
+            return Ok(());
+        };
+        let known = self.hunts.iter().find(|(hunted, _)| *hunted == at);
+        let Some((_, mut capacity_search)) = known.cloned() else { return Ok(()) };
+        let trial_s = self.objective.wanted.trial_s * LONGER_TRIALS;
+        let max_time_s = capacity_search.spent_s() + self.left_s();
+        capacity_search.go_on(Wanted { trial_s, max_time_s, ..self.objective.wanted.clone() });
+        while let Some(spec) = capacity_search.next().filter(|spec| spec.purpose != Purpose::Curve)
+        {
+            let Some(point) = measure(&at, &spec)? else { break };
+            capacity_search.told(&spec, point);
+        }
+        let limit = capacity_search.limit();
+        self.confirmed = limit.ending == Ending::Found;
+        let point = self.point(&at, &limit, failed(&limit.points));
+        self.points.iter_mut().filter(|(known, _)| *known == at).for_each(|(_, one)| {
+            *one = point.clone();
+        });
+        Ok(())
+    }
+
+    /// A search that is shorter finds nothing.
+    fn least_s(&self) -> f64 {
+        SEARCH_TRIALS * (self.objective.wanted.trial_s + self.objective.wanted.warm_up_s + AROUND_S)
+    }
+
+    fn spent_s(&self) -> f64 {
+        let trials = self.points.iter().flat_map(|(_, point)| &point.trials);
+        trials.map(|trial| trial.took_s).sum()
+    }
+
+    fn left_s(&self) -> f64 {
+        (self.objective.max_time_s - self.spent_s()).max(0.0)
+    }
+
+    /// The settings to choose.
+    pub fn chosen(&self) -> Option<&(Vec<Value>, TunePoint)> {
+        let at = &self.best.best()?.at;
+        self.points.iter().find(|(known, _)| known == at)
+    }
+
+    /// What one user alone waits for.
+    pub fn waiting_share(&self) -> Option<f64> {
+        self.waiting_share
+    }
+
+    /// Of the settings of these values, whether the highest was chosen and higher ones were not
+    /// tried.
+    pub fn at_end(&self, at: &[Value]) -> Vec<&Setting> {
+        let each = self.settings.iter().zip(at);
+        each.filter(|(setting, value)| setting.is_at_end(**value)).map(|(one, _)| one).collect()
+    }
+
+    /// What is tried.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// What was wanted.
+    pub fn objective(&self) -> &Objective {
+        &self.objective
+    }
+
+    /// More is better.
+    fn gain(&self, point: &TunePoint) -> Option<Gain> {
+        let value = point.value?;
+        Some(match self.objective.rate {
+            None => Gain { value, high: point.high.unwrap_or(value) },
+            Some(_) => Gain { value: 1.0 / value, high: 1.0 / point.low.unwrap_or(value) },
+        })
+    }
+
+    fn capacity<E>(
+        &mut self,
+        at: &[Value],
+        max_time_s: f64,
+        measure: &mut impl FnMut(&TrialSpec) -> Result<Option<Point>, E>,
+    ) -> Result<Option<TunePoint>, E> {
+        let wanted = Wanted { confirm: false, max_time_s, ..self.objective.wanted.clone() };
+        // That one user alone is served well enough is known after the first point.
+        let mut capacity_search = match self.waiting_share.is_some() || !self.points.is_empty() {
+            true => CapacitySearch::from_crowd(String::new(), wanted),
+            false => CapacitySearch::new(String::new(), wanted),
+        };
+        while let Some(spec) = capacity_search.next() {
+            let Some(point) = measure(&spec)? else { return Ok(None) };
+            capacity_search.told(&spec, point);
+        }
+        let limit = capacity_search.limit();
+        self.hunts.push((at.to_vec(), capacity_search));
+        self.waiting_share = self.waiting_share.or(limit.waiting_share);
+        if limit.ending == Ending::NotMetAlone {
+            self.hopeless = Some(limit.said.clone());
+        }
+        let failed = failed(&limit.points).or_else(|| match limit.capacity_per_second {
+            Some(_) => None,
+            None => Some(limit.said.clone()),
+        });
+        Ok(Some(self.point(at, &limit, failed)))
+    }
+
+    fn point(&self, at: &[Value], limit: &Limit, failed: Option<String>) -> TunePoint {
+        let (low, high) = (limit.capacity_per_second, limit.upper_per_second);
+        let middle = low.map(|low| (low * high.unwrap_or(low)).sqrt());
+        let value = if failed.is_some() { None } else { middle };
+        self.described(at, value, value.and(low), value.and(high), failed, limit.points.clone())
+    }
+
+    /// Some trials at one rate.
+    fn p95<E>(
+        &mut self,
+        at: &[Value],
+        rate: f64,
+        measure: &mut impl FnMut(&TrialSpec) -> Result<Option<Point>, E>,
+    ) -> Result<Option<TunePoint>, E> {
+        let mut trials = Vec::new();
+        if self.points.is_empty() && !self.is_served_alone(measure)? {
+            return Ok(None);
+        }
+        for _ in 0..TRIALS {
+            let length_s = self.objective.wanted.length_s(rate);
+            let (purpose, what) = (Purpose::Search, What::Rate(rate));
+            let spec = TrialSpec { purpose, what, length_s, left_s: 0.0 };
+            let Some(point) = measure(&spec)? else { return Ok(None) };
+            let is_over = point.time_ns_p95.is_none() && point.seen != Seen::Generator;
+            trials.push(point);
+            if is_over {
+                break;
+            }
+        }
+        let counted = trials.iter().filter(|point| point.seen != Seen::Generator);
+        let missed: Vec<&Point> = counted.clone().filter(|p| p.seen == Seen::Missed).collect();
+        let mostly = missed.len() * 2 > counted.clone().count();
+        let missed = missed.last().filter(|_| mostly).map(|point| fact::joined(&point.why));
+        let times: Option<Vec<f64>> = counted.map(|point| point.time_ns_p95).collect();
+        let estimate = times.as_deref().and_then(Estimate::of);
+        let failed = failed(&trials).or(missed).or_else(|| match estimate {
+            Some(_) => None,
+            None => Some(trials.last().map_or(String::new(), |last| fact::joined(&last.why))),
+        });
+        let estimate = estimate.filter(|_| failed.is_none());
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        let (low, high) = interval.unzip();
+        let value = estimate.map(|estimate| estimate.value);
+        Ok(Some(self.described(at, value, low, high, failed, trials)))
+    }
+
+    /// Whether one user alone is served as expected, and what it waits for. `false`: it is not,
+    /// which is said, or the person wants an end.
+    fn is_served_alone<E>(
+        &mut self,
+        measure: &mut impl FnMut(&TrialSpec) -> Result<Option<Point>, E>,
+    ) -> Result<bool, E> {
+        let mut capacity_search = CapacitySearch::new(String::new(), self.objective.wanted.clone());
+        while let Some(spec) = capacity_search.next().filter(|spec| spec.purpose == Purpose::Alone)
+        {
+            let Some(point) = measure(&spec)? else { return Ok(false) };
+            capacity_search.told(&spec, point);
+        }
+        let limit = capacity_search.limit();
+        self.waiting_share = limit.waiting_share;
+        let is_served = limit.ending != Ending::NotMetAlone && limit.ending != Ending::NotMeasured;
+        self.hopeless = (!is_served).then_some(limit.said);
+        Ok(is_served)
+    }
+
+    fn described(
+        &self,
+        at: &[Value],
+        value: Option<f64>,
+        low: Option<f64>,
+        high: Option<f64>,
+        failed: Option<String>,
+        trials: Vec<Point>,
+    ) -> TunePoint {
+        let met = trials.iter().filter(|point| point.seen == Seen::Met);
+        let fullest = met.filter(|point| point.offered_per_second.is_some()).max_by(|a, b| {
+            a.offered_per_second.unwrap_or(0.0).total_cmp(&b.offered_per_second.unwrap_or(0.0))
+        });
+        TunePoint {
+            settings: named(&self.settings, at),
+            value,
+            low,
+            high,
+            failed,
+            memory_bytes_max: trials.iter().filter_map(|p| p.memory_bytes_max).reduce(f64::max),
+            cpu_percent: fullest.and_then(|point| point.cpu_percent),
+            waiting_share: fullest.and_then(Point::waiting_share),
+            trials,
+        }
+    }
+}
+
+/// Settings that do not fit into the memory have failed, whatever they answered before.
+fn failed(trials: &[Point]) -> Option<String> {
+    trials.iter().find_map(|point| point.out_of_memory.as_ref().map(ToString::to_string))
+}
+
+/// Of the time, for longer trials of the best.
+const CONFIRMING_SHARE: f64 = 0.25;
+/// Its trials, of the length of others.
+const LONGER_TRIALS: f64 = 2.0;
+/// Points that a tuning of one setting usually takes: its share of the time is each one's.
+const POINTS_USUAL: f64 = 8.0;
+/// Of a point's share: with less it would say nothing.
+const LEAST_SHARE: f64 = 0.5;
+/// Trials of a search without noise.
+const SEARCH_TRIALS: f64 = 10.0;
+/// Start, verification and stop.
+const AROUND_S: f64 = 1.5;
+/// At one rate: the fewest that have an interval.
+const TRIALS: usize = 3;
+
+#[cfg(test)]
+#[path = "tuning_search_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+//! What stampede makes in a directory that others may write to is new, its own, and has a name that
+//! nobody can guess.
+
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use crate::common::{Place, finish, skipped, stderr, stdout};
+
+/// Far longer than any of these takes.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What is in the directory for working directories.
+fn made(place: &Place) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place.tmp()).expect("the directory for working directories");
+    let mut all: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    all.sort();
+    all
+}
+
+/// The journal is in a directory of its own, which is checked at each use.
+fn working_directories(place: &Place) -> Vec<PathBuf> {
+    made(place)
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name != "stampede"))
+        .collect()
+}
+
+/// Owned by us, closed to all but whom a stack runs as, and with 128 bits in its name.
+fn is_private(directory: &Path) {
+    let meta = std::fs::symlink_metadata(directory).expect("its facts");
+    let shown = directory.display();
+    assert!(meta.is_dir(), "{shown}");
+    assert_eq!(meta.uid(), rustix::process::geteuid().as_raw(), "{shown}");
+    // As root, a stack's user passes through; nobody lists it or writes to it.
+    let most = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
+    assert_eq!(meta.mode() & 0o7777 & !most, 0, "{shown} has mode {:o}", meta.mode());
+    let name = directory.file_name().expect("a name").to_string_lossy().into_owned();
+    let digits = name.rsplit('-').next().unwrap_or_default();
+    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(name.starts_with("stampede-") && digits.len() == 32 && is_hex, "{name}");
+}
+
+/// Starts a runtime; ready when it says its URL.
+fn up(place: &Place) -> Child {
+    let mut child = place
+        .stampede(&["up", "nginx-fpm", "--app", "hello", "--json"])
+        .spawn()
+        .expect("up starts");
+    let mut bytes = [0; 4096];
+    let out = child.stdout.as_mut().expect("stdout");
+    let count = out.read(&mut bytes).expect("what up says");
+    assert!(count > 0, "up ended");
+    child
+}
+
+fn end(child: Child) {
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn working_directories_are_private_and_no_two_share_one() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    let children = [up(&place), up(&place)];
+    let directories = working_directories(&place);
+    assert_eq!(directories.len(), 2, "{directories:?}");
+    directories.iter().for_each(|directory| is_private(directory));
+    children.into_iter().for_each(end);
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+}
+
+#[test]
+fn a_temporary_directory_that_is_a_link_is_fine() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    symlink(place.tmp(), place.path().join("link")).expect("a link");
+    let args = [
+        "compare",
+        "--app",
+        "hello",
+        "--runtimes",
+        "nginx-fpm",
+        "--concurrency",
+        "1",
+        "--for",
+        "1s",
+    ];
+    let mut command = place.stampede(&[&args[..], &["--warm-up", "0s", "--rounds", "1"]].concat());
+    command.env("TMPDIR", place.path().join("link"));
+    let output = finish(command, LIMIT);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}{}", stdout(&output), stderr(&output));
+}
+
+fn git(place: &Place, args: &[&str]) {
+    let mut git = Command::new("git");
+    git.current_dir(place.path().join("shop")).env("HOME", place.path());
+    git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    let who =
+        ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
+    let output = git.args(who).args(args).output().expect("git starts");
+    assert!(output.status.success(), "git {args:?}: {}", stderr(&output));
+}
+
+/// A revision in which `var` is a link to a directory outside, and a working tree in which it is a
+/// directory with a file that git ignores.
+fn shop_with_a_link_to(place: &Place, target: &Path) {
+    place.write("shop/public/index.php", "<?php echo 'fine';");
+    place.write("shop/.gitignore", "/var/x\n/.env.local\n");
+    git(place, &["init", "--quiet"]);
+    symlink(target, place.path().join("shop/var")).expect("a link");
+    git(place, &["add", "--all"]);
+    git(place, &["commit", "--quiet", "--message", "a link"]);
+    git(place, &["tag", "linked"]);
+    std::fs::remove_file(place.path().join("shop/var")).expect("the link");
+    place.write("shop/var/kept", "kept");
+    git(place, &["add", "--all"]);
+    git(place, &["commit", "--quiet", "--message", "a directory"]);
+    place.write("shop/var/x", "of the working tree");
+}
+
+#[test]
+fn against_copies_nothing_through_a_link_of_the_other_version() {
+    if skipped(&["git", "nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    let out = place.path().join("out");
+    std::fs::create_dir(&out).expect("a directory");
+    shop_with_a_link_to(&place, &out);
+    let args = [
+        "compare",
+        "--app",
+        "./shop",
+        "--runtimes",
+        "nginx-fpm",
+        "--concurrency",
+        "1",
+        "--for",
+        "1s",
+    ];
+    let more = ["--warm-up", "0s", "--against", "linked", "--dry-run"];
+    let output = finish(place.stampede(&[&args[..], &more].concat()), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    let said = stderr(&output);
+    assert!(said.contains("`var/x`") && said.contains("link `var`"), "{said}");
+    assert!(said.contains("hint: nothing is written through a link"), "{said}");
+    assert_eq!(std::fs::read_dir(&out).expect("it is there").count(), 0);
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+}
+
+#[test]
+fn the_copies_of_another_version_are_private_too() {
+    if skipped(&["git", "nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/public/index.php", "<?php echo 'fine';");
+    git(&place, &["init", "--quiet"]);
+    git(&place, &["add", "--all"]);
+    git(&place, &["commit", "--quiet", "--message", "first"]);
+    let looked = place.path().join("looked");
+    // What prepares the copy tells where it is.
+    let script = format!("cd ../.. && pwd > {0} && stat -c %a . */ > {0}.modes", looked.display());
+    let args = [
+        "compare",
+        "--app",
+        "./shop",
+        "--runtimes",
+        "nginx-fpm",
+        "--concurrency",
+        "1",
+        "--for",
+        "1s",
+    ];
+    let more =
+        ["--rounds", "1", "--warm-up", "0s", "--against", "HEAD", "--against-prepare", &script];
+    let output = finish(place.stampede(&[&args[..], &more].concat()), LIMIT);
+    assert!(looked.is_file(), "{}{}", stdout(&output), stderr(&output));
+    let directory = std::fs::read_to_string(&looked).expect("where");
+    let name =
+        Path::new(directory.trim()).file_name().expect("a name").to_string_lossy().into_owned();
+    let digits = name.strip_prefix("stampede-against-").expect("whose it is");
+    assert!(digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
+    let modes = std::fs::read_to_string(place.path().join("looked.modes")).expect("modes");
+    assert!(modes.lines().count() > 1 && modes.lines().all(|mode| mode == "700"), "{modes}");
+}

@@ -1,0 +1,51 @@
+//! A request file ends in requests or in an error, each time the same; a request that was built
+//! has one head, whatever stood in the file. The first byte picks format and habits, the rest
+//! is the file.
+
+use stampede_load::protocol::fastcgi::Script;
+use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
+use stampede_load::traffic::{Format, Request, TrafficFile, read_all};
+
+/// One input.
+pub fn run(input: &[u8]) {
+    let Some((set, bytes)) = input.split_first() else { return };
+    // `0` to `5` are the formats, `6` is what the file looks like.
+    let format = Format::ALL.get(usize::from(set & 7)).copied();
+    let has_headers = set & 64 != 0;
+    let headers = [("X-More", "and more"), ("host", "a.example")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let headers = if has_headers { headers.to_vec() } else { Vec::new() };
+    let script = (set & 8 != 0).then(|| Script::new("/app/index.php"));
+    let is_fastcgi = script.is_some();
+    let file = TrafficFile { format, headers, script, ..TrafficFile::new("fuzz.traffic") };
+    let version = if set & 128 == 0 { HttpVersion::Http11 } else { HttpVersion::Http10 };
+    let habits = Habits { version, connection: ConnectionHabit::KeepAlive };
+    match read_all(bytes, &file, habits) {
+        Ok((requests, notes)) => {
+            assert!(!requests.is_empty());
+            assert_eq!(notes.requests, requests.len() as u64);
+            assert_eq!(notes.broken > 0, notes.broken_first.is_some());
+            let is_built = notes.format.as_deref() != Some(Format::Request.name());
+            if is_built && !is_fastcgi {
+                requests.iter().for_each(has_one_head);
+            }
+            let (again, same) = read_all(bytes, &file, habits).unwrap();
+            assert!(again == requests && same == notes, "the same file is the same traffic");
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(!text.is_empty() && !error.hint().is_empty(), "{error:?}");
+        }
+    }
+}
+
+/// Its lines end as they should, and none is one that somebody slipped in.
+fn has_one_head(request: &Request) {
+    let bytes = String::from_utf8_lossy(&request.bytes);
+    let (head, _) = bytes.split_once("\r\n\r\n").expect("a head ends");
+    for line in head.split("\r\n") {
+        assert!(!line.contains(['\r', '\n']), "{bytes:?}");
+    }
+    let first = head.split("\r\n").next().unwrap_or_default();
+    assert_eq!(first.split(' ').count(), 3, "{bytes:?}");
+}

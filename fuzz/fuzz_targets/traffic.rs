@@ -1,0 +1,9 @@
+//! Runs `entries/traffic.rs`, which says what must hold.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../entries/traffic.rs"]
+mod traffic;
+
+fuzz_target!(|bytes: &[u8]| traffic::run(bytes));

@@ -1,0 +1,42 @@
+//! Rules about what a directory must hold.
+
+use super::Finding;
+use crate::tree::Tree;
+
+/// What a runtime's directory is made of at least: what it does, and what a person should know.
+const RUNTIME_FILES: &[&str] = &["runtime.yaml", "README.md"];
+
+/// What the runtimes share lies beside them and is none.
+const SHARED: &str = "common";
+
+/// Every `runtimes/<name>` has its description and its README.
+pub fn runtimes(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in tree.directories("runtimes").into_iter().filter(|name| *name != SHARED) {
+        let directory = format!("runtimes/{name}");
+        for wanted in RUNTIME_FILES {
+            if !tree.has(&format!("{directory}/{wanted}")) {
+                findings.push(Finding::new(&directory, 0, format!("has no `{wanted}`")));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_without_a_readme_is_found() {
+        let tree = Tree::of(&[
+            ("runtimes/a/runtime.yaml", ""),
+            ("runtimes/a/README.md", ""),
+            ("runtimes/b/runtime.yaml", ""),
+            ("runtimes/README.md", ""),
+            ("runtimes/common/php.ini.j2", ""),
+        ]);
+        let found: Vec<String> = runtimes(&tree).iter().map(Finding::to_string).collect();
+        assert_eq!(found, ["runtimes/b: has no `README.md`"]);
+    }
+}
