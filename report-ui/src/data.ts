@@ -272,8 +272,15 @@ export interface TrialEvidence {
   log_lines: [string, string][];
 }
 
+/** What a case's figures rest on. */
+export interface CaseEvidence {
+  case: number;
+  figures: [string, string][];
+}
+
 export interface Evidence {
   runtimes: RuntimeEvidence[];
+  cases: CaseEvidence[];
   trials: TrialEvidence[];
 }
 

@@ -2,23 +2,51 @@
 
 import { button, h } from "./dom.ts";
 import { sections } from "./columns.ts";
-import type { Download } from "./data.ts";
+import type { Case, Download } from "./data.ts";
+import { NONE } from "./format.ts";
 import { casesOf, nameOf } from "./ranking.ts";
 import { runtimeEvidence } from "./runtimes.ts";
 import { runEvidence } from "./runs.ts";
 import type { Store } from "./store.ts";
-import { Tables } from "./tables.ts";
+import { Tables, type Column } from "./tables.ts";
 import { trialEvidence } from "./trials.ts";
 import { groupTitle } from "./words.ts";
 
 export function evidence(store: Store, raw: string): HTMLElement {
   return h("section", { id: "evidence", "aria-labelledby": "evidence-title" },
     h("h2", { id: "evidence-title" }, "Evidence"),
+    ...basis(store),
     ...figures(store),
     ...runtimeEvidence(store),
     ...runEvidence(store),
     ...trialEvidence(store),
     downloads(store, raw));
+}
+
+/** What was exhausted, whether it kept up, Little's law, what an answer costs, and the pages. */
+function basis(store: Store): HTMLElement[] {
+  const { evidence, summary } = store.page;
+  const of = new Map(evidence.cases.map((one) => [one.case, new Map(one.figures)]));
+  return summary.groups.flatMap((group, place) => {
+    const cases = casesOf(store, group).filter((entry) => (of.get(entry.index)?.size ?? 0) > 0);
+    if (cases.length === 0) return [];
+    const labels = [...new Set(cases.flatMap((entry) => [...(of.get(entry.index)?.keys() ?? [])]))];
+    const columns = labels.map((label): Column<Case> => ({
+      title: label,
+      field: (entry) => {
+        const text = of.get(entry.index)?.get(label);
+        return { text: text ?? NONE, key: text ?? null };
+      },
+    }));
+    const tables = new Tables(cases, {
+      title: "runtime",
+      key: (entry) => entry.runtime,
+      node: (entry) => nameOf(store, entry, "short"),
+    }, store.kept.choice(`basis of ${groupTitle(group)} sorted by`, null));
+    return [h("section", { class: "block", id: `basis-${place}` },
+      h("h3", {}, "What the figures rest on", h("span", { class: "about" }, groupTitle(group))),
+      tables.section({ title: "limits, checks, cost and pages", columns }, groupTitle(group)))];
+  });
 }
 
 function figures(store: Store): HTMLElement[] {

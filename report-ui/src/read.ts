@@ -366,6 +366,7 @@ function toCurve(raw: Raw): Curve {
 function toEvidence(raw: Raw): Evidence {
   return {
     runtimes: records(raw.runtimes).map(toRuntime),
+    cases: records(raw.cases).map((one) => ({ case: number(one.case), figures: pairs(one.figures) })),
     trials: records(raw.trials).map(toTrialEvidence),
   };
 }

@@ -262,6 +262,12 @@ function evidence(options: Options): Raw {
   const planted = options.planted ?? "";
   return {
     runtimes: options.runtimes.map((name, place) => runtimeEvidence(name, place, planted)),
+    cases: options.runtimes.map((_, entry) => ({ case: entry, figures: [
+      ["kept up", entry === 5 ? "no: it answered 248.2 of 300.0 requests/s" : "yes"],
+      ["in flight", "1.02 on average, 1.02 by Little's law"],
+      ["1 million requests", `${12 + entry} CPU-minutes`],
+      ["pages", `/ "${planted || "hello"}" 1.2 KB`],
+    ] })),
     trials: [],
   };
 }

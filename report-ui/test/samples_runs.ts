@@ -106,6 +106,7 @@ function without(load: string, page: Raw): Raw {
   page.summary.groups = groups.filter((group: Raw) => group.load !== load);
   page.series = moved(page.series);
   page.curves = moved(page.curves);
+  page.evidence.cases = moved(page.evidence.cases);
   page.evidence.trials = moved(page.evidence.trials);
   return page;
 }
@@ -113,7 +114,7 @@ function without(load: string, page: Raw): Raw {
 /** As stampede lays runs over each other. */
 function merged(pages: Raw[]): Raw {
   const [first] = pages;
-  const whole: Raw = { ...first, runs: [], names: {}, series: [], curves: [], downloads: [], evidence: { runtimes: [], trials: [] } };
+  const whole: Raw = { ...first, runs: [], names: {}, series: [], curves: [], downloads: [], evidence: { runtimes: [], cases: [], trials: [] } };
   whole.summary = { ...first?.summary, run: "A + B", started_at: "", seed: 0, rounds: 0, cases: [], groups: [] };
   pages.forEach((page, place) => {
     const label = "ABCDEFGH"[place] ?? "";
@@ -128,6 +129,7 @@ function merged(pages: Raw[]): Raw {
     whole.series.push(...page.series.map(moved));
     whole.curves.push(...page.curves.map(moved));
     whole.evidence.runtimes.push(...page.evidence.runtimes.map((one: Raw) => ({ ...one, run: place, name: name(one.name) })));
+    whole.evidence.cases.push(...page.evidence.cases.map(moved));
     whole.evidence.trials.push(...page.evidence.trials.map((one: Raw) => ({ ...moved(one), run: place })));
   });
   whole.summary.groups = first?.summary.groups.map((group: Raw) => ({

@@ -212,6 +212,13 @@ test("data without runs have one all the same", () => {
   assert.equal(page.served, null);
 });
 
+test("what a case's figures rest on is read, and missing in pages of before", () => {
+  const of = (evidence: unknown) => readPage(JSON.stringify({ format: 2, evidence })).page.evidence.cases;
+  assert.deepEqual(of({ cases: [{ case: 1, figures: [["exhausted", "nothing"]] }] }), [{ case: 1, figures: [["exhausted", "nothing"]] }]);
+  assert.deepEqual(of({ cases: [{ case: 0, figures: 3 }, null] })[0], { case: 0, figures: [] });
+  assert.deepEqual(of({}), []);
+});
+
 test("what events bring is read as leniently", () => {
   assert.deepEqual(readNow("{"), { progress: null, series: null });
   const { progress, series } = readNow('{"format":1,"progress":{"ended":3,"planned":"x","under_way":{"trial":4}},"series":{"case":1,"unfinished":true,"ok":[1,"x"]}}');

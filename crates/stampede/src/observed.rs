@@ -3,6 +3,8 @@
 
 mod pages;
 
+pub use pages::agree as pages_agree;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};

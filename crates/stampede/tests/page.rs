@@ -66,6 +66,13 @@ fn a_page_has_all_of_a_run() {
     assert!(data.get("progress").is_none() && data.get("served").is_none());
     assert_eq!(evidence["runtimes"].as_array().expect("a list").len(), 3);
     assert_eq!(evidence["trials"].as_array().expect("a list").len(), 15);
+    let cases = evidence["cases"].as_array().expect("a list");
+    let told = |case: &Value, what: &str| {
+        let figures = case["figures"].as_array().expect("a list");
+        figures.iter().any(|figure| figure[0] == what)
+    };
+    assert_eq!(cases.len(), 3);
+    assert!(cases.iter().all(|case| told(case, "in flight") && told(case, "1 million requests")));
     // The case of a series is the one that has its trial.
     for series in data["series"].as_array().expect("a list") {
         let case = series["case"].as_u64().expect("an index") as usize;

@@ -80,6 +80,7 @@ fn load_record(counts: Counts, share: f64) -> LoadRecord {
         lasted_ns: 60_100_000_000,
         ok_inside: 5,
         in_flight_max: 3,
+        in_flight_mean: None,
         littles_law_ratio: share,
         connections: Connections { opened: 2, never_answered: 0, sources: 1 },
         busy_share_max: share / 3.0,

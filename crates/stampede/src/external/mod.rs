@@ -139,6 +139,7 @@ impl External {
         IsolationRecord {
             cpu_set: none(),
             cpus: Vec::new(),
+            cpus_by_role: BTreeMap::new(),
             memory_limit: none(),
             memory_bytes: 0,
             process_group: none(),

@@ -60,6 +60,12 @@ pub enum Generator {
     Bookkeeping {
         /// In-flight gauge integrated ÷ (starts × mean service time).
         littles_law_ratio: f64,
+        /// Requests in flight on average, as the gauge has it; null: not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        in_flight_mean: Option<f64>,
+        /// The same by Little's law: throughput × mean time from send; null: not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        in_flight_expected: Option<f64>,
     },
     /// Requests that took longer than an hour are counted as an hour.
     #[serde(rename = "times_clipped")]
@@ -113,7 +119,19 @@ impl fmt::Display for Generator {
                      that an answer may have been there before it was seen"
                 )
             }
-            Generator::Bookkeeping { littles_law_ratio } => write!(
+            Generator::Bookkeeping {
+                in_flight_mean: Some(mean),
+                in_flight_expected: Some(expected),
+                ..
+            } => {
+                let [mean, expected] = [*mean, *expected].map(words::significant);
+                write!(
+                    f,
+                    "our own bookkeeping is off: {mean} requests were in flight on average, and {expected} by Little's \
+                     law (a bug of stampede)"
+                )
+            }
+            Generator::Bookkeeping { littles_law_ratio, .. } => write!(
                 f,
                 "our own bookkeeping is off: Little's law gives {littles_law_ratio:.3} instead of 1 (a bug of stampede)"
             ),

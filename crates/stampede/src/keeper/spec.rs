@@ -70,6 +70,9 @@ pub struct IsolationRecord {
     pub cpu_set: String,
     /// CPUs of the stack.
     pub cpus: Vec<usize>,
+    /// CPUs of each role; empty: none is pinned, or an earlier version did not write it down.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cpus_by_role: BTreeMap<String, Vec<usize>>,
     /// `cgroup-v2`, `cgroup-v1` or `none`.
     pub memory_limit: String,
     /// Bytes; 0: none.

@@ -1,6 +1,7 @@
 //! One whole reading: all roles, the machine, and ourselves. Time is passed in.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use stampede_load::time::Nanos;
 
@@ -112,7 +113,12 @@ impl Reader {
         for role in &mut self.roles {
             let read = role.read(sources, memory, text);
             // A role may be made of several groups: two pools of workers.
-            add(roles.entry(role.name.clone()).or_default(), &read);
+            match roles.entry(role.name.clone()) {
+                Entry::Vacant(place) => {
+                    place.insert(read);
+                }
+                Entry::Occupied(mut known) => add(known.get_mut(), &read),
+            }
         }
         let sample = ResourceSample {
             at_ns: now.0,
@@ -152,6 +158,7 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
         started,
         context_switches,
         oom_kills,
+        thread_cpu_ns_max,
     } = read;
     to.cpu_ns += cpu_ns;
     to.memory_bytes += memory_bytes;
@@ -160,6 +167,8 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
     to.started += started;
     to.context_switches += context_switches;
     to.oom_kills += oom_kills;
+    // Of both, or nothing is known of the two together.
+    to.thread_cpu_ns_max = to.thread_cpu_ns_max.zip(*thread_cpu_ns_max).map(|(a, b)| a.max(b));
 }
 
 /// The kernel walks every page of a process for `smaps_rollup`: 1 ms for 256 MB.

@@ -64,7 +64,26 @@ struct Before {
     oom_kills: u64,
     /// `None` before the first reading.
     pids: Option<BTreeSet<u32>>,
-    switches: BTreeMap<u32, u64>,
+    /// By thread.
+    threads: BTreeMap<u32, Thread>,
+}
+
+/// A thread's counters.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    /// Its process.
+    pid: u32,
+    switches: u64,
+    /// User and system time in clock ticks; `None`: not read.
+    ticks: Option<u64>,
+}
+
+/// What the threads of a role did since the previous reading.
+#[derive(Clone, Copy, Debug, Default)]
+struct ThreadsSince {
+    switches: u64,
+    /// Of the busiest; `None`: not all were read.
+    cpu_ns_max: Option<u64>,
 }
 
 impl Role {
@@ -116,7 +135,7 @@ impl Role {
         let cpu_ns = self.cpu(sources, text);
         let pids = self.pids(text);
         let started = self.before.pids.as_ref().map_or(0, |before| pids.difference(before).count());
-        let context_switches = self.switches(sources, &pids, text);
+        let threads = self.threads(sources, &pids, text);
         let memory_bytes = self.memory(sources, &pids, memory, text);
         let oom = self.oom.as_ref().and_then(|file| parse::keyed(text.again(file)?, "oom_kill"));
         let oom_kills = oom.unwrap_or(self.before.oom_kills);
@@ -126,7 +145,8 @@ impl Role {
             memory_read: memory_bytes.is_some(),
             processes: u32::try_from(pids.len()).unwrap_or(u32::MAX),
             started: u32::try_from(started).unwrap_or(u32::MAX),
-            context_switches,
+            context_switches: threads.switches,
+            thread_cpu_ns_max: threads.cpu_ns_max,
             oom_kills: oom_kills.saturating_sub(self.before.oom_kills),
         };
         self.before.oom_kills = self.before.oom_kills.max(oom_kills);
@@ -169,40 +189,66 @@ impl Role {
         }
     }
 
-    /// Switches since the previous reading. A thread first seen now counts from its start
+    /// What the threads did since the previous reading. One first seen now counts from its start
     /// where its process is new, and only from now on where it is not.
-    fn switches(&mut self, sources: &Sources, pids: &BTreeSet<u32>, text: &mut Text) -> u64 {
+    fn threads(
+        &mut self,
+        sources: &Sources,
+        pids: &BTreeSet<u32>,
+        text: &mut Text,
+    ) -> ThreadsSince {
         let mut now = BTreeMap::new();
+        let mut are_all_read = !pids.is_empty();
         for pid in pids {
             if now.len() >= THREADS_MAX {
+                are_all_read = false;
                 break;
             }
             let status = text.of(&sources.of_process(*pid, "status"));
-            let Some((threads, count)) = status.and_then(parse::switches) else { continue };
-            now.insert(*pid, (*pid, count));
+            let Some((threads, switches)) = status.and_then(parse::switches) else { continue };
+            let task = sources.of_process(*pid, "task");
+            let mut add = |thread: u32, switches, text: &mut Text| {
+                let stat = text.of(&task.join(thread.to_string()).join("stat"));
+                let ticks = stat.and_then(parse::process_stat).map(|stat| stat.own_ticks);
+                now.insert(thread, Thread { pid: *pid, switches, ticks });
+                now.len()
+            };
+            let mut room = THREADS_MAX - add(*pid, switches, text);
             if threads > 1 {
-                let task = sources.of_process(*pid, "task");
-                let room = THREADS_MAX - now.len();
-                for thread in numbers_in(&task).filter(|thread| thread != pid).take(room) {
+                are_all_read &= threads as usize - 1 <= room;
+                for thread in numbers_in(&task).filter(|thread| thread != pid) {
+                    if room == 0 {
+                        break;
+                    }
                     let status = text.of(&task.join(thread.to_string()).join("status"));
-                    if let Some((_, count)) = status.and_then(parse::switches) {
-                        now.insert(thread, (*pid, count));
+                    if let Some((_, switches)) = status.and_then(parse::switches) {
+                        room = THREADS_MAX - add(thread, switches, text);
                     }
                 }
             }
         }
+        are_all_read &= now.values().all(|thread| thread.ticks.is_some());
+        let since = self.since(sources, &now);
+        self.before.threads = now;
+        ThreadsSince { cpu_ns_max: since.cpu_ns_max.filter(|_| are_all_read), ..since }
+    }
+
+    fn since(&self, sources: &Sources, now: &BTreeMap<u32, Thread>) -> ThreadsSince {
         let is_new =
             |pid: &u32| self.before.pids.as_ref().is_some_and(|before| !before.contains(pid));
-        let since =
-            |(thread, (pid, count)): (&u32, &(u32, u64))| match self.before.switches.get(thread) {
-                Some(before) => count.saturating_sub(*before),
-                None if is_new(pid) => *count,
-                None => 0,
+        let mut since = ThreadsSince::default();
+        for (id, thread) in now {
+            let (switches, ticks) = match self.before.threads.get(id) {
+                Some(before) => (before.switches, before.ticks),
+                None if is_new(&thread.pid) => (0, Some(0)),
+                None => (thread.switches, thread.ticks),
             };
-        let switched = now.iter().map(since).sum();
-        self.before.switches =
-            now.into_iter().map(|(thread, (_, count))| (thread, count)).collect();
-        switched
+            since.switches += thread.switches.saturating_sub(switches);
+            let ticks = thread.ticks.zip(ticks).map(|(now, before)| now.saturating_sub(before));
+            let spent = ticks.map(|ticks| sources.ticks_as_ns(ticks));
+            since.cpu_ns_max = since.cpu_ns_max.max(spent);
+        }
+        since
     }
 
     /// Bytes held now; `None` where it was not read.
@@ -289,8 +335,8 @@ fn procs_files(role: &str, directory: &Path) -> Result<Vec<PathBuf>, MonitorErro
 
 /// Groups of one role whose processes are counted; more are no single runtime.
 const GROUPS_MAX: usize = 256;
-/// Threads of one role whose context switches are read: each costs about 10 µs a second,
-/// and a role of 64 busy workers is told well enough by its first 64.
+/// Threads of one role whose context switches and CPU time are read: each costs about 20 µs a
+/// second, and a role of 64 busy workers is told well enough by its first 64.
 const THREADS_MAX: usize = 64;
 
 #[cfg(test)]
@@ -331,6 +377,8 @@ mod tests {
             processes: 3,
             started: 2,
             context_switches: 35,
+            // The fake has no files of single threads here.
+            thread_cpu_ns_max: None,
             oom_kills: 2,
         };
         assert_eq!(read(&fake, &mut role, Memory::CgroupOnly), expected);
@@ -395,6 +443,31 @@ mod tests {
         // 7 ticks at 100 a second.
         assert_eq!((sample.cpu_ns, sample.memory_bytes), (70_000_000, 3 * 1024));
         assert_eq!((sample.processes, sample.started, sample.context_switches), (2, 0, 2));
+    }
+
+    #[test]
+    fn the_busiest_thread_is_told_where_all_were_read() {
+        let fake = FakeProc::new();
+        let thread = |pid: u32, ticks: u64| {
+            let stat = format!("{pid} (php) S 1 0 0 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 1 0 0\n");
+            fake.put(&format!("{pid}/task/{pid}/stat"), &stat);
+        };
+        fake.put("cg/cpu.stat", "usage_usec 1\n");
+        fake.put("cg/cgroup.procs", "10\n11\n");
+        for pid in [10, 11] {
+            fake.figures(pid, 0, 0);
+            thread(pid, 50);
+        }
+        let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
+        thread(10, 53);
+        thread(11, 145);
+        // 95 ticks at 100 a second.
+        let sample = read(&fake, &mut role, Memory::CgroupOnly);
+        assert_eq!(sample.thread_cpu_ns_max, Some(950_000_000));
+        // One process more, of which no thread can be read.
+        fake.put("cg/cgroup.procs", "10\n11\n12\n");
+        fake.figures(12, 0, 0);
+        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly).thread_cpu_ns_max, None);
     }
 
     #[test]

@@ -92,6 +92,9 @@ pub struct RoleSample {
     pub started: u32,
     /// Voluntary and involuntary context switches; summed over at most 64 processes.
     pub context_switches: u64,
+    /// CPU time of the thread that spent the most; `None`: not all threads of the role were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_cpu_ns_max: Option<u64>,
     /// Processes that the kernel ended because the memory limit was reached.
     #[serde(default)]
     pub oom_kills: u64,

@@ -28,6 +28,11 @@ pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<M
     found
 }
 
+/// Whether both answered the same requests alike.
+pub fn agree(reference: &[PageRecord], one: &[PageRecord]) -> bool {
+    reference.len() == one.len() && differences(reference, one).is_empty()
+}
+
 fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Mismatch> {
     // A page that redirects led to may have a session or a time in its query.
     let without_query = |path: &str| path.split('?').next().unwrap_or_default().to_owned();

@@ -6,6 +6,7 @@ mod columns;
 mod compact;
 mod csv;
 mod diff;
+pub mod evidence;
 mod history;
 mod junit;
 mod layout;

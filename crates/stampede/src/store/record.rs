@@ -256,6 +256,10 @@ pub struct LoadRecord {
     pub ok_inside: u64,
     /// Highest number of requests under way.
     pub in_flight_max: u32,
+    /// In-flight gauge integrated ÷ `lasted_ns`: requests under way on average; `None`: an earlier
+    /// version did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_mean: Option<f64>,
     /// In-flight gauge integrated ÷ (starts × mean service time); 1 is Little's law. NaN,
     /// `null` in the file, where nothing started.
     #[serde(deserialize_with = "number_or_nan")]

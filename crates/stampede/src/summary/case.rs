@@ -1,13 +1,16 @@
 //! One case from its trials.
 
 use super::breaking::{self, Rising};
+use super::in_flight::InFlight;
 use super::input::{RunData, TrialData};
 use super::judge::judge;
+use super::kept_up::KeptUp;
 use super::model::{
     self, CaseCounts, CaseReason, CaseSummary, CaseVerdict, Expected, Figure, Figures, LoadModel,
     RoleFigures, TimeFigures, TrialSummary,
 };
-use super::{over_time, trial, why};
+use super::pages::Pages;
+use super::{exhausted, over_time, trial, why};
 use crate::fact::{Fact, Reason, Server};
 use crate::store::expectations::WrittenExpectation;
 use crate::store::record::{CaseRecord, Judged, Provider};
@@ -20,12 +23,14 @@ pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
     let model = record.model;
     let expect: Vec<&WrittenExpectation> = run.record.expect.of_load(&record.load).collect();
     let rising = Rising::of(record, expect.iter().filter_map(|one| one.read()));
+    let of = (&run.record, record);
     let trials: Vec<TrialSummary> =
-        on_disk.iter().map(|trial| trial::summarize(trial, record, rising.as_ref())).collect();
+        on_disk.iter().map(|trial| trial::summarize(trial, of, rising.as_ref())).collect();
     let mut case = of_trials(record, model, trials);
     case.breaking =
         rising.map(|rising| breaking::over(&case, &rising)).filter(|one| one.trials > 0);
     case.errors_over_time = over_time::errors_of(&case);
+    case.pages = Pages::of(&on_disk);
     case.trials_missing = match record.refused {
         Some(_) => 0,
         None => planned(run, index).saturating_sub(case.trials.len() as u32),
@@ -89,6 +94,10 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
             true => why::of_case(trials.iter().map(|trial| &trial.why)),
             false => why::of_case(counted.iter().map(|trial| &trial.why)),
         },
+        exhausted: exhausted::over(&trials),
+        kept_up: KeptUp::over(&trials),
+        in_flight: InFlight::over(&trials),
+        pages: Pages::default(),
         figures: over(&figures),
         counts,
         trials,

@@ -7,8 +7,12 @@ use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
 pub use super::compared::{Comparison, Drift, Primary, Standing};
+use super::exhausted::Exhausted;
+use super::in_flight::InFlight;
 pub use super::judged::{Expected, Found, Judged};
+use super::kept_up::KeptUp;
 use super::over_time::{ErrorSpan, OverTime};
+use super::pages::Pages;
 use super::steady::Steady;
 use super::why::Why;
 use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
@@ -174,6 +178,20 @@ pub struct CaseSummary {
     /// What held it back, the most direct first; empty: not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
+    /// What of its stack had nothing left under a closed load; empty: nothing, so its throughput is
+    /// a lower bound; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhausted: Option<Vec<Exhausted>>,
+    /// Whether it kept up with a constant offered rate; `None`: there is none, or it cannot be
+    /// told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_up: Option<KeptUp>,
+    /// Little's law; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
+    /// What it answered when each page was asked for before the load.
+    #[serde(default)]
+    pub pages: Pages,
 }
 
 /// How a case is judged.
@@ -259,6 +277,15 @@ pub struct TrialSummary {
     /// What held it back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
+    /// As a case's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhausted: Option<Vec<Exhausted>>,
+    /// As a case's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_up: Option<KeptUp>,
+    /// As a case's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
     /// Whether a constant load was answered evenly; `None`: it is not constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,

@@ -62,7 +62,7 @@ pub fn is_told(case: &CaseRecord, trial: &TrialRecord) -> bool {
 }
 
 /// Users are; a schedule is where it has one rate.
-fn is_constant(case: &CaseRecord) -> bool {
+pub(super) fn is_constant(case: &CaseRecord) -> bool {
     if case.model == LoadModel::Closed {
         return true;
     }

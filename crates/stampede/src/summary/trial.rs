@@ -8,7 +8,10 @@ use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
 use super::breaking::Rising;
+use super::exhausted;
+use super::in_flight::InFlight;
 use super::input::TrialData;
+use super::kept_up::KeptUp;
 use super::model::{
     CaseCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
 };
@@ -16,10 +19,14 @@ use super::over_time::OverTime;
 use super::steady::Steady;
 use super::why;
 use crate::monitor::sample::{ResourceSample, RoleSample};
-use crate::store::record::{CaseRecord, LoadRecord, TrialRecord};
+use crate::store::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
 
 /// Computes one trial, invalid or not.
-pub fn summarize(trial: &TrialData, case: &CaseRecord, rising: Option<&Rising>) -> TrialSummary {
+pub fn summarize(
+    trial: &TrialData,
+    (run, case): (&RunRecord, &CaseRecord),
+    rising: Option<&Rising>,
+) -> TrialSummary {
     let record = &trial.record;
     let model = case.model;
     TrialSummary {
@@ -34,6 +41,9 @@ pub fn summarize(trial: &TrialData, case: &CaseRecord, rising: Option<&Rising>) 
         figures: figures(trial, model),
         breaking_point: rising.and_then(|rising| rising.find(trial)),
         why: why::of_trial(trial, model),
+        exhausted: exhausted::of_trial(trial, model, run),
+        kept_up: KeptUp::of(trial, case),
+        in_flight: InFlight::of(trial),
         steady: Steady::of(case, trial),
         over_time: OverTime::of(&trial.seconds),
     }

@@ -426,6 +426,8 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
         lasted_ns: result.lasted.0,
         ok_inside: result.ok_inside,
         in_flight_max: result.in_flight_max,
+        in_flight_mean: (result.lasted > Nanos(0))
+            .then(|| result.in_flight_integral as f64 / result.lasted.0 as f64),
         littles_law_ratio: if expected > 0.0 {
             result.in_flight_integral as f64 / expected
         } else {

@@ -8,6 +8,7 @@ use crate::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traff
 use crate::machine;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{Judged, LoadRecord, Verdict};
+use crate::summary::in_flight::OFF_SHARE;
 use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{Counts, End};
 
@@ -221,8 +222,11 @@ fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let littles_law_ratio = evidence.load.littles_law_ratio;
     let enough = evidence.load.counts.started >= LITTLE_STARTS;
-    if enough && (littles_law_ratio - 1.0).abs() > LITTLE_SHARE {
-        add(verdict, Judged::Suspect, Generator::Bookkeeping { littles_law_ratio });
+    if enough && (littles_law_ratio - 1.0).abs() > OFF_SHARE {
+        let in_flight_mean = evidence.load.in_flight_mean.filter(|_| littles_law_ratio > 0.0);
+        let in_flight_expected = in_flight_mean.map(|mean| mean / littles_law_ratio);
+        let off = Generator::Bookkeeping { littles_law_ratio, in_flight_mean, in_flight_expected };
+        add(verdict, Judged::Suspect, off);
     }
 }
 
@@ -288,8 +292,6 @@ pub const SENT_SHARE: f64 = 0.995;
 const BUSY_OPEN: f64 = 0.80;
 /// Fewer starts than this say nothing about a ratio.
 const LITTLE_STARTS: u64 = 100;
-/// Further apart than this is not rounding.
-const LITTLE_SHARE: f64 = 0.05;
 /// From here on the kernel takes back what it can, and processes wait for it.
 const FULL_SHARE: f64 = 0.95;
 

@@ -208,6 +208,7 @@ fn load(requests: &Requests) -> LoadRecord {
         lasted_ns: requests.scheduled_ns,
         ok_inside: requests.ok_inside.unwrap_or(ok),
         in_flight_max: 4,
+        in_flight_mean: None,
         littles_law_ratio: 1.0,
         connections: Connections { opened: 4, never_answered: 0, sources: 1 },
         busy_share_max: requests.busy_share_max,

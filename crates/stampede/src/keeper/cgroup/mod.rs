@@ -150,6 +150,7 @@ impl Groups {
         IsolationRecord {
             cpu_set: cpu_set.to_owned(),
             cpus: self.wanted.cpus.clone(),
+            cpus_by_role: if unpinned { BTreeMap::new() } else { self.wanted.roles.clone() },
             memory_limit: memory_limit.unwrap_or("none").to_owned(),
             memory_bytes: memory_limit.map_or(0, |_| self.wanted.memory_bytes),
             process_group: String::new(),

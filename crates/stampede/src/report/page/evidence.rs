@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 
 use stampede_load::outcome;
 
+use super::super::evidence as words_of;
 use super::case_of;
-use super::model::{Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
+use super::model::{CaseEvidence, Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
 use crate::keeper::spec::IsolationRecord;
 use crate::machine::MachineFacts;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{LoadRecord, Observed, RunRecord, SecondRecord, TrialRecord};
 use crate::store::{StoredRun, StoredTrial};
+use crate::summary::in_flight::InFlight;
 use crate::summary::{RunData, Summary, TrialData, words};
 
 /// Of a run.
@@ -19,10 +21,24 @@ pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence
     let trials = stored.trials.iter().zip(&data.trials);
     Evidence {
         runtimes: runtimes(data),
+        cases: cases(summary),
         trials: trials
             .map(|(trial, read)| of_trial(trial, read, &stored.record, summary))
             .collect(),
     }
+}
+
+/// Of the cases with a trial that counts.
+fn cases(summary: &Summary) -> Vec<CaseEvidence> {
+    let measured = summary.cases.iter().enumerate().filter(|(_, case)| case.trials_counted > 0);
+    let of = |(case, one)| {
+        let figures = words_of::of_case(one).into_iter();
+        CaseEvidence {
+            case,
+            figures: figures.map(|(what, known)| (what.to_owned(), known)).collect(),
+        }
+    };
+    measured.map(of).collect()
 }
 
 /// The first trial of each that came to start; one that shows itself before one that does not.
@@ -125,6 +141,7 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
         ("requests sent", words::share(sent)),
         ("busiest load thread", words::percent(load.busy_share_max * 100.0)),
         ("Little's law", ratio(load.littles_law_ratio)),
+        ("in flight", InFlight::of(read).map_or_else(|| "—".to_owned(), words_of::in_flight)),
         ("in flight at most", words::count(load.in_flight_max.into())),
         ("connections opened", words::count(load.connections.opened)),
         ("connections never answered", words::count(load.connections.never_answered)),

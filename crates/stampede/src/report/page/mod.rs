@@ -23,7 +23,10 @@ use crate::summary::model::CaseSummary;
 use crate::summary::overlay::Overlay;
 use crate::summary::{RunData, Summary, input, overlay};
 
-use model::{Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series, TrialEvidence};
+use model::{
+    CaseEvidence, Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series,
+    TrialEvidence,
+};
 
 pub use model::Page;
 
@@ -92,12 +95,14 @@ fn take(whole: &mut Page, page: Page, run: usize, cases: &[usize]) {
     }));
     whole.series.extend(page.series.into_iter().map(|one| Series { case: cases[one.case], ..one }));
     whole.curves.extend(page.curves.into_iter().map(|one| Curve { case: cases[one.case], ..one }));
-    let Evidence { runtimes, trials } = page.evidence;
+    let Evidence { runtimes, cases: measured, trials } = page.evidence;
     whole.evidence.runtimes.extend(runtimes.into_iter().map(|one| RuntimeEvidence {
         run,
         name: lettered(&one.name),
         ..one
     }));
+    let there = |one: CaseEvidence| CaseEvidence { case: cases[one.case], ..one };
+    whole.evidence.cases.extend(measured.into_iter().map(there));
     whole.evidence.trials.extend(trials.into_iter().map(|one| {
         let there = usize::try_from(one.case).ok().and_then(|case| cases.get(case));
         TrialEvidence { run, case: there.map_or(-1, |case| *case as i64), ..one }

@@ -208,8 +208,19 @@ pub struct Curve {
 pub struct Evidence {
     /// Those that started, in the plan's order.
     pub runtimes: Vec<RuntimeEvidence>,
+    /// Every case that was measured.
+    pub cases: Vec<CaseEvidence>,
     /// Every trial on disk.
     pub trials: Vec<TrialEvidence>,
+}
+
+/// What a case's figures rest on: what was exhausted, Little's law, the pages.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseEvidence {
+    /// Index in `Summary::cases`.
+    pub case: usize,
+    /// Label and value.
+    pub figures: Vec<(String, String)>,
 }
 
 /// One runtime, as it was started and as it showed itself.

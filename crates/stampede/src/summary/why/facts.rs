@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stampede_load::outcome::{FailureKind, Net};
-use stampede_load::report::TimeSet;
+use stampede_load::report::{Counts, TimeSet};
 
 use crate::monitor::sample::{ListenerSample, ResourceSample, RoleSample};
 use crate::store::record::{LoadRecord, LogSignal, RuntimeRecord, Said, TrialRecord};
@@ -58,13 +58,43 @@ impl<'a> Facts<'a> {
     /// The same of one role.
     pub fn cpu_share_of(&self, of: impl Fn(&str) -> bool) -> Option<f64> {
         let budget = f64::from(self.record.budget_cpus);
-        let share = |row: &&ResourceSample| {
+        if budget == 0.0 { None } else { Some(self.cpus_used(of)? / budget) }
+    }
+
+    /// CPUs that some roles used together under pressure; `None`: not read.
+    pub fn cpus_used(&self, of: impl Fn(&str) -> bool) -> Option<f64> {
+        let used = |row: &&ResourceSample| {
             let spent: u64 =
                 roles(row).filter(|(name, _)| of(name)).map(|(_, one)| one.cpu_ns).sum();
-            spent as f64 / (row.interval_ns.max(1) as f64 * budget)
+            spent as f64 / row.interval_ns.max(1) as f64
         };
         let read = self.pressed.iter().filter(|row| !row.roles.is_empty());
-        if budget == 0.0 { None } else { median(read.map(share).collect()) }
+        median(read.map(used).collect())
+    }
+
+    /// Share of its time that the busiest thread of a role was on a CPU, under pressure; `None`:
+    /// not all threads were read.
+    pub fn thread_share(&self, role: &str) -> Option<f64> {
+        let share = |row: &&ResourceSample| {
+            let spent = row.roles.get(role)?.thread_cpu_ns_max?;
+            Some(spent as f64 / row.interval_ns.max(1) as f64)
+        };
+        let read = self.pressed.iter().filter(|row| row.roles.contains_key(role));
+        median(read.map(share).collect::<Option<Vec<f64>>>()?)
+    }
+
+    /// Looks, or readings of PHP-FPM's status, at which all workers were busy ÷ all of them;
+    /// `None`: there are none, or nobody said how many workers there are.
+    pub fn all_busy_share(&self) -> Option<f64> {
+        let workers = self.workers()?;
+        let looks = self.looks();
+        let pools = self.pressed.iter().filter_map(|row| row.pool.as_ref());
+        let busy: Vec<u32> = match looks.is_empty() {
+            false => looks.into_iter().map(|(busy, _)| busy).collect(),
+            true => pools.map(|pool| pool.active).collect(),
+        };
+        let all = busy.iter().filter(|busy| **busy >= workers).count();
+        (!busy.is_empty()).then(|| all as f64 / busy.len() as f64)
     }
 
     pub fn roles(&self) -> Vec<&'a str> {
@@ -93,9 +123,7 @@ impl<'a> Facts<'a> {
     /// Failures that a limit of connections or workers makes: nobody took the connection or the
     /// request, or gave it up. What the app answers itself, such as 404, is none of them.
     pub fn turned_away(&self) -> u64 {
-        let makes = |kind: &str| TURNED_AWAY.contains(&FailureKind::of(kind));
-        let failed = self.load.counts.failed.iter().filter(|(kind, _)| makes(kind));
-        failed.map(|(_, count)| count).sum::<u64>() + self.load.counts.dropped
+        turned_away(&self.load.counts)
     }
 
     /// Whether more was asked at once than its workers can serve at once.
@@ -122,10 +150,22 @@ impl<'a> Facts<'a> {
         self.rows.iter().map(of).max().unwrap_or(0)
     }
 
+    /// How long a CPU quota held it back.
+    pub fn throttled_ns(&self) -> u64 {
+        self.rows.iter().map(|row| row.throttled_ns).sum()
+    }
+
     /// How long it was watched.
     pub fn watched_ns(&self) -> u64 {
         self.rows.iter().map(|row| row.interval_ns).sum()
     }
+}
+
+/// As [`Facts::turned_away`], of some counts.
+pub fn turned_away(counts: &Counts) -> u64 {
+    let makes = |kind: &str| TURNED_AWAY.contains(&FailureKind::of(kind));
+    let failed = counts.failed.iter().filter(|(kind, _)| makes(kind));
+    failed.map(|(_, count)| count).sum::<u64>() + counts.dropped
 }
 
 /// Readings of the seconds in which at least half as many requests were under way as ever: of a

@@ -81,9 +81,8 @@ fn stalled_ns(row: &ResourceSample) -> Option<u64> {
 }
 
 pub fn throttled(facts: &Facts<'_>) -> Option<Found> {
-    let throttled: u64 = facts.rows.iter().map(|row| row.throttled_ns).sum();
-    let share = throttled as f64 / facts.watched_ns().max(1) as f64;
-    (share >= THROTTLED_SHARE).then(|| {
+    let throttled = facts.throttled_ns();
+    (throttled as f64 >= facts.watched_ns().max(1) as f64 * THROTTLED_SHARE).then(|| {
         let text = format!(
             "throttled: a CPU quota held the stack back for {} in {}",
             words::time(throttled as f64),
@@ -101,15 +100,7 @@ pub fn workers(facts: &Facts<'_>) -> Option<Found> {
     }
     let looks = facts.looks();
     let pools: Vec<_> = facts.pressed.iter().filter_map(|row| row.pool.as_ref()).collect();
-    let share = match looks.is_empty() {
-        false => {
-            looks.iter().filter(|(busy, _)| *busy >= workers).count() as f64 / looks.len() as f64
-        }
-        true if pools.is_empty() => return None,
-        true => {
-            pools.iter().filter(|pool| pool.active >= workers).count() as f64 / pools.len() as f64
-        }
-    };
+    let share = facts.all_busy_share()?;
     if share < ALL_BUSY_SHARE {
         return None;
     }
@@ -209,7 +200,7 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
 }
 
 /// It used its CPUs; or its workers wanted them all the time, and others had them.
-fn is_cpu_bound(facts: &Facts<'_>) -> bool {
+pub fn is_cpu_bound(facts: &Facts<'_>) -> bool {
     let Some(share) = facts.cpu_share() else { return false };
     let cpus = facts.record.budget_cpus;
     let looks = facts.looks();
@@ -228,14 +219,14 @@ pub fn times(count: u64) -> String {
 }
 
 /// Of the stack's CPUs: what is left is the scheduler's.
-const CPU_FULL: f64 = 0.9;
+pub const CPU_FULL: f64 = 0.9;
 /// Looks at which as many workers ran, or wanted to, as there are CPUs.
 const WANTED_SHARE: f64 = 0.9;
 /// Below these a load is far from the limit.
-const CPU_ROOM: f64 = 0.8;
-const WORKERS_ROOM: f64 = 0.8;
+pub const CPU_ROOM: f64 = 0.8;
+pub const WORKERS_ROOM: f64 = 0.8;
 /// A worker is free for a moment between two requests.
-const ALL_BUSY_SHARE: f64 = 0.8;
+pub const ALL_BUSY_SHARE: f64 = 0.8;
 /// As the verdict has it: from here on the kernel takes back what it can.
 const FULL_SHARE: f64 = 0.95;
 /// Time in which a process waited for memory (PSI `some`): the kernel's own tools call 10 % of

@@ -6,10 +6,10 @@
 //! A cause is said where its own evidence is there, and never for want of another. What
 //! several trials of a case have alike is one line.
 
-mod facts;
-mod limits;
+pub(super) mod facts;
+pub(super) mod limits;
 mod php;
-mod server;
+pub(super) mod server;
 #[cfg(test)]
 mod tests;
 
@@ -113,7 +113,7 @@ pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
 }
 
 /// One cause that holds.
-struct Found {
+pub(super) struct Found {
     cause: Cause,
     text: String,
     evidence: Vec<String>,

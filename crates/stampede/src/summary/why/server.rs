@@ -5,6 +5,7 @@ use stampede_load::outcome::{FailureKind, Net};
 use super::facts::Facts;
 use super::limits::{line, times};
 use super::{Cause, Found, Says};
+use crate::monitor::sample::ListenerSample;
 use crate::store::record::{LogSignal, Said};
 use crate::summary::words;
 
@@ -93,9 +94,7 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
 
 /// Connections found no room in a queue.
 pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
-    let full =
-        facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
-    let full = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
+    let full = full_queue(facts);
     // A queue that was full once and made nobody wait is no cause.
     let is_felt = facts.turned_away() > 0 || facts.is_crowded();
     let said = facts.said(LogSignal::Backlog).next().filter(|_| is_felt);
@@ -133,6 +132,14 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
     // Where no queue is known to be full, its line is all there is.
     let said = said.map(|said| (Says::more_if(full.is_some()), line(said)));
     Some(Found::new(Cause::Backlog, text).with(waited).with_all(said))
+}
+
+/// The stack's own queue that was full, the worst of several.
+pub fn full_queue<'a>(facts: &'a Facts<'_>) -> Option<(&'a str, &'a ListenerSample)> {
+    let full =
+        facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
+    let worst = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
+    worst.map(|(name, one)| (*name, one))
 }
 
 fn holds(backlog: u32) -> String {

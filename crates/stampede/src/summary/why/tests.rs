@@ -27,6 +27,7 @@ fn trial() -> TrialData {
         lasted_ns: 10 * SECOND,
         ok_inside: 1000,
         in_flight_max: 10,
+        in_flight_mean: None,
         littles_law_ratio: 1.0,
         connections: Connections { opened: 10, never_answered: 0, sources: 1 },
         busy_share_max: 0.1,

@@ -12,6 +12,7 @@ fn load() -> LoadRecord {
         lasted_ns: 10_000_000_000,
         ok_inside: 1000,
         in_flight_max: 10,
+        in_flight_mean: None,
         littles_law_ratio: 1.0,
         connections: Connections { opened: 10, never_answered: 0, sources: 1 },
         busy_share_max: 0.1,
@@ -211,6 +212,12 @@ fn a_busy_generator_is_a_limit_when_closed_and_a_doubt_when_open() {
 fn a_wrong_little_ratio_is_our_own_bug() {
     let off = LoadRecord { littles_law_ratio: 1.06, ..load() };
     assert_eq!(judged(&off, OPEN).judged, Judged::Suspect);
+    let told = LoadRecord { in_flight_mean: Some(5.0), littles_law_ratio: 1.25, ..load() };
+    let text = judged(&told, OPEN).reasons[0].to_string();
+    assert_eq!(
+        text,
+        "our own bookkeeping is off: 5.00 requests were in flight on average, and 4.00 by Little's law (a bug of stampede)"
+    );
     let few = LoadRecord { counts: Counts { started: 99, ..off.counts.clone() }, ..off };
     assert_eq!(judged(&few, ModelKind::Closed).reasons, []);
 }

@@ -1,0 +1,122 @@
+//! Little's law on a trial's own figures: requests under way on average are throughput × mean time
+//! from send.
+//!
+//! The gauge that is integrated and the times that are recorded are kept apart by the generator, so
+//! where they disagree one of them is wrong. In the closed model with N users that do not think, N
+//! is the same product, but for what lies between an answer and the next request of its user.
+
+use serde::{Deserialize, Serialize};
+
+use super::input::TrialData;
+use super::model::TrialSummary;
+use crate::store::record::Judged;
+
+/// Requests under way on average, as counted and as Little's law has it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// As counted: the gauge integrated over time.
+    pub mean: f64,
+    /// Throughput × mean time from send, of all outcomes.
+    pub expected: f64,
+    /// Counted ÷ expected; 1 is Little's law.
+    pub ratio: f64,
+    /// The highest number: in the closed model its users.
+    pub max: u32,
+}
+
+impl InFlight {
+    /// Of a trial; `None`: nothing was sent, or the two are not both known.
+    pub fn of(trial: &TrialData) -> Option<InFlight> {
+        let load = trial.record.load.as_ref()?;
+        let ratio = load.littles_law_ratio;
+        if !ratio.is_finite() || ratio <= 0.0 || load.lasted_ns == 0 {
+            return None;
+        }
+        let from_gauge = load.in_flight_mean.map(|mean| mean / ratio);
+        let expected = from_gauge.or_else(|| {
+            // Results of before have the times of ok requests alone.
+            let times = &trial.times.as_ref()?.service_time;
+            let is_all = load.counts.started == load.counts.ok && times.len() == load.counts.ok;
+            is_all.then(|| times.mean() * times.len() as f64 / load.lasted_ns as f64)
+        })?;
+        let mean = expected * ratio;
+        (expected > 0.0).then_some(InFlight { mean, expected, ratio, max: load.in_flight_max })
+    }
+
+    /// Over the trials that count: arithmetic means.
+    pub fn over(trials: &[TrialSummary]) -> Option<InFlight> {
+        let counted = trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+        let all: Vec<InFlight> = counted.filter_map(|trial| trial.in_flight).collect();
+        let mean_of = |of: fn(&InFlight) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+        let max = all.iter().map(|one| one.max).max()?;
+        let (mean, expected) = (mean_of(|one| one.mean), mean_of(|one| one.expected));
+        Some(InFlight { mean, expected, ratio: mean / expected, max })
+    }
+
+    /// Whether both agree.
+    pub fn holds(&self) -> bool {
+        (self.ratio - 1.0).abs() <= OFF_SHARE
+    }
+}
+
+/// Further apart than this is not rounding: our own books are wrong.
+pub const OFF_SHARE: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::TrialRecord;
+    use crate::summary::TrialData;
+
+    fn trial(change: impl Fn(&mut TrialRecord)) -> TrialData {
+        let text = include_str!("../../tests/runs/format-2/trials/003-x/trial.json");
+        let mut record = serde_json::from_str(text).expect("a trial");
+        change(&mut record);
+        TrialData {
+            record,
+            times: None,
+            seconds: vec![],
+            answered: vec![],
+            service: vec![],
+            resources: vec![],
+        }
+    }
+
+    #[test]
+    fn the_gauge_against_throughput_times_mean_time() {
+        let of = |ratio, mean| {
+            InFlight::of(&trial(|record| {
+                let load = record.load.as_mut().expect("a load");
+                (load.littles_law_ratio, load.in_flight_mean) = (ratio, mean);
+            }))
+        };
+        // 5 as counted, 1.25 of what the law says.
+        let off = of(1.25, Some(5.0)).expect("known");
+        assert_eq!((off.mean, off.expected, off.max), (5.0, 4.0, 4));
+        let one = of(1.04, Some(4.16)).expect("known");
+        assert!(one.holds() && !of(1.06, Some(4.24)).expect("known").holds());
+        assert_eq!([of(f64::NAN, Some(4.0)), of(0.0, Some(0.0)), of(1.0, None)], [None; 3]);
+        assert_eq!(InFlight::of(&trial(|record| record.load = None)), None);
+    }
+
+    #[test]
+    fn a_result_of_before_has_it_where_every_request_was_answered() {
+        let mut one = trial(|_| {});
+        let none = stampede_stats::histogram::Times::new;
+        let mut times = stampede_load::report::TimeSet {
+            response_time: none(),
+            service_time: none(),
+            connection_wait: none(),
+            schedule_lag: none(),
+        };
+        // 300 answers of 40 ms in 10 s: 1.2 under way.
+        (0..300).for_each(|_| times.service_time.record(40_000_000));
+        one.times = Some(times);
+        let known = InFlight::of(&one).expect("known");
+        assert!((known.mean - 1.2).abs() < 0.002, "{known:?}");
+        let failed =
+            |one: &mut TrialData| one.record.load.as_mut().expect("a load").counts.ok = 299;
+        failed(&mut one);
+        assert_eq!(InFlight::of(&one), None);
+    }
+}
