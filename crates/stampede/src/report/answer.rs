@@ -3,14 +3,16 @@
 
 use super::columns::{figure, names, rows, vs, vs_interval};
 use super::compact::{self, Column, Part};
-use super::layout::{Field, Tone};
+use super::evidence;
+use super::layout::{Field, Sign, Tone};
 use super::lines::Lines;
 use super::notes::{self, Note, Weight};
 use super::page::model::Headline;
 use super::{Style, notes::mark};
-use crate::summary::headline;
+use crate::summary::exhausted::{self, LowerBound};
+use crate::summary::kept_up::KeptUp;
 use crate::summary::model::{CaseSummary, Group, LoadModel, Stat, Summary};
-use crate::summary::words;
+use crate::summary::{cost, headline, pages, words};
 
 /// Renders what a run found for a terminal, app by app. No line is wider than the style's width
 /// unless a single word is.
@@ -136,9 +138,55 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// What holds for all rows.
+    /// What holds for all rows, and what limits what they say.
     fn facts(&self) -> Vec<String> {
-        self.correct().into_iter().collect()
+        let correct = [self.correct(), self.pages()].into_iter().flatten().collect::<Vec<_>>();
+        let mut facts: Vec<String> = Vec::new();
+        if !correct.is_empty() {
+            facts.push(correct.join(" "));
+        }
+        for (group, cases) in &self.groups {
+            match group.model {
+                LoadModel::Closed => facts.extend(limits(&rows(cases))),
+                LoadModel::Open => facts.extend(keeping_up(group, &rows(cases))),
+            }
+        }
+        facts.extend(self.cost());
+        facts
+    }
+
+    /// `Same pages on every runtime: / "Shop" 18.9 KB.`
+    fn pages(&self) -> Option<String> {
+        let cases: Vec<&CaseSummary> =
+            self.groups.iter().flat_map(|(_, cases)| rows(cases)).collect();
+        let common = pages::common(&cases);
+        let list = evidence::pages(&common);
+        (common.agree && !list.is_empty()).then(|| match cases.len() {
+            1 => format!("Measured: {list}."),
+            _ => format!("Same pages on every runtime: {list}."),
+        })
+    }
+
+    /// What a million requests cost with the best row and with the baseline.
+    fn cost(&self) -> Option<String> {
+        let (group, cases) = match self.steady_and_peak() {
+            Some((_, peak)) => peak,
+            None => self.groups.first()?,
+        };
+        let shown = rows(cases);
+        let baseline = shown.iter().find(|case| Some(&case.runtime) == group.baseline.as_ref())?;
+        let first = shown.first()?;
+        let of = |case: &CaseSummary| cost::cpu_ns_per_million(case).map(evidence::cpu_time);
+        let own = of(baseline)?;
+        let name = &baseline.runtime;
+        match first.runtime == *name {
+            true => Some(format!("1 million requests: {own} with {name}.")),
+            false => Some(format!(
+                "1 million requests: {} with {}, {own} with {name}.",
+                of(first)?,
+                first.runtime
+            )),
+        }
     }
 
     fn correct(&self) -> Option<String> {
@@ -160,6 +208,57 @@ impl<'a> Answer<'a> {
             }
         }
         all
+    }
+}
+
+/// Of a closed load: what throughput was limited by.
+fn limits(rows: &[&CaseSummary]) -> Vec<String> {
+    let each = || rows.iter().copied();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    if exhausted::all_wait_for_database(each()) {
+        return vec![
+            "All rows wait for the database; the runtime hardly matters for these pages."
+                .to_owned(),
+        ];
+    }
+    let mut said = Vec::new();
+    if let Some(share) = exhausted::least_cpu_share(each()) {
+        said.push(format!(
+            "At peak every row used {:.0} % of its CPU or more: the table compares CPU cost, not waiting for a database.",
+            (share * 100.0).floor()
+        ));
+    }
+    let bounded: Vec<String> = each()
+        .filter(|case| exhausted::lower_bound(case) == Some(LowerBound::NothingExhausted))
+        .map(|case| case.runtime.clone())
+        .collect();
+    if !bounded.is_empty() {
+        said.push(format!(
+            "Requests/s of {} is at least this: nothing in the stack was exhausted.",
+            words::list(&bounded)
+        ));
+    }
+    said
+}
+
+/// Of a fixed rate: whether the rows kept up with it.
+fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
+    let late = |case: &&CaseSummary| match case.kept_up {
+        Some(KeptUp::No { answered_per_second, .. }) => Some(format!(
+            "{} did not keep up with {}: it answered {} requests/s.",
+            case.runtime,
+            group.load_words(),
+            words::rate(answered_per_second)
+        )),
+        Some(KeptUp::Yes) | None => None,
+    };
+    let late: Vec<String> = rows.iter().filter_map(late).collect();
+    let all_did = !rows.is_empty() && rows.iter().all(|case| case.kept_up == Some(KeptUp::Yes));
+    match all_did {
+        true => vec![format!("All rows kept up with {}.", group.load_words())],
+        false => late,
     }
 }
 
@@ -249,9 +348,7 @@ fn at_peak(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<
     let time = |stat: Stat| {
         move |case: &CaseSummary| figure(case.figures.service_time_ns.get(stat), words::time)
     };
-    let mut columns = vec![column("requests/s", 9, rows, |case| {
-        figure(case.figures.throughput_per_second, words::rate)
-    })];
+    let mut columns = vec![column("requests/s", 9, rows, throughput)];
     columns.extend(compared(group, rows));
     if is_alone {
         columns.push(column("p50", 1, rows, time(Stat::Percentile(500))));
@@ -261,6 +358,17 @@ fn at_peak(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<
     columns.extend(errors(rows));
     columns.push(memory(rows));
     columns
+}
+
+/// Requests a second; a lower bound where nothing in the stack was exhausted.
+fn throughput(case: &CaseSummary) -> Field {
+    let known = figure(case.figures.throughput_per_second, words::rate);
+    match (known.sign, exhausted::lower_bound(case)) {
+        (None, Some(LowerBound::NothingExhausted)) => {
+            Field { text: format!("≥ {}", known.text), sign: Some(Sign::AtLeast), ..known }
+        }
+        _ => known,
+    }
 }
 
 /// The ratio to the baseline and its interval; nothing where nothing is compared.

@@ -1,6 +1,7 @@
 //! All figures of a run, for a terminal.
 
 use super::columns::{names, rows, sections};
+use super::evidence;
 use super::layout::{Tone, blocks, tables};
 use super::lines::Lines;
 use super::notes::{self, Weight};
@@ -52,6 +53,9 @@ impl Lines {
                 Weight::Plain => Tone::Plain,
             };
             self.paragraph(&note.text, tone, 2);
+        }
+        for line in evidence::details(&cases.to_vec()) {
+            self.paragraph(&line, Tone::Plain, 2);
         }
         for line in legend {
             self.paragraph(&line, Tone::Faint, 2);
