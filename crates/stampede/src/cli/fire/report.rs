@@ -34,7 +34,7 @@ pub struct Report {
     pub url: String,
     /// The address that all requests went to: `127.0.0.1:8080`, or a socket's path.
     pub address: String,
-    /// What was sent: `const(500,60s)`, `50 concurrency for 60 s`.
+    /// What was sent: `const(500,60s)`, `50 users for 60 s`.
     pub load: String,
     /// Who decides when the next request is due.
     #[schemars(with = "ModelName")]

@@ -129,7 +129,7 @@ fn transfer(report: &Report) -> String {
 
 fn generator(report: &Report) -> String {
     let threads = words::number_of(report.load_threads, "load thread");
-    let busiest = if report.load_threads > 1 { "the busiest " } else { "" };
+    let busiest = if report.load_threads > 1 { "busiest " } else { "" };
     let busy = words::percent(report.busy_share_max * 100.0);
     let cpu = report.cpu_ns_per_request;
     let cpu = cpu.map_or(String::new(), |ns| format!(", {} CPU a request", words::time(ns as f64)));
@@ -249,6 +249,6 @@ const RESPONSE_TIME: &str = "
   schedule_lag: how late the generator itself was
 ";
 const SERVICE_TIME: &str = "
-  service time: since a request was started; users wait for their answers, so there
-  is no response time
+  service time: since a request was started; users wait for their answers, so
+  there is no response time
 ";
