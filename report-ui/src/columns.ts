@@ -132,7 +132,7 @@ function breaking(): Section<Case> {
 function details(group: Group): Section<Case> {
   const open = [
     figure("connection wait p99", (entry) => entry.figures.connection_wait_ns_p99, format.time),
-    figure("schedule_lag p99", (entry) => entry.figures.schedule_lag_ns_p99, format.time),
+    figure("schedule lag p99", (entry) => entry.figures.schedule_lag_ns_p99, format.time),
   ];
   return {
     title: "details",

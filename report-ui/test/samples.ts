@@ -240,7 +240,7 @@ function trialEvidence(options: Options, entry: number, number: number, round: n
     run: 0, number, round, entry, verdict: isInvalid ? "invalid" : "valid",
     reasons: isInvalid ? [late] : [],
     phases: [["start", 0, 76.7], ["verify", 76.7, 292.8], ["warm-up", 292.8, 1291.4], ["measure", 1291.4, 5290.6], ["drain", 5290.6, 5290.7], ["stop", 5290.7, 5410.2]],
-    figures: [["schedule_lag p99", isInvalid ? "1.26 ms" : "117 µs"], ["busy share", "3.2 %"], ["steal", "0.1 %"], ["Little's law", "within 1.1 %"]],
+    figures: [["schedule lag p99", isInvalid ? "1.26 ms" : "117 µs"], ["busy share", "3.2 %"], ["steal", "0.1 %"], ["Little's law", "within 1.1 %"]],
     errors: planted ? [["http: 500", planted], [planted, "HTTP/1.1 500\r\nX-Evil: " + planted]] : [],
     log_lines: planted ? [["error.log", planted], ["php.log", "PHP Warning: " + planted]] : number === 2 ? [["error.log", "[warn] child 4711 said something about php.ini"]] : [],
   };

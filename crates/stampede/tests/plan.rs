@@ -45,7 +45,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("settings-of-all", "app: hello\nsettings: {workers: 4}\nruntimes: [plain]"),
     ("settings-in-runtime", "app: hello\nruntimes: [{plain: {settings: {workers: 4}}}]"),
     ("sweep-of-all", "app: hello\nsweep: {jit: [\"off\"]}\nruntimes: [plain]"),
-    ("users-of-all", "app: hello\nusers: 4\nruntimes: [plain]"),
+    ("users-of-all", "app: hello\nconcurrency: 4\nruntimes: [plain]"),
     ("cpus-of-all", "app: hello\ncpus: 4\nruntimes: [plain]"),
     ("habit-of-all", "app: hello\nmax_in_flight: 4\nruntimes: [plain]"),
     ("near", "app: hello\nwokers: 4\nruntimes: [plain]"),

@@ -211,7 +211,7 @@ fn beside(group: &Group, rows: &[&CaseSummary]) -> Section {
         columns.push(column("connection wait p99", rows, |case| {
             figure(case.figures.connection_wait_ns_p99, words::time)
         }));
-        columns.push(column("schedule_lag p99", rows, |case| {
+        columns.push(column("schedule lag p99", rows, |case| {
             figure(case.figures.schedule_lag_ns_p99, words::time)
         }));
     }

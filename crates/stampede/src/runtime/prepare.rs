@@ -145,13 +145,12 @@ pub fn prepare(
     fill(&dir, app, &probe, user.as_ref())?;
     placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
-    let (keeper, user_ref, secrets) = (keep.as_ref(), user.as_ref(), dotenv::secrets(app, &env));
-    let workshop =
-        BuildContext { keep: keeper, id: &id, dir: &dir, user: user_ref, secrets: &secrets };
-    let place = database::DatabaseContext { workshop: &workshop, needs: &needs };
+    let (keeper, owner, secrets) = (keep.as_ref(), user.as_ref(), dotenv::secrets(app, &env));
+    let build = BuildContext { keep: keeper, id: &id, dir: &dir, user: owner, secrets: &secrets };
+    let place = database::DatabaseContext { workshop: &build, needs: &needs };
     let asks = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
-    deployed.write_autoloader(app, &workshop, &steps_env)?;
+    deployed.write_autoloader(app, &build, &steps_env)?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
@@ -167,9 +166,9 @@ pub fn prepare(
     let own =
         StepContext { app, php: php.as_deref(), env: &steps_env, ask: placement.ask.as_deref() };
     let asks_it = asks.as_ref().filter(|_| own.needs_database());
-    let servers = database::up_alone(&workshop, asks_it, &processes, &told)?;
+    let servers = database::up_alone(&build, asks_it, &processes, &told)?;
     runtime.fill_database(app, &place)?;
-    let printed = own.run(&workshop)?;
+    let printed = own.run(&build)?;
     servers.map_or(Ok(()), |servers| servers.stop(&told))?;
     let (status, grows) = said_of_workers(&runtime.manifest.effective_workers, &values)?;
     let given = parts.given(grows);

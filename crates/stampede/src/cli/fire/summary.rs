@@ -178,7 +178,7 @@ fn times(report: &Report) -> String {
         rows.push(("connect time", "", times));
     }
     if report.model == LoadModel::Open {
-        rows.push(("schedule_lag", "", &report.schedule_lag_ns));
+        rows.push(("schedule lag", "", &report.schedule_lag_ns));
     }
     let mut text = format!("\n  {:<14}", "");
     COLUMNS.iter().for_each(|(name, _)| text.push_str(&format!("{name:>9}")));
@@ -246,7 +246,7 @@ const COLUMNS: [Column; 7] = [
 
 const RESPONSE_TIME: &str = "
   response time: since a request was due; service time: since it was started;
-  schedule_lag: how late the generator itself was
+  schedule lag: how late the generator itself was
 ";
 const SERVICE_TIME: &str = "
   service time: since a request was started; users wait for their answers, so

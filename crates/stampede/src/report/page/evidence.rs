@@ -137,7 +137,7 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
     let ratio =
         |value: f64| if value.is_finite() { format!("{value:.3}") } else { "—".to_owned() };
     [
-        ("schedule_lag p99", words::time(load.schedule_lag_ns_p99 as f64)),
+        ("schedule lag p99", words::time(load.schedule_lag_ns_p99 as f64)),
         ("requests sent", words::share(sent)),
         ("busiest load thread", words::percent(load.busy_share_max * 100.0)),
         ("Little's law", ratio(load.littles_law_ratio)),
