@@ -66,7 +66,7 @@ fn counted(case: impl Fn(usize, usize) -> Case, runs: u32) -> Grid {
     })
 }
 
-/// What `docs/how-sure.md` prints.
+/// What `docs/how-it-measures.md` prints.
 fn summary(normal: &[Grid; 3]) {
     let lowest = |row: &[Shares]| row.iter().map(|one| one.all_hold).fold(1.0, f64::min);
     println!("All intervals hold the truth: the lowest share for 2, 3, 5, 8 and 10 runtimes.\n");
