@@ -352,7 +352,7 @@ fn the_same_trials_are_the_same() {
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     for case in json["diffs"][0]["cases"].as_array().expect("cases") {
         for figure in case["figures"].as_array().expect("figures") {
-            assert_eq!(figure["judged"], "same", "{figure:#}");
+            assert_eq!(figure["judged"], "equivalent", "{figure:#}");
         }
     }
 }

@@ -58,7 +58,10 @@ fn what_it_writes_can_run_and_nothing_else_is_written() {
         assert!(after.remove(&directory.join("stampede.yaml")), "{name}");
         assert_eq!(after, before, "{name}");
         let said = dry_run(&place, &directory, "stampede.yaml");
-        assert!(said.contains(&format!(" · {name} · rush (8 users for 10 s)")), "{said}");
+        assert!(
+            said.contains(&format!(" · {name} · rush (8 at a time, no pause, for 10 s)")),
+            "{said}"
+        );
         assert!(said.contains(&format!("note: app `{name}`: ")), "{said}");
 
         // From elsewhere, into another directory; and of another kind.

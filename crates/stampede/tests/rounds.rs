@@ -260,7 +260,7 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
 fn what_is_inconclusive_names_the_rounds_that_would_settle_it() {
     let summary = summarize(&measured(&[
         ("a", &[10.0, 10.0, 10.0, 10.0, 10.0]),
-        ("b", &[10.6, 9.6, 10.7, 9.8, 10.9]),
+        ("b", &[10.6, 10.9, 10.2, 11.4, 10.0]),
     ]));
     let needed = summary.groups[0].comparisons[0].rounds_needed.expect("it is inconclusive");
     let page = text(&summary);

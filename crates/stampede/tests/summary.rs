@@ -120,7 +120,7 @@ fn zero_ok_requests_have_no_times_and_no_cost() {
     assert_eq!(case.figures.cpu_cost_us, Figure::None);
     assert_eq!(case.figures.throughput_per_second.value(), Some(0.0));
     assert!(summary.groups[0].comparisons.is_empty());
-    assert_eq!(summary.groups[0].sentence, "a gave no correct answer.");
+    assert_eq!(summary.groups[0].sentence, "nginx-fpm gave no correct answer.");
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl fmt::Display for NotCompared {
         match self {
             NotCompared::NoCorrectAnswer {} => f.write_str("gave no correct answer"),
             NotCompared::Failed { failed_share, kinds } => {
-                write!(f, "failed {} of requests", words::percent(failed_share * 100.0))?;
+                write!(f, "failed {} of requests", words::short_percent(failed_share * 100.0))?;
                 match kinds.is_empty() {
                     true => Ok(()),
                     false => write!(f, " ({})", words::kinds(kinds)),

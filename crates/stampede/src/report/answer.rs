@@ -180,9 +180,9 @@ impl<'a> Answer<'a> {
         let own = of(baseline)?;
         let name = &baseline.runtime;
         match first.runtime == *name {
-            true => Some(format!("1 million requests: {own} with {name}.")),
+            true => Some(format!("1 million requests cost {own} with {name}.")),
             false => Some(format!(
-                "1 million requests: {} with {}, {own} with {name}.",
+                "1 million requests cost {} with {}, {own} with {name}.",
                 of(first)?,
                 first.runtime
             )),
@@ -219,14 +219,14 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
     }
     if exhausted::all_wait_for_database(each()) {
         return vec![
-            "All rows wait for the database; the runtime hardly matters for these pages."
+            "All runtimes wait for the database; the runtime hardly matters for these pages."
                 .to_owned(),
         ];
     }
     let mut said = Vec::new();
     if let Some(share) = exhausted::least_cpu_share(each()) {
         said.push(format!(
-            "At peak every row used {:.0} % of its CPU or more: the table compares CPU cost, not waiting for a database.",
+            "At peak every runtime used {:.0} % of its CPU or more: CPU cost decides here, not waiting for a database.",
             (share * 100.0).floor()
         ));
     }
@@ -236,7 +236,7 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
         .collect();
     if !bounded.is_empty() {
         said.push(format!(
-            "Requests/s of {} is at least this: nothing in the stack was exhausted.",
+            "≥ {}: at least this many, because nothing in the stack was exhausted. A higher `--concurrency` may show more.",
             words::list(&bounded)
         ));
     }
@@ -257,7 +257,7 @@ fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
     let late: Vec<String> = rows.iter().filter_map(late).collect();
     let all_did = !rows.is_empty() && rows.iter().all(|case| case.kept_up == Some(KeptUp::Yes));
     match all_did {
-        true => vec![format!("All rows kept up with {}.", group.load_words())],
+        true => vec![format!("All runtimes kept up with {}.", group.load_words())],
         false => late,
     }
 }
@@ -401,7 +401,9 @@ fn errors(rows: &[Option<&CaseSummary>]) -> Option<Column> {
         column("errors", 8, rows, |case| {
             let share = 1.0 - case.counts.ok_share().unwrap_or(1.0);
             match has_failed(&case) {
-                true => Field { tone: Tone::Bad, ..Field::plain(words::percent(share * 100.0)) },
+                true => {
+                    Field { tone: Tone::Bad, ..Field::plain(words::short_percent(share * 100.0)) }
+                }
                 false => Field::plain("0"),
             }
         })

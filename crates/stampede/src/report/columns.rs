@@ -95,12 +95,14 @@ const FEW: [Stat; 5] =
 
 fn ok_alone(group: &Group, rows: &[&CaseSummary]) -> Section {
     match group.model {
-        LoadModel::Open => times("response time, ok alone", rows, &Stat::ALL, |case| {
+        LoadModel::Open => times("response time, correct answers only", rows, &Stat::ALL, |case| {
             &case.figures.response_time_ns_ok
         }),
-        LoadModel::Closed => times("service time, ok alone", rows, &Stat::ALL, |case| {
-            &case.figures.service_time_ns_ok
-        }),
+        LoadModel::Closed => {
+            times("service time, correct answers only", rows, &Stat::ALL, |case| {
+                &case.figures.service_time_ns_ok
+            })
+        }
     }
 }
 
@@ -121,10 +123,10 @@ fn up_to_breaking(rows: &[&CaseSummary]) -> Option<Section> {
     rows.iter().copied().find_map(broken)?;
     let rate = |case: &CaseSummary| match (broken(case), &case.breaking) {
         (Some(broken), _) => figure(broken.offered_per_second, words::rate),
-        (None, Some(_)) => Field::plain("held"),
+        (None, Some(_)) => Field::plain("did not break"),
         (None, None) => none(),
     };
-    let mut columns = vec![column("* up to /s", rows, rate)];
+    let mut columns = vec![column("* breaks at /s", rows, rate)];
     columns.extend(FEW.iter().map(|stat| {
         column(&stat.to_string(), rows, |case| {
             broken(case).map_or_else(Field::default, |broken| {
@@ -132,7 +134,7 @@ fn up_to_breaking(rows: &[&CaseSummary]) -> Option<Section> {
             })
         })
     }));
-    Some(Section { title: "* up to the breaking point".to_owned(), columns })
+    Some(Section { title: "* before the breaking point".to_owned(), columns })
 }
 
 /// Where a rising load broke the case.
@@ -270,7 +272,7 @@ fn alone(group: &Group, rows: &[&CaseSummary]) -> Option<Section> {
 fn own_intervals(group: &Group, rows: &[&CaseSummary]) -> Option<Column> {
     let own = |case: &CaseSummary| own_interval(group.primary, case);
     rows.iter().find_map(|case| own(case))?;
-    Some(column("own 95 %", rows, |case| {
+    Some(column("its 95 % interval", rows, |case| {
         own(case).map_or_else(none, |(low, high)| Field::plain(format!("{low} – {high}")))
     }))
 }
@@ -280,7 +282,7 @@ fn against(group: &Group, rows: &[&CaseSummary]) -> Section {
         |case: &CaseSummary| group.comparisons.iter().find(|other| other.runtime == case.runtime);
     let ratio = column("ratio", rows, |case| vs(group, case));
     let interval = column("95 % interval", rows, |case| vs_interval(group, case));
-    let standing = column("it is", rows, |case| match of(case) {
+    let standing = column("result", rows, |case| match of(case) {
         Some(other) => Field::plain(other.standing(group.primary).words()),
         None => Field::plain(""),
     });

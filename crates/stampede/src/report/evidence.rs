@@ -95,11 +95,11 @@ fn said(one: &Exhausted) -> String {
             format!("the database: {} of {}", percent(share), cpus_of("", *cpus))
         }
         Exhausted::Workers { workers: 1, share } => {
-            format!("its only worker: busy in {} of the looks", percent(share))
+            format!("its only worker: busy in {} of the samples", percent(share))
         }
         Exhausted::Workers { workers, share } => {
             let workers = words::count((*workers).into());
-            format!("all {workers} workers: busy in {} of the looks", percent(share))
+            format!("all {workers} workers: busy in {} of the samples", percent(share))
         }
         Exhausted::Thread { role, share } => {
             format!("one thread of {role}: {} busy", percent(share))
@@ -304,7 +304,7 @@ mod tests {
             (Exhausted::Cpu { share: 0.98, cpus: 1 }, "98 % of its CPU"),
             (
                 Exhausted::Workers { workers: 8, share: 1.0 },
-                "all 8 workers: busy in 100 % of the looks",
+                "all 8 workers: busy in 100 % of the samples",
             ),
             (Exhausted::Database { share: 0.93, cpus: 1 }, "the database: 93 % of 1 CPU"),
             (

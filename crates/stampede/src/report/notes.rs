@@ -70,9 +70,9 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
                 add(Weight::Plain, format!("{name}: {what}: {items}"));
             }
         };
-        said("as the plan asks", words::some_of(&case.asked));
-        said("its SAPI decides by itself", words::some_of(&case.forced));
-        said("kept from request to request, as its mode means", words::some_of(&case.kept));
+        said("set by the plan", words::some_of(&case.asked));
+        said("set by its SAPI", words::some_of(&case.forced));
+        said("kept between requests (normal in this mode)", words::some_of(&case.kept));
     }
     let shown = rows(cases);
     about_rounds(group, &shown, &mut add);
@@ -173,16 +173,16 @@ fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Weig
         .iter()
         .filter_map(|case| {
             let drift = case.drift?;
-            let chance = match drift.chance {
-                chance if chance < 0.001 => "p < 0.001".to_owned(),
-                chance => format!("p = {chance:.3}"),
-            };
-            Some(format!("{} to {} ({chance})", case.runtime, words::ratio(drift.ratio)))
+            Some(format!("{} {}", case.runtime, words::ratio(drift.ratio)))
         })
         .collect();
     if !drifts.is_empty() {
         let (noun, drifts) = (noun(group.primary), words::list(&drifts));
-        add(Weight::Doubt, format!("{noun} drifts from the first round to the last: {drifts}"));
+        let text = format!(
+            "{noun} changed from the first round to the last: {drifts}. Ratios within a round still hold; for the \
+             figures themselves measure again on a quiet machine"
+        );
+        add(Weight::Doubt, text);
     }
     for case in cases {
         if let Some(text) = not_steady(case) {
@@ -201,12 +201,12 @@ fn about_expectations(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, Strin
                     add(Weight::Bad, format!("{name}: expected {text}, found {figure}"));
                 }
                 Expected::Unknown { .. } if judged.is_about_another_run() => {
-                    let why = "it is about the change from another run";
-                    add(Weight::Doubt, format!("{name}: {text} is not judged here: {why}"));
+                    let how = "`stampede diff` or `--against` compares it with another run";
+                    add(Weight::Doubt, format!("{name}: {text} is not judged here: {how}"));
                 }
                 Expected::Unknown { figure } => {
                     let known = figure.as_ref().map_or(String::new(), |one| format!(": {one}"));
-                    let what = format!("{name}: expected {text}, which cannot be said{known}");
+                    let what = format!("{name}: expected {text}: not enough data to judge{known}");
                     add(Weight::Doubt, what);
                 }
             }
@@ -224,8 +224,8 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
         cases.iter().filter(is_external).map(|case| case.runtime.clone()).collect();
     if !external.is_empty() {
         let text = format!(
-            "unequal budget ({}): what already runs has the CPUs and the memory that it has; 100 % \
-             of CPU is the budget of the others",
+            "unequal budget ({}): stampede does not limit a server that already runs; its CPU % \
+             is relative to the budget of the other rows",
             words::list(&external)
         );
         add(Weight::Doubt, text);
@@ -242,7 +242,7 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     if !unequal.is_empty() {
         let who =
             if unequal.len() == cases.len() { "all".to_owned() } else { words::list(&unequal) };
-        let what = "the budget is split by role, so the stacks had unequal means";
+        let what = "the budget is split by role, so the stacks did not have the same resources";
         add(Weight::Doubt, format!("unequal budget ({who}): {what}"));
     }
     let budgets: Vec<u32> = cases.iter().map(|case| case.budget_cpus).collect();
@@ -258,7 +258,7 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
     let (Some(first), Some(last)) = (breaking.seconds.iter().min(), breaking.seconds.iter().max())
     else {
         let judged = breaking.judged.join(", ");
-        return format!("{name}: does not break: {judged} is not lost for good up to the top");
+        return format!("{name}: did not break: {judged} held up to the highest rate");
     };
     let at = figure(breaking.offered_per_second, words::rate).text;
     let lost: Vec<String> = breaking.lost.iter().map(|text| turned(text)).collect();
@@ -277,8 +277,8 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
     let before = words::count(breaking.in_flight_max_before.into());
     let after = words::count(breaking.in_flight_max_after.into());
     format!(
-        "* {name}: breaks{trials} at {at} /s: {} from {from} on{kinds}; at most {before} requests \
-         under way before, {after} from then on",
+        "* {name}: broke{trials} at {at} requests/s: {} from {from} on{kinds}; in flight: at most \
+         {before} before that, {after} after",
         words::list(&lost)
     )
 }
@@ -336,11 +336,11 @@ pub fn legend(group: &Group, cases: &[&CaseSummary], sections: &[Section]) -> Ve
     let dash = has(Sign::Nothing);
     add(dash && few, "—: not printed: fewer than ten requests lie beyond that percentile");
     let unread = shown.iter().any(|case| case.figures.cpu_percent_median == Figure::None);
-    add(dash && unread, "—: of CPU and memory: nothing was read");
+    add(dash && unread, "—: CPU and memory could not be read");
     add(dash && !few && !unread, "—: does not exist here, or could not be read");
     add(
         has(Sign::Failed),
-        "failed: a request without a correct answer stands there; it ranks slower than all answers",
+        "failed: this percentile falls on a failed request, which ranks slower than all answers",
     );
     let starred = shown.iter().any(|case| broken(case).is_some());
     add(starred, "*: broke under the rising load; its times up to there are marked with * too");
@@ -352,7 +352,10 @@ pub fn legend(group: &Group, cases: &[&CaseSummary], sections: &[Section]) -> Ve
     let generator = limit && bounded(|figures| figures.throughput_per_second);
     let times = bounded(|figures| figures.response_time_ns.mean)
         || bounded(|figures| figures.service_time_ns.mean);
-    add(cut_off && times, "≥: at least, for requests without a correct answer have no full time");
+    add(
+        cut_off && times,
+        "≥: the true value may be higher, because failed requests have no complete time",
+    );
     add(cut_off && generator, "≥ N /s: at least N: the generator's limit");
     let few_rounds = |rounds: u32| shown.iter().any(|case| case.trials_counted == rounds);
     add(few_rounds(1), "one trial: no interval");

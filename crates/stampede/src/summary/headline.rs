@@ -44,12 +44,12 @@ impl<'a> Headline<'a> {
             self.cases.iter().copied().filter(|case| case.trials_counted > 0).collect();
         match measured.as_slice() {
             [] if self.cases.iter().any(|case| !case.trials.is_empty()) => {
-                "No trial is valid: the reasons stand below.".to_owned()
+                "No trial is valid: see the reasons below.".to_owned()
             }
-            [] => "Nothing was measured: the reasons stand below.".to_owned(),
+            [] => "Nothing was measured: see the reasons below.".to_owned(),
             [only] if self.group.comparisons.is_empty() => self.alone(only),
             _ if measured.iter().all(|case| case.counts.ok == 0) => {
-                "No runtime gave a correct answer: the reasons stand below.".to_owned()
+                "No runtime gave a correct answer: see the reasons below.".to_owned()
             }
             _ => self.compared(),
         }
@@ -193,12 +193,16 @@ impl<'a> Headline<'a> {
         let mut said = vec![self.lead(first)];
         for one in others.iter().take(MOST - 1) {
             let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
-            said.push(format!(
-                "{}: {}{}.",
-                one.runtime,
-                words::ratio(ratio),
-                self.interval(one, "")
-            ));
+            let interval = self.interval(one, "");
+            said.push(match self.group.primary {
+                Primary::Throughput => {
+                    format!("{} serves {} as many{interval}.", one.runtime, words::ratio(ratio))
+                }
+                primary => {
+                    let short = short(primary);
+                    format!("{}: {} the {short}{interval}.", one.runtime, words::ratio(ratio))
+                }
+            });
         }
         if let more @ 1.. = others.len().saturating_sub(MOST - 1) {
             said.push(format!("{more} more are faster."));

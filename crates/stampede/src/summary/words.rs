@@ -86,6 +86,15 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
+/// A percentage without zeros that say nothing: `3 %`, `7.5 %`, `100 %`.
+pub fn short_percent(percent: f64) -> String {
+    let text = significant(percent);
+    match text.contains('.') {
+        true => format!("{} %", text.trim_end_matches('0').trim_end_matches('.')),
+        false => format!("{text} %"),
+    }
+}
+
 /// Kinds of failure as people know them: `502 and timeout` of `http:502` and `net:timeout`.
 pub fn kinds(kinds: &[String]) -> String {
     let plain = |kind: &String| kind.rsplit(':').next().unwrap_or(kind).to_owned();

@@ -208,7 +208,7 @@ fn load(requests: &Requests) -> LoadRecord {
         lasted_ns: requests.scheduled_ns,
         ok_inside: requests.ok_inside.unwrap_or(ok),
         in_flight_max: 4,
-        in_flight_mean: None,
+        in_flight_mean: Some(2.0),
         littles_law_ratio: 1.0,
         connections: Connections { opened: 4, never_answered: 0, sources: 1 },
         busy_share_max: requests.busy_share_max,
@@ -247,6 +247,7 @@ fn sample(second: u64, (php, web, php_memory, web_memory): (f64, f64, u64, u64))
 pub fn open() -> RunData {
     let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut run = run(vec![named("apache-modphp"), named("nginx-fpm"), named("php-builtin")], 5);
+    run.record.baseline = Some("nginx-fpm".to_owned());
     for round in 0..5 {
         let drift = 30_000 * round;
         add(
@@ -322,6 +323,7 @@ pub fn troubled() -> RunData {
 pub fn closed() -> RunData {
     let named = |runtime| case(runtime, "4 users 10s", "closed", "4 users 10s");
     let mut run = run(vec![named("php-builtin"), named("nginx-fpm")], 2);
+    run.record.baseline = Some("nginx-fpm".to_owned());
     for round in 0..2 {
         add(
             &mut run,
