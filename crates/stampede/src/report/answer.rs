@@ -286,7 +286,7 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Ve
             true => group.load.clone(),
             false => format!("{}: {}", group.load, group.load_words()),
         };
-        parts.push(Part { title, columns });
+        parts.push(Part { title, short: group.load.clone(), columns });
     }
     for part in &mut parts {
         said.extend(part.take_equal());

@@ -27,6 +27,8 @@ impl From<layout::Column> for Column {
 pub struct Part {
     /// Above its columns.
     pub title: String,
+    /// The same where there is little room.
+    pub short: String,
     /// In order.
     pub columns: Vec<Column>,
 }
@@ -114,7 +116,8 @@ fn titles(style: &Style, name_width: usize, parts: &[Part]) -> String {
                 .saturating_sub(measure_text_width(&console::strip_ansi_codes(&line))),
             false => width.saturating_sub(GAP),
         };
-        let title = style.cut(&part.title, room);
+        let fits = measure_text_width(&style.letters(&part.title)) <= room;
+        let title = style.cut(if fits { &part.title } else { &part.short }, room);
         let rest = width.saturating_sub(GAP + measure_text_width(&title));
         line += &(style.paint(&title, Tone::Strong) + &" ".repeat(rest));
     }

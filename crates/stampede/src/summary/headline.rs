@@ -8,6 +8,7 @@ use super::group::why_not;
 use super::model::{CaseSummary, Comparison, Figure, Group, LoadModel, Primary};
 use super::words;
 use crate::fact::NotCompared;
+use crate::store::record::LoadShape;
 
 /// Sentences about a group whose rows are sorted, the best first.
 pub fn of(group: &Group, cases: &[CaseSummary]) -> String {
@@ -25,7 +26,12 @@ pub fn of_two(peak: (&Group, &[&CaseSummary]), steady: (&Group, &[&CaseSummary])
         true => text,
         // The rate shows something else than the peak.
         false => {
-            let own = Headline { group: steady.0, cases: steady.1, steady: None }.text();
+            let own = Headline { group: steady.0, cases: steady.1, steady: None };
+            // What the first line begins with is not repeated.
+            let own = match (headline.is_first_impression(), own.is_first_impression()) {
+                (true, true) => own.ratios(),
+                _ => own.text(),
+            };
             format!("{text}\n{}: {own}", capital(&at_load(steady.0)))
         }
     }
@@ -141,17 +147,22 @@ impl<'a> Headline<'a> {
         let rounds = self.with(Standing::FirstImpression);
         let most = rounds.iter().filter_map(|one| Some(one.ratio?.trials)).max().unwrap_or(1);
         let head = format!("{}: a first impression.", capital(&words::number_of(most, "round")));
+        format!("{head} {} Run again with `--rounds 3`.", self.ratios())
+    }
+
+    /// `a serves 1.20 × the requests of b, c 1.10 ×.`
+    fn ratios(&self) -> String {
         let ratio = |one: &Comparison| words::ratio(one.ratio.map_or(1.0, |ratio| ratio.value));
-        let what = match self.group.primary {
-            Primary::Throughput => "the requests",
-            primary => &format!("the {}", short(primary)),
+        let (verb, what) = match self.group.primary {
+            Primary::Throughput => ("serves", "requests"),
+            primary => ("has", short(primary)),
         };
+        let rounds = self.with(Standing::FirstImpression);
         let all = rounds.iter().take(MOST).enumerate().map(|(place, one)| match place {
-            0 => format!("{} has {} {what} of {}", one.runtime, ratio(one), self.base()),
+            0 => format!("{} {verb} {} the {what} of {}", one.runtime, ratio(one), self.base()),
             _ => format!("{} {}", one.runtime, ratio(one)),
         });
-        let all = all.collect::<Vec<_>>().join(", ");
-        format!("{head} {all}. Run again with `--rounds 3`.")
+        format!("{}.", all.collect::<Vec<_>>().join(", "))
     }
 
     fn tie(&self) -> String {
@@ -179,7 +190,7 @@ impl<'a> Headline<'a> {
         let inconclusive = self.with(Standing::Inconclusive);
         let rounds: Option<Vec<u32>> = inconclusive.iter().map(|one| one.rounds_needed).collect();
         match rounds.and_then(|all| all.into_iter().max()) {
-            Some(rounds) => format!("About {rounds} rounds would settle it."),
+            Some(rounds) => format!("About {rounds} rounds would settle it (`--rounds {rounds}`)."),
             None => "More than 200 rounds would be needed to settle it.".to_owned(),
         }
     }
@@ -269,18 +280,16 @@ impl<'a> Headline<'a> {
         let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
         let (name, base) = (&one.runtime, self.base());
         let sure = self.interval(one, "");
-        let by = match self.group.primary.is_more_better() {
-            true => 1.0 - ratio,
-            false => ratio - 1.0,
-        };
-        match ratio {
-            ratio if ratio < 0.5 => {
-                format!("{name} serves {} of the requests of {base}{sure}.", words::ratio(ratio))
+        let times = words::ratio(ratio);
+        match self.group.primary {
+            Primary::Throughput => {
+                let fewer = (1.0 - ratio) * 100.0;
+                format!("{name} serves {fewer:.0} % fewer requests than {base}: {times}{sure}.")
             }
-            ratio if ratio >= 2.0 => {
-                format!("{name} takes {} as long as {base}{sure}.", words::ratio(ratio))
+            primary => {
+                let short = short(primary);
+                format!("{name} has {times} the {short} of {base}{sure}.")
             }
-            _ => format!("{name} is {:.0} % slower than {base}{sure}.", by * 100.0),
         }
     }
 
@@ -358,13 +367,16 @@ pub fn at_load(group: &Group) -> String {
 impl Group {
     /// The load in words: `200 requests/s`, `16 at a time, no pause, for 10 s`, or its schedule.
     pub fn load_words(&self) -> String {
-        match self.rate_per_second {
-            Some(rate) => format!(
-                "{} requests/s",
-                words::significant(rate).trim_end_matches(".00").trim_end_matches(".0")
-            ),
-            None if self.load_text.is_empty() => self.load.clone(),
-            None => self.load_text.clone(),
+        if let Some(rate) = self.rate_per_second {
+            let rate = words::significant(rate);
+            return format!("{} requests/s", rate.trim_end_matches(".00").trim_end_matches(".0"));
+        }
+        match &self.shape {
+            Some(LoadShape::Closed(closed)) => {
+                format!("{} at a time, no pause", closed.concurrency)
+            }
+            _ if self.load_text.is_empty() => self.load.clone(),
+            _ => self.load_text.clone(),
         }
     }
 }
