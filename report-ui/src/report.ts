@@ -149,7 +149,7 @@ function runs(store: Store): HTMLElement {
       h("span", {}, aboutRun(run).join(" · ")));
   });
   return h("section", { class: "runs", id: "runs", "aria-labelledby": "runs-title" },
-    h("h2", { id: "runs-title", class: "kicker" }, `${store.page.runs.length} runs laid over each other`,
+    h("h2", { id: "runs-title", class: "kicker" }, `${store.page.runs.length} runs combined`,
       h("span", { class: "about" }, "A colour is a runtime; dash and marker are its run.")),
     h("ul", {}, ...rows));
 }

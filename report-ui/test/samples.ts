@@ -133,7 +133,7 @@ export function sample(options: Options): Raw {
     summary: {
       format: 2, run: "20261121-110307-d6f4", stampede: "0.1.0", started_at: "2026-11-21T11:03:07+00:00",
       seed: 1056756720, rounds: options.rounds,
-      notices: [`load \`${options.loads[0]?.name}\`: a connection per request for every runtime, because \`${options.runtimes[4] ?? options.runtimes[0]}\` holds a worker per connection and has 4 workers for up to 1000 connections`],
+      notices: [`load \`${options.loads[0]?.name}\`: keep-alive is off for all runtimes, because \`${options.runtimes[4] ?? options.runtimes[0]}\` holds a worker per connection and has 4 workers for up to 1000 connections. With \`keep_alive: true\` it stays on, and \`${options.runtimes[4] ?? options.runtimes[0]}\` is skipped`],
       groups: [], cases: [],
     },
     series: [], curves: [],

@@ -409,8 +409,8 @@ mod tests {
         assert_eq!(all[0], Differences::default());
         insta::assert_snapshot!(sentences(&all[1]).join("\n"), @r"
         2 workers instead of the 4 asked for
-        class of one request is visible in a later one
-        its masked answer is another
+        class of one request is still there in the next one
+        its answer differs from the others', even without the parts that `mask` removes
         PHP 8.4.1 instead of 8.2.1
         OPcache off instead of on
         php.ini: memory_limit `-1` instead of `256M`
@@ -534,7 +534,7 @@ mod tests {
         let found = &compare_observed(&[shown("a"), odd])[1];
         insta::assert_snapshot!(sentences(found).join("\n"), @r"
         it was already running: neither its CPUs nor its settings are stampede's
-        its masked answer is another
+        its answer differs from the others', even without the parts that `mask` removes
         PHP 8.4.1 instead of 8.2.1
         php.ini: memory_limit `128M` instead of `256M`
         ");

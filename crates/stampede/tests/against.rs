@@ -85,10 +85,7 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
     assert!(before == seen(&place.path().join("shop")), "{told}");
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     assert_eq!(trials(&place).len(), 6);
-    assert!(
-        told.contains("`@main` is ") && told.contains("with one change that no commit has"),
-        "{told}"
-    );
+    assert!(told.contains("`@main` is ") && told.contains("with one uncommitted change"), "{told}");
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let names: Vec<&str> = json["cases"]
         .as_array()
@@ -142,9 +139,11 @@ fn the_same_version_is_not_called_different() {
     assert_measured(&place, &output);
     assert!(before == seen(&place.path().join("shop")));
     let told = stderr(&output);
-    assert!(told.contains("the working tree is the same commit"), "{told}");
+    assert!(told.contains("The working tree is the same commit"), "{told}");
     let text = stdout(&output);
-    for said in ["nginx-fpm · web · ", "working tree against @HEAD: throughput ", "a hint only"] {
+    for said in
+        ["nginx-fpm · web · ", "working tree compared with @HEAD: throughput ", "first impression"]
+    {
         assert!(text.contains(said), "{said}\n{text}");
     }
     let answers: Vec<Value> = trials(&place)
@@ -234,7 +233,7 @@ fn what_git_ignores_is_brought_and_leads_nowhere_else() {
         let against = plan.against.as_ref().expect("the other version");
         assert_eq!(against.record.brought, [".env.local", "public/build/", "var/", "vendor/"]);
         let said = plan.notices.last().expect("a notice");
-        assert!(said.to_string().ends_with("so in both as the working tree has it: `.env.local`, `public/build/`, `var/`, `vendor/`"), "{said}");
+        assert!(said.to_string().ends_with("copied from the working tree to both versions: `.env.local`, `public/build/`, `var/`, `vendor/`"), "{said}");
     })
     .expect("a copy");
     assert!(before == seen(&place.path().join("shop")));
@@ -344,7 +343,7 @@ fn a_plan_s_runtimes_are_each_there_twice() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for name in ["php-builtin", "php-builtin @main", "other", "other @main"] {
-        assert!(text.contains(&format!("\n  {name} · shop · 1 user 1s (")), "{name}\n{text}");
+        assert!(text.contains(&format!("\n  {name} · shop · 1 at a time 1s (")), "{name}\n{text}");
     }
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }

@@ -125,7 +125,7 @@ fn a_directory_alone_is_compared() {
         "app `shop`: a PHP app (no composer.json, and neither `artisan`, `bin/console` nor \
          WordPress), of kind `script`, served from the directory itself"
     );
-    let chosen = notices[1].strip_prefix("not said, and so chosen: `--runtimes ");
+    let chosen = notices[1].strip_prefix("defaults used: --runtimes ");
     let chosen: Vec<&str> = chosen.expect("said").trim_end_matches('`').split(',').collect();
     let summary = summary(&place);
     let cases = summary["cases"].as_array().expect("cases");
@@ -136,8 +136,8 @@ fn a_directory_alone_is_compared() {
     measured.sort_unstable();
     assert_eq!(measured, chosen);
     assert!(!chosen.contains(&"roadrunner"), "it runs no script: {chosen:?}");
-    let why = "worker modes keep an app in memory, and of one of kind `script` only a whole boot is \
-               known";
+    let why = "worker modes keep an app in memory, but stampede can only boot an app of kind `script` \
+               anew for each request";
     assert!(
         notices.iter().any(|notice| notice.starts_with("left out: ")
             && notice.contains("`roadrunner`")
@@ -214,11 +214,11 @@ fn what_cannot_serve_an_app_is_said_of_every_runtime() {
     }
     let workers = ["amphp", "openswoole", "reactphp", "roadrunner", "swoole", "workerman"];
     for (app, why) in [
-        ("script", "of one of kind `script` only a whole boot is known; `--kind` says"),
+        ("script", "an app of kind `script` anew for each request; if it is symfony, laravel"),
         (
             "headless",
-            "this one has no `src/Kernel.php`, by which one of kind `symfony` is entered; \
-             `adapter: symfony-runtime`",
+            "worker modes need `src/Kernel.php` to start an app of kind `symfony`, and this app does not \
+             have it; use `adapter: symfony-runtime`",
         ),
     ] {
         let args = ["compare", "--app", &format!("./{app}"), "--dry-run"];

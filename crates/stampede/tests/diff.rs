@@ -221,7 +221,7 @@ fn what_is_not_comparable_is_refused_with_both_values_unless_told_to() {
     let text = stdout(&anyway);
     for said in [
         "compared although not alike: PHP: `8.2.29` in A, `8.3.1` in B (apache-modphp and",
-        "the app's answer is another in B: apache-modphp and nginx-fpm",
+        "the app's answer differs in B: apache-modphp and nginx-fpm",
     ] {
         assert!(text.contains(said), "{said}\n{text}");
     }

@@ -147,7 +147,7 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     assert!(record["load"]["counts"]["ok"].as_u64().expect("a count") > 50, "{record:#}");
     assert_eq!(record["verdict"]["judged"], "invalid", "{record:#}");
     let reasons = record["verdict"]["reasons"].to_string();
-    assert!(reasons.contains("was not ended in order: the keeper of stack"), "{reasons}");
+    assert!(reasons.contains("could not be stopped cleanly: the keeper of stack"), "{reasons}");
     assert!(!reasons.contains("could not be started"), "{reasons}");
     assert_nothing_left(&place, pid, "keeper killed");
 }
@@ -169,7 +169,7 @@ fn want_of_memory_is_named() {
         return println!("SKIPPED: no memory limit can be set here");
     }
     let (out, err) = (stdout(&output), stderr(&output));
-    assert!(err.contains("60 workers take") && err.contains("the stack has 24.0 MiB"), "{err}");
+    assert!(err.contains("60 workers need") && err.contains("the stack has 24.0 MiB"), "{err}");
     let reasons = &record["verdict"]["reasons"];
     assert!(!fact(reasons, "out_of_memory").is_null(), "{reasons}\n{out}");
     assert_eq!(place.left_behind(), Vec::<String>::new());

@@ -91,7 +91,7 @@ fn its_commented_lines_are_good_too() {
     let lines = text.lines().filter(|line| !line.contains("external:") && !line.contains("cold:"));
     let taken_in: String = lines.map(|line| taken_in(line) + "\n").collect();
     assert_ne!(text, taken_in);
-    let found = taken_in.replace("urls: [/, /about]", "urls: urls.txt");
+    let found = taken_in.replace("traffic: [/, /about]", "traffic: urls.txt");
     place.write("all.yaml", &found);
     place.write("urls.txt", "/\n/about\n");
     let said = dry_run(&place, place.path(), "all.yaml");

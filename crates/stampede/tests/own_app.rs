@@ -352,7 +352,7 @@ fn a_path_of_the_load_that_answers_500_is_not_measured() {
     let (code, told) = compare("https://shop.example/\nhttps://shop.example/orders\n");
     assert_eq!(code, Some(2), "{told}");
     for words in [
-        "paths of `shop.example` are asked of the app here",
+        "URLs of `shop.example` are sent to the app on this machine",
         "`/orders` is answered with status 500, `/orders`",
         "no table `orders`",
         "/trials/*/logs",

@@ -325,7 +325,8 @@ fn a_constant_load_of_a_minute_is_steady_or_not_and_a_rising_one_is_neither() {
     let moved = of("const(4,90s)", slow_start.clone());
     assert_eq!(steady::word(&moved.cases[0]), Some("no"));
     let page = text(&moved);
-    let said = "a: not steady: median service time in trial 1 11.0 ms, from second 30 on 10.0 ms";
+    let said = "a: not steady: the median service time in trial 1 was 11.0 ms, then 10.0 ms from \
+                second 30 on";
     assert!(page.contains(said), "{page}");
     let even = of("const(4,90s)", vec![Some(1e7); 90]);
     assert_eq!(even.cases[0].trials[0].steady, Some(Steady::Steady));

@@ -109,8 +109,8 @@ runtimes:
         return;
     }
     let (text, evidence) = said.found("crowded", "memory");
-    assert!(text.starts_with("memory: the kernel ended "), "{text}");
-    assert!(text.contains(" at its limit of 64.0 MiB, and "), "{text}");
+    assert!(text.starts_with("memory: the kernel killed "), "{text}");
+    assert!(text.contains(": the stack reached its limit of 64.0 MiB; "), "{text}");
     assert!(evidence.contains("in use at most"), "{evidence}");
     said.silent("fits", "memory");
 }

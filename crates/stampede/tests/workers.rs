@@ -214,7 +214,7 @@ fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
     if bench.try_start("frankenphp-worker", &[]).is_none() {
         return;
     }
-    for (max, asked) in [(0, ""), (500, " (`max_requests` asks for such)")] {
+    for (max, asked) in [(0, ""), (500, " (expected: `max_requests` is set)")] {
         let place = Place::new();
         let plan = format!(
             "app: {}\nruntimes: [{{frankenphp-worker: {{workers: 1, max_requests: {max}}}}}]\n\

@@ -135,8 +135,8 @@ impl AgainstError {
                     .to_owned(),
             ),
             AgainstError::NoGit => Some(
-                "`apt install git`; or run `stampede compare` on each version and hold them against each \
-                 other with `stampede diff`"
+                "`apt install git`; or run `stampede compare` on each version and compare them with \
+                 `stampede diff`"
                     .to_owned(),
             ),
             AgainstError::NotARepository { .. } => Some(

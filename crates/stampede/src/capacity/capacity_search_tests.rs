@@ -165,7 +165,7 @@ fn one_user_alone_that_misses_ends_it_at_once_with_its_figure() {
     let limit = run(&slow, 180.0);
     assert_eq!((limit.ending, limit.points.len()), (Ending::NotMetAlone, 2));
     assert_eq!(limit.said.known(), Some(&Limited::NotMetAlone { reasons: vec![not_met(2e9)] }));
-    let text = "one user alone does not meet it: p95 < 100ms: 2.00 s";
+    let text = "one request at a time does not meet the expectations: p95 < 100ms: 2.00 s";
     if cfg!(not(feature = "codes-for-text")) {
         assert_eq!(limit.said.to_string(), text);
     }

@@ -304,7 +304,7 @@ fn differs(
     let what = match seen.status() == reference.status() {
         true => {
             format!(
-                "the answer to {} is another than under {}",
+                "the answer to {} differs from that under {}",
                 name(&step.request),
                 known.reference
             )

@@ -203,7 +203,7 @@ fn again(report: &CheckReport) -> Element {
         .children(lacks)
         .child(classed("p", "note").prose(
             "Another `--seed` is another shuffled pass, and more requests and users find more. \
-             `--baseline check.json` accepts what stands here, so that only what is new counts.",
+             `--baseline check.json` accepts these findings, so that only what is new counts.",
         ))
 }
 

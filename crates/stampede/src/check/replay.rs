@@ -149,9 +149,9 @@ mod tests {
             difference: difference.map(str::to_owned),
         };
         let turns = [turn(0, &plain, None), turn(1, &other, Some("- … UTC\n+ … CET"))];
-        let finding = finding("the answer to GET / is another than under nginx-fpm");
+        let finding = finding("the answer to GET / differs from that under nginx-fpm");
         let again = Some(
-            "  the answer to GET / is another than under nginx-fpm\n    - … UTC\n    + … CET\n",
+            "  the answer to GET / differs from that under nginx-fpm\n    - … UTC\n    + … CET\n",
         );
         insta::assert_snapshot!(text(&finding, NAMES, &turns, again));
     }

@@ -34,7 +34,7 @@ fn findings() -> Vec<Finding> {
         ),
         (
             FindingKind::Answer,
-            "the answer to GET / is another than under nginx-fpm",
+            "the answer to GET / differs from that under nginx-fpm",
             "- 12:00 UTC\n+ 13:00 CET",
             (0..7).map(|at| sample::step(at % 2, &format!("/{at}"))).collect(),
         ),

@@ -117,8 +117,7 @@ pub struct LoadFlags {
     /// Limit the number of requests in flight (open model)
     #[arg(long, value_name = "N", conflicts_with = "concurrency")]
     pub max_in_flight: Option<String>,
-    /// Set the overflow policy at the in-flight limit: wait, drop the request, or delay the
-    /// schedule (open model)
+    /// At the in-flight limit: queue the request, drop it, or stretch the schedule (open model)
     #[arg(long, value_name = "queue|drop|stretch", conflicts_with = "concurrency")]
     pub when_full: Option<String>,
     /// Space scheduled requests evenly or at random (open model)
@@ -283,7 +282,7 @@ pub struct InstallArgs {
     /// Print the commands without running them
     #[arg(long)]
     pub print: bool,
-    /// Build what has no package with this machine's PHP, even where upstream publishes a binary
+    /// Build from source with this machine's PHP, even where upstream publishes a binary
     #[arg(long)]
     pub build: bool,
     /// Print what was installed as JSON

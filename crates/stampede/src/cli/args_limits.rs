@@ -71,8 +71,8 @@ pub struct CapacityArgs {
     /// Stop when the interval is this narrow
     #[arg(long, value_name = "SHARE", default_value = "10%")]
     pub precision: String,
-    /// Set the length of a short trial; trials that narrow and confirm the result are four times as
-    /// long, and a slow app's are as long as its percentile needs
+    /// Length of a short trial; longer for a slow app, so that there are enough requests for the
+    /// percentile
     #[arg(long = "for", value_name = "LENGTH", default_value = "4s")]
     pub length: String,
     /// The app, budget and load
@@ -98,7 +98,8 @@ pub struct TuneArgs {
     /// Measure each capacity until its interval is this narrow
     #[arg(long, value_name = "SHARE", default_value = "10%")]
     pub precision: String,
-    /// Set the length of a trial; a slow app's are as long as its percentile needs
+    /// Length of a short trial; longer for a slow app, so that there are enough requests for the
+    /// percentile
     #[arg(long = "for", value_name = "LENGTH", default_value = "2s")]
     pub length: String,
     /// The app, budget and load

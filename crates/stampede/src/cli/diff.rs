@@ -64,7 +64,7 @@ fn versions(run: &Named<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
     let one = |expect: &[Expectation]| {
         let found = within(run.data, run.summary, expect).map_err(unfit)?;
         found.ok_or_else(|| {
-            Failure::rendered("a run is held against another one".to_owned())
+            Failure::rendered("`diff` needs two runs".to_owned())
                 .hint("name both, the older first: `stampede diff last~1 last`")
         })
     };

@@ -32,7 +32,7 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
         }
         return print(format!("{value:#}\n").as_bytes());
     }
-    let mut text = String::from("What ends and limits a runtime here\n\n");
+    let mut text = String::from("How stampede stops and limits runtimes here\n\n");
     text.push_str(&format!("  cgroups         {}\n", allowed.cgroups));
     for (name, by) in controllers(&allowed) {
         text.push_str(&format!("  {name:<15} {by}\n"));

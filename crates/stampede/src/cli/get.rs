@@ -157,7 +157,7 @@ impl Recipe {
             }
             let bytes = fs::read(&file).map_err(|error| failed("read the release", &error))?;
             if sha256(bytes) != release.sha256 {
-                let text = "is not what it was: its checksum is another";
+                let text = "has changed: its checksum differs";
                 return Ok(Some(format!("{} {text}", release.url)));
             }
             let mode = fs::Permissions::from_mode(0o755);

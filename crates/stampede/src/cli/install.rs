@@ -197,7 +197,9 @@ fn commands(words: &[String]) -> Result<String, Failure> {
         .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure::rendered("the commands cannot be told; see above".to_owned())),
+        false => Err(Failure::rendered(
+            "the install commands cannot be worked out; see the message above".to_owned(),
+        )),
     }
 }
 

@@ -119,18 +119,18 @@ impl fmt::Display for Versions {
         let Versions { rev, commit, head, changes, brought, submodules } = self;
         let short = commit.get(..SHORT).unwrap_or(commit);
         let tree = if commit.starts_with(head.as_str()) { "the same commit" } else { head };
-        write!(f, "`@{rev}` is {short}, the working tree is {tree}")?;
+        write!(f, "`@{rev}` is {short}. The working tree is {tree}")?;
         if *changes > 0 {
-            write!(f, " with {} that no commit has", words::number_of(*changes, "change"))?;
+            write!(f, " with {}", words::number_of(*changes, "uncommitted change"))?;
         }
         if !brought.is_empty() {
             let names: Vec<String> = brought.iter().map(|name| format!("`{name}`")).collect();
             let names = words::some_of(&names);
-            write!(f, "; not in git, so in both as the working tree has it: {names}")?;
+            write!(f, ". Not in git, copied from the working tree to both versions: {names}")?;
         }
         match submodules.is_empty() {
             true => Ok(()),
-            false => write!(f, "; submodules are empty in it: {}", words::list(submodules)),
+            false => write!(f, ". Submodules are empty in `@{rev}`: {}", words::list(submodules)),
         }
     }
 }
@@ -182,12 +182,12 @@ impl fmt::Display for Unsuited {
             }
             Unsuited::NotKept { kind } => write!(
                 f,
-                "worker modes keep an app in memory, and of one of kind `{kind}` only a whole boot is known"
+                "worker modes keep an app in memory, but stampede can only boot an app of kind `{kind}` anew for each \
+                 request"
             ),
             Unsuited::NotEntered { kind, file } => write!(
                 f,
-                "worker modes keep an app in memory, and this one has no `{file}`, by which one of kind `{kind}` is \
-                 entered"
+                "worker modes need `{file}` to start an app of kind `{kind}`, and this app does not have it"
             ),
             Unsuited::PackagesMissing { packages } => {
                 write!(f, "the app's vendor directory lacks `{}`", packages.join("` and `"))

@@ -31,7 +31,8 @@ impl fmt::Display for External {
         match self {
             External::Addresses(taken) => taken.fmt(f),
             External::MemoryShared {} => f.write_str(
-                "its memory is that of its processes in proportion to their sharers, without the kernel's part",
+                "its memory is the PSS of its processes (shared pages divided), without kernel memory: do not compare it \
+                 with the others",
             ),
             External::MemoryUnreadable {} => {
                 f.write_str("this user may not read its memory: no memory figures")

@@ -115,8 +115,8 @@ impl fmt::Display for Generator {
                 let (naps, mean) = (words::count(*naps), words::time(*mean_ns as f64));
                 write!(
                     f,
-                    "{naps} times the generator slept while many answers were to come, {mean} on average: by up to \
-                     that an answer may have been there before it was seen"
+                    "the generator slept {naps} times under load ({mean} on average); times may be too long by up to \
+                     that"
                 )
             }
             Generator::Bookkeeping {

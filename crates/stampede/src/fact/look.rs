@@ -116,11 +116,12 @@ impl fmt::Display for Look {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Look::Enough { rounds, widest } => {
-                write!(f, "after {}: enough: {widest}", words::number_of(*rounds, "round"))
+                let rounds = words::number_of(*rounds, "round");
+                write!(f, "after {rounds}: precise enough, stops; {widest}")
             }
             Look::GoesOn { rounds, next, widest } => {
                 let rounds = words::number_of(*rounds, "round");
-                write!(f, "after {rounds}: goes on to {next}: {widest}")
+                write!(f, "after {rounds}: not precise enough, continues to {next}; {widest}")
             }
             Look::Over { rounds, widest } => {
                 let rounds = words::number_of(*rounds, "round");

@@ -75,7 +75,7 @@ impl fmt::Display for Machine {
             }
             Machine::OutOfMemory { kills, limit_bytes } => write!(
                 f,
-                "{} for want of memory{}, use fewer workers or more memory",
+                "{} because memory ran out{}; use fewer workers or more memory",
                 runtime::ended(*kills),
                 runtime::has(*limit_bytes)
             ),

@@ -158,7 +158,7 @@ pub struct Extension {
 }
 
 /// How it is said that something of one request is there in another.
-pub const VISIBLE: &str = " of one request is visible in a later one";
+pub const VISIBLE: &str = " of one request is still there in the next one";
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,7 +197,9 @@ impl Mismatch {
     fn of_answers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Mismatch::Answer { shown } => {
-                f.write_str("its masked answer is another")?;
+                f.write_str(
+                    "its answer differs from the others', even without the parts that `mask` removes",
+                )?;
                 shown.as_ref().map_or(Ok(()), |shown| write!(f, ": {shown}"))
             }
             Mismatch::Page { page, reference } => {

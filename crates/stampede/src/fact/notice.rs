@@ -306,9 +306,13 @@ impl fmt::Display for NoPeak {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::Chosen { flags } => write!(f, "not given, so chosen: {}", flags.join(", ")),
+            Notice::Chosen { flags } => write!(f, "defaults used: {}", flags.join(", ")),
             Notice::AlsoInstalled { runtimes } => {
-                write!(f, "here too, for `--runtimes`: {}", words::list(&quoted(runtimes)))
+                write!(
+                    f,
+                    "also installed (add with `--runtimes`): {}",
+                    words::list(&quoted(runtimes))
+                )
             }
             Notice::LeftOut { runtimes, why, todo } => {
                 write!(f, "left out: {}: {why}", words::list(&quoted(runtimes)))?;
@@ -375,7 +379,7 @@ impl Notice {
                 let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
                 write!(
                     f,
-                    "of {} CPUs those that this machine has not are left out",
+                    "CPU counts above this machine's number are skipped: {}",
                     words::list(&asked)
                 )
             }
@@ -389,7 +393,8 @@ impl Notice {
                     [least_bytes, memory_bytes].map(|bytes| words::bytes(*bytes as f64));
                 write!(
                     f,
-                    "`{runtime}`: {} workers take {least} at least, with an app of almost nothing, and {} has {memory}",
+                    "`{runtime}`: {} workers need at least {least} even with a tiny app, but {} has {memory}: \
+                     use fewer workers or more memory",
                     words::count(u64::from(*workers)),
                     if *is_machine { "this machine" } else { "the stack" },
                 )
@@ -402,25 +407,25 @@ impl Notice {
             ),
             Notice::KeepAliveOff { load, runtime, unfit } => write!(
                 f,
-                "load `{load}`: a connection per request for every runtime, because `{runtime}` {unfit} \
-                 (`keep_alive: true` forces kept ones and leaves it out)"
+                "load `{load}`: keep-alive is off for all runtimes, because `{runtime}` {unfit}. With `keep_alive: true` \
+                 it stays on, and `{runtime}` is skipped"
             ),
             Notice::OtherSites { sites } => write!(
                 f,
-                "paths of {} are asked of the app here; nothing is sent to that host",
+                "URLs of {} are sent to the app on this machine, not to that host",
                 words::list(&quoted(sites))
             ),
             Notice::TimeScale { scale } => write!(
                 f,
-                "time scale {scale}: schedules, lengths, numbers of requests and the warm-up are that many times as \
-                 much; rates, timeouts and rounds are as written"
+                "time scale {scale}: all lengths, request counts and the warm-up are multiplied by {scale}; rates, \
+                 timeouts and rounds are not"
             ),
             Notice::RoundsAuto { looks, precision, max_time_ns } => {
                 let looks: Vec<String> = looks.iter().map(ToString::to_string).collect();
                 write!(
                     f,
-                    "`rounds: auto` looks after {} rounds, and ends where every interval is narrower than {}, or \
-                     before a round that would end later than {} after the start",
+                    "`rounds: auto` checks after {} rounds. It stops when every interval is narrower than {}, or \
+                     when the next round would end later than {} after the start",
                     words::list(&looks),
                     words::percent(precision * 100.0),
                     length(Nanos(*max_time_ns))
@@ -450,7 +455,7 @@ impl Notice {
                 write!(f, "the runs' machines differ in {}: see the evidence", words::list(&what))
             }
             Notice::AnswersDiffer { run, runtimes } => {
-                write!(f, "the app's answer is another in {run}: {}", words::list(runtimes))
+                write!(f, "the app's answer differs in {run}: {}", words::list(runtimes))
             }
             _ => Ok(()),
         }

@@ -39,15 +39,19 @@ impl fmt::Display for Observation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Observation::Visible { what } => write!(f, "{what}{VISIBLE}"),
-            Observation::IsolationNotShown {} => {
-                f.write_str("no worker was met twice: isolation is not shown")
-            }
+            Observation::IsolationNotShown {} => f.write_str(
+                "no worker answered twice, so it is not known whether requests are isolated",
+            ),
             Observation::ExtensionMissing { extension } => {
                 write!(f, "the app wants extension `{extension}`: not loaded")
             }
             Observation::AnswerChanges { can_be_masked } => {
                 f.write_str("the answer changes from request to request")?;
-                if *can_be_masked { f.write_str(": say what moves in `mask`") } else { Ok(()) }
+                if *can_be_masked {
+                    f.write_str(": list the changing parts in `mask`")
+                } else {
+                    Ok(())
+                }
             }
         }
     }
@@ -62,6 +66,9 @@ impl Kind for Observation {
     }
 }
 
+/// How runs of format 1 said what [`VISIBLE`] says.
+const FORMAT_1: &str = " of one request is visible in a later one";
+
 /// Reads them; of format 1, which had sentences alone, what a decision is made by.
 ///
 /// # Errors
@@ -71,7 +78,7 @@ pub fn read<'de, D: Deserializer<'de>>(
 ) -> Result<Vec<Fact<Observation>>, D::Error> {
     let all = Vec::<Fact<Observation>>::deserialize(deserializer)?;
     let known = |fact| match fact {
-        Fact::Other(other) if other.is_bare() => match other.text.strip_suffix(VISIBLE) {
+        Fact::Other(other) if other.is_bare() => match other.text.strip_suffix(FORMAT_1) {
             Some(what) => Observation::Visible { what: what.to_owned() }.into(),
             None => Fact::Other(other),
         },

@@ -163,7 +163,7 @@ impl fmt::Display for Limited {
         match self {
             Limited::Found { capacity_per_second, upper_per_second } => {
                 let capacity = rate(*capacity_per_second);
-                write!(f, "{capacity}/s; surely not {}/s", shown(upper_per_second))
+                write!(f, "{capacity}/s ({}/s is too much)", shown(upper_per_second))
             }
             Limited::Unconfirmed { capacity_per_second, upper_per_second } => {
                 let between = between(capacity_per_second, upper_per_second);
@@ -172,23 +172,34 @@ impl fmt::Display for Limited {
             Limited::Wide { capacity_per_second, upper_per_second, precision } => {
                 let between = between(capacity_per_second, upper_per_second);
                 let wanted = words::percent(precision * 100.0);
-                write!(f, "{between}: not known to {wanted} in its time (--max-time)")
+                write!(
+                    f,
+                    "{between}: --max-time ended before the interval was narrower than {wanted}"
+                )
             }
             Limited::AtLeast { capacity_per_second } => {
                 write!(f, "at least {}/s: the generator's limit", shown(capacity_per_second))
             }
             Limited::Below { lowest_per_second } => {
-                write!(f, "one user alone meets it, but not even {}/s do", rate(*lowest_per_second))
+                write!(
+                    f,
+                    "one request at a time meets the expectations, but {}/s already does not",
+                    rate(*lowest_per_second)
+                )
             }
             Limited::MetAlone { throughput_per_second } => {
-                f.write_str("one user alone meets it")?;
+                f.write_str("one request at a time meets the expectations")?;
                 if let Some(alone) = throughput_per_second {
                     write!(f, " ({}/s)", rate(alone.round()))?;
                 }
-                f.write_str(": no time for more (--max-time)")
+                f.write_str("; --max-time ended before higher rates were tried")
             }
             Limited::NotMetAlone { reasons } => {
-                write!(f, "one user alone does not meet it: {}", joined(reasons))
+                write!(
+                    f,
+                    "one request at a time does not meet the expectations: {}",
+                    joined(reasons)
+                )
             }
             Limited::NotMeasured { reasons } => write!(f, "not measured: {}", joined(reasons)),
             Limited::Unknown {} => f.write_str(NOTHING_YET),
@@ -206,7 +217,9 @@ impl fmt::Display for Tuned {
                 let (p95, beyond) = (words::time(*value_ns), beyond(at_end));
                 write!(f, "best: {}, p95 {p95}{beyond}", listed(settings))
             }
-            Tuned::Hopeless { result } => write!(f, "no settings help: {result}"),
+            Tuned::Hopeless { result } => {
+                write!(f, "no setting that was tried meets the expectations: {result}")
+            }
             Tuned::AllFailed {} => f.write_str("every choice of settings failed"),
             Tuned::Unknown {} => f.write_str(NOTHING_YET),
         }
@@ -224,10 +237,10 @@ impl Tuned {
                 ..
             } => {
                 let sure = if *is_confirmed { ", confirmed by longer trials" } else { "" };
-                format!("bears between {} and {}/s{sure}", whole(*low), whole(*high))
+                format!("handles {} to {}/s{sure}", whole(*low), whole(*high))
             }
             Tuned::Capacity { value_per_second, .. } => {
-                format!("bears {}/s or more", whole(*value_per_second))
+                format!("handles {}/s or more", whole(*value_per_second))
             }
             _ => String::new(),
         }
@@ -249,8 +262,10 @@ fn listed(settings: &BTreeMap<String, String>) -> String {
 }
 
 fn beyond(at_end: &[String]) -> String {
-    let each = at_end.iter();
-    each.map(|name| format!("; the most that was tried of `{name}`: more may bring more")).collect()
+    let each = at_end.iter().map(|name| {
+        format!("; `{name}` was best at the highest value tried: try higher ones with `--set`")
+    });
+    each.collect()
 }
 
 const NOTHING_YET: &str = "nothing is known yet";

@@ -261,7 +261,7 @@ impl fmt::Display for Server {
             Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
             Server::AnswerChanged { shown } => {
-                f.write_str("the app's answer was another one after the load than before it")?;
+                f.write_str("the app's answer changed during the load")?;
                 shown.as_ref().map_or(Ok(()), |shown| write!(f, ": {shown}"))
             }
             Server::NumbersChanged { shown } => {
@@ -296,7 +296,7 @@ impl Server {
                     (true, 1) => "worker thread was",
                     (true, _) => "worker threads were",
                 };
-                let asked = if *is_asked { " (`max_requests` asks for such)" } else { "" };
+                let asked = if *is_asked { " (expected: `max_requests` is set)" } else { "" };
                 write!(f, "{} {what} started under load{asked}", words::count(*started))?;
                 match log.is_empty() {
                     true => Ok(()),
@@ -322,7 +322,7 @@ fn cold(
     opcache: Option<ColdOpcache>,
     emptied: &[String],
 ) -> fmt::Result {
-    f.write_str("cold: nothing had been asked of it when the load began")?;
+    f.write_str("cold start: no request before the load")?;
     if let Some(opcache) = opcache {
         f.write_str(match opcache {
             ColdOpcache::Booted => "; OPcache had what its workers boot with",

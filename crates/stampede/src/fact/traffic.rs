@@ -197,7 +197,7 @@ impl Queries {
 
 impl fmt::Display for Queries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} queries reached the database", words::count(self.reached))?;
+        write!(f, "the database got {} queries", words::count(self.reached))?;
         let least = words::count(self.expected_min);
         let range = match self.expected_max {
             None => format!("{least} or more"),
@@ -205,14 +205,13 @@ impl fmt::Display for Queries {
             Some(most) => format!("{least} to {}", words::count(most)),
         };
         match (self.fits(), self.expected_max) {
-            (true, None) => write!(f, ", {range} as the answers say"),
-            (true, Some(_)) => f.write_str(", as the answers say"),
-            (false, _) => write!(f, ", and {range} should have"),
+            (true, Some(_)) => f.write_str(", as expected"),
+            _ => write!(f, "; expected {range}"),
         }?;
         match self.may_be_uncounted {
-            true => {
-                f.write_str("; an app has SQLite count them by `DATABASE_COUNTED` (docs/apps.md)")
-            }
+            true => f.write_str(
+                "; SQLite queries are counted only if the app uses `DATABASE_COUNTED` (docs/apps.md)",
+            ),
             false => Ok(()),
         }
     }
@@ -253,7 +252,7 @@ impl fmt::Display for Traffic {
                 let (requests, after) = (words::count(*requests), words::time(*after_ns as f64));
                 write!(
                     f,
-                    "the traffic was over after {requests} requests, in {after}: before the schedule"
+                    "the request file ended after {requests} requests ({after}), before the schedule did"
                 )
             }
             Traffic::NotMet { expectation, found } => match found {
@@ -282,8 +281,8 @@ impl Traffic {
             }
             Traffic::ConnectionsClosed { requests } => write!(
                 f,
-                "{} of its requests met a kept connection that the server closed: servers do that when all their threads \
-                 are busy, most of all just after their start: warm up longer, or keep no connections",
+                "{} of its requests failed because the server had closed the kept connection. Servers do that when all \
+                 their threads are busy: use a longer `--warm-up`, or `--keep-alive off`",
                 words::count(*requests)
             ),
             Traffic::ConnectionsNotKept {} => f.write_str(
@@ -291,8 +290,8 @@ impl Traffic {
             ),
             Traffic::SlowConnects { connections, opened } => write!(
                 f,
-                "{} of {} connections took a second or more: the kernel asks again after one where the server's queue \
-                 of new ones is full (its backlog, `net.core.somaxconn`) or a packet was lost",
+                "{} of {} connections took 1 s or more: a packet was lost, or the server's listen queue was full \
+                 (`net.core.somaxconn`, the server's backlog)",
                 words::count(*connections),
                 words::count(*opened)
             ),
@@ -323,7 +322,7 @@ impl Traffic {
             Traffic::FileShuffled { within } => {
                 write!(
                     f,
-                    "traffic: shuffled among some {} requests at a time",
+                    "request file: shuffled in blocks of about {} requests, not as a whole",
                     words::count(*within)
                 )
             }

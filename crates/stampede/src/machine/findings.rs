@@ -235,9 +235,7 @@ fn ports(facts: &MachineFacts) -> Option<Finding> {
     let what = format!("{ports} ports, TIME_WAIT reuse {}", facts.time_wait_reuse);
     warn(
         what,
-        &format!(
-            "with a connection per request they last for {rate} requests a second without reuse"
-        ),
+        &format!("without keep-alive and reuse, ports suffice for {rate} requests/s"),
         "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\" net.ipv4.tcp_tw_reuse=1`",
     )
 }
@@ -267,7 +265,7 @@ fn virtual_machine(facts: &MachineFacts) -> Option<Finding> {
     let name = facts.virtual_machine.as_ref()?;
     note(
         format!("virtual machine ({name})"),
-        "neighbours on the host can disturb without a trace; more rounds tell",
+        "other virtual machines can disturb the measurement without a trace: use more rounds",
         None,
     )
 }

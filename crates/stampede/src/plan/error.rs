@@ -64,7 +64,7 @@ pub enum Mistake {
     #[error("more than a plan may hold")]
     TooMuch,
     /// A key twice in one map.
-    #[error("key `{0}` stands here twice")]
+    #[error("key `{0}` is here twice")]
     KeyTwice(String),
     /// A key that must be there.
     #[error("`{0}` is missing")]
@@ -113,7 +113,7 @@ pub enum Mistake {
         name: String,
     },
     /// A map of several names where one was expected.
-    #[error("{found} names where one runtime is named")]
+    #[error("expected one runtime, found {found}")]
     SeveralNames {
         /// How many.
         found: usize,
@@ -122,7 +122,7 @@ pub enum Mistake {
     #[error("the load sends no request")]
     NoRequest,
     /// `only` and `except` leave nothing.
-    #[error("load `{0}` is for no runtime")]
+    #[error("no runtime uses load `{0}`")]
     ForNoRuntime(String),
     /// `--only` leaves runtimes that no load is for.
     #[error("no load of the plan is for `{0}`")]

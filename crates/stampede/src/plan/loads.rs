@@ -1,6 +1,6 @@
 //! Loads of a plan: a schedule, a rate or users, and what is sent.
 
-use stampede_load::schedule::{MicroRate, RateError, Segments, Written, parse_rate};
+use stampede_load::schedule::{MicroRate, RateError, Segments, parse_rate};
 use stampede_load::spec::{Arrivals, Model, Until};
 use stampede_load::time::Nanos;
 
@@ -15,6 +15,7 @@ use super::urls;
 use super::value::{
     ANY_LENGTH, Fields, items, length, name_of, not_a, out_of_range, schedule, whole, whole_u32,
 };
+use crate::store::record::Closed;
 
 /// Keys of a load's map.
 pub(super) const KEYS: [&str; 20] = [
@@ -302,21 +303,22 @@ fn closed(
     for key in ["arrivals", "max_in_flight", "when_full"] {
         fields.not_both("concurrency", key)?;
     }
-    let concurrency = whole_u32(concurrency_node, "number of users", 1..=CONCURRENCY_MAX)?;
+    let concurrency =
+        whole_u32(concurrency_node, "number of requests at a time", 1..=CONCURRENCY_MAX)?;
     let count = fields.get("requests").filter(|node| is_count(node));
-    let (until, words) = match (fields.get("for"), count) {
+    let until = match (fields.get("for"), count) {
         (Some(_), Some(_)) => {
             let mistake = Mistake::Together("requests", "for");
             return Err(fields.key_place("requests").wrong(mistake, "how long, or how many"));
         }
         (Some(node), None) => {
             let length = scaled(length(node, "`for`", ANY_LENGTH)?, common.time_scale);
-            (Until::For(length), Written(length).to_string())
+            Until::For(length)
         }
         (None, Some(node)) => {
             let count = whole(node, "number of requests", 1..=REQUESTS_MAX)?;
             let count = scaled(Nanos(count), common.time_scale).0;
-            (Until::Requests(count), format!("{count} requests"))
+            Until::Requests(count)
         }
         (None, None) => {
             let expected = "how long or how many: `for: 60s` or `requests: 10000`, as flags with `--` in front";
@@ -327,11 +329,9 @@ fn closed(
             return Err(place.wrong(Mistake::Missing("for"), expected));
         }
     };
-    let words = match concurrency {
-        1 => format!("1 user {words}"),
-        _ => format!("{concurrency} users {words}"),
-    };
-    Ok((Model::Closed { concurrency, until }, words))
+    let model = Model::Closed { concurrency, until };
+    let words = Closed::of(&model).map_or_else(String::new, |closed| closed.name());
+    Ok((model, words))
 }
 
 /// A number of requests ends a load of users; a rate ends by `for`.

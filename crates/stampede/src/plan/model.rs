@@ -282,7 +282,7 @@ impl std::fmt::Display for Scalar {
 /// One named load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadChoice {
-    /// Its name: the key in the plan, else what it is (`4 users 20s`, `const(200,60s)`).
+    /// Its name: the key in the plan, else what it is (`4 at a time 20s`, `const(200,60s)`).
     pub name: String,
     /// Open or closed.
     pub model: Model,

@@ -288,7 +288,7 @@ fn belongs_below(key: &str) -> Option<&'static str> {
     match key {
         "cpus" | "memory" => Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
         "settings" => Some(
-            "left out: what is of all runtimes stands in the plan itself, such as `workers: 8`; what is of one in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
+            "left out: settings of all runtimes stand at the top level\n(`workers: 8`), settings of one runtime in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
         ),
         "append" => {
             Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {append: {nginx.conf: \"…\"}}}]`")

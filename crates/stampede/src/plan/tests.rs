@@ -128,7 +128,7 @@ fn the_laravel_plan() {
 #[test]
 fn the_short_form() {
     let plan = plan(SHORT);
-    assert_eq!(load_names(&plan), ["4 users 20s"]);
+    assert_eq!(load_names(&plan), ["4 at a time 20s"]);
     assert_eq!(plan.rounds, Rounds::Fixed(1));
     assert_eq!(plan.budget, Budget::Shared { cpus: vec![0], memory_bytes: 0 });
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Auto);

@@ -81,7 +81,7 @@ pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
     );
     let until = match tally.expected.until {
         Until::End => "left",
-        Until::Look => "to the look",
+        Until::Look => "to the next check",
         Until::Budget => "left at most",
     };
     let left = format!("{} {until}", words::length(tally.left()));

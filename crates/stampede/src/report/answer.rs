@@ -8,7 +8,8 @@ use super::layout::{Field, Sign, Tone};
 use super::lines::Lines;
 use super::notes::{self, Note, Weight};
 use super::page::model::Headline;
-use super::{Style, notes::mark};
+use super::{Style, notes::mark, why};
+use crate::store::record::LoadShape;
 use crate::summary::exhausted::{self, LowerBound};
 use crate::summary::kept_up::KeptUp;
 use crate::summary::model::{CaseSummary, Group, LoadModel, Stat, Summary};
@@ -206,6 +207,7 @@ impl<'a> Answer<'a> {
                     all.push(note);
                 }
             }
+            all.extend(rows(cases).into_iter().flat_map(failed));
         }
         all
     }
@@ -262,6 +264,14 @@ fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
     }
 }
 
+/// How the requests of a row failed, and what limited it.
+fn failed(case: &CaseSummary) -> Vec<Note> {
+    let Some(errors) = notes::errors(case) else { return Vec::new() };
+    let why = why::line(case).map(|line| format!("why {}: {line}", case.runtime));
+    let note = |text| Note { weight: Weight::Doubt, text };
+    std::iter::once(errors).chain(why).map(note).collect()
+}
+
 /// A load and its rows, the best first.
 type Rows<'a> = (&'a Group, Vec<&'a CaseSummary>);
 
@@ -282,8 +292,8 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Ve
             LoadModel::Open => at_rate(group, &own, is_alone),
             LoadModel::Closed => at_peak(group, &own, is_alone),
         };
-        let title = match group.load == group.load_words() {
-            true => group.load.clone(),
+        let title = match is_named_by_itself(group) {
+            true => group.load_words(),
             false => format!("{}: {}", group.load, group.load_words()),
         };
         parts.push(Part { title, short: group.load.clone(), columns });
@@ -294,6 +304,15 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Ve
     let names = compact::Column { keep: u8::MAX, ..Column::from(names_of(&shown, loads)) };
     lines.blank();
     lines.extend(compact::table(&lines.style(), &names, parts));
+}
+
+/// Whether the load has no other name than what it is.
+fn is_named_by_itself(group: &Group) -> bool {
+    match &group.shape {
+        Some(LoadShape::Closed(closed)) => closed.name() == group.load,
+        Some(LoadShape::Open(schedule)) => schedule.to_string() == group.load,
+        None => group.load == group.load_text,
+    }
 }
 
 /// Names with the marks of all loads.

@@ -71,7 +71,7 @@ fn expectation(group: &Group, row: &CaseSummary, judged: &Judged) -> TestCase {
         Expected::NotMet { figure } => {
             let found = match figure.known() {
                 Some(Found::Failed {}) => {
-                    "but a request without a correct answer stands there".to_owned()
+                    "but the request at that rank has no correct answer".to_owned()
                 }
                 _ => format!("found {figure}"),
             };

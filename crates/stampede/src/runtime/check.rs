@@ -101,8 +101,7 @@ impl Catalogue {
 }
 
 /// Why no worker mode runs a script.
-const BOOTS_ANEW: &str =
-    ": it keeps an app in memory, and nothing says how this one is entered but for a whole boot";
+const BOOTS_ANEW: &str = ": it keeps an app in memory, but stampede can only boot one of this kind anew for each request";
 
 /// Whether the runtime runs an app of this kind that has what it needs.
 fn check_app(name: &str, runtime: &RuntimeDirectory, app: &App) -> Result<(), RuntimeError> {

@@ -93,8 +93,7 @@ pub enum RuntimeError {
     },
     /// The app has not what its kind is entered by, and the runtime keeps it in memory.
     #[error(
-        "runtime `{runtime}` keeps an app in memory, and app `{app}` has no `{file}`, by which one of \
-         kind `{kind}` is entered"
+        "runtime `{runtime}` needs `{file}` to start an app of kind `{kind}`, and app `{app}` does not have it"
     )]
     NotEntered {
         /// Runtime's name.
@@ -270,9 +269,7 @@ pub enum RuntimeError {
         user: String,
     },
     /// The working directory's name cannot be written into every config file.
-    #[error(
-        "the directory for working directories, `{directory}`, has other characters than letters, digits and `/._-+`"
-    )]
+    #[error("TMPDIR `{directory}` may have only letters, digits and `/._-+` in its name")]
     WorkingDirectoryName {
         /// As the environment says.
         directory: PathBuf,
@@ -315,7 +312,7 @@ pub enum RuntimeError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// What held its processes is gone, and they with it; or something is left.
-    #[error("runtime `{runtime}` was not ended in order")]
+    #[error("runtime `{runtime}` could not be stopped cleanly")]
     Lost {
         /// Runtime's name.
         runtime: String,
@@ -325,7 +322,7 @@ pub enum RuntimeError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// What went wrong, with what it came of.
-    #[error("{} for want of memory{}", ended(*.kills), has(*.limit_bytes))]
+    #[error("{} because memory ran out{}", ended(*.kills), has(*.limit_bytes))]
     OutOfMemory {
         /// Processes that the kernel ended.
         kills: u64,

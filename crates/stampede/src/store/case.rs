@@ -5,8 +5,9 @@ use crate::fact::{Fact, Reason};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stampede_load::schedule::Segments;
+use stampede_load::schedule::{Segments, Written};
 use stampede_load::spec::{Arrivals, Model, Until};
+use stampede_load::time::Nanos;
 
 /// One case of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,6 +80,17 @@ pub struct Closed {
 }
 
 impl Closed {
+    /// What a load is called that has no name: `8 at a time 10s`.
+    pub fn name(&self) -> String {
+        let Closed { concurrency, length_ns, requests } = self;
+        let end = match (length_ns, requests) {
+            (Some(length), _) => format!(" {}", Written(Nanos(*length))),
+            (None, Some(requests)) => format!(" {requests} requests"),
+            (None, None) => String::new(),
+        };
+        format!("{concurrency} at a time{end}")
+    }
+
     /// Of a load; `None`: its model is open.
     pub fn of(model: &Model) -> Option<Closed> {
         let Model::Closed { concurrency, until } = model else { return None };

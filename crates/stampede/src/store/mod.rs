@@ -152,7 +152,7 @@ pub enum StoreError {
         directory: PathBuf,
     },
     /// Runs have a letter each.
-    #[error("{named} runs are named, and at most {most} can be laid over each other")]
+    #[error("{named} runs are given; at most {most} can be combined")]
     TooMany {
         /// So many.
         named: usize,

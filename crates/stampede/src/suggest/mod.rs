@@ -233,15 +233,14 @@ fn why(error: RuntimeError, name: &str) -> Result<(Unsuited, Todo), SuggestError
         E::WrongKind { kind, .. } => (
             Unsuited::NotKept { kind: (*kind).to_owned() },
             Todo::Do(
-                "`--kind` says it where it is one of symfony, laravel, lumen, callable or psr15"
-                    .to_owned(),
+                "if it is symfony, laravel, lumen, callable or psr15: `--kind NAME`".to_owned(),
             ),
         ),
         E::NotEntered { kind, file, .. } => (
             Unsuited::NotEntered { kind: (*kind).to_owned(), file: (*file).to_owned() },
             match *kind {
                 "symfony" => Todo::Do(
-                    "`adapter: symfony-runtime` in a plan has its front controller make the kernel"
+                    "use `adapter: symfony-runtime` in a plan: then this file is not needed"
                         .to_owned(),
                 ),
                 _ => Todo::Nothing,
@@ -293,7 +292,7 @@ mod tests {
             (flags, notices[0].to_string())
         };
         let (flags, said) = chosen(Overrides::default());
-        assert_eq!(said, "not given, so chosen: --runtimes a,b");
+        assert_eq!(said, "defaults used: --runtimes a,b");
         assert_eq!(flags.baseline, None, "the most usual one is not among them");
         let given = Overrides { runtimes: Some("c".to_owned()), ..Overrides::default() };
         assert_eq!(chosen(given).0.runtimes.as_deref(), Some("c"));
@@ -337,7 +336,7 @@ mod tests {
     fn what_is_left_out_is_said_with_why() {
         let notices = fill(&mut Overrides::default(), &suggestion());
         insta::assert_snapshot!(lines(&notices[1..]), @r"
-        here too, for `--runtimes`: `c`
+        also installed (add with `--runtimes`): `c`
         left out: `d` and `e`: not installed here; `stampede install d,e`
         left out: `f`: for apps of kind laravel only
         ");

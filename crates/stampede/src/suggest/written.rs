@@ -103,8 +103,8 @@ fn more(name: &str) -> String {
 
 fn budget(cpus: u32) -> String {
     format!(
-        "# Of the whole stack, the web server before PHP included; the load gets other CPUs. A machine
-# that has less gives what it has.
+        "# Limits of the whole stack, web server included; the load uses other CPUs. or_less: a smaller
+# machine uses what it has.
 budget: {{cpus: {cpus}, memory: 1GiB, or_less: true}}
 workers: 8              # one number for every runtime
 # php_ini: {{memory_limit: 256M}}
@@ -114,12 +114,12 @@ workers: 8              # one number for every runtime
 }
 
 const LOAD: &str = "load:
-  # Users: each asks again when it has its answer.
+  # Closed model: 8 at a time, each sends the next request after its answer:
   rush: {concurrency: 8, for: 10s}
-  # Requests that are due, answered or not; and a rising load, to see where it breaks:
+  # Open model: sent on schedule, answered or not; and a rising rate, to find where it breaks:
   # day: {rate: 100, for: 60s}
   # climb: line(1,500,2m)
-  # Pages in turn, or of a file with a path or URL in each line (urls: urls.txt):
+  # Several pages in turn; or a file with one path or URL on each line (traffic: urls.txt):
   # pages: {concurrency: 8, for: 10s, traffic: [/, /about]}
 ";
 

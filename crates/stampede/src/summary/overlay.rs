@@ -29,8 +29,8 @@ pub fn label(run: usize) -> String {
 /// Letters end there.
 pub const MOST_RUNS: usize = 26;
 
-const BETWEEN_RUNS: &str = "runs are laid over each other: they were measured at different times, so \
-    nothing is compared between them";
+const BETWEEN_RUNS: &str = "these runs are shown together but not compared, because they were measured \
+    at different times; `stampede diff A B` compares them";
 
 /// Lays runs over each other, in the order given.
 pub fn overlay(runs: &[&Summary]) -> Overlay {

@@ -92,7 +92,8 @@ pub fn word(case: &CaseSummary) -> Option<&'static str> {
     })
 }
 
-/// `not steady: trial 3: service time 4.10 ms, from second 31 on 3.70 ms`, of the first such trial.
+/// `not steady: the median service time in trial 3 was 4.10 ms, then 3.70 ms from second 31 on`, of
+/// the first such trial.
 pub fn not_steady(case: &CaseSummary) -> Option<String> {
     let counted = || case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
     let told = counted().filter(|trial| !matches!(trial.steady, None | Some(Steady::TooShort)));
@@ -109,9 +110,9 @@ pub fn not_steady(case: &CaseSummary) -> Option<String> {
         .map(|(place, level)| match place {
             0 => words::time(level.service_time_ns),
             _ => format!(
-                "from second {} on {}",
-                level.from_second,
-                words::time(level.service_time_ns)
+                "then {} from second {} on",
+                words::time(level.service_time_ns),
+                level.from_second
             ),
         })
         .collect();
@@ -125,7 +126,7 @@ pub fn not_steady(case: &CaseSummary) -> Option<String> {
         _ => format!(" in {count} of {told} trials"),
     };
     Some(format!(
-        "not steady{how_many}: median service time in trial {number} {}{more}",
+        "not steady{how_many}: the median service time in trial {number} was {}{more}",
         levels[..shown].join(", ")
     ))
 }

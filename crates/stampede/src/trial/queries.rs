@@ -135,11 +135,11 @@ mod tests {
         assert_eq!(told(200..=220, 211).0, Judged::Valid, "some failed, and some of these asked");
         let (judged, text) = told(20_000..=20_000, 40);
         assert_eq!(judged, Judged::Invalid);
-        insta::assert_snapshot!(text.to_string(), @"40 queries reached the database, and 20 000 should have");
+        insta::assert_snapshot!(text.to_string(), @"the database got 40 queries; expected 20 000");
         let open = |seen| told(200..=u64::MAX, seen);
         assert_eq!([open(199).0, open(200).0], [Judged::Invalid, Judged::Valid]);
-        insta::assert_snapshot!(open(199).1, @"199 queries reached the database, and 200 or more should have");
-        insta::assert_snapshot!(open(340).1, @"340 queries reached the database, 200 or more as the answers say");
+        insta::assert_snapshot!(open(199).1, @"the database got 199 queries; expected 200 or more");
+        insta::assert_snapshot!(open(340).1, @"the database got 340 queries; expected 200 or more");
         assert_eq!(
             told(200..=200, 201).0,
             Judged::Invalid,

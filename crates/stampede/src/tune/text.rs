@@ -54,7 +54,7 @@ fn also(report: &TuneReport) -> Vec<String> {
     }
     if let Some(scaling) = &report.scaling {
         also.push(format!(
-            "as measured, one worker bears {}/s; contention {:.3}, coherency {:.5}",
+            "as measured, one worker handles {}/s; contention {:.3}, coherency {:.5}",
             rate((scaling.one_worker_per_second * 10.0).round() / 10.0),
             scaling.contention,
             scaling.coherency

@@ -27,8 +27,10 @@ impl Said {
         let mut command = place.stampede(&["compare", "plan.yaml"]);
         command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
         let output = finish(command, LIMIT);
-        let text = stdout(&output);
-        assert!(place.path().join("stampede-results").exists(), "{text}{}", stderr(&output));
+        let answer = stdout(&output);
+        assert!(place.path().join("stampede-results").exists(), "{answer}{}", stderr(&output));
+        let details = finish(place.stampede(&["report", "last", "--details"]), LIMIT);
+        let text = answer + &stdout(&details);
         let summary = summary(&place);
         Said { place, summary, text }
     }

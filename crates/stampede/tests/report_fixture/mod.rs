@@ -321,7 +321,8 @@ pub fn troubled() -> RunData {
 
 /// A closed load, two rounds.
 pub fn closed() -> RunData {
-    let named = |runtime| case(runtime, "4 users 10s", "closed", "4 users 10s");
+    let named =
+        |runtime| case(runtime, "4 at a time 10s", "closed", "4 at a time, no pause, for 10 s");
     let mut run = run(vec![named("php-builtin"), named("nginx-fpm")], 2);
     run.record.baseline = Some("nginx-fpm".to_owned());
     for round in 0..2 {

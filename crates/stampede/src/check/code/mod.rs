@@ -139,7 +139,7 @@ fn read(
     let broken = first_error(&tree).map(|error| Unread {
         file: file.to_owned(),
         line: Some(tree::line(error)),
-        why: "what stands here was not understood, and is left out".to_owned(),
+        why: "this part was not understood, and is left out".to_owned(),
     });
     Ok((reader::read(kind, file, source, &tree, facts), broken))
 }

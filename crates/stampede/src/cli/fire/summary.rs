@@ -172,7 +172,7 @@ fn times(report: &Report) -> String {
     rows.push(("service time", "service_time_ns", &report.service_time_ns));
     if (1..report.requests_planned).contains(&report.requests_ok) {
         let alone = report.response_time_ok_ns.as_ref().unwrap_or(&report.service_time_ok_ns);
-        rows.push(("ok ones alone", "", alone));
+        rows.push(("correct only", "", alone));
     }
     if let Some(times) = &report.connect_time_ns {
         rows.push(("connect time", "", times));
@@ -245,10 +245,9 @@ const COLUMNS: [Column; 7] = [
 ];
 
 const RESPONSE_TIME: &str = "
-  response time: since a request was due; service time: since it was started;
-  schedule lag: how late the generator itself was
+  response time: from the scheduled time; service time: from sending;
+  schedule lag: how late the generator was
 ";
 const SERVICE_TIME: &str = "
-  service time: since a request was started; users wait for their answers, so
-  there is no response time
+  with --concurrency nothing is scheduled, so there is service time only
 ";

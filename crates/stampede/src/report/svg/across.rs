@@ -229,7 +229,7 @@ impl<'a> Loads<'a> {
                 of(|one| matches!(one, Figure::AtLeast(_))),
             ),
             (
-                "No point, since a request without a correct answer stands there",
+                "No point, since the request at that rank has no correct answer",
                 of(|one| *one == Figure::Failed),
             ),
             ("No point, since too few requests lie beyond it", of(|one| *one == Figure::TooFew)),

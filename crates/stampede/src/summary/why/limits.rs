@@ -42,14 +42,15 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
     let has = words::bytes(limit as f64);
     let of_limit = match limit {
         0 => String::new(),
-        _ => format!(" at its limit of {has}"),
+        _ => format!(": the stack reached its limit of {has}"),
     };
     let php = facts.said(LogSignal::PhpMemory).next();
     let is_full = kills == 0 && limit > 0 && share >= FULL_SHARE;
     let text = if kills > 0 {
-        let (processes, them) = if kills == 1 { ("process", "it") } else { ("processes", "them") };
+        let (processes, their) =
+            if kills == 1 { ("process", "its") } else { ("processes", "their") };
         format!(
-            "memory: the kernel ended {} {processes}{of_limit}, and {them} with what was under way",
+            "memory: the kernel killed {} {processes}{of_limit}; {their} requests were lost",
             words::count(kills)
         )
     } else if is_full {
@@ -118,7 +119,7 @@ pub fn workers(facts: &Facts<'_>) -> Option<Found> {
     if !looks.is_empty() {
         let running = looks.iter().map(|(_, running)| f64::from(*running)).sum::<f64>();
         evidence.push(format!(
-            "all busy in {:.0} % of {} looks; {:.1} of {workers} ran, the others waited inside a request",
+            "all busy in {:.0} % of {} samples; {:.1} of {workers} ran, the others waited inside a request",
             share * 100.0,
             looks.len(),
             running / looks.len() as f64
@@ -159,7 +160,7 @@ pub fn cpu(facts: &Facts<'_>) -> Option<Found> {
     let text = match share >= CPU_FULL {
         true => format!("CPU-bound: the stack used {percent:.0} % of {cpus}"),
         false => format!(
-            "CPU-bound: its workers wanted a CPU at every look and got {percent:.0} % of {cpus}; \
+            "CPU-bound: its workers wanted a CPU at every sample and got {percent:.0} % of {cpus}; \
              other programs had the rest"
         ),
     };
@@ -188,11 +189,11 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
         }
         LoadModel::Closed if under_way <= workers => {
             let users = if under_way == 1 {
-                "1 user".to_owned()
+                "1 user at a time is".to_owned()
             } else {
-                format!("{} users", words::count(under_way.into()))
+                format!("{} users at a time are", words::count(under_way.into()))
             };
-            format!("its concurrency: {users} at once ask for no more: {room}")
+            format!("the load, not the runtime: {users} too few to fill it ({room}); raise `-c`")
         }
         _ => return None,
     };

@@ -154,7 +154,7 @@ fn a_full_budget_is_cpu_bound_and_shows_by_whom() {
 fn workers_that_wanted_a_cpu_and_did_not_get_it_are_cpu_bound_too() {
     let found =
         why(|trial| every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.6, 4, 2)));
-    assert!(line(&found).contains("wanted a CPU at every look and got 60 %"), "{found:#?}");
+    assert!(line(&found).contains("wanted a CPU at every sample and got 60 %"), "{found:#?}");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn all_workers_busy_while_the_cpu_has_time_is_worker_bound() {
     assert_eq!(
         found[0].evidence,
         [
-            "all busy in 100 % of 50 looks; 0.0 of 4 ran, the others waited inside a request",
+            "all busy in 100 % of 50 samples; 0.0 of 4 ran, the others waited inside a request",
             "at most 10 requests under way at once",
             "PHP-FPM's status page: 4 of 4 processes active, 6 connections waiting",
             "`pm.max_children` was reached 2 times",
@@ -376,7 +376,8 @@ fn memory_is_a_kill_or_a_full_limit() {
         trial.resources[0].memory_limit_hits = 9;
         trial.resources[4].roles.get_mut("php").expect("a role").oom_kills = 2;
     });
-    let words = "memory: the kernel ended 2 processes at its limit of 128 MiB, and them with what was under way";
+    let words = "memory: the kernel killed 2 processes: the stack reached its limit of 128 MiB; \
+                 their requests were lost";
     assert_eq!(line(&killed), words);
     assert_eq!(
         killed[0].evidence,
