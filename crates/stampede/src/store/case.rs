@@ -102,22 +102,24 @@ impl Closed {
         Some(Closed { concurrency: *concurrency, length_ns, requests })
     }
 
-    /// Of the text that runs of before have alone: `4 users for 10 s`, `1 user, 1 200 requests`.
+    /// Of the text, which runs of before have alone: `4 users for 10 s`, `1 user, 1 200 requests`, `8 at a time, no
+    /// pause, for 10 s`.
     pub fn parse(text: &str) -> Option<Closed> {
         let digits = |text: &str| -> Option<u64> {
             let blanks: &[char] = &[' ', '\u{202f}', '\u{a0}'];
             text.replace(blanks, "").parse().ok()
         };
-        let (concurrency, end) = text.split_once(" user")?;
+        let parts = ["s", ""].iter().find_map(|plural| text.split_once(&format!(" user{plural}")));
+        let (concurrency, end) = text.split_once(" at a time, no pause").or(parts)?;
         let concurrency = u32::try_from(digits(concurrency)?).ok()?;
-        let end = end.strip_prefix('s').unwrap_or(end);
-        if let Some(length) = end.strip_prefix(" for ") {
+        let end = end.trim_start_matches([',', ' ']);
+        if let Some(length) = end.strip_prefix("for ") {
             let seconds: f64 = length.strip_suffix('s')?.trim_end().parse().ok()?;
             let length_ns = Some((seconds * 1e9).round() as u64);
             return Some(Closed { concurrency, length_ns, requests: None });
         }
-        let requests = match end.strip_prefix(", ") {
-            Some(requests) => Some(digits(requests.split(" request").next()?)?),
+        let requests = match end.split_once(" request") {
+            Some((requests, _)) => digits(requests),
             None => None,
         };
         Some(Closed { concurrency, length_ns: None, requests })
@@ -202,6 +204,9 @@ mod tests {
             ("16 users, 1\u{202f}200 requests", closed(16, None, Some(1_200))),
             ("1 user, 1 request", closed(1, None, Some(1))),
             ("2 users until the ammo is over", closed(2, None, None)),
+            ("8 at a time, no pause, for 10 s", closed(8, Some(10_000_000_000), None)),
+            ("8 at a time, no pause, 1 request", closed(8, None, Some(1))),
+            ("8 at a time, no pause, to the end of the request file", closed(8, None, None)),
             ("const(200,60s)", None),
             ("many users for 1 s", None),
         ] {
