@@ -1,7 +1,7 @@
 // The answer: a group's sentence and its ranking.
 
 import { headline, intervalOf, ownName, runOf, valueOf, type Case, type Comparison, type Group, type Headline } from "./data.ts";
-import { h, scroller } from "./dom.ts";
+import { h, scroller, withCode } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";
 import { swatch } from "./look.ts";
@@ -42,10 +42,10 @@ function sentence(store: Store, group: Group): HTMLElement | null {
 
 /** What was found for an app, in sentences, and what holds for all rows. */
 export function headlineOf(one: Headline): HTMLElement {
-  const lines = one.text.split("\n").filter(Boolean).map((line) => h("p", { class: "sentence" }, format.tied(line)));
+  const lines = one.text.split("\n").filter(Boolean).map((line) => h("p", { class: "sentence" }, ...withCode(line)));
   return h("section", { class: "headline", "aria-label": `Answer for ${one.app}` },
     h("h2", { class: "kicker" }, one.app), ...lines,
-    one.facts.length > 0 ? h("ul", { class: "facts" }, ...one.facts.map((fact) => h("li", {}, format.tied(fact)))) : null);
+    one.facts.length > 0 ? h("ul", { class: "facts" }, ...one.facts.map((fact) => h("li", {}, ...withCode(fact)))) : null);
 }
 
 function nothingSaid(store: Store): string {
@@ -59,7 +59,7 @@ const heads = (store: Store, group: Group): [string, string][] => [
   ["name", "runtime"],
   ["primary", words.primaryWords(group)],
   ["sketch", ""],
-  ...(store.isOverlay ? [] : [["against", group.baseline ? `vs ${group.baseline}` : "compared"] as [string, string]]),
+  ...(store.isOverlay ? [] : [["against", group.baseline ? `vs ${cut(group.baseline)}` : "compared"] as [string, string]]),
   // Where throughput is what is ranked, the time stands here instead.
   group.primary === "throughput" ? ["throughput", `p95 of ${words.headlineWords(group.model)}`] : ["throughput", "throughput"],
   ["cost", "CPU cost"],
@@ -67,6 +67,13 @@ const heads = (store: Store, group: Group): [string, string][] => [
   ["ok", "ok %"],
   ["trials", "trials"],
 ];
+
+/** A name may be any length, and stands above a narrow column. */
+function cut(name: string): string {
+  return name.length > LONGEST_HEAD ? `${name.slice(0, LONGEST_HEAD - 1)}…` : name;
+}
+
+const LONGEST_HEAD = 22;
 
 /** Whether all pairs were compared. */
 function hasGroups(store: Store, group: Group): boolean {
@@ -91,7 +98,7 @@ function table(store: Store, group: Group, cases: Case[]): HTMLElement {
       : `Ranking of ${words.groupTitle(group)} by ${words.primaryWords(group)}`),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...columns.map(([name, title]) => title
       ? h("th", { class: name, scope: "col", role: "columnheader" }, title)
-      : h("td", { class: name, role: "case" }, scale.isLog ? "log scale" : "")))),
+      : h("td", { class: name, role: "cell" }, scale.isLog ? "log scale" : "")))),
     h("tbody", { role: "rowgroup" }, ...body));
   return scroller(`${what} of ${words.groupTitle(group)}`, made);
 }
@@ -183,7 +190,7 @@ function emptyRow(store: Store, entry: Case, columns: [string, string][]): HTMLE
   const isComing = store.run(entry.runtime)?.state === "under_way" && entry.verdict === "missing";
   const hasRank = columns[0]?.[0] === "rank";
   return h("tr", { role: "row", class: isComing ? "empty coming" : "empty" },
-    hasRank ? h("td", { class: "rank", role: "case" }, format.NONE) : null,
+    hasRank ? h("td", { class: "rank", role: "cell" }, format.NONE) : null,
     h("th", { class: "name", scope: "row", role: "rowheader" }, nameOf(store, entry, "full")),
     h("td", { class: "nothing", role: "cell", colspan: columns.length - (hasRank ? 2 : 1) },
       isComing ? "no figures yet: no trial of it has ended" : "no figures: no trial of it counts"));

@@ -96,7 +96,7 @@ function series(options: Options, entry: number, trial: number, round: number, l
   const reading = (value: number) => at.map(() => (next() > 0.98 ? null : Math.round(value * (0.9 + next() * 0.2) * 100) / 100));
   const roles: [string, number][] = place % 3 === 0 ? [["php", 1]] : [["php", 0.6], ["web", 0.4]];
   return {
-    entry, trial, round, unfinished: false, step: 1,
+    case: entry, trial, round, unfinished: false, step: 1,
     mean: scaled(0.75), p50: scaled(0.68), p95: scaled(1), p99: scaled(1.6), max: scaled(5),
     offered,
     ok: column((second) => Math.max(0, Math.round(load.rate(second)) - bad(second))),
@@ -237,7 +237,7 @@ function breaking(limit: number, place: number) {
 function trialEvidence(options: Options, entry: number, number: number, round: number, isInvalid: boolean): Raw {
   const planted = options.planted;
   return {
-    run: 0, number, round, entry, verdict: isInvalid ? "invalid" : "valid",
+    run: 0, number, round, case: entry, verdict: isInvalid ? "invalid" : "valid",
     reasons: isInvalid ? [late] : [],
     phases: [["start", 0, 76.7], ["verify", 76.7, 292.8], ["warm-up", 292.8, 1291.4], ["measure", 1291.4, 5290.6], ["drain", 5290.6, 5290.7], ["stop", 5290.7, 5410.2]],
     figures: [["schedule lag p99", isInvalid ? "1.26 ms" : "117 µs"], ["busy share", "3.2 %"], ["steal", "0.1 %"], ["Little's law", "within 1.1 %"]],
