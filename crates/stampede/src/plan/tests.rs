@@ -187,7 +187,7 @@ fn flags_win_over_the_plan() {
     };
     let plan = plan_with(LARAVEL, &flags);
     assert_eq!(plan.apps, [AppChoice::Named("hello".into())]);
-    assert_eq!(load_names(&plan), ["3 users 100 requests"]);
+    assert_eq!(load_names(&plan), ["3 at a time 100 requests"]);
     assert_eq!(plan.budget, Budget::Shared { cpus: vec![3], memory_bytes: 0 });
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(1));
     assert_eq!(plan.begin.warm_up(), Nanos::from_secs(1));

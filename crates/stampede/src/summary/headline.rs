@@ -177,12 +177,17 @@ impl<'a> Headline<'a> {
             );
         }
         let largest = self.group.comparisons.iter().filter_map(Comparison::largest_difference);
-        let largest = words::percent(largest.fold(0.0, f64::max) * 100.0);
+        let largest = largest.fold(0.0, f64::max);
+        // Nobody is helped by "up to 3 449 %".
+        let largest = match largest {
+            largest if largest > 1.0 => "the trials vary too much to say more".to_owned(),
+            largest => {
+                let percent = words::short_percent(largest * 100.0);
+                format!("the largest possible difference is {percent}")
+            }
+        };
         let rounds = self.rounds_needed();
-        format!(
-            "No runtime is clearly ahead of {}; the largest possible difference is {largest}. {rounds}",
-            self.base()
-        )
+        format!("No runtime is clearly ahead of {}; {largest}. {rounds}", self.base())
     }
 
     /// What would settle all that is too close to call.

@@ -188,12 +188,12 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
             format!("no limit was reached: {room}")
         }
         LoadModel::Closed if under_way <= workers => {
-            let users = if under_way == 1 {
-                "1 user at a time is".to_owned()
+            let requests = if under_way == 1 {
+                "1 request at a time is".to_owned()
             } else {
-                format!("{} users at a time are", words::count(under_way.into()))
+                format!("{} requests at a time are", words::count(under_way.into()))
             };
-            format!("the load, not the runtime: {users} too few to fill it ({room}); raise `-c`")
+            format!("the load, not the runtime: {requests} too few to fill it ({room}); raise `-c`")
         }
         _ => return None,
     };
