@@ -146,7 +146,7 @@ fn results_and_reports_of_a_plan_have_none_of_its_secrets() {
     let output = run(&place, &["compare", "plan.yaml", "--json", "--out", "results/one"], &mut all);
     assert!(stdout(&output).starts_with('{'), "{}", stderr(&output));
     serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON");
-    let trial = place.path().join("results/one/trials/001-nginx-fpm-app-1-user-1s/trial.json");
+    let trial = place.path().join("results/one/trials/001-nginx-fpm-app-1-at-a-time-1s/trial.json");
     let trial = std::fs::read_to_string(trial).expect("a trial");
     assert!(trial.contains("\"judged\": \"") && trial.contains("auth=***"), "{trial}");
     for format in ["text", "html", "markdown", "csv", "json", "svg", "junit"] {
