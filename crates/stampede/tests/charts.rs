@@ -211,7 +211,11 @@ fn out_is_a_directory_that_is_made_or_an_error() {
     let output = report(&run, &["--format", "svg", "--out", &there]);
     assert!(output.status.success(), "{}", err(&output));
     assert!(out(&output).lines().all(|path| path.starts_with(&there)), "{}", out(&output));
-    assert!(out(&output).contains("hello-4-at-a-time-10s-service-time-p95.svg"), "{}", out(&output));
+    assert!(
+        out(&output).contains("hello-4-at-a-time-10s-service-time-p95.svg"),
+        "{}",
+        out(&output)
+    );
 
     let taken = run.join("run.json/charts");
     let output = report(&run, &["--format", "svg", "--out", &taken.display().to_string()]);

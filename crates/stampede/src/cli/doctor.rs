@@ -33,23 +33,36 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
         return print(format!("{value:#}\n").as_bytes());
     }
     let mut text = String::from("How stampede stops and limits runtimes here\n\n");
-    text.push_str(&format!("  cgroups         {}\n", allowed.cgroups));
+    let mut row =
+        |name: &str, value: &str| text.push_str(&wrapped(&format!("  {name:<15} {value}"), 18));
+    row("cgroups", allowed.cgroups);
     for (name, by) in controllers(&allowed) {
-        text.push_str(&format!("  {name:<15} {by}\n"));
+        row(name, by);
     }
-    text.push_str(&format!("  PID namespace   {}\n", namespace(allowed.pid_namespace)));
-    text.push_str(&format!("  guarantee       {}\n", allowed.guarantee));
+    row("PID namespace", namespace(allowed.pid_namespace));
+    row("guarantee", &allowed.guarantee);
     for hint in &allowed.hints {
-        text.push_str(&format!("  fix            {hint}\n"));
+        row("fix", hint);
     }
     text.push_str("\nThe machine\n\n");
     for finding in &findings {
-        text.push_str(&format!("  {}\n", finding.to_string().replace('\n', "\n  ")));
+        for line in finding.to_string().lines() {
+            text.push_str(&wrapped(&format!("  {line}"), 8));
+        }
     }
     if let Some(ceiling) = ceiling {
         text.push_str(&ceiling.text());
     }
     print(text.as_bytes())
+}
+
+/// Lines that fit the terminal; later ones are indented. The blanks before `indent` stand in columns and stay.
+fn wrapped(line: &str, indent: usize) -> String {
+    let at = line.char_indices().nth(indent).map_or(line.len(), |(at, _)| at);
+    let (head, rest) = line.split_at(at);
+    let kept = format!("{}{rest}", head.replace(' ', "\u{a0}"));
+    let lines = super::report::style().wrap(&kept, indent);
+    lines.iter().map(|line| format!("{}\n", line.replace('\u{a0}', " "))).collect()
 }
 
 fn controllers(allowed: &Capabilities) -> Vec<(&'static str, &'static str)> {
