@@ -55,7 +55,6 @@ fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
             &place,
             &format!("compare --app ./plain --runtimes nginx-fpm --traffic urls.txt {load}"),
         ),
-        bad(&place, "compare"),
     ]
     .concat();
     insta::assert_snapshot!("mistakes", shown);
@@ -126,7 +125,8 @@ fn a_directory_alone_is_compared() {
          WordPress), of kind `script`, served from the directory itself"
     );
     let chosen = notices[1].strip_prefix("defaults used: --runtimes ");
-    let chosen: Vec<&str> = chosen.expect("said").trim_end_matches('`').split(',').collect();
+    let chosen = chosen.expect("said").split(", --").next().unwrap_or_default();
+    let chosen: Vec<&str> = chosen.split(',').collect();
     let summary = summary(&place);
     let cases = summary["cases"].as_array().expect("cases");
     let mut measured: Vec<&str> = cases

@@ -112,7 +112,12 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         chosen.push(format!("--rounds {AGAINST_ROUNDS}"));
     }
     if gaps.runtimes {
-        notices.extend(suggested(path, &mut overrides, catalogue)?);
+        for notice in suggested(path, &mut overrides, catalogue)? {
+            match notice {
+                Notice::Chosen { flags } => chosen.extend(flags),
+                other => notices.push(other),
+            }
+        }
     }
     if path.is_none() {
         chosen.extend(fill_length(&mut overrides, gaps));
