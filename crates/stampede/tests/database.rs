@@ -85,6 +85,7 @@ fn databases_are_compared_with_each_other() {
     assert_eq!(trials(&place).len(), 2, "{}", stderr(&output));
     let text = stdout(&output);
     assert!(!text.contains("not comparable"), "{text}");
+    let text = stdout(&finish(place.stampede(&["report", "last", "--details"]), LIMIT));
     assert!(text.contains("pdo_mysql"), "it is said all the same: {text}");
 }
 

@@ -157,8 +157,8 @@ fn waiting_for_pages_at_the_limit_is_said() {
     };
     let (text, evidence) = waits.found("it", "memory");
     let words = format!(
-        "memory: processes waited for the kernel to take pages back at its limit of 128 MiB, \
-         {:.0} % of the time",
+        "memory: processes waited for the kernel to take pages back: the stack reached its limit of \
+         128 MiB, {:.0} % of the time",
         share * 100.0
     );
     assert_eq!(text, words, "{}", waits.shown("it"));

@@ -416,7 +416,7 @@ fn memory(rows: &[Option<&CaseSummary>]) -> Column {
 /// The share of requests that failed, where one did.
 fn errors(rows: &[Option<&CaseSummary>]) -> Option<Column> {
     let has_failed = |case: &&CaseSummary| case.counts.ok < case.counts.planned;
-    rows.iter().flatten().any(|case| has_failed(case)).then(|| {
+    rows.iter().flatten().any(has_failed).then(|| {
         column("errors", 8, rows, |case| {
             let share = 1.0 - case.counts.ok_share().unwrap_or(1.0);
             match has_failed(&case) {

@@ -54,7 +54,7 @@ impl Lines {
             };
             self.paragraph(&note.text, tone, 2);
         }
-        for line in evidence::details(&cases.to_vec()) {
+        for line in evidence::details(cases) {
             self.paragraph(&line, Tone::Plain, 2);
         }
         for line in legend {
