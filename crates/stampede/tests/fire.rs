@@ -484,7 +484,7 @@ fn the_summary_says_why_requests_failed() {
     let output =
         finish(place.stampede(&["fire", &gone, "--concurrency", "1", "--requests", "1"]), LIMIT);
     let text = stdout(&output);
-    assert!(text.contains("\n1 user, 1 request at unix:"), "{text}");
+    assert!(text.contains("\n1 at a time, no pause, 1 request at unix:"), "{text}");
     assert!(text.contains("net:errno-2          1  No such file or directory"), "{text}");
     assert!(text.contains("failed\n"), "{text}");
 }

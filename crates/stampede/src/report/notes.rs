@@ -233,7 +233,7 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     for case in cases.iter().filter(is_external) {
         if case.figures.cpu_percent_median == Figure::None {
             let text = "it was not watched, so what it spent is not known (`watch` in the plan)";
-            add(Weight::Plain, format!("{}: {text}", case.runtime));
+            add(Weight::Doubt, format!("{}: {text}", case.runtime));
         }
     }
     let split = |case: &&&CaseSummary| case.budget_unequal && !is_external(case);

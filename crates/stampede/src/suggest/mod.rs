@@ -148,7 +148,8 @@ pub fn fill_length(flags: &mut Overrides, gaps: Gaps) -> Vec<String> {
     if flags.says_load() && flags.schedule.is_none() && flags.requests.is_none() {
         choose(&mut chosen, "for", &mut flags.for_, LENGTH);
     }
-    if gaps.rounds {
+    // Who names runtimes and load knows what is measured, and how often.
+    if gaps.rounds && (gaps.load || gaps.runtimes) {
         choose(&mut chosen, "rounds", &mut flags.rounds, ROUNDS);
     }
     chosen
@@ -321,6 +322,8 @@ mod tests {
         assert_eq!(chosen(Overrides::default()), ["--rounds 3"]);
         let rate = Overrides { rate: given("200"), rounds: given("1"), ..Overrides::default() };
         assert_eq!(chosen(rate), ["--for 10s"]);
+        let (rate, runtimes) = (given("200"), given("a,b"));
+        assert_eq!(chosen(Overrides { rate, runtimes, ..Overrides::default() }), ["--for 10s"]);
         let counted =
             Overrides { concurrency: given("4"), requests: given("9"), ..Overrides::default() };
         assert_eq!(chosen(counted), ["--rounds 3"]);
