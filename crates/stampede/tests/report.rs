@@ -132,10 +132,10 @@ fn settings_and_what_a_sapi_forces_are_notes() {
     }
     let page = page(&run, 160);
     assert!(
-        page.contains("small: as the plan asks: memory_limit `64M` instead of `256M`"),
+        page.contains("small: set by the plan: memory_limit `64M` instead of `256M`"),
         "{page}"
     );
-    assert!(page.contains("small: its SAPI decides by itself: with cli.*"), "{page}");
+    assert!(page.contains("small: set by its SAPI: with cli.*"), "{page}");
     assert!(!page.contains('≠'), "{page}");
 }
 

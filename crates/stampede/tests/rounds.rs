@@ -245,7 +245,7 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     let summary = summarize(&run);
     let said = sentence(&summary);
     assert!(said.contains("few: fewer than three rounds, a first impression only."), "{said}");
-    assert!(said.contains("far takes 2.00 × as long as best (1.98 – 2.02)."), "{said}");
+    assert!(said.contains("far has 2.00 × the p95 of best (1.98 – 2.02)."), "{said}");
     for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 2) {
         if trial.record.round > 2 {
             trial.record.verdict.judged = Judged::Invalid;
@@ -265,7 +265,7 @@ fn what_is_inconclusive_names_the_rounds_that_would_settle_it() {
     let needed = summary.groups[0].comparisons[0].rounds_needed.expect("it is inconclusive");
     let page = text(&summary);
     assert!(page.contains(&format!("b: about {needed} rounds would settle it")), "{page}");
-    let headline = format!("About {needed} rounds would settle it.");
+    let headline = format!("About {needed} rounds would settle it (`--rounds {needed}`).");
     assert!(sentence(&summary).ends_with(&headline), "{}", sentence(&summary));
 }
 
@@ -303,7 +303,7 @@ fn a_figure_that_grows_from_round_to_round_is_told() {
     assert_eq!(drift("even"), None);
     let page = text(&summary);
     assert!(
-        page.contains("p95 of response time drifts from the first round to the last: leaks to 1.5"),
+        page.contains("p95 of response time changed from the first round to the last: leaks 1.5"),
         "{page}"
     );
 }

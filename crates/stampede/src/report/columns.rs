@@ -272,7 +272,7 @@ fn alone(group: &Group, rows: &[&CaseSummary]) -> Option<Section> {
 fn own_intervals(group: &Group, rows: &[&CaseSummary]) -> Option<Column> {
     let own = |case: &CaseSummary| own_interval(group.primary, case);
     rows.iter().find_map(|case| own(case))?;
-    Some(column("its 95 % interval", rows, |case| {
+    Some(column("its 95 %", rows, |case| {
         own(case).map_or_else(none, |(low, high)| Field::plain(format!("{low} – {high}")))
     }))
 }

@@ -56,7 +56,7 @@ fn table(group: &Group, cases: &[&CaseSummary], out: &mut String) {
         "memory max".to_owned(),
         match (&group.baseline, group.comparisons.is_empty()) {
             (Some(baseline), false) => format!("vs {}", escape(baseline)),
-            _ => "its 95 % interval".to_owned(),
+            _ => "its 95 %".to_owned(),
         },
     ];
     out.push_str(&row(&heads));
