@@ -108,7 +108,7 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
         RunDirectory::create(Some(&out), &record).map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
     let load = context.plan.loads[0].clone();
-    let length = LONGEST;
+    let length = MEASURED;
     progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
     let mut run = Run::new(record, directory, progress.as_mut());
     let trial = context
@@ -137,7 +137,7 @@ fn alone(plan: &Plan) -> Plan {
         Model::Closed { concurrency, .. } => concurrency,
         Model::Open { .. } => AT_A_TIME.parse().unwrap_or(1),
     };
-    load.model = Model::Closed { concurrency, until: Until::For(LONGEST) };
+    load.model = Model::Closed { concurrency, until: Until::For(MEASURED) };
     (load.rate_share, load.only, load.except, load.expect) =
         (None, Vec::new(), Vec::new(), Vec::new());
     alone.loads = vec![load];
@@ -147,5 +147,5 @@ fn alone(plan: &Plan) -> Plan {
 /// Some 128 random bits.
 const RANDOM_LETTERS: usize = 22;
 
-/// Long enough for a rate to one digit, short beside the comparison.
-const LONGEST: Nanos = Nanos::from_secs(5);
+/// Some thousand answers of most apps, and short beside the comparison.
+const MEASURED: Nanos = Nanos::from_secs(5);
