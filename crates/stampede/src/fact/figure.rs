@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Fact, Kind};
+use super::{ChangeFound, Fact, Kind};
 use crate::summary::words;
 
 /// What was found of a figure.
@@ -37,8 +37,8 @@ pub enum Found {
         /// Whether it is shown that the expectation is broken; false: it is not shown that it
         /// holds.
         is_shown: bool,
-        /// As `found` of the comparison, in English.
-        detail: String,
+        /// By how much it changed.
+        found: Fact<ChangeFound>,
     },
 }
 
@@ -73,10 +73,8 @@ impl fmt::Display for Found {
             Found::Failed {} => f.write_str(FAILED),
             Found::Value { value, unit } => f.write_str(&unit.words(*value)),
             Found::AtLeast { value, unit } => write!(f, "at least {}", unit.words(*value)),
-            Found::Change { is_shown: true, detail } => f.write_str(detail),
-            Found::Change { is_shown: false, detail } => {
-                write!(f, "that it is not shown: {detail}")
-            }
+            Found::Change { is_shown: true, found } => write!(f, "{found}"),
+            Found::Change { is_shown: false, found } => write!(f, "not shown: {found}"),
         }
     }
 }

@@ -8,6 +8,7 @@
 pub mod app;
 pub mod before;
 mod cause;
+mod change;
 pub mod external;
 pub mod figure;
 mod generator;
@@ -35,6 +36,7 @@ use serde_json::{Map, Value};
 
 pub use before::Before;
 pub use cause::Cause;
+pub use change::{ChangeFound, ChangeUnit, NoChange};
 pub use figure::{FigureUnit, Found};
 pub use generator::Generator;
 pub use look::{IntervalOf, Look, Widest};
@@ -253,6 +255,10 @@ pub fn schema() -> Value {
         not_comparable: Vec<Fact<Mismatch>>,
         /// Why a row is not compared with the baseline: `why_not`.
         not_compared: Vec<Fact<NotCompared>>,
+        /// Why nothing can be said of a figure's change: `figures[].why_not` of `diff`.
+        no_change: Vec<Fact<NoChange>>,
+        /// What an expectation about a change found: `expectations[].found` of `diff`.
+        changes: Vec<Fact<ChangeFound>>,
         /// What `rounds: auto` found: `auto.looks[].found`.
         looks: Vec<Fact<Look>>,
         /// What the plan asks of a row, and what its SAPI decides: `asked` and `forced`.

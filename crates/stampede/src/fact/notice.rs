@@ -9,7 +9,7 @@ use super::app::{Detected, NotTuned, Unsuited, Versions};
 use super::external::External;
 use super::server::with_todo;
 use super::stored::{Damage, Identity, MachinePart};
-use super::{Cause, Fact, Kind, Reason, Unfit};
+use super::{Cause, Fact, Kind, Look, Reason, Unfit};
 use crate::progress::words::length;
 use crate::summary::words;
 use stampede_load::time::Nanos;
@@ -165,7 +165,7 @@ pub enum Notice {
     #[serde(rename = "rounds_look")]
     RoundsLook {
         /// Why it went on or stopped.
-        detail: String,
+        found: Fact<Look>,
     },
     /// A runtime is measured at its best number of workers.
     #[serde(rename = "tuned")]
@@ -244,8 +244,8 @@ pub enum Notice {
     /// Runs were measured at different times.
     #[serde(rename = "between_runs")]
     BetweenRuns {
-        /// What that means here.
-        detail: String,
+        /// Whether they are compared all the same, or only shown together.
+        compared: bool,
     },
     /// One of several runs.
     #[serde(rename = "of_run")]
@@ -355,7 +355,16 @@ impl fmt::Display for Notice {
             ),
             Notice::Against(versions) => versions.fmt(f),
             Notice::Damaged { damage } => damage.fmt(f),
-            Notice::RoundsLook { detail } | Notice::BetweenRuns { detail } => f.write_str(detail),
+            Notice::RoundsLook { found } => write!(f, "`rounds: auto`: {found}"),
+            Notice::BetweenRuns { compared: true } => f.write_str(
+                "measured at different times: what disturbed the machine then is part of the \
+                 difference; `stampede compare --against REV` measures two versions in the same \
+                 rounds",
+            ),
+            Notice::BetweenRuns { compared: false } => f.write_str(
+                "these runs are shown together but not compared, because they were measured at \
+                 different times; `stampede diff A B` compares them",
+            ),
             _ => self.of_conditions(f),
         }
     }

@@ -4,6 +4,7 @@ use super::Style;
 use super::columns::{figure, interval};
 use super::layout::{Column, Field, Section, Tone, blocks, tables};
 use super::markdown::{escape, row};
+use crate::fact::{Fact, NoChange};
 use crate::summary::diff::{
     CaseDiff, Change, Diff, Differs, Expected, FigureDiff, Outcome, Pairing, Side,
 };
@@ -52,8 +53,9 @@ fn of_case(diff: &Diff, case: &CaseDiff, style: &Style, lines: &mut Vec<String>)
         let tone = if one.outcome == Outcome::Met { Tone::Plain } else { Tone::Bad };
         add(&expected(one), tone);
     }
-    for note in reasons(case).iter().chain(&case.notes) {
-        add(note, Tone::Warning);
+    let notes = case.notes.iter().map(ToString::to_string);
+    for note in reasons(case).into_iter().chain(notes) {
+        add(&note, Tone::Warning);
     }
 }
 
@@ -128,10 +130,10 @@ fn field(text: Option<String>) -> Field {
 
 /// Why figures of a case are not compared, each reason once.
 fn reasons(case: &CaseDiff) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut reasons: Vec<(&Fact<NoChange>, Vec<String>)> = Vec::new();
     for one in shown(case) {
         let Some(why) = &one.why_not else { continue };
-        match reasons.iter_mut().find(|(known, _)| known == why) {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(one.measure().title()),
             None => reasons.push((why, vec![one.measure().title()])),
         }
@@ -247,8 +249,10 @@ pub fn diff_markdown(diff: &Diff) -> String {
         }
         out.push('\n');
         let expected = case.expectations.iter().map(expected);
-        let notes: Vec<String> =
-            expected.chain(reasons(case)).chain(case.notes.iter().cloned()).collect();
+        let notes: Vec<String> = expected
+            .chain(reasons(case))
+            .chain(case.notes.iter().map(ToString::to_string))
+            .collect();
         out += &list(&notes);
     }
     out += &list(&[notices(diff), only(diff)].concat());

@@ -46,9 +46,7 @@ pub fn summarize(run: &RunData) -> Summary {
         sorted.append(&mut own);
     }
     let looks = record.auto.iter().flat_map(|auto| auto.looks.last());
-    let auto = looks.map(|look| {
-        Notice::RoundsLook { detail: format!("`rounds: auto`: {}", look.found) }.into()
-    });
+    let auto = looks.map(|look| Notice::RoundsLook { found: look.found.clone() }.into());
     let auto: Vec<Fact<Notice>> = auto.collect();
     let mut summary = Summary {
         format: model::FORMAT,

@@ -29,13 +29,10 @@ pub fn label(run: usize) -> String {
 /// Letters end there.
 pub const MOST_RUNS: usize = 26;
 
-const BETWEEN_RUNS: &str = "these runs are shown together but not compared, because they were measured \
-    at different times; `stampede diff A B` compares them";
-
 /// Lays runs over each other, in the order given.
 pub fn overlay(runs: &[&Summary]) -> Overlay {
     let mut all = Merged::default();
-    all.notices.push(Notice::BetweenRuns { detail: BETWEEN_RUNS.to_owned() }.into());
+    all.notices.push(Notice::BetweenRuns { compared: false }.into());
     for (run, summary) in runs.iter().enumerate() {
         all.notices.push(about(run, summary));
         let of_run = |notice| Notice::of_run(label(run), notice).into();

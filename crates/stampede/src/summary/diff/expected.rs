@@ -1,11 +1,9 @@
 //! Whether a change keeps an expectation: `p95 worse < 5%`.
 
-use std::fmt;
-
 use super::model::{Expected, Outcome, Pairing, Worse};
 use super::{Measure, Pair, figures};
+use crate::fact::{ChangeFound, ChangeUnit, NoChange};
 use crate::plan::model::{Bound, Expectation, Figure, Side};
-use crate::summary::words;
 
 /// An expectation that a comparison cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,9 +51,12 @@ pub(super) fn judge(
     let one = |figure: super::FigureDiff| {
         let (outcome, found) = match figure.worse {
             Some(worse) => (outcome(&worse, bound), found(&worse, bound, measure)),
-            None => (Outcome::NotShown, figure.why_not.unwrap_or_default()),
+            None => {
+                let why = figure.why_not.unwrap_or(NoChange::NoCommonRound {}.into());
+                (Outcome::NotShown, ChangeFound::Unknown { why })
+            }
         };
-        Expected { text: text.clone(), outcome, found }
+        Expected { text: text.clone(), outcome, found: found.into() }
     };
     figures.into_iter().map(one).collect()
 }
@@ -72,52 +73,15 @@ fn outcome(worse: &Worse, bound: &Bound) -> Outcome {
     }
 }
 
-/// `p95 24.1 % worse (20.3 % to 28.0 % worse)`.
-fn found(worse: &Worse, bound: &Bound, measure: Measure) -> String {
-    let unit = if measure == Measure::Ok { "points" } else { "%" };
-    let of = |share: f64| match share {
-        // What rounds to nothing is no better.
-        share if share < -5e-5 => (format!("{} {unit}", percent(-share)), Way::Better),
-        share => (format!("{} {unit}", percent(share.max(0.0))), Way::Worse),
-    };
-    let (share, way) = of(worse.share);
-    let head = format!("{} {share} {way}", measure.title());
-    let Some((low, high)) = worse.interval else {
-        return format!("{head}; below three rounds there is no interval, so it is not shown");
-    };
-    let interval = match (of(low), of(high)) {
-        ((low, a), (high, b)) if a != b => format!("{low} {a} to {high} {b}"),
-        // The nearer to nothing first.
-        ((low, Way::Better), (high, way)) => format!("{high} to {low} {way}"),
-        ((low, Way::Worse), (high, way)) => format!("{low} to {high} {way}"),
-    };
-    let more = match outcome(worse, bound) {
-        Outcome::NotShown => rounds_needed(worse, bound).map_or_else(String::new, |rounds| {
-            format!("; about {} would show it", words::number_of(rounds, "round"))
-        }),
-        _ => String::new(),
-    };
-    format!("{head} ({interval}){more}")
-}
-
-/// Which way a figure moved.
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Better,
-    Worse,
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Way::Better => "better",
-            Way::Worse => "worse",
-        })
+fn found(worse: &Worse, bound: &Bound, measure: Measure) -> ChangeFound {
+    let is_open = worse.interval.is_some() && outcome(worse, bound) == Outcome::NotShown;
+    ChangeFound::WorseBy {
+        figure: measure.name(),
+        unit: if measure == Measure::Ok { ChangeUnit::Points } else { ChangeUnit::Share },
+        worse: worse.share,
+        interval: worse.interval,
+        rounds_needed: if is_open { rounds_needed(worse, bound) } else { None },
     }
-}
-
-fn percent(share: f64) -> String {
-    words::significant(share * 100.0)
 }
 
 /// Rounds after which an interval around the same estimate keeps the bound: it narrows with the
@@ -148,7 +112,7 @@ mod tests {
     fn judged(worse: &Worse, text: &str) -> (Outcome, String) {
         let expectation: Expectation = text.parse().expect(text);
         let (bound, measure) = (&expectation.bound, Measure::from(expectation.bound.figure));
-        (outcome(worse, bound), found(worse, bound, measure))
+        (outcome(worse, bound), found(worse, bound, measure).to_string())
     }
 
     #[test]
@@ -175,8 +139,8 @@ mod tests {
         p95 worse < 5%: NotShown: p95 2.00 % worse (4.00 % better to 8.00 % worse); about 16 rounds would show it
         p95 worse < 5%: NotShown: p95 7.00 % worse (4.00 % to 10.0 % worse)
         throughput worse <= 0%: Met: throughput 10.0 % better (8.00 % to 12.0 % better)
-        memory worse < 5%: Broken: memory max 5.00 % worse (5.00 % to 5.00 % worse)
-        memory worse <= 5%: Met: memory max 5.00 % worse (5.00 % to 5.00 % worse)
+        memory worse < 5%: Broken: memory 5.00 % worse (5.00 % to 5.00 % worse)
+        memory worse <= 5%: Met: memory 5.00 % worse (5.00 % to 5.00 % worse)
         ok worse < 1%: Met: ok 0.10 points worse (0.00 points to 0.20 points worse)
         p95 worse < 5%: NotShown: p95 2.00 % worse; below three rounds there is no interval, so it is not shown
         ");

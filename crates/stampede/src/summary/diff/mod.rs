@@ -19,13 +19,13 @@ pub use expected::Unfit;
 pub use measure::Measure;
 pub use model::{
     CaseDiff, Change, Diff, Differs, Expected, FORMAT, FigureDiff, OnlyIn, Outcome, Pairing, Side,
-    Worse,
+    SideNote, Worse,
 };
 
 use super::input::TrialData;
 use super::model::{CaseSummary, Figure, Found, LoadModel, Summary, TrialSummary};
 use super::{RunData, words};
-use crate::fact::{Fact, Notice};
+use crate::fact::{Fact, NoChange, Notice};
 use crate::plan::model::Expectation;
 use crate::store::expectations::WrittenExpectation;
 use crate::store::record::Judged;
@@ -60,8 +60,7 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
         }
     }
     let places = places(&pairs);
-    let mut notices: Vec<Fact<Notice>> =
-        vec![Notice::BetweenRuns { detail: BETWEEN_RUNS.to_owned() }.into()];
+    let mut notices: Vec<Fact<Notice>> = vec![Notice::BetweenRuns { compared: true }.into()];
     let changed = alike::answers_otherwise(base.data, other.data, &places);
     if !changed.is_empty() {
         let (run, runtimes) = (other.label.to_owned(), changed);
@@ -158,16 +157,10 @@ pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
             let Some(found) = found else { return false };
             judged.outcome = match found.outcome {
                 Outcome::Met => super::model::Expected::Met,
-                Outcome::Broken => {
-                    let detail = found.found.clone();
+                outcome => {
+                    let (is_shown, found) = (outcome == Outcome::Broken, found.found.clone());
                     super::model::Expected::NotMet {
-                        figure: Found::Change { is_shown: true, detail }.into(),
-                    }
-                }
-                Outcome::NotShown => {
-                    let detail = found.found.clone();
-                    super::model::Expected::NotMet {
-                        figure: Found::Change { is_shown: false, detail }.into(),
+                        figure: Found::Change { is_shown, found }.into(),
                     }
                 }
             };
@@ -198,10 +191,6 @@ fn own_notices(base: Named<'_>, other: Named<'_>) -> Vec<Fact<Notice>> {
     }
     notices
 }
-
-/// Said of every comparison of two runs.
-const BETWEEN_RUNS: &str = "measured at different times: what disturbed the machine then is part of \
-    what is found; `stampede compare --against REV` measures two versions in the same rounds";
 
 fn side(named: Named<'_>) -> Side {
     let Summary { run, started_at, stampede, rounds, .. } = named.summary;
@@ -287,23 +276,23 @@ impl<'a> Of<'a> {
     }
 
     /// Why nothing may be said of a figure.
-    fn why_not(&self, figure: Figure) -> Option<String> {
-        let label = self.label;
+    fn why_not(&self, figure: Figure) -> Option<NoChange> {
+        let side = self.label.to_owned();
         match figure {
-            _ if self.case.trials_counted == 0 => Some(format!("no trial of {label} counts")),
+            _ if self.case.trials_counted == 0 => Some(NoChange::NoCountedTrial { side }),
             Figure::Exact(_) => None,
-            Figure::AtLeast(_) => Some(format!("of {label} only a lower bound is known")),
-            Figure::Failed => Some(format!("too many requests of {label} had no correct answer")),
-            Figure::TooFew => Some(format!("a trial of {label} has too few requests for it")),
-            Figure::None => Some(format!("{label} has no such figure")),
+            Figure::AtLeast(_) => Some(NoChange::LowerBound { side }),
+            Figure::Failed => Some(NoChange::Failed { side }),
+            Figure::TooFew => Some(NoChange::TooFewRequests { side }),
+            Figure::None => Some(NoChange::NoFigure { side }),
         }
     }
 
-    /// What is to be known of its trials.
-    fn notes(&self) -> impl Iterator<Item = String> {
+    /// Why its trials do not count, or count with doubt.
+    fn notes(&self) -> impl Iterator<Item = SideNote> {
         let weighs = |judged: Option<Judged>| judged != Some(Judged::Valid);
         let reasons = self.case.reasons.iter().filter(move |reason| weighs(reason.judged));
-        reasons.map(|reason| format!("{}: {reason}", self.label))
+        reasons.map(|reason| SideNote { side: self.label.to_owned(), reason: reason.clone() })
     }
 }
 
@@ -355,7 +344,7 @@ fn figures(pairs: &[Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Figure
     for (place, compared) in fit.iter().zip(compared(&of, measure, pairing)) {
         let one = &mut all[*place];
         let Some(estimate) = compared.ratio else {
-            one.why_not = Some("no round has a trial of both that counts".to_owned());
+            one.why_not = Some(NoChange::NoCommonRound {}.into());
             continue;
         };
         one.judged = Some(change(compared.relation, measure));
@@ -378,7 +367,7 @@ fn uncompared(pair: &Pair<'_>, measure: Measure) -> FigureDiff {
         points: None,
         worse: None,
         judged: None,
-        why_not,
+        why_not: why_not.map(Fact::from),
     }
 }
 
@@ -467,8 +456,10 @@ fn worse(estimate: &Estimate, measure: Measure) -> Worse {
 fn sentence(pair: &Pair<'_>, figure: &FigureDiff) -> String {
     let (base, other) = (pair.base.label, pair.other.label);
     let (Some(judged), Some(ratio)) = (figure.judged, figure.ratio) else {
-        let why = figure.why_not.as_deref().unwrap_or("nothing is known of it");
-        return format!("not compared, because {why}");
+        return match &figure.why_not {
+            Some(why) => format!("not compared, because {why}"),
+            None => "not compared".to_owned(),
+        };
     };
     let noun = figure.measure.noun(pair.other.case.model);
     let head = match judged {

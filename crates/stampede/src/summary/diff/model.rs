@@ -1,11 +1,13 @@
 //! What a comparison of two runs, or of two versions within one, found. Docs: `docs/diff.md`.
 
+use std::fmt;
+
 use serde::Serialize;
 use stampede_stats::estimate::Estimate;
 
 use super::Measure;
-use crate::fact::{Fact, Notice};
-use crate::summary::model::{Figure, LoadModel};
+use crate::fact::{ChangeFound, Fact, NoChange, Notice};
+use crate::summary::model::{CaseReason, Figure, LoadModel};
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -116,8 +118,23 @@ pub struct CaseDiff {
     pub figures: Vec<FigureDiff>,
     /// Expectations about the change, judged.
     pub expectations: Vec<Expected>,
-    /// What is to be known of the trials of either.
-    pub notes: Vec<String>,
+    /// Why trials of either side do not count, or count with doubt.
+    pub notes: Vec<SideNote>,
+}
+
+/// Why trials of one side do not count, or count with doubt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SideNote {
+    /// That side's label.
+    pub side: String,
+    /// The trials and the reasons.
+    pub reason: CaseReason,
+}
+
+impl fmt::Display for SideNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.side, self.reason)
+    }
 }
 
 /// One figure of both sides.
@@ -140,7 +157,7 @@ pub struct FigureDiff {
     /// What may be said of it.
     pub judged: Option<Change>,
     /// Why nothing may.
-    pub why_not: Option<String>,
+    pub why_not: Option<Fact<NoChange>>,
 }
 
 impl FigureDiff {
@@ -184,8 +201,8 @@ pub struct Expected {
     pub text: String,
     /// How it came out.
     pub outcome: Outcome,
-    /// What was found, in words.
-    pub found: String,
+    /// By how much the figure changed.
+    pub found: Fact<ChangeFound>,
 }
 
 /// How an expectation about a change came out.
