@@ -1,6 +1,9 @@
 //! `stampede compare --against REV`: two versions of an app out of its git repository, measured in
 //! the same rounds; and the repository is as it was.
 
+#[macro_use]
+mod words;
+
 mod common;
 
 use std::collections::BTreeMap;
@@ -323,7 +326,7 @@ fn what_cannot_be_held_against_is_said_with_what_to_do() {
         refused(&place, &["--app", "./shop", "--against", "HEAD~1", "--against-prepare", "true"]),
         refused(&place, &["--app", "./shop", "--against", "main"]),
     ];
-    insta::assert_snapshot!(told.join("\n---\n"));
+    assert_words!(told.join("\n---\n"));
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
@@ -364,5 +367,5 @@ fn what_already_runs_has_one_version() {
     let output =
         finish(place.stampede(&[&args[..], &["--for", "1s", "--against", "main"]].concat()), LIMIT);
     assert_eq!(output.status.code(), Some(2));
-    insta::assert_snapshot!(stderr(&output));
+    assert_words!(stderr(&output));
 }

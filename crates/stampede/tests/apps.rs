@@ -1,6 +1,9 @@
 //! The apps of the catalogue, each on every runtime that is here and runs its kind: they give the
 //! same masked answer everywhere, and a request brings the same to each framework.
 
+#[macro_use]
+mod words;
+
 mod bench_support;
 
 use std::collections::BTreeMap;
@@ -263,7 +266,7 @@ fn no_framework_and_a_failed_preparation_are_clear_errors() {
     let framework = "needs:\n  nowhere:\n    package: a/framework\n    file: /nowhere/autoload.php\n    \
         version: { file: /nowhere/autoload.php, after: x }\n    \
         install: { debian: { packages: [php-nowhere] } }\n";
-    insta::assert_snapshot!(refused(framework, ""), @r"
+    assert_words!(refused(framework, ""), @r"
     error: app `shop` needs `a/framework`, which neither a vendor directory of its own nor this machine's packages have
     hint: get it with `apt-get install --no-install-recommends php-nowhere`, or with `composer require a/framework` in a copy of the app
     ");

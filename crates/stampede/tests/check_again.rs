@@ -2,12 +2,14 @@
 //! was asked with, and what only a person has is asked for by name.
 
 mod common;
+mod words;
 
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
 use common::{Place, finish, runtimes_here, skipped, stderr, stdout};
+use words::says;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -124,7 +126,7 @@ fn the_printed_command_sends_it_again_with_what_the_check_was_given() {
     std::fs::remove_file(place.path().join("bob.txt")).expect("removed");
     let output = pasted(&place, command);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("bob.txt"), "{}", stderr(&output));
+    assert!(stderr(&output).contains(says("jar: os", "bob.txt")), "{}", stderr(&output));
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 

@@ -1,5 +1,8 @@
 //! `stampede compare` from the outside: real runtimes, real load, what is on disk after it.
 
+#[macro_use]
+mod words;
+
 mod common;
 
 use std::time::Duration;
@@ -286,7 +289,7 @@ fn bad_input_is_refused_before_anything_starts() {
         let err = stderr(&output).replace(&place.path().display().to_string(), "PLACE");
         assert_eq!(output.status.code(), Some(2), "{name}: {err}{}", stdout(&output));
         assert_eq!(stdout(&output), "", "{name}");
-        insta::assert_snapshot!(*name, err);
+        assert_words!(*name, err);
     }
     assert!(!place.path().join("stampede-results").exists(), "something was written");
     assert_eq!(place.left_behind(), Vec::<String>::new());
@@ -301,7 +304,7 @@ fn a_dry_run_starts_nothing() {
     place.write("plan.yaml", THREE);
     let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    insta::assert_snapshot!("dry-run", stdout(&output));
+    assert_words!("dry-run", stdout(&output));
     assert!(!place.path().join("stampede-results").exists());
 }
 

@@ -1,6 +1,9 @@
 //! What a deployment does with an app: a file that OPcache preloads, Composer's map of classes.
 //! Every runtime that is installed does it, and what cannot be done is said before anything starts.
 
+#[macro_use]
+mod words;
+
 mod bench_support;
 mod common;
 
@@ -155,7 +158,7 @@ fn what_cannot_be_done_is_said_before_anything_starts() {
         said("shop", "autoloader: fast"),
         said("other", "autoloader: authoritative"),
     ];
-    insta::assert_snapshot!(all.join("\n"));
+    assert_words!(all.join("\n"));
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 

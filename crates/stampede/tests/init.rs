@@ -1,5 +1,8 @@
 //! `stampede init` from the outside: what it writes is a plan that can run, and nothing else.
 
+#[macro_use]
+mod words;
+
 mod common;
 
 use std::collections::BTreeSet;
@@ -7,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use common::{Place, finish, skipped, stderr, stdout};
+use words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -62,7 +66,8 @@ fn what_it_writes_can_run_and_nothing_else_is_written() {
             said.contains(&format!(" · {name} · rush (8 at a time, no pause, for 10 s)")),
             "{said}"
         );
-        assert!(said.contains(&format!("note: app `{name}`: ")), "{said}");
+        let note = format!("app `{name}`: ");
+        assert!(said.contains(&format!("note: {}", says("app_detected", &note))), "{said}");
 
         // From elsewhere, into another directory; and of another kind.
         let app = format!("./{name}");
@@ -73,7 +78,7 @@ fn what_it_writes_can_run_and_nothing_else_is_written() {
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         let said = dry_run(&place, place.path(), "plans/shop.yaml");
         assert!(said.contains(&format!(" · {name} · rush")), "{said}");
-        assert!(said.contains("kind `script`"), "{said}");
+        assert!(said.contains(says("app_detected", "kind `script`")), "{said}");
     }
 }
 
@@ -124,19 +129,19 @@ fn it_never_writes_over_a_file() {
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         stderr(&output)
     };
-    insta::assert_snapshot!(refused(&["init", "--app", "./shop"]), @r"
+    assert_words!(refused(&["init", "--app", "./shop"]), @r"
     error: `stampede.yaml` is there already, and is left as it is
 
     hint: `--out` names another file
     ");
     let text = std::fs::read_to_string(place.path().join("stampede.yaml")).expect("the file");
     assert_eq!(text, "mine");
-    insta::assert_snapshot!(refused(&["init", "--app", "./shop", "--out", "no/where.yaml"]), @r"
+    assert_words!(refused(&["init", "--app", "./shop", "--out", "no/where.yaml"]), @r"
     error: cannot write `no/where.yaml`: No such file or directory (os error 2)
 
     hint: `--out` names another file
     ");
-    insta::assert_snapshot!(refused(&["init", "--app", "hello,./shop", "--out", "two.yaml"]), @r"
+    assert_words!(refused(&["init", "--app", "hello,./shop", "--out", "two.yaml"]), @r"
     error: `init` writes a plan for one app, not 2
 
     hint: `apps: [a, b]` in the plan measures several
@@ -166,5 +171,5 @@ fn it_reads_well() {
     let rest = rest.replace(first, "FIRST");
     let cpus = rest.find("cpus: ").expect("a budget") + "cpus: ".len();
     let rest = rest[..cpus].to_owned() + "N" + rest[cpus..].trim_start_matches(char::is_numeric);
-    insta::assert_snapshot!("plan", format!("{head}runtimes:\n  …\n  # One with settings{rest}"));
+    assert_words!("plan", format!("{head}runtimes:\n  …\n  # One with settings{rest}"));
 }

@@ -1,5 +1,8 @@
 //! `report.html` as a file: whole, inert, offline, of a bearable size.
 
+#[macro_use]
+mod words;
+
 #[path = "report_fixture/mod.rs"]
 mod fixture;
 mod written;
@@ -180,8 +183,8 @@ fn what_is_damaged_is_left_out_and_said() {
     let said = |place: &Path, what: &str| {
         let place = place.display().to_string();
         let is_it = |notice: &&Value| {
-            let text = notice["text"].as_str().unwrap_or_default();
-            notice["code"] == "damaged" && text.contains(&place) && text.contains(what)
+            let about = notice["damage"].to_string();
+            notice["code"] == "damaged" && about.contains(&place) && about.contains(what)
         };
         assert!(notices.iter().any(|notice| is_it(&notice)), "{place}: {notices:?}");
     };

@@ -1,6 +1,9 @@
 //! Plans from the outside: what is wrong is refused at its place, what is said reaches the
 //! runtime.
 
+#[macro_use]
+mod words;
+
 mod common;
 
 use std::time::Duration;
@@ -115,7 +118,7 @@ fn what_is_wrong_is_refused_at_its_place() {
         place.write(&file, &format!("{lines}\n{load}"));
         shown += &refused(name, &["compare", &file]);
     }
-    insta::assert_snapshot!("mistakes", shown);
+    assert_words!("mistakes", shown);
     let mut shown = String::new();
     for (name, app, runtimes) in FLAGS {
         let args =
@@ -124,7 +127,7 @@ fn what_is_wrong_is_refused_at_its_place() {
     }
     // A flag laid over a plan: the place is the flag's, whatever the plan says.
     shown += &refused("flag-over-plan", &["compare", "unknown-app.yaml", "--app", "./shop"]);
-    insta::assert_snapshot!("mistakes-in-flags", shown);
+    assert_words!("mistakes-in-flags", shown);
     assert!(!place.path().join("stampede-results").exists(), "something was written");
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }

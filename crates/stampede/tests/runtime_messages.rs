@@ -1,5 +1,8 @@
 //! What a person reads when a runtime, an app or a setting is not there or not right.
 
+#[macro_use]
+mod words;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -51,21 +54,21 @@ fn refused(places: Places, choice: &RuntimeChoice) -> String {
 
 #[test]
 fn an_unknown_runtime_names_the_nearest() {
-    insta::assert_snapshot!(refused(bare(), &choice("nginx-fmp", &[])), @r"
+    assert_words!(refused(bare(), &choice("nginx-fmp", &[])), @r"
     error: unknown runtime `nginx-fmp`
     hint: did you mean `nginx-fpm`?
     ");
-    insta::assert_snapshot!("common_is_no_runtime", refused(bare(), &choice("common", &[])));
+    assert_words!("common_is_no_runtime", refused(bare(), &choice("common", &[])));
 }
 
 #[test]
 fn an_unknown_setting_names_the_nearest() {
     let wrong = [("worker", Scalar::Int(4))];
-    insta::assert_snapshot!("setting_nearest", refused(bare(), &choice("nginx-fpm", &wrong)));
+    assert_words!("setting_nearest", refused(bare(), &choice("nginx-fpm", &wrong)));
     let wrong = [("append.ngin.conf", Scalar::Text("x".into()))];
-    insta::assert_snapshot!("append_nearest", refused(bare(), &choice("nginx-fpm", &wrong)));
+    assert_words!("append_nearest", refused(bare(), &choice("nginx-fpm", &wrong)));
     let wrong = [("blocksize", Scalar::Int(4))];
-    insta::assert_snapshot!("setting_all_known", refused(bare(), &choice("php-builtin", &wrong)));
+    assert_words!("setting_all_known", refused(bare(), &choice("php-builtin", &wrong)));
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn a_setting_that_cannot_be_says_what_can() {
         ("jit_unknown", "nginx-fpm", "jit", Scalar::Bool(true)),
     ] {
         let text = refused(bare(), &choice(name, &[(setting, value)]));
-        insta::assert_snapshot!(snapshot, text);
+        assert_words!(snapshot, text);
     }
 }
 
@@ -93,22 +96,22 @@ fn a_common_setting_may_say_what_is_so_anyway() {
 
 #[test]
 fn a_missing_program_names_the_command_that_gets_it() {
-    insta::assert_snapshot!("missing_debian", refused(bare(), &choice("nginx-fpm", &[])));
+    assert_words!("missing_debian", refused(bare(), &choice("nginx-fpm", &[])));
     let unknown = Places { family: vec!["plan9".into()], ..bare() };
-    insta::assert_snapshot!("missing_elsewhere", refused(unknown, &choice("nginx-fpm", &[])));
+    assert_words!("missing_elsewhere", refused(unknown, &choice("nginx-fpm", &[])));
 }
 
 #[test]
 fn a_named_program_that_is_not_there_says_who_named_it() {
     let given = [("nginx", Scalar::Text("/nowhere/nginx".into()))];
-    insta::assert_snapshot!("named_in_plan", refused(bare(), &choice("nginx-fpm", &given)));
+    assert_words!("named_in_plan", refused(bare(), &choice("nginx-fpm", &given)));
     let places = Places {
         named: BTreeMap::from([("STAMPEDE_PHP_FPM".into(), "/nowhere/fpm".into())]),
         path: Places::from_env().path,
         ..bare()
     };
     let text = refused(places, &choice("nginx-fpm", &[]));
-    insta::assert_snapshot!("named_in_environment", text);
+    assert_words!("named_in_environment", text);
 }
 
 #[test]
@@ -119,10 +122,10 @@ fn a_directory_without_an_app_says_what_it_lacks() {
     fs::create_dir(&path).expect("directory");
     let error = catalogue.app(&AppChoice::Directory(path.clone())).expect_err("no app");
     let text = said(&error).replace(&*path.to_string_lossy(), "DIRECTORY");
-    insta::assert_snapshot!("directory_without_app", text);
+    assert_words!("directory_without_app", text);
     assert!(catalogue.app(&AppChoice::Directory(path.join("not-there"))).is_err());
     let error = catalogue.app(&AppChoice::Named("helo".into())).expect_err("unknown");
-    insta::assert_snapshot!("app_nearest", said(&error));
+    assert_words!("app_nearest", said(&error));
 }
 
 #[test]
@@ -172,7 +175,7 @@ fn a_wrong_directory_points_into_its_file() {
         let places = Places { runtimes: vec![directory.path().into()], ..bare() };
         let error = Catalogue::load(places).runtime("own").expect_err("wrong");
         let text = said(&error).replace(&*directory.path().to_string_lossy(), "DIRECTORY");
-        insta::assert_snapshot!(snapshot, text);
+        assert_words!(snapshot, text);
     }
 }
 

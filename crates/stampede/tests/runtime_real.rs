@@ -3,6 +3,9 @@
 //! The processes are held by a small guard of this test's own, so that what fails here is
 //! the runtimes and not the keeper.
 
+#[macro_use]
+mod words;
+
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
@@ -338,7 +341,7 @@ fn a_page_that_is_wrong_never_counts_as_ready() {
     let error = start(prepared).err().expect("never ready");
     let text = error.to_string().replace(&port, "PORT");
     let text = text.lines().next().unwrap_or_default().to_string();
-    insta::assert_snapshot!(text, @"runtime `php-builtin` did not answer correctly on port PORT within 0.5 s: status 503 instead of 200, `closed today`");
+    assert_words!(text, @"runtime `php-builtin` did not answer correctly on port PORT within 0.5 s: status 503 instead of 200, `closed today`");
 }
 
 #[test]

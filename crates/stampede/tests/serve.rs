@@ -1,5 +1,8 @@
 //! `stampede history` and `stampede serve`: the runs of a directory, the one under way live.
 
+#[macro_use]
+mod words;
+
 #[path = "report_fixture/mod.rs"]
 mod fixture;
 
@@ -16,6 +19,7 @@ use stampede::store::{RunDirectory, write_summary};
 use stampede::summary::{RunData, summarize};
 use stampede_load::report::{Counts, Second};
 use stampede_load::time::Nanos;
+use words::says;
 
 fn run(id: &str, started_at: &str) -> RunData {
     let mut run = fixture::run(
@@ -86,7 +90,7 @@ fn history_lists_every_run_the_newest_first() {
     let directory = results.path().display().to_string();
     let listed = stampede(&["history", "--in", &directory]);
     assert!(listed.status.success(), "{}", text(&listed.stderr));
-    insta::assert_snapshot!(text(&listed.stdout).replace(&directory, "RESULTS"));
+    assert_words!(text(&listed.stdout).replace(&directory, "RESULTS"));
     let json = stampede(&["history", "--in", &directory, "--json", "-n", "3"]);
     let json: Value = serde_json::from_slice(&json.stdout).expect("JSON");
     let states: Vec<(&str, &str)> = json
@@ -111,7 +115,7 @@ fn history_of_nothing_says_what_to_do() {
     );
     let listed = stampede(&["history", "--in", &format!("{directory}/no")]);
     assert_eq!(listed.status.code(), Some(2));
-    insta::assert_snapshot!(text(&listed.stderr).replace(&directory, "DIRECTORY"));
+    assert_words!(text(&listed.stderr).replace(&directory, "DIRECTORY"));
 }
 
 /// A server that ends with the test, by the signal that a person sends.
@@ -200,7 +204,7 @@ fn the_list_and_its_runs_are_served_to_who_has_the_token() {
     }
     let (status, said) = served.get(entries[3]["page"].as_str().expect("an address"));
     assert_eq!(status, 500);
-    assert!(said.contains("run.json` is damaged"), "{said}");
+    assert!(said.contains(says("damaged", "run.json` is damaged")), "{said}");
     let over = data["served"]["over"].as_str().expect("an address");
     let (status, page) = served.get(&format!("{over}&run=whole&run=cut-off"));
     assert_eq!((status, data_of(&page)["runs"].as_array().map(Vec::len)), (200, Some(2)));

@@ -1,5 +1,8 @@
 //! Summaries of runs whose every figure is known beforehand.
 
+#[macro_use]
+mod words;
+
 mod report_fixture;
 
 use report_fixture::{MS, Requests, SECOND, add, case, closed, open, run, troubled};
@@ -12,6 +15,7 @@ use stampede::summary::judge::judge;
 use stampede::summary::model::{CaseVerdict, Expected, Figure, Primary, Stat, Summary};
 use stampede::summary::{RunData, TrialData, summarize};
 use stampede_stats::baseline::Relation as CompareRelation;
+use words::says;
 
 const NOT_KNOWN: Expected = Expected::Unknown { figure: None };
 
@@ -148,9 +152,12 @@ fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
     assert_eq!(
         reasons,
         [
-            "trials 1, 2 and 3: a process was started",
-            "trial 2 suspect: steal time 3 %",
-            "trial 3 invalid, not counted: p99 schedule lag 12 ms; steal time 9 %"
+            format!("trials 1, 2 and 3: {}", says("text", "a process was started")),
+            format!("trial 2 suspect: {}", says("text", "steal time 3 %")),
+            format!(
+                "trial 3 invalid, not counted: {}",
+                says("text; text", "p99 schedule lag 12 ms; steal time 9 %")
+            ),
         ],
         "a note weighs nothing, whatever else its trial has"
     );

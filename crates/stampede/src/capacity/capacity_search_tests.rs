@@ -104,7 +104,7 @@ fn a_limit_is_found_confirmed_and_said() {
     assert!(limit.knee_per_second.is_some());
 }
 
-#[cfg(not(feature = "codes-for-text"))]
+#[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
 #[test]
 fn a_search_is_told_in_words_with_what_held_the_runtime_back() {
     let report = CapacityReport {

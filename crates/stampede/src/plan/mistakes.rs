@@ -122,7 +122,7 @@ fn apps_budget_and_the_rest() {
     );
 }
 
-#[cfg(not(feature = "codes-for-text"))]
+#[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
 #[test]
 fn runtimes_and_their_settings() {
     check(

@@ -213,7 +213,7 @@ fn a_wrong_little_ratio_is_our_own_bug() {
     let off = LoadRecord { littles_law_ratio: 1.06, ..load() };
     assert_eq!(judged(&off, OPEN).judged, Judged::Suspect);
     let told = LoadRecord { in_flight_mean: Some(5.0), littles_law_ratio: 1.25, ..load() };
-    let text = judged(&told, OPEN).reasons[0].to_string();
+    let text = judged(&told, OPEN).reasons[0].sentence();
     assert_eq!(
         text,
         "our own bookkeeping is off: 5.00 requests were in flight on average, and 4.00 by Little's law (a bug of stampede)"
