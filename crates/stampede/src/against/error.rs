@@ -1,4 +1,4 @@
-//! Why another version of an app cannot be had.
+//! Says why another version of an app is not available.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,123 +7,123 @@ use super::prepare::BadEnd;
 
 use crate::runtime::{LOOKED_FOR, nearest};
 
-/// Why `--against` cannot do its work.
+/// Why `--against` cannot provide the other version.
 #[derive(Debug, thiserror::Error)]
 pub enum AgainstError {
-    /// Of an app of the catalogue there is one version.
+    /// An app of the catalogue has only one version.
     #[error(
         "`--against` compares two versions of an app in a directory, and `{app}` is of the catalogue"
     )]
     NotADirectory {
-        /// Its name.
+        /// The app's name.
         app: String,
     },
-    /// What already runs serves what it serves.
+    /// An external runtime serves only the version that it was started with.
     #[error("`{runtime}` is already running: it serves one version of the app")]
     External {
         /// Its name in the plan.
         runtime: String,
     },
-    /// No git.
+    /// git is not installed.
     #[error("`git` is not here, and `--against` asks it for the other version")]
     NoGit,
-    /// No repository.
+    /// The directory is in no git repository.
     #[error("directory `{directory}` is in no git repository")]
     NotARepository {
-        /// Which.
+        /// The app's directory.
         directory: PathBuf,
     },
-    /// No such commit.
+    /// The revision does not exist.
     #[error("the repository of `{directory}` has no revision `{rev}`")]
     UnknownRevision {
-        /// As typed.
+        /// The revision as typed.
         rev: String,
         /// The app's directory.
         directory: PathBuf,
-        /// Branches and tags.
+        /// The repository's branches and tags.
         known: Vec<String>,
-        /// Whether older commits were left out when it was cloned.
+        /// Whether the clone is shallow: it lacks older commits.
         is_shallow: bool,
     },
-    /// The directory came later, or was never committed.
+    /// The revision does not have the directory: it was added later, or never committed.
     #[error("`{rev}` has no directory `{directory}`")]
     NotThere {
-        /// As typed.
+        /// The revision as typed.
         rev: String,
-        /// From the repository's top.
+        /// The directory, relative to the top of the repository.
         directory: PathBuf,
     },
-    /// The directory was no app then.
+    /// The directory was no app in that revision.
     #[error("directory `{directory}` of `{rev}` holds no app")]
     NoApp {
-        /// As typed.
+        /// The revision as typed.
         rev: String,
-        /// From the repository's top.
+        /// The directory, relative to the top of the repository.
         directory: PathBuf,
     },
-    /// Its app cannot be read.
+    /// The revision's app cannot be read.
     #[error("the app of `{rev}`")]
     App {
-        /// As typed.
+        /// The revision as typed.
         rev: String,
-        /// What is wrong with it.
+        /// The error of reading the app.
         source: Box<crate::runtime::RuntimeError>,
     },
-    /// Its packages are others than those that are installed.
+    /// The revision needs other packages than the installed ones.
     #[error(
         "`{rev}` asks for other packages than the working tree: {what} differs, and git ignores `vendor`"
     )]
     OtherPackages {
-        /// As typed.
+        /// The revision as typed.
         rev: String,
-        /// `composer.lock` or `composer.json`.
+        /// The file that differs: `composer.lock` or `composer.json`.
         what: &'static str,
     },
-    /// The command that was to prepare it did not work.
+    /// The user's command that should prepare the copy failed.
     #[error("`--against-prepare`: `{command}` {end} in the copy of `{rev}`{log}")]
     Unprepared {
-        /// As typed.
+        /// The revision as typed.
         rev: String,
-        /// As typed.
+        /// The command as typed.
         command: String,
-        /// How it ended.
+        /// How the command ended.
         end: BadEnd,
-        /// Its last lines, on lines of their own.
+        /// The command's last lines, with a line break before them; or empty.
         log: String,
     },
-    /// Git said no.
+    /// git failed.
     #[error("`git {command}` failed: {said}")]
     Git {
-        /// Its subcommand.
+        /// git's subcommand.
         command: String,
-        /// What it said.
+        /// git's message.
         said: String,
     },
-    /// Git does not trust a repository of another user.
+    /// git does not trust a repository of another user.
     #[error("`git {command}` failed: {said}")]
     Untrusted {
-        /// Its subcommand.
+        /// git's subcommand.
         command: String,
-        /// What it said.
+        /// git's message.
         said: String,
     },
-    /// The disk said no.
+    /// A file could not be created, or a program could not be started.
     #[error("cannot {what} `{path}`")]
     Io {
-        /// What was tried.
+        /// What was tried, as a verb.
         what: &'static str,
-        /// With what.
+        /// The file or program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Nobody looks after the copy.
+    /// The keeper, which removes the copy at the end, could not be started.
     #[error("the copy of the other version cannot be kept")]
     Keeper(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl AgainstError {
-    /// What to do next, for a line of its own.
+    /// What the user can do next; shown on a line of its own.
     pub fn hint(&self) -> Option<String> {
         match self {
             AgainstError::NotADirectory { .. } => {

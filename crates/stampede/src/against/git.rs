@@ -1,5 +1,5 @@
-//! What is asked of git. Nothing is written into the repository: the index of what is checked out
-//! is a file of ours, no hook runs, and no lock is taken.
+//! Runs git. Nothing is written into the repository: the index for a checkout is a file of ours, no
+//! hook runs, and no lock is taken.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,18 +11,18 @@ use super::error::AgainstError;
 /// The repository that a directory is in.
 #[derive(Clone, Debug)]
 pub struct Repository {
-    /// Its working tree.
+    /// The top directory of the working tree.
     pub top: PathBuf,
-    /// The directory, from there; empty: the same.
+    /// The path of the directory relative to `top`; empty: both are the same.
     pub prefix: PathBuf,
     directory: PathBuf,
 }
 
 impl Repository {
-    /// Of a directory.
+    /// Finds the repository of a directory.
     ///
     /// # Errors
-    /// No git, no repository, or git refuses it.
+    /// git is not installed, there is no repository, or git refuses it.
     pub fn of(directory: &Path) -> Result<Repository, AgainstError> {
         let git = |args: &[&str]| run(directory, None, args);
         let top = match git(&SHOW_TOP) {
@@ -36,10 +36,10 @@ impl Repository {
         Ok(Repository { top, prefix, directory: directory.to_path_buf() })
     }
 
-    /// The commit that a revision names, in full.
+    /// The full hash of the commit that a revision names.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such commit.
     pub fn commit(&self, rev: &str) -> Result<String, AgainstError> {
         let wanted = format!("{rev}^{{commit}}");
         let named = !rev.is_empty() && !rev.starts_with('-') && !rev.contains(['\0', '\n']);
@@ -75,11 +75,11 @@ impl Repository {
         self.line(&["cat-file", "-t", &object]).is_ok_and(|kind| kind == "tree")
     }
 
-    /// Submodules of a commit that lie in the directory: what they hold is in no commit of this
+    /// The submodules of a commit within the directory. Their contents are in no commit of this
     /// repository.
     ///
     /// # Errors
-    /// Git's own.
+    /// Those of git.
     pub fn submodules(&self, commit: &str) -> Result<Vec<String>, AgainstError> {
         let listed = run(&self.directory, None, &["ls-tree", "-r", "-z", commit, "."])?;
         let entries = listed.split(|byte| *byte == 0).map(String::from_utf8_lossy);
@@ -87,29 +87,29 @@ impl Repository {
         Ok(links.filter_map(|entry| Some(entry.split_once('\t')?.1.to_owned())).collect())
     }
 
-    /// Writes a whole commit below `tree`.
+    /// Writes all files of a commit below `tree`.
     ///
     /// # Errors
-    /// Git's own: a disk that is full, a filter that fails.
+    /// Those of git: a full disk, a failing filter.
     pub fn check_out(&self, commit: &str, index: &Path, tree: &Path) -> Result<(), AgainstError> {
         run(&self.top, Some(index), &["read-tree", commit])?;
         let prefix = format!("--prefix={}/", tree.display());
         run(&self.top, Some(index), &["checkout-index", "--all", "--force", &prefix]).map(drop)
     }
 
-    /// What lies in the directory and git ignores, from the directory; a directory of nothing else
-    /// as one.
+    /// What git ignores in the directory, as paths relative to it. An entirely ignored directory is
+    /// one entry.
     ///
     /// # Errors
-    /// Git's own.
+    /// Those of git.
     pub fn ignored(&self) -> Result<Vec<PathBuf>, AgainstError> {
         self.others(&["--ignored", "--exclude-standard"])
     }
 
-    /// What lies in the directory and is neither in git nor ignored.
+    /// What git neither tracks nor ignores in the directory.
     ///
     /// # Errors
-    /// Git's own.
+    /// Those of git.
     pub fn untracked(&self) -> Result<Vec<PathBuf>, AgainstError> {
         self.others(&["--exclude-standard"])
     }
@@ -121,15 +121,15 @@ impl Repository {
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
     }
 
-    /// Files of the directory that are not as in the last commit, new ones among them.
+    /// The number of files in the directory that differ from the last commit, including new ones.
     ///
     /// # Errors
-    /// Git's own.
+    /// Those of git.
     pub fn changed(&self) -> Result<usize, AgainstError> {
         Ok(self.line(&["status", "--porcelain", "--", "."])?.lines().count())
     }
 
-    /// The commit that the working tree is based on, in short; empty: there is none.
+    /// The abbreviated hash of the commit that the working tree is based on; empty: there is none.
     pub fn head(&self) -> String {
         self.line(&["rev-parse", "--short", "HEAD"]).unwrap_or_default()
     }
@@ -140,9 +140,9 @@ impl Repository {
     }
 }
 
-/// Why git names no working tree for a directory. It says so in words and with one exit code for
-/// all, so it is asked again: a repository that it does not trust is one where every owner is
-/// trusted.
+/// Why git finds no working tree for a directory. git's exit code is the same for all reasons, so
+/// it is asked again with every owner trusted. If that works, git does not trust the repository's
+/// owner.
 fn refused(directory: &Path, command: String, said: String) -> AgainstError {
     let trusting = [&["-c", "safe.directory=*"][..], &SHOW_TOP].concat();
     if run(directory, None, &trusting).is_ok() {
@@ -155,17 +155,19 @@ fn refused(directory: &Path, command: String, said: String) -> AgainstError {
     }
 }
 
-/// The working tree that a directory is in.
+/// The arguments that print the top of a directory's working tree.
 const SHOW_TOP: [&str; 2] = ["rev-parse", "--show-toplevel"];
 
-/// Standard output of git.
+/// Runs git and returns its standard output.
 fn run(directory: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, AgainstError> {
     let mut git = Command::new("git");
-    // A hook that calls us says where its repository is, which need not be this one.
+    // If a git hook calls stampede, these variables name the hook's repository, which may be
+    // another one.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"] {
         git.env_remove(name);
     }
-    // What is not here is not fetched, nothing asks a person, and its words stand among ours.
+    // git must not fetch missing objects and must not prompt. Its messages are in English, like
+    // ours.
     git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
     git.args([
         "--no-optional-locks",

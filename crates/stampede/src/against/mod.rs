@@ -1,5 +1,5 @@
-//! Another version of the plan's apps, out of their git repositories, beside the working tree: both
-//! are measured in the same rounds. The repository and its directory are only read.
+//! Takes another version of the plan's apps out of their git repositories, and adds it to the plan.
+//! Both versions are measured in the same rounds. The repository and its directory are only read.
 
 mod error;
 mod git;
@@ -23,31 +23,32 @@ use crate::store::mask_secrets;
 use crate::store::record::AgainstRecord;
 use crate::summary::words;
 
-/// What is asked for.
+/// What the user asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// `--against`.
+    /// The revision: `--against`.
     pub rev: &'a str,
-    /// `--against-prepare`: run in each copy.
+    /// `--against-prepare`: the command to run in each copy; `None`: nothing is run.
     pub prepare: Option<&'a str>,
-    /// Whether nothing is to be run; packages are taken as they are then.
+    /// Whether this is a dry run: no command runs, and packages are taken as they are.
     pub is_dry: bool,
-    /// How the copies are kept.
+    /// The options of the keeper that removes the copies.
     pub keeper: &'a KeeperOptions,
 }
 
-/// The copies of the other version. They go when this is dropped, and however stampede ends.
+/// The copies of the other version. They are removed when this value is dropped, and however
+/// stampede ends.
 #[derive(Debug)]
 pub struct Copies {
-    /// Looks after the directory that they are in.
+    /// Removes the directory of the copies at the end.
     _keeper: Keeper,
 }
 
-/// Gets the other version of every app of the plan, and puts it into the plan beside the working
+/// Copies the other version of every app of the plan, and adds it to the plan beside the working
 /// tree's.
 ///
 /// # Errors
-/// An app without a repository, a revision that is none or has no app, packages that are not
+/// An app without a repository, a revision that does not exist or has no app, packages that are not
 /// installed; see [`AgainstError`].
 pub fn add(
     plan: &mut Plan,
@@ -57,7 +58,7 @@ pub fn add(
     if let Some(external) = plan.runtimes.iter().find(|choice| choice.is_external()) {
         return Err(AgainstError::External { runtime: external.name.clone() });
     }
-    // Asked first: of what is wrong with the repository nothing has to be removed.
+    // The repositories are asked first: if one has an error, there is no copy yet to remove.
     let found = plan.apps.iter().map(|app| Found::of(app, asked.rev));
     let found = found.collect::<Result<Vec<Found>, AgainstError>>()?;
     let make = |id: &str| {
@@ -69,7 +70,7 @@ pub fn add(
         .map_err(|error| AgainstError::Keeper(Box::new(error)))?;
     let (mut of, mut record, mut notices) = (BTreeMap::new(), None, Vec::new());
     for (index, found) in found.iter().enumerate() {
-        // What is copied may be secret.
+        // The directory is private, since the copied files may be secret.
         let own = directory.join(index.to_string());
         private_directory(&own)?;
         let copy = Copy { found, own: &own, asked, keeper: &keeper };
@@ -85,7 +86,7 @@ pub fn add(
     Ok(Copies { _keeper: keeper })
 }
 
-/// An app whose other version is there.
+/// An app whose other version exists in its repository.
 struct Found {
     choice: AppChoice,
     directory: PathBuf,
@@ -125,7 +126,7 @@ impl Found {
         }
     }
 
-    /// Which versions they are, and what of the copy is not of the commit.
+    /// The two versions, and which files of the copy are not from the commit.
     fn versions(&self, rev: &str, brought: &[String]) -> Result<Versions, AgainstError> {
         Ok(Versions {
             rev: rev.to_owned(),
@@ -138,23 +139,23 @@ impl Found {
     }
 }
 
-/// Of a revision behind a runtime's name.
+/// The longest revision behind a runtime's name, in characters.
 const LONGEST_LABEL: usize = 24;
 
-/// One app's copy in the making.
+/// The copy of one app while it is being made.
 struct Copy<'a> {
     found: &'a Found,
-    /// The directory for it.
+    /// The directory for the copy.
     own: &'a Path,
     asked: Asked<'a>,
     keeper: &'a Keeper,
 }
 
 impl Copy<'_> {
-    /// Makes it; what was brought from the working tree.
+    /// Makes the copy. Returns it, with the paths that were taken from the working tree.
     fn make(&self, catalogue: &Catalogue) -> Result<(AppChoice, Vec<String>), AgainstError> {
         let Repository { top, prefix, .. } = &self.found.repository;
-        // The app's name is its directory's.
+        // The directory keeps its name, since the app is named after it.
         let tree = self.own.join(top.file_name().unwrap_or("tree".as_ref()));
         private_directory(&tree)?;
         self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
@@ -162,7 +163,7 @@ impl Copy<'_> {
         let wanted = self.wanted(&app)?;
         copy_some(top, &tree, &wanted.iter().map(|place| prefix.join(place)).collect::<Vec<_>>())
             .map_err(|source| self.of_app(source))?;
-        // A database of one file that a setting names by its whole path is the copy's.
+        // A setting that names a database file by its full path must lead to the copy's file.
         lead_settings(&app, top, &tree).map_err(|source| self.of_app(source))?;
         if let Some(command) = self.asked.prepare.filter(|_| !self.asked.is_dry) {
             prepare::run(self.keeper, command, &app, self.own).map_err(|error| {
@@ -188,9 +189,9 @@ impl Copy<'_> {
         Ok((choice, wanted.iter().map(shown).collect()))
     }
 
-    /// What the app needs and git does not have: what it ignores (packages, settings, built files),
-    /// and settings and packages that it was not told to ignore. Other new files are the working
-    /// tree's own.
+    /// The paths that the app needs and git does not have: all that git ignores (packages,
+    /// settings, built files), and settings and packages that are merely untracked. Other new files
+    /// belong to the working tree only.
     fn wanted(&self, app: &Path) -> Result<Vec<PathBuf>, AgainstError> {
         let repository = &self.found.repository;
         let is_needed = |place: &PathBuf| {
@@ -199,7 +200,7 @@ impl Copy<'_> {
         };
         let untracked = repository.untracked()?.into_iter().filter(is_needed);
         let mut wanted: Vec<PathBuf> = repository.ignored()?.into_iter().chain(untracked).collect();
-        // What the other version has in git is its own.
+        // Files that the other version has in git are its own.
         wanted
             .retain(|place| !is_left_out(place) && fs::symlink_metadata(app.join(place)).is_err());
         wanted.sort();
@@ -224,13 +225,15 @@ impl Copy<'_> {
     }
 }
 
-/// Composer's.
+/// The directory of Composer's packages.
 const VENDOR: &str = "vendor";
 
-/// What says that two versions need other packages, or that Composer's autoloader leads elsewhere.
+/// The file that shows that two versions need other packages or have another Composer autoloader;
+/// `None`: there is no difference.
 fn other_packages(one: &Path, other: &Path) -> Option<&'static str> {
     let lock = |directory: &Path| fs::read(directory.join("composer.lock")).ok();
-    // One that git ignores, too, is that of what is installed.
+    // If git ignores the lock file too, it is taken from the working tree, like the installed
+    // packages.
     let (a, b) = (lock(one), lock(other));
     if b.is_some() && a != b {
         return Some("composer.lock");

@@ -1,4 +1,4 @@
-//! `--against-prepare`: a person's command in the copy of the other version, under the keeper.
+//! Runs `--against-prepare`: the user's command in the copy of the other version, under the keeper.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,43 +11,44 @@ use crate::keeper::{Keeper, KeeperError};
 use crate::mask::mask_foreign;
 use crate::{fresh, interrupt};
 
-/// A command that did not prepare the copy.
+/// The failure of the command that should prepare the copy.
 #[derive(Debug, thiserror::Error)]
 #[error("{end}{log}")]
 pub struct PrepareError {
-    /// How it ended.
+    /// How the command ended.
     pub end: BadEnd,
-    /// Its last lines, on lines of their own, secrets masked.
+    /// The command's last lines with secrets masked, with a line break before them; or empty.
     pub log: String,
 }
 
-/// How a command ended that did not do its work.
+/// How a command ended that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BadEnd {
-    /// By itself.
+    /// It ended by itself.
     #[error("ended with exit code {code}")]
     ExitCode {
-        /// Not 0.
+        /// The exit code, not 0.
         code: i32,
     },
-    /// By a signal.
+    /// It was ended by a signal.
     #[error("was killed")]
     Killed,
-    /// It was ended, for it took too long or the person wants an end.
+    /// stampede ended it: it took too long, or the user interrupted.
     #[error("did not end within {} minutes", within.as_secs() / 60)]
     NoEnd {
-        /// For so long it was waited for.
+        /// The timeout.
         within: Duration,
     },
-    /// It never began.
+    /// It was not started.
     #[error("was not started: {0}")]
     NotStarted(Box<KeeperError>),
 }
 
-/// Runs it to its end, with the person's own environment: Composer wants a home and a way out.
+/// Runs the command to its end, with the user's own environment: Composer needs a home directory
+/// and the network.
 ///
 /// # Errors
-/// It fails, or takes too long.
+/// The command fails, or takes too long.
 pub fn run(
     keeper: &Keeper,
     command: &str,
@@ -85,7 +86,7 @@ pub fn run(
     Err(PrepareError { end, log: last_lines(&log) })
 }
 
-/// Without what a hook that called us says of its repository.
+/// The environment without the variables with which a calling git hook names its repository.
 fn environment() -> BTreeMap<String, String> {
     let text = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -103,7 +104,7 @@ fn ended(stack: &crate::keeper::Stack) -> Option<Exit> {
     None
 }
 
-/// Each on a line of its own, secrets masked.
+/// The last lines of a log that are not blank, each after a line break, with secrets masked.
 fn last_lines(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = mask_foreign(&String::from_utf8_lossy(&text));
@@ -112,9 +113,9 @@ fn last_lines(log: &Path) -> String {
     last.map(|line| format!("\n  {line}")).collect()
 }
 
-/// Enough for Composer's complaint.
+/// The number of lines shown: enough for an error message of Composer.
 const SHOWN: usize = 12;
-/// A large project's packages, from far away.
+/// The timeout: enough to fetch the packages of a large project over a slow network.
 const WITHIN: Duration = Duration::from_secs(600);
-/// Between two looks.
+/// The pause between two checks whether the command has ended.
 const RETRY: Duration = Duration::from_millis(20);

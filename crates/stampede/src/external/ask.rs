@@ -1,4 +1,4 @@
-//! Single questions at an address, over TCP or a unix socket alike; never used for load.
+//! Sends single requests to an address, over TCP or a unix socket alike. It is never used for load.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,16 +17,16 @@ use ureq::{Agent, Error};
 
 use crate::runtime::{Plain, client_config};
 
-/// A client that connects to `address`, whatever the URL says.
+/// A client that connects to `address`, whatever host the URL names.
 pub fn client(address: &Address, timeout: Duration) -> Agent {
     let connect = ConnectTo { address: address.clone(), timeout };
     Agent::with_parts(client_config(timeout), connect.chain(Plain), NoNames)
 }
 
-/// Connects and closes: whether somebody listens.
+/// Connects and closes, to see whether somebody listens.
 ///
 /// # Errors
-/// As the system says.
+/// The system's error.
 pub fn connect(address: &Address, timeout: Duration) -> io::Result<()> {
     Stream::connect(address, timeout).map(drop)
 }
@@ -85,7 +85,8 @@ impl Stream {
     }
 }
 
-/// std's `connect` waits for ever where nobody accepts; the send timeout bounds it (unix(7)).
+/// Connects with a timeout. std's `connect` would wait for ever where nobody accepts; the socket's
+/// send timeout limits the wait (unix(7)).
 fn connect_unix(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -119,13 +120,13 @@ impl Transport for Connection {
         Ok(amount > 0)
     }
 
-    /// Connections are not kept.
+    /// False, so that connections are never kept.
     fn is_open(&mut self) -> bool {
         false
     }
 }
 
-/// A socket's timeout is EAGAIN.
+/// Turns a socket's timeout into the client's error. The kernel reports it as EAGAIN.
 fn in_time(error: io::Error, timeout: &NextTimeout) -> Error {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Timeout(timeout.reason),
@@ -133,7 +134,7 @@ fn in_time(error: io::Error, timeout: &NextTimeout) -> Error {
     }
 }
 
-/// The address is known already.
+/// A resolver that looks nothing up: the address is already known.
 #[derive(Debug)]
 struct NoNames;
 

@@ -1,4 +1,4 @@
-//! Why something that already runs cannot be measured.
+//! Says why an external runtime cannot be measured.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,72 +7,74 @@ use serde::Serialize;
 
 use crate::target::TargetError;
 
-/// See the variants; each is about one key of the plan.
+/// Why an external runtime cannot be measured. Each variant is about one key of the plan.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalError {
-    /// No connection.
+    /// No connection to the address could be made.
     #[error("nobody answers at {address}{}", elsewhere.map_or(String::new(), something_at))]
     NobodyThere {
-        /// Address as connected to, or all of a name's.
+        /// The address that was tried, or all addresses of the name.
         address: String,
-        /// Where something of this machine listens instead, on the same port.
+        /// The address of this machine where something listens on the same port instead; `None`:
+        /// there is none.
         elsewhere: Option<SocketAddr>,
-        /// What the system said.
+        /// The system's error.
         #[serde(skip)]
         source: io::Error,
     },
-    /// No such process.
+    /// There is no process with this pid.
     #[error("pid {pid} is no process here")]
     NoProcess {
-        /// As given.
+        /// The pid as given.
         pid: u32,
     },
-    /// systemd knows no such unit.
+    /// systemd does not know the unit.
     #[error("unit {unit} is not known to systemd")]
     NoUnit {
-        /// As given.
+        /// The unit's name as given.
         unit: String,
     },
-    /// It is there and does not run.
+    /// The unit or container exists, but does not run.
     #[error("{thing} does not run: it is {state}")]
     NotRunning {
-        /// `unit shop.service`.
+        /// What does not run: `unit shop.service`.
         thing: String,
-        /// `inactive`, `stopped` …
+        /// Its state: `inactive`, `stopped` …
         state: String,
     },
-    /// The programs that know did not find it.
+    /// The programs that were asked do not know the unit or container.
     #[error("{thing} was not found: {said}")]
     Unknown {
-        /// `container shop`.
+        /// What was looked for: `container shop`.
         thing: String,
-        /// Who said what.
+        /// The programs and their messages.
         said: String,
     },
-    /// Nobody can be asked.
+    /// No program that could be asked is installed.
     #[error("this machine has no {programs} to find {what} with")]
     NoProgram {
-        /// Whom we would ask.
+        /// The programs that would be asked.
         programs: &'static str,
-        /// What is looked for.
+        /// What was looked for: `a unit`, `a container`.
         what: &'static str,
     },
-    /// It could not be asked.
+    /// A program is installed but could not be run.
     #[error("`{program}` cannot be asked")]
     Asking {
-        /// Who.
+        /// The program.
         program: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[serde(skip)]
         source: io::Error,
     },
-    /// Its processes are not to be seen.
+    /// The processes cannot be seen from here: they are on another machine or in another PID
+    /// namespace.
     #[error("{thing} runs as pid {pid}, which cannot be seen from here")]
     Elsewhere {
-        /// `container shop`.
+        /// What was looked for: `container shop`.
         thing: String,
-        /// As its manager says; 0: none.
+        /// The pid that its manager gives; 0: none.
         pid: u32,
     },
     /// The app does not answer.
@@ -85,10 +87,10 @@ pub enum ExternalError {
     /// The app's answer is wrong.
     #[error("the page: {wrong}")]
     WrongPage {
-        /// What is wrong with it.
+        /// What is wrong with the answer.
         wrong: String,
     },
-    /// The host has no address.
+    /// The URL's host cannot be looked up.
     #[error(transparent)]
     #[serde(untagged)]
     Target(#[from] TargetError),
@@ -99,7 +101,7 @@ fn something_at(address: SocketAddr) -> String {
 }
 
 impl ExternalError {
-    /// Key of the plan that it is about.
+    /// The key of the plan that the error is about.
     pub fn key(&self) -> &'static str {
         match self {
             ExternalError::Target(_)
@@ -110,7 +112,7 @@ impl ExternalError {
         }
     }
 
-    /// What would do, in words for the plan's errors.
+    /// What the plan should say instead, in words.
     pub fn expected(&self) -> &'static str {
         match self {
             ExternalError::Target(_) => "a host that this machine can look up",

@@ -1,13 +1,13 @@
-//! Which cgroup holds what is watched, and whether it holds nothing else.
+//! Finds the cgroup of watched processes, and checks that it holds nothing else.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::keeper::Mounts;
 use crate::keeper::spec::Accounting;
 
-/// What a cgroup must be named after to be that of the watched thing alone. Where the path
-/// has no such part, the process shares its group with others, and the group's figures are
-/// not its own.
+/// The name that a cgroup's path must contain to belong to the watched container or unit alone. If
+/// the path has no such part, the processes share their cgroup with others, and its figures include
+/// those.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// A container's id: `/docker/ID`, `/system.slice/docker-ID.scope`,
@@ -17,10 +17,10 @@ pub enum Anchor {
     Unit(String),
 }
 
-/// Where the figures of a process are read whose `/proc/PID/cgroup` is `cgroup`, as seen
-/// through our `mountinfo`. On v1 each hierarchy has groups of its own; a unit without
-/// `CPUAccounting` shares its parent's there. [`Accounting::Proc`] where no group is the
-/// watched thing's alone.
+/// Where to read the figures of a process whose `/proc/PID/cgroup` is `cgroup`, as seen through our
+/// `mountinfo`. In v1 each hierarchy has its own groups, where a unit without `CPUAccounting`
+/// shares its parent's. [`Accounting::Proc`] if no group belongs to the watched container or unit
+/// alone.
 pub fn accounting(mountinfo: &str, cgroup: &str, anchor: &Anchor) -> Accounting {
     let mounts = Mounts::parse(mountinfo, cgroup);
     let of_v1 = |controller: &str| {
@@ -35,7 +35,7 @@ pub fn accounting(mountinfo: &str, cgroup: &str, anchor: &Anchor) -> Accounting 
     v2.map_or(Accounting::Proc, Accounting::CgroupV2)
 }
 
-/// Whether some group in `/proc/PID/cgroup` is named after the watched thing.
+/// Whether a group in `/proc/PID/cgroup` is named after the watched container or unit.
 pub fn is_named(cgroup: &str, anchor: &Anchor) -> bool {
     let paths = cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths.into_iter().any(|path| match anchor {
@@ -45,8 +45,8 @@ pub fn is_named(cgroup: &str, anchor: &Anchor) -> bool {
 }
 
 impl Anchor {
-    /// The directory below `top` that is the watched thing's, on the way to `own`, the process's.
-    /// A process may be in a group within it: an init that makes groups of its own.
+    /// The directory of the watched container or unit: between `top` and `own`, the group of the
+    /// process. The process may be in a group below it, if an init inside makes groups of its own.
     fn directory(&self, top: &Path, own: &Path) -> Option<PathBuf> {
         let below = own.strip_prefix(top).ok()?;
         let directory = match self {
@@ -71,7 +71,7 @@ fn is_of(part: Component<'_>, id: &str) -> bool {
     part.as_os_str().to_str().is_some_and(|part| !id.is_empty() && part.contains(id))
 }
 
-/// As records spell it.
+/// The accounting's name in records.
 pub fn name(accounting: &Accounting) -> &'static str {
     match accounting {
         Accounting::CgroupV2(_) => "cgroup-v2",
@@ -80,7 +80,7 @@ pub fn name(accounting: &Accounting) -> &'static str {
     }
 }
 
-/// Where its memory is read: the group may lack the controller.
+/// The name of the place where memory is read: the group may lack the memory controller.
 pub fn memory_name(accounting: &Accounting) -> &'static str {
     let has = |directory: &Path| directory.join("memory.stat").is_file();
     match accounting {
@@ -96,7 +96,7 @@ mod tests {
 
     const ID: &str = "4f1e9ac2b0d84f1e9ac2b0d84f1e9ac2b0d84f1e9ac2b0d84f1e9ac2b0d84f1e";
 
-    /// A made-up `/sys/fs/cgroup` with these groups, and the lines of mountinfo that show it.
+    /// A fake `/sys/fs/cgroup` with these groups, and the lines of mountinfo that show it.
     struct Fake {
         directory: tempfile::TempDir,
     }
@@ -179,14 +179,14 @@ mod tests {
     fn a_unit_that_shares_a_group_with_others_is_not_that_group() {
         let fake = Fake::new(&["memory/system.slice/shop.service", "cpu,cpuacct/system.slice"]);
         let anchor = Anchor::Unit("/system.slice/shop.service".to_owned());
-        // Without `CPUAccounting` it is in its slice's group there.
+        // Without `CPUAccounting`, the unit's CPU time is counted in the group of its slice.
         let cgroup = "6:memory:/system.slice/shop.service\n3:cpu,cpuacct:/system.slice\n";
         let found = accounting(&fake.v1(), cgroup, &anchor);
         let memory = Some(fake.path("memory/system.slice/shop.service"));
         assert_eq!(shown(&found), shown(&Accounting::CgroupV1 { cpuacct: None, memory }));
         let alone = accounting(&fake.v1(), "6:memory:/\n3:cpu,cpuacct:/\n", &anchor);
         assert_eq!(shown(&alone), "Proc");
-        // The name of one may begin with another's.
+        // The name of a unit may be the beginning of another's.
         let other = accounting(&fake.v2(), "0::/system.slice/shop.service2\n", &anchor);
         assert_eq!(shown(&other), "Proc");
     }

@@ -1,4 +1,5 @@
-//! A runtime that already runs: given by URL, neither started nor stopped nor pinned.
+//! Handles external runtimes: already running, given by URL, neither started nor stopped nor
+//! pinned.
 //!
 //! ```text
 //! url → Target ─▶ asked before load and after it, and sent to
@@ -35,21 +36,21 @@ use crate::runtime::{
 use crate::store::record::{Given, Observed, Provider, RuntimeRecord};
 use crate::target::Target;
 
-/// Something that runs, found.
+/// An external runtime that was found.
 #[derive(Clone, Debug)]
 pub struct External {
     name: String,
     url: String,
     target: Target,
-    /// Which of several addresses was taken.
+    /// Which of the name's addresses was taken; `None`: there was no choice.
     taken: Option<Taken>,
     watched: Option<Watched>,
     watch: Option<Watch>,
 }
 
 impl External {
-    /// Looks up the address, connects once, and finds what is watched. Of a name's addresses the
-    /// first that accepts a connection is taken.
+    /// Looks up the address, connects once, and finds the watched processes. If a name has several
+    /// addresses, the first that accepts a connection is taken.
     ///
     /// # Errors
     /// Any of the three fails.
@@ -69,32 +70,33 @@ impl External {
         })
     }
 
-    /// Where it answers.
+    /// The address that the runtime listens on.
     pub fn address(&self) -> &Address {
         &self.target.address
     }
 
-    /// For the header `Host`.
+    /// The value of the header `Host`.
     pub fn host(&self) -> &str {
         &self.target.host
     }
 
-    /// What stands before every request's path; empty, or `/shop`.
+    /// The prefix of every request's path: empty, or such as `/shop`.
     pub fn base(&self) -> &str {
         self.target.path.trim_end_matches('/')
     }
 
-    /// What is watched, as the monitor takes it; no role where nothing is.
+    /// The watched processes as the monitor takes them. There is no role where nothing is watched.
     pub fn group(&self) -> ProcessGroup {
         self.watched.as_ref().map_or(ProcessGroup { roles: Vec::new() }, Watched::group)
     }
 
-    /// What was watched, where it is no longer what it was.
+    /// The plan's `watch`, if the watched processes ended or were replaced; `None`: they are the
+    /// same, or nothing is watched.
     pub fn gone(&self) -> Option<Watch> {
         self.watched.as_ref().and_then(Watched::gone)
     }
 
-    /// What the person should know before anything is sent.
+    /// Notices for the user before anything is sent.
     pub fn notices(&self) -> Vec<Notice> {
         let external =
             |found: about::External| Notice::External { runtime: self.name.clone(), found };
@@ -107,7 +109,7 @@ impl External {
         }
         let Some(watched) = &self.watched else { return notices };
         notices.extend(watched.about_memory().map(external));
-        // A container's port is forwarded to it, or is in a network of its own.
+        // Not checked for a container: its port is forwarded to it, or is in a network of its own.
         if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
             (&self.watch, &self.target.address)
             && self.target.is_here()
@@ -119,7 +121,7 @@ impl External {
         notices
     }
 
-    /// What it is, as far as the plan tells.
+    /// The runtime's record, as far as the plan describes it.
     pub fn record(&self) -> RuntimeRecord {
         let mut settings = BTreeMap::from([("url".to_owned(), Value::from(self.url.as_str()))]);
         if let Some(watch) = &self.watch {
@@ -133,7 +135,8 @@ impl External {
         }
     }
 
-    /// Nothing of it is ours; only where its figures are read is known.
+    /// The isolation record: stampede isolates nothing here, and knows only where the figures are
+    /// read.
     pub fn isolation(&self) -> IsolationRecord {
         let none = || "none".to_owned();
         IsolationRecord {
@@ -147,7 +150,7 @@ impl External {
         }
     }
 
-    /// What verification found, with what explains it.
+    /// What verification found, with the facts that explain it.
     pub fn shown(&self, observed: Observed) -> Shown {
         Shown { name: self.name.clone(), given: self.given(), observed, body_bytes_mean: None }
     }
@@ -156,8 +159,8 @@ impl External {
         Given { provider: Provider::External, ..Given::default() }
     }
 
-    /// Whether it serves `app` correctly. What PHP it has is known only where the answer
-    /// tells: nothing can be asked of it but what the plan asks.
+    /// Verifies that the runtime serves `app` correctly. PHP's version and settings are known only
+    /// if the answer contains them, since only requests of the plan may be sent.
     ///
     /// # Errors
     /// The page's answer is wrong, or does not come.
@@ -197,10 +200,10 @@ impl External {
         })
     }
 
-    /// The app's page as it is compared.
+    /// The app's page in the form in which it is compared.
     ///
     /// # Errors
-    /// It is wrong, or does not come.
+    /// The answer is wrong, or does not come.
     pub fn answer(&self, app: &App, page: &PageRequest) -> Result<String, ExternalError> {
         Ok(self.place(app).shown(&self.page(app, page)?))
     }
@@ -213,10 +216,10 @@ impl External {
         Place { app, port, dir: None }
     }
 
-    /// Asks the page that shows whether the app works, and follows its redirects.
+    /// Asks for the page that shows whether the app works, and follows its redirects.
     ///
     /// # Errors
-    /// It does not answer.
+    /// There is no answer.
     pub fn arrive(&self, app: &App, page: &PageRequest) -> Result<Arrived, ExternalError> {
         arrive(self, app, page, "/", ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)
     }
@@ -225,7 +228,7 @@ impl External {
         let path = page.path.as_deref().unwrap_or("/");
         let answer =
             self.ask_path(path, &page.headers, ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)?;
-        // A redirect that was not followed is for the load to judge.
+        // A redirect that was not followed is left for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
         match app.wrong(&answer).filter(|_| is_judged) {
             None => Ok(answer),
@@ -241,7 +244,7 @@ impl Site for External {
         headers: &[(String, String)],
         within: Duration,
     ) -> Result<Answer, ureq::Error> {
-        // The client connects to our address, whatever stands here.
+        // The host of this URL does not matter: the client always connects to the target's address.
         let url = format!("http://localhost{}{path}", self.base());
         let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
         let own = (!has_host).then(|| ("Host".to_owned(), self.target.host.clone()));
@@ -265,8 +268,8 @@ impl Site for External {
     }
 }
 
-/// PHP's version and values of php.ini, where an answer tells them: in `X-Powered-By`
-/// (`expose_php`), or as JSON in the way of the app `hello`.
+/// PHP's version and values of php.ini, where an answer contains them: in `X-Powered-By`
+/// (`expose_php`), or as JSON in the form of the app `hello`.
 fn told(answer: &Answer) -> (String, BTreeMap<String, String>) {
     let json: Value = serde_json::from_str(&answer.body).unwrap_or_default();
     let php = json["php"].as_object().cloned().unwrap_or_default();
@@ -294,11 +297,11 @@ fn nobody_there(target: &Target, source: io::Error) -> ExternalError {
     ExternalError::NobodyThere { address, elsewhere, source }
 }
 
-/// For a connection to be made.
+/// The timeout for a connection.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
-/// Two answers so far apart differ where they show the time.
+/// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
-/// Longest single question.
+/// The timeout of a single request.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
@@ -334,7 +337,7 @@ mod tests {
         };
         assert_eq!(external("http://127.0.0.1:8080").notices(), []);
         assert_eq!(external("unix:/run/a.sock").notices(), []);
-        // Nobody's (RFC 5737), and never connected to.
+        // An address reserved for documentation (RFC 5737). The test never connects to it.
         let (runtime, host) = ("shop".to_owned(), "192.0.2.1:8080".to_owned());
         let elsewhere = Notice::Elsewhere { runtime, host };
         assert_eq!(external("http://192.0.2.1:8080").notices(), [elsewhere]);

@@ -1,4 +1,4 @@
-//! What is watched of a runtime that we did not start: found by container, unit or pid.
+//! Finds the processes of an external runtime that are watched, by container, unit or pid.
 
 use std::fs;
 use std::io;
@@ -11,16 +11,16 @@ use crate::fact::external::External;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 use crate::plan::model::Watch;
 
-/// Processes that are watched, and how to see that they are still the same.
+/// Watched processes, with what shows whether they are still the same.
 #[derive(Clone, Debug)]
 pub struct Watched {
     watch: Watch,
-    /// The process that stands for all: `None` for a unit without one.
+    /// The main process; `None`: the unit has none.
     main: Option<Process>,
     role: RoleGroup,
 }
 
-/// A process for good: a pid may be given to another one later.
+/// A process with its start time, since its pid may be given to another process later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -31,10 +31,10 @@ struct Process {
 pub const ROLE: &str = "all";
 
 impl Watched {
-    /// Finds it now.
+    /// Finds the processes now.
     ///
     /// # Errors
-    /// It is not there, or nobody here can say where it is.
+    /// They do not exist, or nothing on this machine can say where they are.
     pub fn find(watch: &Watch) -> Result<Watched, ExternalError> {
         match watch {
             Watch::Pid(pid) => of_pid(*pid),
@@ -43,25 +43,26 @@ impl Watched {
         }
     }
 
-    /// As the monitor takes it.
+    /// The processes as the monitor takes them.
     pub fn group(&self) -> ProcessGroup {
         ProcessGroup { roles: vec![self.role.clone()] }
     }
 
-    /// Where CPU and memory are read, for the record.
+    /// Where CPU time and memory are read, for the record.
     pub fn accounting(&self) -> String {
         let (cpu, memory) =
             (group::name(&self.role.accounting), group::memory_name(&self.role.accounting));
         if cpu == memory { cpu.to_owned() } else { format!("{cpu}, memory from {memory}") }
     }
 
-    /// Its processes, found from its first ones and not through its group.
+    /// The processes as a tree below the first ones, not through their cgroup.
     pub fn tree(&self) -> ProcessGroup {
         let role = RoleGroup { accounting: Accounting::Proc, ..self.role.clone() };
         ProcessGroup { roles: vec![role] }
     }
 
-    /// What is to be known of its memory figures; `None`: they are what they are for others.
+    /// The note about how memory is read from `/proc`; `None`: it is read from a cgroup, as for
+    /// other runtimes.
     pub fn about_memory(&self) -> Option<External> {
         let read = |pid: &u32| fs::read(format!("/proc/{pid}/smaps_rollup")).is_ok();
         match group::memory_name(&self.role.accounting) {
@@ -71,7 +72,7 @@ impl Watched {
         }
     }
 
-    /// What was watched, where it is no longer what it was; `None`: it is.
+    /// The plan's `watch`, if the processes ended or were replaced; `None`: they are the same.
     pub fn gone(&self) -> Option<Watch> {
         let same = match self.main {
             Some(main) => Process::now(main.pid) == Some(main),
@@ -82,12 +83,13 @@ impl Watched {
 }
 
 impl Process {
-    /// A living process with this pid; a zombie has ended (proc_pid_stat(5)).
+    /// The living process with this pid; `None`: there is none. A zombie has ended
+    /// (proc_pid_stat(5)).
     fn now(pid: u32) -> Option<Process> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
         let state = fields.next()?;
-        // Field 22; the state is field 3.
+        // The start time is field 22; the state is field 3.
         let began = fields.nth(18)?.parse().ok()?;
         (!matches!(state, "Z" | "X")).then_some(Process { pid, began })
     }
@@ -123,7 +125,8 @@ fn of_unit(name: &str) -> Result<Watched, ExternalError> {
     watched(Watch::Unit(name.to_owned()), pid, &anchor)
 }
 
-/// `key=value` lines of `systemctl show` (systemctl(1)); it succeeds for unknown units, too.
+/// The `key=value` lines of `systemctl show` (systemctl(1)). That command succeeds for unknown
+/// units, too.
 struct Properties(String);
 
 impl Properties {
@@ -155,7 +158,7 @@ fn unit_state(name: &str, scope: &[&str]) -> Result<Properties, ExternalError> {
     Ok(Properties(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// Docker and Podman share the names of these fields.
+/// The output format of `inspect`. Docker and Podman share the names of these fields.
 const CONTAINER: &str = "{{.State.Running}} {{.State.Pid}} {{.Id}}";
 
 fn of_container(name: &str) -> Result<Watched, ExternalError> {
@@ -197,7 +200,7 @@ fn of_container(name: &str) -> Result<Watched, ExternalError> {
     }
 }
 
-/// The group of what is named, or the process and all below it.
+/// Builds what is watched: the cgroup that belongs to it alone, or the process and all below it.
 fn watched(watch: Watch, pid: u32, anchor: &Anchor) -> Result<Watched, ExternalError> {
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let main = Process::now(pid);
@@ -206,12 +209,12 @@ fn watched(watch: Watch, pid: u32, anchor: &Anchor) -> Result<Watched, ExternalE
             let path = format!("/proc/{}/cgroup", main.pid);
             fs::read_to_string(path).unwrap_or_default()
         }
-        // A unit without a main process still has a group.
+        // A unit without a main process still has a cgroup.
         (None, Anchor::Unit(group)) if pid == 0 => format!("0::{group}\n"),
         (None, _) => return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid }),
     };
     if let (Some(main), Anchor::Container(_)) = (main, anchor) {
-        // The daemon may be another machine's: its pid is then a stranger here.
+        // The daemon may run on another machine. Its pid then belongs to an unrelated process here.
         if !group::is_named(&cgroup, anchor) && !is_init(main.pid) {
             return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid });
         }
@@ -227,7 +230,7 @@ fn watched(watch: Watch, pid: u32, anchor: &Anchor) -> Result<Watched, ExternalE
     Ok(Watched { watch, main, role })
 }
 
-/// Processes of the group now: those that CPU time is counted of where the group has none.
+/// The pids that are now in the cgroup. Their CPU time is counted if the group has no figure.
 fn members(accounting: &Accounting) -> Vec<u32> {
     let directory = match accounting {
         Accounting::CgroupV2(directory) => Some(directory),
@@ -240,7 +243,7 @@ fn members(accounting: &Accounting) -> Vec<u32> {
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Whether it is the first process of a PID namespace below ours (proc_pid_status(5)).
+/// Whether the process is the first one of a PID namespace below ours (proc_pid_status(5)).
 fn is_init(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
@@ -248,7 +251,7 @@ fn is_init(pid: u32) -> bool {
     pids.len() > 1 && pids.last() == Some(&"1")
 }
 
-/// What a program said last, for people.
+/// The last line that a program printed on standard error, for a message.
 fn said(program: &str, output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
@@ -256,7 +259,7 @@ fn said(program: &str, output: &Output) -> String {
     format!("`{program}` says `{line}`")
 }
 
-/// Runs it and takes what it prints. A daemon that does not answer is not waited for.
+/// Runs a program and returns its output. A program that takes too long is killed.
 fn ask(program: &str, args: &[&str]) -> io::Result<Output> {
     let mut child = Command::new(program)
         .args(args)
@@ -265,7 +268,8 @@ fn ask(program: &str, args: &[&str]) -> io::Result<Output> {
         .stderr(Stdio::piped())
         .spawn()?;
     let begun = Instant::now();
-    // What these print is far less than a pipe holds.
+    // The output of these commands is far smaller than a pipe's buffer, so it can be read at the
+    // end.
     while child.try_wait()?.is_none() {
         if begun.elapsed() > ANSWERS_WITHIN {
             child.kill()?;
@@ -277,7 +281,7 @@ fn ask(program: &str, args: &[&str]) -> io::Result<Output> {
     child.wait_with_output()
 }
 
-/// For `docker inspect` and `systemctl show`, which take milliseconds.
+/// The timeout of `docker inspect` and `systemctl show`, which take milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

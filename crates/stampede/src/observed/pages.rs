@@ -1,23 +1,23 @@
-//! Whether two runtimes answer the requests of a load with the same pages: status, title, length,
-//! and where a redirect leads.
+//! Compares how two runtimes answer the requests of a load: status, title, length, and the target
+//! of a redirect.
 
 use crate::fact::Mismatch;
 use crate::store::record::PageRecord;
 
-/// Differences shown in one reason.
+/// The number of differences shown in one reason.
 const SHOWN: usize = 3;
-/// Bodies are of the same length within this share of the longer one …
+/// Two bodies count as equally long if they differ by this share of the longer one at most …
 const SHARE: f64 = 0.01;
-/// … or this many bytes: a server's name, a session's id.
+/// … or by this many bytes at most: room for a server's name or a session's id.
 const BYTES: f64 = 64.0;
-/// The same of a body that is another one each time it is asked for.
+/// The same limits for a page whose body changes each time it is asked for.
 const CHANGING_SHARE: f64 = 0.10;
 const CHANGING_BYTES: f64 = 256.0;
 
 /// How `one` differs from `reference`; empty: it does not.
 pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<Mismatch> {
     let pairs = reference.iter().zip(one);
-    // What was not answered the load itself tells.
+    // Requests without an answer are left out: the load itself shows those failures.
     let answered = pairs.filter(|(a, b)| a.status != 0 && b.status != 0);
     let mut found: Vec<Mismatch> = answered.filter_map(|(a, b)| difference(a, b)).collect();
     let more = found.len().saturating_sub(SHOWN);
@@ -28,13 +28,13 @@ pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<M
     found
 }
 
-/// Whether both answered the same requests alike.
+/// Whether both runtimes answered the same requests alike.
 pub fn agree(reference: &[PageRecord], one: &[PageRecord]) -> bool {
     reference.len() == one.len() && differences(reference, one).is_empty()
 }
 
 fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Mismatch> {
-    // A page that redirects led to may have a session or a time in its query.
+    // The path to which a redirect led may have a session or a time in its query.
     let without_query = |path: &str| path.split('?').next().unwrap_or_default().to_owned();
     if without_query(&reference.path) != without_query(&one.path) {
         let (path, reference) = (one.path.clone(), reference.path.clone());
@@ -50,7 +50,8 @@ fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Mismatch> {
     (!is_same).then(|| Mismatch::Page { page: boxed(one), reference: boxed(reference) })
 }
 
-/// A redirect that changes has a session or a time in its query.
+/// Compares the targets of redirects. A target that changes may have a session or a time in its
+/// query.
 fn has_same_location(reference: &PageRecord, one: &PageRecord) -> bool {
     let changes = reference.changes || one.changes;
     let of = |page: &PageRecord| {

@@ -1,4 +1,4 @@
-//! An app's answer, what moves in it, and how it differs from the correct one.
+//! Reads an app's answer, masks its changing parts, and compares it with the correct answer.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -21,29 +21,30 @@ use crate::mask::mask_foreign;
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
-    /// Lower-case name and value, in order.
+    /// Headers as lower-case name and value, in their order.
     pub headers: Vec<(String, String)>,
-    /// Decoded as UTF-8, lossily.
+    /// The body as UTF-8; invalid bytes are replaced.
     pub body: String,
 }
 
-/// What moves from answer to answer.
+/// The parts of an answer that change from answer to answer.
 #[derive(Clone, Debug, Default)]
 pub struct Masks {
     pointers: Vec<String>,
     regexes: Vec<Regex>,
 }
 
-/// Headers that an app means; the others are the web server's or move by nature.
+/// The headers that an app sets on purpose. The others come from the web server, or change by
+/// nature.
 const MEANT: [&str; 5] =
     ["content-type", "content-encoding", "cache-control", "location", "content-language"];
-/// Stands in `contains` for the version that the runtime shows when it is asked.
+/// The text in `contains` that stands for the version which the runtime reports.
 const PHP_VERSION: &str = "{{ php_version }}";
-/// What stands for a masked value.
+/// The text that replaces a masked value.
 const MASKED: &str = "*";
-/// Differing lines shown; more would bury the message.
+/// The most differing lines that are shown; more would hide the message.
 const DIFF_LINES_MAX: usize = 8;
-/// An answer larger than this is no app's page.
+/// The largest body in bytes: a larger answer is not an app's page.
 const BODY_BYTES_MAX: u64 = 64 << 20;
 
 impl Masks {
@@ -73,8 +74,8 @@ impl Masks {
         Ok(made)
     }
 
-    /// `body` with what moves replaced by `*`. JSON is written anew, indented, keys in the
-    /// app's order, so that two equal answers are equal texts.
+    /// Returns `body` with its changing parts replaced by `*`. JSON is formatted anew, indented and
+    /// with its keys in the app's order, so that two equal answers are equal texts.
     pub fn apply(&self, body: &str) -> String {
         let text = match serde_json::from_str::<Value>(body) {
             Ok(mut json) => {
@@ -105,13 +106,13 @@ fn mask(json: &mut Value, pointer: &str) {
 }
 
 impl Answer {
-    /// First value of a header.
+    /// The first value of a header; `name` is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Status, meant headers and masked body as one text.
+    /// Status, the headers of `MEANT`, and the masked body as one text.
     pub fn masked(&self, masks: &Masks) -> String {
         let mut text = format!("{}\n", self.status);
         for name in MEANT {
@@ -123,7 +124,7 @@ impl Answer {
         text + "\n" + &masks.apply(&self.body)
     }
 
-    /// What its body says in one line.
+    /// The body's message in one line.
     pub fn gist(&self) -> String {
         gist(&self.body)
     }
@@ -146,7 +147,7 @@ impl Answer {
         {
             return Some(format!("the body does not contain `{part}`"));
         }
-        // What names the version is looked for once that is known.
+        // The parts that name the PHP version are checked later, when the version is known.
         let mut parts = expect.contains.iter().filter(|part| !part.contains(PHP_VERSION));
         if let Some(part) = parts.find(|part| !self.body.contains(part.as_str())) {
             return Some(format!("the body does not contain `{part}`"));
@@ -159,8 +160,8 @@ impl Answer {
     }
 }
 
-/// What a page says in one line: its title, else its first line; all of it where that is only a
-/// brace.
+/// The message of a page in one line: its title, or else its first line. If that line has no letter
+/// or digit, such as a single brace, the whole body is used.
 pub(super) fn gist(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|at| {
@@ -176,11 +177,12 @@ pub(super) fn gist(body: &str) -> String {
         }
     };
     let words: Vec<&str> = line.split_whitespace().collect();
-    // Before it is cut: what is left of a secret would not be known for one.
+    // Secrets are masked before the text is cut, since a cut secret would not be recognised.
     mask_foreign(&words.join(" ")).chars().take(120).collect()
 }
 
-/// What of the expected parts that name the PHP version is not in the answer.
+/// Says which of the expected parts that name the PHP version is not in the answer; `None`: all
+/// are.
 pub(crate) fn lacks_version(answer: &Answer, app: &App, version: &str) -> Option<String> {
     let parts = app.manifest.expect.contains.iter().filter(|part| part.contains(PHP_VERSION));
     let mut parts = parts.map(|part| part.replace(PHP_VERSION, version));
@@ -188,7 +190,7 @@ pub(crate) fn lacks_version(answer: &Answer, app: &App, version: &str) -> Option
     Some(format!("the body does not contain `{part}`"))
 }
 
-/// SHA-256 in hex.
+/// The SHA-256 as hexadecimal digits.
 pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -196,7 +198,7 @@ pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     })
 }
 
-/// The lines that differ, `-` expected and `+` seen, without what is equal at both ends.
+/// The lines that differ, `-` expected and `+` seen, without the equal lines at both ends.
 pub(crate) fn diff(expected: &str, seen: &str) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) =
         (expected.trim_end().lines().collect(), seen.trim_end().lines().collect());
@@ -214,13 +216,13 @@ pub(crate) fn diff(expected: &str, seen: &str) -> String {
     text
 }
 
-/// A client for single questions; never used for load. Asks exactly as the load does: the
-/// app may show the request's headers.
+/// A client for single requests, never used for load. It sends the same headers as the load, since
+/// the app may show them in its answer.
 pub(crate) fn client(timeout: Duration) -> Agent {
     agent(client_config(timeout))
 }
 
-/// How a client for single questions is set.
+/// The configuration of a client for single requests.
 pub(crate) fn client_config(timeout: Duration) -> ureq::config::Config {
     Agent::config_builder()
         .http_status_as_error(false)
@@ -232,13 +234,13 @@ pub(crate) fn client_config(timeout: Duration) -> ureq::config::Config {
         .build()
 }
 
-/// One question; the connection closes after it, for runtimes whose workers are held by
-/// connections.
+/// Sends one GET request. The connection closes after the answer, for runtimes whose workers are
+/// held by connections.
 pub(crate) fn get(client: &Agent, url: &str) -> Result<Answer, ureq::Error> {
     get_with(client, url, &[])
 }
 
-/// The same, with these headers, as a load would send them.
+/// Sends one GET request with the given headers, as a load would send them.
 pub(crate) fn get_with(
     client: &Agent,
     url: &str,
@@ -258,7 +260,7 @@ pub(crate) fn get_with(
     read(request.call()?)
 }
 
-/// An answer with its whole body.
+/// Reads an answer with its whole body.
 pub(crate) fn read(mut answer: Response<Body>) -> Result<Answer, ureq::Error> {
     let headers = answer.headers().iter().map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();

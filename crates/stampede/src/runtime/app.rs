@@ -1,4 +1,4 @@
-//! An app: what is asked of it and what the correct answer is.
+//! Represents an app: its files, its request and its correct answer.
 
 use std::io;
 use std::path::Path;
@@ -11,18 +11,18 @@ use super::error::RuntimeError;
 use crate::fact::Notice;
 use crate::fact::app::Detected;
 
-/// An app, read and checked.
+/// An app whose manifest was read and checked.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Its name in tables: the directory's.
+    /// The app's name in tables: the name of its directory.
     pub name: String,
-    /// Its `app.yaml`, or what was detected.
+    /// The app's `app.yaml`, or what was detected in its place.
     pub manifest: AppManifest,
-    /// What moves from answer to answer.
+    /// The parts of an answer that change from answer to answer.
     pub masks: Masks,
-    /// The masked body that is correct; `None`: any.
+    /// The correct body with its changing parts masked; `None`: any body is correct.
     pub expected_body: Option<String>,
-    /// What was found of a project that has no `app.yaml`, in words.
+    /// What was detected about a project that has no `app.yaml`; `None`: it has one.
     pub(super) said: Option<Detected>,
     directory: Directory,
 }
@@ -49,18 +49,19 @@ impl App {
         Ok(App { name, manifest, masks, expected_body, said: None, directory })
     }
 
-    /// What a project was taken as; `None`: its `app.yaml` says what it is.
+    /// The notice of what a project was detected as; `None`: its `app.yaml` says what it is.
     pub fn notice(&self) -> Option<Notice> {
         let (app, detected) = (self.name.clone(), self.said.clone()?);
         Some(Notice::AppDetected { app, detected })
     }
 
-    /// Bytes of one of its files; `None` where it is not there.
+    /// The bytes of one of the app's files; `None`: there is no such file.
     pub(super) fn file(&self, name: &str) -> Option<Vec<u8>> {
         self.directory.file(name)
     }
 
-    /// Whether one of its files is a link, so that writing to its copy could write elsewhere.
+    /// Whether one of the app's files is a link. Writing to its copy could then write to another
+    /// place.
     pub(super) fn is_link(&self, name: &str) -> bool {
         match &self.directory {
             Directory::Embedded(_) => false,
@@ -68,10 +69,10 @@ impl App {
         }
     }
 
-    /// SQL that makes and fills its tables; empty: it has none.
+    /// The SQL that creates and fills the app's tables; empty: there is none.
     ///
     /// # Errors
-    /// The file that it names is not there.
+    /// The SQL file that the manifest names does not exist.
     pub(super) fn schema(&self) -> Result<String, RuntimeError> {
         let schema = self.manifest.database.as_ref().and_then(|one| one.schema.as_ref());
         let Some(schema) = schema else { return Ok(String::new()) };
@@ -83,7 +84,7 @@ impl App {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Where it lies; `None`: it is part of this program.
+    /// The app's directory; `None`: the app is part of this program.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.directory {
             Directory::Embedded(_) => None,
@@ -91,22 +92,23 @@ impl App {
         }
     }
 
-    /// Whether its vendor directory has a Composer package.
+    /// Whether the app's vendor directory has a Composer package.
     pub(super) fn has_package(&self, name: &str) -> bool {
         self.file(&format!("vendor/{name}/composer.json")).is_some()
     }
 
-    /// What each answer under load must contain; for the per-request check.
+    /// The text that each answer under load must contain, for the check of each request. `None`:
+    /// only the status counts.
     pub fn contains(&self) -> Option<&str> {
         self.manifest.contains.as_deref()
     }
 
-    /// Why `answer` is not the correct one; `None`: it is.
+    /// Why `answer` is not correct; `None`: it is correct.
     pub fn wrong(&self, answer: &Answer) -> Option<String> {
         answer.differs_from(self)
     }
 
-    /// Copies the app; the user's directory is never written to.
+    /// Copies the app, since the user's directory is never written to.
     pub(crate) fn copy_to(&self, to: &Path) -> Result<(), RuntimeError> {
         match &self.directory {
             Directory::Embedded(dir) => copy::extract(dir, dir.path(), to),

@@ -1,4 +1,4 @@
-//! `app.yaml` as it is written.
+//! Defines the format of `app.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,69 +7,71 @@ use serde::Deserialize;
 
 use super::manifest::{AppKind, Install};
 
-/// `app.yaml`.
+/// The content of `app.yaml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AppManifest {
-    /// Title for people.
+    /// Title for readers.
     pub title: String,
-    /// What it is written for.
+    /// How the app is entered.
     pub kind: AppKind,
-    /// Directory of its public files, from the app's directory; `.` for the directory itself.
+    /// Directory of the public files, relative to the app's directory; `.` is the app's directory
+    /// itself.
     #[serde(default = "dot")]
     pub docroot: String,
-    /// Front controller, from the docroot.
+    /// The front controller, relative to the docroot.
     #[serde(default = "index_php")]
     pub index: String,
-    /// What is asked to see whether it works.
+    /// The request that shows whether the app works.
     #[serde(default)]
     pub request: AppRequest,
     /// The correct answer.
     #[serde(default)]
     pub expect: Expect,
-    /// What each answer under load must contain; `None`: only the status counts.
+    /// The text that each answer under load must contain; `None`: only the status counts.
     #[serde(default)]
     pub contains: Option<String>,
-    /// What moves from answer to answer.
+    /// The parts of an answer that change from answer to answer.
     #[serde(default)]
     pub mask: Vec<Mask>,
-    /// Its environment, on top of `APP_ENV=prod` and `APP_DEBUG=0`.
+    /// The app's environment, in addition to `APP_ENV=prod` and `APP_DEBUG=0`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// PHP extensions that it wants, by their file name without `.so`.
+    /// The PHP extensions that the app needs, by their file name without `.so`.
     #[serde(default)]
     pub extensions: Vec<String>,
-    /// Those that it would find on a usual server: loaded where they are there, not missed where
-    /// they are not.
+    /// The PHP extensions that a usual server would have. They are loaded if they are installed; it
+    /// is no error if they are not.
     #[serde(default)]
     pub extensions_if_there: Vec<String>,
-    /// Directories of the copy that it writes to.
+    /// The directories of the copy that the app writes to.
     #[serde(default)]
     pub writable: Vec<String>,
-    /// Whether its copy, with its caches, belongs in memory, where the machine has room for it.
+    /// Whether the app's copy, with its caches, is to lie in memory, if the machine has enough.
     #[serde(default)]
     pub in_memory: bool,
-    /// Frameworks that it is written for, by the names that their versions are recorded under.
+    /// The frameworks that the app is written for, by the names under which their versions are
+    /// recorded.
     #[serde(default)]
     pub needs: BTreeMap<String, Framework>,
-    /// PHP scripts of its directory with their arguments, a line each, that are run once in the
-    /// copy before a runtime starts: they fill caches, as a deployment does.
+    /// PHP scripts of the app's directory with their arguments, one per line. They run once in the
+    /// copy before a runtime starts, and fill caches as a deployment does.
     #[serde(default)]
     pub prepare: Option<String>,
-    /// PHP file of its directory that `preload: app` has OPcache preload.
+    /// The PHP file of the app's directory that OPcache preloads with `preload: app`.
     #[serde(default)]
     pub preload: Option<String>,
-    /// Directories of the copy that hold its caches, and that it can do without: emptied where it
-    /// is measured cold.
+    /// The directories of the copy that hold the app's caches. The app must work without their
+    /// contents; a cold measurement empties them.
     #[serde(default)]
     pub caches: Vec<String>,
-    /// What it keeps in a database.
+    /// The app's database; `None`: it has none.
     #[serde(default)]
     pub database: Option<AppDatabase>,
 }
 
 impl AppManifest {
-    /// Extensions to load where they are there, each once.
+    /// All extensions to load if they are installed, each once.
     pub(super) fn all_extensions(&self) -> Vec<String> {
         let mut all = self.extensions.clone();
         let more = self.extensions_if_there.iter().filter(|name| !self.extensions.contains(name));
@@ -78,48 +80,49 @@ impl AppManifest {
     }
 }
 
-/// What an app keeps in a database.
+/// The database of an app.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AppDatabase {
-    /// Those that it can use; the first where the plan names none.
+    /// The databases that the app can use. The first is taken if the plan names none.
     pub any_of: Vec<String>,
-    /// SQL file of its directory that makes and fills its tables in each of them. An empty line
-    /// follows each command. `None`: `prepare` makes them.
+    /// The SQL file of the app's directory that creates and fills the tables in each of these
+    /// databases. An empty line follows each command. `None`: `prepare` creates the tables.
     #[serde(default)]
     pub schema: Option<String>,
-    /// Queries that an answer takes.
+    /// The number of queries that an answer takes.
     pub queries: Queries,
-    /// A person's file that fills it in place of `schema`: SQL, or a database of SQLite.
+    /// The user's file that fills the database instead of `schema`: SQL, or a database file of
+    /// SQLite.
     #[serde(skip)]
     pub file: Option<PathBuf>,
 }
 
-/// How many queries an answer takes, by its path.
+/// The number of queries that an answer takes, by path.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queries {
-    /// Of a path that is not among `paths`.
+    /// The number for a path that is not in `paths`.
     pub each: u64,
-    /// Whether there may be more, as of another version of what the app is made of.
+    /// Whether there may be more queries, such as with another version of the app's packages.
     #[serde(default)]
     pub or_more: bool,
-    /// Query parameter that says how many times as many; `None`: there is none.
+    /// The query parameter whose value multiplies the number; `None`: there is none.
     #[serde(default)]
     pub times: Option<String>,
-    /// Path → the same.
+    /// Path → its own numbers.
     #[serde(default)]
     pub paths: BTreeMap<String, Queries>,
 }
 
 impl Queries {
-    /// Whether an answer to a request for `target` may ask more than `of` says.
+    /// Whether an answer to a request for `target` may take more queries than `of` returns.
     pub fn may_be_more(&self, target: &str) -> bool {
         let (path, _) = target.split_once('?').unwrap_or((target, ""));
         self.paths.get(path).unwrap_or(self).or_more
     }
 
-    /// Queries of an answer to a request for `target`.
+    /// The number of queries of an answer to a request for `target`.
     pub fn of(&self, target: &str) -> u64 {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let Queries { each, times, .. } = self.paths.get(path).unwrap_or(self);
@@ -130,44 +133,44 @@ impl Queries {
     }
 }
 
-/// A framework: a Composer package of the app's own vendor directory or, where the app has no such
-/// directory, a package of the distribution; or files of the app itself.
+/// A framework. It is a Composer package of the app's vendor directory, or files of the app itself.
+/// An app without a vendor directory may use a package of the distribution.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framework {
-    /// The Composer package.
+    /// The name of the Composer package.
     pub package: String,
-    /// File of the app's own directory that tells that it brings the framework in another way than
-    /// by Composer; its version stands there as in the distribution's.
+    /// A file of the app's directory which shows that the app brings the framework without
+    /// Composer. The version is then read as from the distribution's package.
     #[serde(default)]
     pub own: Option<String>,
-    /// Absolute path of what the distribution's package brings; one that is not absolute is of
-    /// the app itself. `None`: only a vendor directory has it.
+    /// The absolute path of a file of the distribution's package. A relative path is one of the app
+    /// itself. `None`: only a vendor directory has the framework.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// Where that says its version.
+    /// Where that package states its version.
     #[serde(default)]
     pub version: Option<VersionIn>,
-    /// The distribution's packages, by family.
+    /// The distribution's packages, by distribution family.
     #[serde(default)]
     pub install: BTreeMap<String, Install>,
 }
 
-/// A version that stands in a file.
+/// Where a file states a version.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionIn {
-    /// Absolute path, or one from the app's directory.
+    /// The file: an absolute path, or one relative to the app's directory.
     pub file: PathBuf,
-    /// Text that it follows.
+    /// The text that precedes the version.
     pub after: String,
 }
 
-/// What is asked to see whether an app works.
+/// The request that shows whether an app works.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AppRequest {
-    /// Path and query; the runtime's `ready.path` when not given.
+    /// Path and query; `None`: the runtime's `ready.path`.
     #[serde(default)]
     pub path: Option<String>,
 }
@@ -179,14 +182,14 @@ pub struct Expect {
     /// HTTP status.
     #[serde(default = "ok")]
     pub status: u16,
-    /// Headers, by lower-case name; each must begin with the value.
+    /// Headers by lower-case name; the header's value must begin with the given value.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// File of the app's directory with the masked body; `None`: any body.
+    /// The file of the app's directory with the masked body; `None`: any body is correct.
     #[serde(default)]
     pub body: Option<String>,
-    /// What the body as it came must contain, each of them; `{{ php_version }}` stands for the
-    /// version that the runtime shows when it is asked.
+    /// Texts that the unmasked body must contain, all of them. `{{ php_version }}` stands for the
+    /// version that the runtime reports.
     #[serde(default)]
     pub contains: Vec<String>,
 }
@@ -197,14 +200,14 @@ impl Default for Expect {
     }
 }
 
-/// What moves from answer to answer: exactly one of the two.
+/// A part of an answer that changes from answer to answer. Exactly one of the two fields is set.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mask {
-    /// JSON pointer (RFC 6901); a last part `*` stands for every value there.
+    /// JSON pointer (RFC 6901); a last part `*` stands for every value at that place.
     #[serde(default)]
     pub pointer: Option<String>,
-    /// Regular expression, for bodies that are no JSON; each match becomes `*`.
+    /// Regular expression, for bodies that are not JSON; each match becomes `*`.
     #[serde(default)]
     pub regex: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The catalogue: runtimes and apps as directories of data, embedded and the user's own.
+//! Reads the catalogue: runtimes and apps as directories of data, embedded or the user's own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,28 +21,28 @@ use crate::plan::model::{AppChoice, AppKind, Scalar};
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
 
-/// What every runtime may use lives in this directory; it is no runtime.
+/// The directory with what every runtime may use; it is no runtime itself.
 const COMMON: &str = "common";
-/// In it: what scripts of recipes share.
+/// Its subdirectory with the files that scripts of recipes share.
 const COMMON_GET: &str = "get";
 
-/// All runtimes and apps that are known here.
+/// All known runtimes and apps.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    /// Where programs are looked for.
+    /// The places where programs are looked for.
     pub places: Places,
     runtimes: BTreeMap<String, Directory>,
     apps: BTreeMap<String, Directory>,
-    /// How needs are made, by name; read when it is first asked for.
+    /// The recipes that get needs, by the need's name. Read at first use.
     recipes: OnceLock<BTreeMap<String, Get>>,
 }
 
 /// A directory of the catalogue: embedded, or on disk.
 #[derive(Clone, Debug)]
 pub enum Directory {
-    /// Part of this program.
+    /// A directory that is part of this program.
     Embedded(&'static Dir<'static>),
-    /// The user's own.
+    /// A directory of the user.
     OnDisk(PathBuf),
 }
 
@@ -51,20 +51,20 @@ pub enum Directory {
 pub struct RuntimeDirectory {
     /// The directory's name.
     pub name: String,
-    /// Its `runtime.yaml`.
+    /// The runtime's `runtime.yaml`.
     pub manifest: Arc<RuntimeManifest>,
-    /// The web server before it, where a plan asked for one.
+    /// The web server in front of the runtime; `None`: the plan asks for none.
     pub front: Option<Front>,
-    /// The database beside it, where the app has one.
+    /// The database beside the runtime; `None`: the app has none.
     pub database: Option<Arc<Database>>,
     pub(super) directory: Directory,
     pub(super) common: Directory,
 }
 
 impl Catalogue {
-    /// What is embedded, then `~/.config/stampede/{runtimes,apps}`, then the directories of
-    /// `STAMPEDE_RUNTIMES` and `STAMPEDE_APPS`; later ones override earlier ones of the same
-    /// name. Manifests are read when they are asked for.
+    /// Loads the embedded directories, then `~/.config/stampede/{runtimes,apps}`, then the
+    /// directories of `STAMPEDE_RUNTIMES` and `STAMPEDE_APPS`. Later directories override earlier
+    /// ones of the same name. Manifests are read when they are needed.
     pub fn load(places: Places) -> Catalogue {
         let mut runtimes = embedded(&RUNTIMES);
         let mut apps = embedded(&APPS);
@@ -92,7 +92,7 @@ impl Catalogue {
     /// Reads a runtime's directory.
     ///
     /// # Errors
-    /// Unknown name, or a wrong `runtime.yaml`.
+    /// An unknown name, or a wrong `runtime.yaml`.
     pub fn runtime(&self, name: &str) -> Result<RuntimeDirectory, RuntimeError> {
         let directory = self.runtimes.get(name).filter(|_| name != COMMON).ok_or_else(|| {
             RuntimeError::UnknownRuntime {
@@ -114,8 +114,8 @@ impl Catalogue {
         Ok(RuntimeDirectory { name, manifest, front: None, database: None, directory, common })
     }
 
-    /// A need has one name in all directories, and is made alike for all: a runtime's own recipes
-    /// come first, then those of others.
+    /// Adds the recipes of other runtimes to those of `manifest`, which come first. A need has one
+    /// name in all directories, and the same recipe serves all of them.
     fn add_recipes(&self, name: &str, manifest: &mut RuntimeManifest) {
         for get in &mut manifest.get {
             name.clone_into(&mut get.of);
@@ -126,7 +126,8 @@ impl Catalogue {
         manifest.get.extend(added);
     }
 
-    /// A wrong directory is said by whom it is asked for.
+    /// All recipes, by the need's name. Directories with errors are skipped: the error is reported
+    /// when that runtime is asked for.
     fn recipes(&self) -> &BTreeMap<String, Get> {
         self.recipes.get_or_init(|| {
             let mut recipes = BTreeMap::new();
@@ -142,7 +143,8 @@ impl Catalogue {
         })
     }
 
-    /// What a recipe's script finds beside it: its own directory's files, and those for all.
+    /// The files that a recipe's script finds beside it: those of its own directory, and the shared
+    /// ones.
     pub fn files_of(&self, get: &Get) -> BTreeMap<String, Vec<u8>> {
         let own = Path::new(&get.run).parent().unwrap_or(Path::new(""));
         let of = |name: &str, sub| self.runtimes.get(name).map(|directory| directory.files(sub));
@@ -150,7 +152,8 @@ impl Catalogue {
         common.into_iter().chain(of(&get.of, own)).flatten().collect()
     }
 
-    /// A directory that is another runtime with settings: its files are that runtime's.
+    /// Reads a directory that stands for another runtime with other settings. Its files are that
+    /// runtime's.
     fn variant(
         &self,
         name: &str,
@@ -175,7 +178,7 @@ impl Catalogue {
                 )
             })?
             .manifest(&of.value, "runtime.yaml")?;
-        // One step: a variant of a variant could lead back to itself.
+        // Only one step is allowed, since a variant of a variant could lead back to itself.
         if text.lines().any(|line| line.starts_with("use:")) {
             return Err(wrong(format!("`{}` is a variant itself", of.value), None));
         }
@@ -198,10 +201,10 @@ impl Catalogue {
         Ok(RuntimeDirectory { name: name.to_string(), manifest: Arc::new(manifest), ..used })
     }
 
-    /// Reads an app, of the catalogue or of a directory.
+    /// Reads an app from the catalogue or from a directory.
     ///
     /// # Errors
-    /// Unknown name, a directory without an app, or a wrong `app.yaml`.
+    /// An unknown name, a directory without an app, or a wrong `app.yaml`.
     pub fn app(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
         match choice {
             AppChoice::Named(name) => {
@@ -237,7 +240,7 @@ impl Catalogue {
 }
 
 impl Directory {
-    /// Bytes of a file; `None` where it is not there.
+    /// The bytes of a file; `None`: there is no such file.
     pub fn file(&self, name: &str) -> Option<Vec<u8>> {
         match self {
             Directory::Embedded(dir) => {
@@ -247,7 +250,7 @@ impl Directory {
         }
     }
 
-    /// Files that lie directly in directory `sub`, sorted.
+    /// The files directly in the subdirectory `sub`, sorted.
     fn files(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
         let mut files = self.files_unsorted(sub);
         files.sort();
@@ -286,25 +289,26 @@ impl Directory {
 }
 
 impl RuntimeDirectory {
-    /// Whether it has the common setting `name`, and does not just have its default anyway.
+    /// Whether the runtime supports the common setting `name`, and does not merely behave like its
+    /// default.
     pub fn honours(&self, name: &str) -> bool {
         setting::honours(&self.manifest, name)
     }
 
-    /// Whether it has the setting `name`, a common one or its own.
+    /// Whether the runtime has the setting `name`, a common one or its own.
     pub fn has(&self, name: &str) -> bool {
         self.honours(name) || self.manifest.settings.contains_key(name)
     }
 
-    /// Names of its own settings and of what it needs.
+    /// The names of the runtime's own settings and of its needs.
     pub fn own_names(&self) -> impl Iterator<Item = &str> {
         self.manifest.settings.keys().chain(self.manifest.needs.keys()).map(String::as_str)
     }
 
-    /// How a plan gives its own setting or needed program `name`: `pm: static`, with `value`
-    /// where it can have that. `None`: it has no such setting.
+    /// How a plan gives the runtime's own setting or needed program `name`: `pm: static`, with
+    /// `value` if the setting allows it. `None`: there is no such setting or program.
     pub fn example_of(&self, name: &str, value: Option<&Scalar>) -> Option<String> {
-        // What YAML takes without quotes.
+        // These characters need no quotes in YAML.
         let plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
         let shown = value.map(ToString::to_string).filter(|text| text.chars().all(plain));
         let value = match (self.manifest.settings.get(name), shown) {
@@ -319,7 +323,7 @@ impl RuntimeDirectory {
         Some(format!("{name}: {value}"))
     }
 
-    /// Text of one of its files, or of the shared directory's.
+    /// The text of a file of the runtime, or else of the shared directory.
     ///
     /// # Errors
     /// The file is in neither.
@@ -331,10 +335,10 @@ impl RuntimeDirectory {
             .ok_or_else(|| not_found(&self.name, file))
     }
 
-    /// Text of a file that all runtimes share.
+    /// The text of a file that all runtimes share.
     ///
     /// # Errors
-    /// It is not there: an overriding `common` directory lacks it.
+    /// The file does not exist: an overriding `common` directory lacks it.
     pub fn common_text(&self, file: &str) -> Result<String, RuntimeError> {
         self.common
             .file(file)
@@ -355,7 +359,7 @@ fn embedded(dir: &'static Dir<'static>) -> BTreeMap<String, Directory> {
     dir.dirs().filter_map(|dir| Some((last(dir.path())?, Directory::Embedded(dir)))).collect()
 }
 
-/// Sub-directories that hold something; an unreadable directory holds nothing.
+/// The subdirectories of a directory; an unreadable directory counts as empty.
 fn on_disk(directory: &Path) -> BTreeMap<String, Directory> {
     let Ok(entries) = std::fs::read_dir(directory) else { return BTreeMap::new() };
     entries
@@ -370,7 +374,7 @@ fn last(path: &Path) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
-/// Reads YAML into a manifest; errors name file, line, column and the nearest field.
+/// Reads YAML into a manifest. Errors name the file, line, column and the nearest field.
 pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, RuntimeError> {
     serde_saphyr::from_str(text).map_err(|error| {
         let error = error.without_snippet();
@@ -398,7 +402,7 @@ pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Ru
     })
 }
 
-/// The parser's own words without its " at line 1, column 2", which we say already.
+/// The parser's message without its " at line 1, column 2", which the error has already.
 fn plain(text: &str) -> String {
     let text = text.lines().next().unwrap_or_default();
     text.split(" at line ").next().unwrap_or(text).to_string()

@@ -1,4 +1,4 @@
-//! What can be said of a choice before anything starts.
+//! Checks whether a runtime can serve an app, before anything starts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,48 +16,50 @@ use super::{framework, locate, preparation, setting};
 use crate::plan::model::RuntimeChoice;
 use crate::store::record::CustomBuild;
 
-/// What planning needs to know of a runtime.
+/// The properties of a runtime that planning needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
-    /// What keeps a worker busy.
+    /// What holds a worker: a request or a connection.
     pub held_by: HeldBy,
-    /// Workers it will have.
+    /// The number of workers that the runtime will have.
     pub workers: u32,
-    /// Whether it closes every connection after its answer, whatever is asked.
+    /// Whether the runtime closes every connection after its answer, whatever the request asks for.
     pub closes: bool,
-    /// What it is where it is no upstream release.
+    /// How the runtime was built if it is no upstream release; `None`: it is one.
     pub custom_build: Option<CustomBuild>,
 }
 
 impl Traits {
-    /// What its name in tables ends in: nothing, or ` (assembled)`.
+    /// The suffix of the runtime's name in tables: empty, or ` (assembled)`.
     pub fn mark(&self) -> &'static str {
         self.custom_build.map_or("", CustomBuild::mark)
     }
 }
 
-/// All that a choice needs to serve an app, found in the catalogue and on this machine. Nothing but
-/// the programs' own version print was started for it.
+/// Everything that a runtime needs to serve an app, found in the catalogue and on this machine. To
+/// find it, programs were started only to print their version.
 pub(super) struct Found {
-    /// With what the settings add to it.
+    /// The runtime with what its settings add to it.
     pub runtime: RuntimeDirectory,
-    /// In force.
+    /// The settings in force.
     pub settings: Settings,
-    /// Its programs and libraries.
+    /// The runtime's programs and libraries.
     pub needs: BTreeMap<String, Located>,
-    /// The app's frameworks → version.
+    /// The app's frameworks and their versions.
     pub frameworks: BTreeMap<String, String>,
-    /// What is done to the copy, and how.
+    /// The steps of a deployment for the app's copy.
     pub deployed: Deployed,
-    /// What runs the app's scripts, which prepare it or are asked for; `None`: there are none.
+    /// The PHP program for the app's scripts, which prepare the app or are run as commands; `None`:
+    /// no PHP is needed, or none was found for a command.
     pub php: Option<PathBuf>,
 }
 
 impl Found {
-    /// `is_asked`: whether a command of the app's will be run beside those that prepare it.
+    /// Finds everything. `is_asked`: whether a command of the app will be run besides the scripts
+    /// that prepare it.
     ///
     /// # Errors
-    /// The first that does not fit: name, kind of app, settings, programs.
+    /// The first thing that does not fit: name, kind of app, settings, programs.
     pub fn find(
         catalogue: &Catalogue,
         choice: &RuntimeChoice,
@@ -74,7 +76,8 @@ impl Found {
         let php = || preparation::php(app, places, settings.programs.get("php"));
         let php = match app.manifest.prepare {
             Some(_) => Some(php()?),
-            // What is asked beside it is no part of what is served.
+            // A command beside the served app is optional: if no PHP is found for it, that is no
+            // error.
             None => is_asked.then(|| php().ok()).flatten(),
         };
         let needs = locate::all(places, name, &runtime, &settings.programs)?;
@@ -84,11 +87,11 @@ impl Found {
 }
 
 impl Catalogue {
-    /// Whether `choice` could serve `app` here: its name, kind, settings and programs.
-    /// Starts nothing but the programs' own version print.
+    /// Checks whether `choice` could serve `app` here: its name, kind, settings and programs.
+    /// Programs are started only to print their version.
     ///
     /// # Errors
-    /// The first that does not fit, as `prepare` would say it.
+    /// The first thing that does not fit, as `prepare` would report it.
     pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
         let Found { runtime, settings, needs, .. } = Found::find(self, choice, app, false)?;
         Ok(Traits {
@@ -100,10 +103,11 @@ impl Catalogue {
     }
 }
 
-/// Why no worker mode runs a script.
+/// The part of an error that explains why no worker mode runs a script.
 const BOOTS_ANEW: &str = ": it keeps an app in memory, but stampede can only boot one of this kind anew for each request";
 
-/// Whether the runtime runs an app of this kind that has what it needs.
+/// Checks that the runtime runs apps of this kind, and that the app has the packages that the
+/// runtime needs.
 fn check_app(name: &str, runtime: &RuntimeDirectory, app: &App) -> Result<(), RuntimeError> {
     let app_needs = &runtime.manifest.app_needs;
     let kinds = &runtime.manifest.app_kinds;
@@ -131,7 +135,8 @@ fn check_app(name: &str, runtime: &RuntimeDirectory, app: &App) -> Result<(), Ru
     }
 }
 
-/// Whether a runtime that keeps the app in memory finds what it is entered by.
+/// Checks that a runtime which keeps the app in memory finds the file through which it enters the
+/// app.
 fn check_entry(
     name: &str,
     runtime: &RuntimeDirectory,

@@ -1,4 +1,5 @@
-//! A cold start: the app's caches are emptied, and a runtime counts as started without being asked.
+//! Starts a runtime cold: with the app's caches empty, and without sending it a request. CPU time
+//! shows when the start is complete.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -12,18 +13,19 @@ use super::port;
 use super::prepare::{Prepared, PreparedStack};
 use super::start::Running;
 
-/// Between two looks at what has been spent.
+/// The pause between two readings of CPU time.
 const LOOK: Duration = Duration::from_millis(50);
-/// Looks in a row that see next to nothing spent: what boots spends all the time.
+/// The number of readings in a row with almost no CPU time spent between them. A booting process
+/// spends CPU time all the time.
 const QUIET_LOOKS: usize = 6;
-/// What timers and a database's own threads spend meanwhile, in clock ticks.
+/// The CPU time that timers and a database's own threads may spend meanwhile, in clock ticks.
 const QUIET_TICKS: u64 = 1;
-/// A stack that never rests counts as started so long after it listens.
+/// How long after it listens a stack that never rests counts as started.
 const RESTS_WITHIN: Duration = Duration::from_secs(10);
 
 impl Prepared {
-    /// Empties the directories of the app's caches, as they are before anything was cached. OPcache
-    /// is empty at every start: it has no file.
+    /// Empties the directories of the app's caches. OPcache is empty at every start, since it has
+    /// no file cache.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -46,7 +48,8 @@ impl PreparedStack {
     }
 }
 
-/// A link could lead out of the copy, and what is there is not ours to empty.
+/// Whether `cache` is a real directory in the copy. A link could lead out of the copy, to files
+/// that must not be deleted.
 fn is_directory_below(app: &Path, cache: &str) -> bool {
     let mut path = app.to_path_buf();
     Path::new(cache).components().all(|part| {
@@ -74,7 +77,7 @@ fn empty(directory: &Path) -> Result<(), RuntimeError> {
 /// Starts a prepared stack and waits until it listens and rests. No request reaches it.
 ///
 /// # Errors
-/// As `start`.
+/// Those of `start`.
 pub fn start_unasked(prepared: Prepared) -> Result<Running, RuntimeError> {
     let (running, begun) = Running::begin(prepared)?;
     running.wait_until_it_rests(begun).map_err(|error| running.explained(error))?;
@@ -82,8 +85,8 @@ pub fn start_unasked(prepared: Prepared) -> Result<Running, RuntimeError> {
 }
 
 impl Running {
-    /// A listener says nothing of what is behind it: a front listens before PHP does, and workers
-    /// may boot on. Whoever boots spends CPU time.
+    /// Waits until the stack listens and spends no more CPU time. Listening is not enough: a front
+    /// listens before PHP does, and workers may still boot, which takes CPU time.
     fn wait_until_it_rests(&self, begun: Instant) -> Result<(), RuntimeError> {
         let mut looks = VecDeque::new();
         let mut listens_since: Option<Instant> = None;
@@ -93,7 +96,8 @@ impl Running {
             if listens_since.is_none() && port::is_listening(self.stack.port) {
                 listens_since = Some(Instant::now());
             }
-            // On a machine that is busy with other things it may wait for a CPU and spend nothing.
+            // On a busy machine a booting process may wait for a CPU and spend no time. Such a
+            // process is runnable, so the stack does not rest.
             if self.processes().into_iter().any(|(_, pid)| port::is_busy(pid)) {
                 looks.clear();
             }
@@ -115,12 +119,12 @@ impl Running {
         }
     }
 
-    /// CPU time of its living processes, in clock ticks.
+    /// The CPU time of the stack's living processes, in clock ticks.
     fn ticks(&self) -> u64 {
         self.processes().into_iter().map(|(_, pid)| port::ticks(pid)).sum()
     }
 
-    /// Directories of its copy of the app that were emptied before it started.
+    /// The directories of the app's copy that were emptied before the start.
     pub fn emptied(&self) -> &[String] {
         &self.stack.emptied
     }

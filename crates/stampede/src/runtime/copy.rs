@@ -1,5 +1,5 @@
-//! An app's copy in a working directory. The app's own directory is only read: nothing in the copy
-//! leads back to it, nor to any other place that is not a part of the copy.
+//! Copies an app into a working directory. The app's own directory is only read. Nothing in the
+//! copy leads back to it, nor to any other place outside the copy.
 
 use std::fs;
 use std::io;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::error::RuntimeError;
 
-/// Never copied: a repository's history, packages of other languages and our own results are no
-/// part of what PHP runs, and often the largest.
+/// What is never copied: a repository's history, packages of other languages and our own results.
+/// PHP does not run them, and they are often the largest part.
 const LEFT_OUT: [&str; 4] = [".git", "node_modules", ".hg", crate::store::RESULTS];
 
-/// Directories that come without their files. What frameworks cache names the directory that it was
-/// made for, and would lead back there; logs are those of other days.
+/// Directories that are copied without their files. Cache files may contain the path of the
+/// directory that they were made for, and would lead back there. Log files are from earlier times.
 const EMPTIED: [&str; 8] = [
     "var/cache",
     "var/log",
@@ -25,10 +25,10 @@ const EMPTIED: [&str; 8] = [
     "bootstrap/cache",
 ];
 
-/// Where an app's settings are: a database of one file is named by its whole path there.
+/// How names of settings files begin. They may name a database file by its full path.
 const SETTINGS: &str = ".env";
 
-/// Copies an app that is compiled in.
+/// Copies an app that is compiled into this program.
 pub(super) fn extract(
     dir: &include_dir::Dir<'_>,
     root: &Path,
@@ -46,8 +46,8 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
     to.join(path.strip_prefix(root).unwrap_or(path))
 }
 
-/// Copies a directory of the user's. A link that leads out of it becomes what it leads to; one that
-/// leads to what it lies in, or nowhere, is left out.
+/// Copies a directory of the user. A link that leads out of the directory is replaced by a copy of
+/// its target. A link to a directory that contains it, or to nothing, is left out.
 pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
@@ -55,8 +55,8 @@ pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
     copying.directory(&real, to)
 }
 
-/// Copies these files and directories of `root` to the same places below `to`, as [`all`] does;
-/// what is never copied is passed over.
+/// Copies these files and directories of `root` to the same places below `to`, in the way of
+/// [`all`]. Whatever is never copied is skipped.
 pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let mut copying = Copying { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
@@ -77,8 +77,8 @@ pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), Run
     Ok(())
 }
 
-/// No directory that leads to `place` below `to` is a link: one that the other version has may lead
-/// out of the copy.
+/// Checks that no directory on the way to `place` below `to` is a link. The other version may have
+/// a link there that leads out of the copy.
 fn no_link_before(place: &Path, to: &Path) -> Result<(), RuntimeError> {
     let above = place.ancestors().skip(1).filter(|directory| !directory.as_os_str().is_empty());
     let link = above.into_iter().find(|directory| to.join(directory).is_symlink());
@@ -90,14 +90,14 @@ fn no_link_before(place: &Path, to: &Path) -> Result<(), RuntimeError> {
     }
 }
 
-/// Whether a file or directory is no part of what PHP runs, by its name.
+/// Whether a file or directory is never copied, by its name.
 pub(crate) fn is_left_out(place: &Path) -> bool {
     LEFT_OUT.iter().any(|name| place.file_name().is_some_and(|own| own == *name))
 }
 
-/// Leads whole paths that settings in `directory`, a part of the copy `to`, give below `root` to
-/// the same places of the copy: what was copied by others than us still names the directory that it
-/// is of.
+/// Rewrites full paths below `root` in the settings files of `directory`, which is a part of the
+/// copy `to`. They then name the same places of the copy. For copies that git made, whose settings
+/// still name the original directory.
 pub(crate) fn lead_settings(directory: &Path, root: &Path, to: &Path) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let entries = fs::read_dir(directory).map_err(io_error("read", directory))?;
@@ -113,12 +113,13 @@ pub(crate) fn lead_settings(directory: &Path, root: &Path, to: &Path) -> Result<
 }
 
 struct Copying<'a> {
-    /// The app's directory, without links.
+    /// The app's directory, with links resolved.
     root: &'a Path,
     to: &'a Path,
-    /// Where the directories lie that come without their files, also behind links.
+    /// The real paths of the directories that are copied without their files, also behind links.
     emptied: Vec<PathBuf>,
-    /// Directories that links have led to on the way here, the app's own first.
+    /// The directories to which links have led on the way here; the app's own directory is the
+    /// first.
     within: Vec<PathBuf>,
 }
 
@@ -131,7 +132,7 @@ impl Copying<'_> {
         for entry in fs::read_dir(from).map_err(io_error("read", from))? {
             let entry = entry.map_err(io_error("read", from))?;
             let (path, to) = (entry.path(), to.join(entry.file_name()));
-            // Of a TMPDIR inside the app the copy itself is a part.
+            // If TMPDIR is inside the app, the copy itself is among the entries.
             if is_left_out(&path) || is_work(&path, &to) {
                 continue;
             }
@@ -143,7 +144,7 @@ impl Copying<'_> {
             } else if kind.is_file() && !without_files {
                 self.file(&path, &to)?;
             }
-            // Sockets, pipes and devices are no part of an app.
+            // Sockets, pipes and devices are skipped: they are no part of an app.
         }
         Ok(())
     }
@@ -181,14 +182,14 @@ impl Copying<'_> {
     }
 }
 
-/// Whether `path` is the working directory that `to` lies in.
+/// Whether `path` is the working directory that contains `to`.
 fn is_work(path: &Path, to: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("stampede-") && to.starts_with(path)
 }
 
-/// `text` with whole paths that lie in `root`, by whatever name, led below `to`; `None`: it has
-/// none.
+/// Returns `text` with full paths that lie in `root`, also through links, replaced by paths below
+/// `to`; `None`: there are none.
 fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
     let mut led = String::with_capacity(text.len());
     let (mut rest, mut has_moved) = (text, false);
@@ -197,7 +198,8 @@ fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
         let ends = |c: char| c.is_whitespace() || "\"'`?#;,|&<>".contains(c);
         let length = rest[begin..].find(ends).unwrap_or(rest.len() - begin);
         let path = &rest[begin..begin + length];
-        // In `src/x` it is no beginning; a URL's slashes before it stay.
+        // The `/` in `src/x` begins no full path. Further slashes at the start, as in a URL, are
+        // kept.
         let is_whole = !led.ends_with(|c: char| c.is_alphanumeric() || "._-~$}".contains(c));
         let slashes = path.len() - path.trim_start_matches('/').len();
         match inside(path, root).filter(|_| is_whole) {
@@ -215,13 +217,13 @@ fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
     has_moved.then_some(led)
 }
 
-/// Where `path`, which need not be there yet, lies below `root`; `None`: elsewhere.
+/// The place of `path` below `root`; `None`: it is elsewhere. The path need not exist yet.
 fn inside(path: &str, root: &Path) -> Option<PathBuf> {
     let path = Path::new(path);
     let mut there = path.ancestors();
     let (real, known) = there.find_map(|part| Some((fs::canonicalize(part).ok()?, part)))?;
     let place = real.strip_prefix(root).ok()?;
-    // Not `join`: an empty end would become a slash.
+    // Not `join`: it would turn an empty end into a trailing slash.
     Some(place.components().chain(path.strip_prefix(known).ok()?.components()).collect())
 }
 
@@ -234,8 +236,8 @@ pub(crate) fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error
     move |source| RuntimeError::Io { what, path, source }
 }
 
-/// Gives the copy to the user that PHP runs as: readable, and writable only below
-/// `writable`. Others see nothing: an app's directory may hold secrets.
+/// Gives the copy to the user that PHP runs as: readable, and writable only below `writable`. Other
+/// users have no access, since an app's directory may hold secrets.
 pub(crate) fn hand_over(
     copy: &Path,
     writable: &[String],
@@ -247,7 +249,8 @@ pub(crate) fn hand_over(
     for directory in writable {
         let directory = copy.join(directory);
         make_dir(&directory)?;
-        // A link inside the copy is where it leads; what leads out is not ours to give.
+        // If the directory is a link inside the copy, its target is handed over. A target outside
+        // the copy must not change its owner.
         let real = fs::canonicalize(&directory).map_err(io_error("read", &directory))?;
         if real.starts_with(&root) {
             give(&real, user, group, 0o750, 0o640)?;
@@ -256,7 +259,8 @@ pub(crate) fn hand_over(
     Ok(())
 }
 
-/// Links are not followed: where they lead is given for itself.
+/// Sets owner and mode of a path and everything below it. Links are not followed: their targets are
+/// handled where they lie.
 pub(super) fn give(
     path: &Path,
     user: u32,
@@ -272,7 +276,7 @@ pub(super) fn give(
     }
     let mode = match meta.is_dir() {
         true => dirs,
-        // What could be executed still can.
+        // The execute bits of owner and group are kept.
         false => files | (meta.permissions().mode() & 0o110),
     };
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))?;

@@ -1,5 +1,5 @@
-//! The database of an app: processes, files and needs that any runtime can be given, from
-//! `runtimes/common/database-<name>.yaml`, and what tells how many queries reached it.
+//! Adds a database to any runtime: processes, files and needs from
+//! `runtimes/common/database-<name>.yaml`. Also counts the queries that reached the database.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -33,91 +33,93 @@ use crate::keeper::spec::ProcessSpec;
 use crate::mask::mask_foreign;
 use crate::plan::model::RuntimeChoice;
 
-/// Databases that a plan may name.
+/// The databases that a plan may name.
 pub const DATABASES: [&str; 4] = [NONE, SQLITE, POSTGRESQL, MARIADB];
-/// In a file.
+/// A database in a file.
 pub(super) const SQLITE: &str = "sqlite";
-/// A server.
+/// A database server.
 pub(super) const POSTGRESQL: &str = "postgresql";
-/// Another.
+/// Another database server.
 pub(super) const MARIADB: &str = "mariadb";
-/// The common setting that names it.
+/// The common setting that names the database.
 pub const SETTING: &str = "database";
-/// The common setting that says where it runs, and what it may be.
+/// The common setting that says on which CPUs the database runs.
 pub const CPUS: &str = "database_cpus";
-/// On CPUs that neither the stack nor the load has where there are some; else on the stack's.
+/// The values of that setting. `beside`: CPUs that neither the stack nor the load has, if there are
+/// any. `stack`: the stack's CPUs.
 pub const CPUS_OF: [&str; 2] = ["beside", "stack"];
-/// Role of its processes.
+/// The role of the database's processes.
 pub const ROLE: &str = "database";
 const NONE: &str = "none";
-/// Directory of its files in the working directory.
+/// The directory of the database's files in the working directory.
 const DIRECTORY: &str = "database";
-/// A count is a millisecond's work.
+/// The timeout for the query count, which takes about a millisecond.
 const ASKED_WITHIN: Duration = Duration::from_secs(10);
-/// A start that has to recover nothing takes a second.
+/// The timeout of the database's start, which takes a second if there is nothing to recover.
 const UP_WITHIN: Duration = Duration::from_secs(60);
-/// Between two questions whether it is up; each is a process.
+/// The pause between two checks whether the database is up. Each check starts a process.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
-/// Between two looks whether it has been told.
+/// The pause between two checks whether the counting program has ended.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// `database-<name>.yaml`: what is added to a runtime.
+/// The content of `database-<name>.yaml`: what is added to a runtime.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DatabaseManifest {
-    /// For people.
+    /// Title for readers.
     title: String,
-    /// As a runtime's.
+    /// The needs, as in a runtime's manifest.
     needs: BTreeMap<String, Need>,
-    /// Commands that make it, in order; each begins with a need.
+    /// The commands that create the database, in order. Each begins with the name of a need.
     make: Vec<Make>,
     /// Templates of the shared directory.
     #[serde(default)]
     files: Vec<Spanned<String>>,
-    /// Started before the runtime's own, stopped after them.
+    /// The database's processes. They start before the runtime's own, and stop after them.
     #[serde(default)]
     processes: Vec<ProcessManifest>,
-    /// The app's environment → template.
+    /// The app's environment: variable → template.
     env: BTreeMap<String, String>,
-    /// PHP extensions that the app reaches it with.
+    /// The PHP extensions with which the app reaches the database.
     extensions: Vec<String>,
-    /// Command that prints how many queries it has answered so far: lines whose last words are
-    /// numbers to add.
+    /// The command that prints how many queries the database has answered so far. Its output is
+    /// lines whose last words are numbers to add.
     queries: String,
-    /// Command that fills it, as it runs, with the SQL that it reads: a person's own.
+    /// The command that fills the running database with the user's SQL from its standard input.
     fill: String,
-    /// How a person's file is told that is such a database itself; `None`: it is none in a file.
+    /// How to recognise a user's file that is such a database itself; `None`: the database is not a
+    /// file.
     #[serde(default)]
     file: Option<OneFile>,
-    /// As a runtime's.
+    /// The packages to install, as in a runtime's manifest.
     #[serde(default)]
     install: BTreeMap<String, Install>,
 }
 
-/// A database that is a file.
+/// A database that consists of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OneFile {
-    /// Its first bytes.
+    /// The first bytes of the file.
     begins: String,
-    /// Its name in the database's directory.
+    /// The file's name in the database's directory.
     name: String,
-    /// What is added to its name where there is more of it.
+    /// The suffixes of further files that may belong to it.
     more: Vec<String>,
 }
 
-/// A command that makes a part of a database.
+/// A command that creates a part of a database.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Make {
-    /// A template.
+    /// The command, as a template.
     run: String,
-    /// What it is given, a template in which `schema` is the app's.
+    /// The command's standard input, as a template in which `schema` is the app's SQL.
     #[serde(default)]
     input: String,
 }
 
-/// The database beside a runtime: how it is made, and how it is reached.
+/// The database beside a runtime: how it is created, and how the app reaches it.
 #[derive(Clone, Debug)]
 pub struct Database {
     name: String,
@@ -130,10 +132,10 @@ pub struct Database {
 }
 
 impl Catalogue {
-    /// The runtime of `choice` with what its settings add to it, as `app` needs it.
+    /// The runtime of `choice` with what its settings add to it and the database that `app` needs.
     ///
     /// # Errors
-    /// As `chosen`; and the app cannot use the database, or has no use for one.
+    /// Those of `chosen`; or the app cannot use the database, or has no use for one.
     pub fn serving(
         &self,
         choice: &RuntimeChoice,
@@ -153,7 +155,7 @@ impl Catalogue {
     }
 }
 
-/// The database that is asked for, or the app's first; `None`: it has none.
+/// The database that the plan asks for, or else the app's first; `None`: the app has none.
 fn which(
     app: &App,
     choice: &RuntimeChoice,
@@ -164,7 +166,7 @@ fn which(
     let fits = match &asked {
         None => return Ok(able.first().cloned()),
         Some(name) if name == NONE => able.is_empty(),
-        // Whether there is such a one at all is said where all settings are resolved.
+        // An unknown database name is reported later, where all settings are resolved.
         Some(name) => able.contains(name) || !DATABASES.contains(&name.as_str()),
     };
     if fits {
@@ -183,43 +185,45 @@ fn which(
     })
 }
 
-/// `runtime` with the database's processes before its own.
+/// Returns `runtime` with the database's processes before its own.
 fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeManifest {
     let mut both = runtime.clone();
     both.title = format!("{}, with {}", both.title, database.title);
     let DatabaseManifest { needs, files, install, .. } = database.clone();
     both.take_in(needs, files, install);
     both.processes.splice(0..0, database.processes.iter().cloned());
-    // It is what is compared: what it is reached with makes no row incomparable.
+    // The extensions that reach the database must not make rows incomparable, since the database
+    // belongs to what is compared.
     both.forced.extensions.extend(database.extensions.iter().cloned());
     both.forced.ini.extend(database.extensions.iter().map(|name| format!("{name}.*")));
     both
 }
 
-/// Where a database is made, and of what.
+/// Where a database is created, and with which programs.
 pub(super) struct DatabaseContext<'a> {
-    /// The working directory, and who makes something in it.
+    /// The working directory, and how a program is run in it.
     pub workshop: &'a BuildContext<'a>,
-    /// Programs by name.
+    /// Programs by their name.
     pub needs: &'a BTreeMap<String, Located>,
 }
 
-/// What an error is about, and where its log is.
+/// What an error names, and where its log is.
 pub(super) struct DatabaseEnv<'a> {
-    /// Runtime's name.
+    /// The runtime's name.
     pub runtime: &'a str,
-    /// Working directory.
+    /// The working directory.
     pub dir: &'a Path,
-    /// Environment of the app: its secret values are masked.
+    /// The app's environment, whose secret values are masked.
     pub env: &'a BTreeMap<String, String>,
 }
 
 impl RuntimeDirectory {
-    /// Whether PHP has what it reaches its database with, as far as that shows: it has PDO as a
-    /// file and not that of this database.
+    /// Checks that PHP has the extensions that reach the database. The check sees only extensions
+    /// in files: it reports one as missing only if PDO is a file and the database's extension is
+    /// not there.
     ///
     /// # Errors
-    /// What is missing, with the command that gets it.
+    /// The missing extensions, with the command that installs them.
     pub(super) fn can_reach_database(
         &self,
         name: &str,
@@ -242,8 +246,8 @@ impl RuntimeDirectory {
         Err(RuntimeError::Missing { runtime: name.into(), missing, install })
     }
 
-    /// `app` with what it needs to reach its database in the working directory `dir`, and in
-    /// `settings` which it is and where it runs.
+    /// Returns `app` with what it needs to reach its database in the working directory `dir`. Adds
+    /// to `settings` which database it is and where it runs.
     ///
     /// # Errors
     /// A template is wrong.
@@ -269,10 +273,11 @@ impl RuntimeDirectory {
         Ok(app)
     }
 
-    /// Makes the app's database, where it has one, and says how it is asked.
+    /// Creates the app's database. Returns how its queries are counted; `None`: the app has no
+    /// database.
     ///
     /// # Errors
-    /// As a command of it fails.
+    /// A command fails.
     pub(super) fn make_database(
         &self,
         app: &App,
@@ -284,10 +289,10 @@ impl RuntimeDirectory {
         Ok(Some(QueryCounter { program, args }))
     }
 
-    /// Fills the app's database, which runs, with a person's SQL, where there is such.
+    /// Fills the app's running database with the user's SQL, if there is any.
     ///
     /// # Errors
-    /// As the command fails.
+    /// The command fails.
     pub(super) fn fill_database(
         &self,
         app: &App,
@@ -308,16 +313,16 @@ impl RuntimeDirectory {
 }
 
 impl Database {
-    /// Makes it in the working directory, with the app's tables in it. Nothing of it runs
-    /// afterwards.
+    /// Creates the database in the working directory, with the app's tables. None of its processes
+    /// runs afterwards.
     ///
     /// # Errors
-    /// A command fails; its last words are part of it.
+    /// A command fails; its last lines are part of the error.
     fn make(&self, app: &App, place: &DatabaseContext<'_>) -> Result<(), RuntimeError> {
         let BuildContext { dir, user, .. } = *place.workshop;
         let directory = dir.join(DIRECTORY);
         make_dir(&directory)?;
-        // Whoever may enter it may ask the database, which trusts all.
+        // The database trusts every client, so other users must not be able to enter its directory.
         let closed = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(&directory, closed).map_err(io_error("close", &directory))?;
         if let Some(user) = user {
@@ -339,7 +344,8 @@ impl Database {
         Ok(())
     }
 
-    /// Copies a person's file, with what there is more of it, where that is such a database itself.
+    /// Copies the user's file and the further files that belong to it, if it is such a database
+    /// itself.
     fn take(&self, own: &Path, directory: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
         let Some(of) = self.file.as_ref().filter(|_| self.is_one(own).is_ok_and(|is| is)) else {
             return Ok(());
@@ -358,7 +364,7 @@ impl Database {
         Ok(())
     }
 
-    /// Whether a person's file is such a database, and no SQL.
+    /// Whether the user's file is such a database, and not SQL.
     fn is_one(&self, file: &Path) -> Result<bool, RuntimeError> {
         let Some(of) = &self.file else { return Ok(false) };
         let mut head = Vec::new();
@@ -370,7 +376,7 @@ impl Database {
 }
 
 impl DatabaseContext<'_> {
-    /// Program and arguments of a line whose first word is a need.
+    /// Program and arguments of a command line whose first word is the name of a need.
     fn command(&self, line: &str) -> Result<(PathBuf, Vec<String>), RuntimeError> {
         let dir = self.workshop.dir;
         let line =
@@ -388,31 +394,31 @@ impl DatabaseContext<'_> {
     }
 }
 
-/// Why a database does not tell how many queries it has answered.
+/// Why the number of answered queries is not known.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountError {
-    /// The program that asks it cannot be run.
+    /// The counting program cannot be run.
     #[error(transparent)]
     NotRun(
         #[serde(skip)]
         #[from]
         io::Error,
     ),
-    /// That program does not end.
+    /// The counting program does not end in time.
     #[error("it does not answer within {} s", within.as_secs())]
     Silent {
-        /// For so long it was waited for.
+        /// The timeout.
         #[serde(rename = "within_ns", serialize_with = "nanoseconds")]
         within: Duration,
     },
-    /// That program says no number.
+    /// The counting program fails, or prints no number.
     #[error("{words}")]
     NoNumber {
-        /// How it ended.
+        /// How the program ended.
         #[serde(serialize_with = "exit_code")]
         status: ExitStatus,
-        /// What it printed.
+        /// What the program printed.
         words: String,
     },
 }
@@ -421,12 +427,12 @@ fn nanoseconds<S: Serializer>(length: &Duration, serializer: S) -> Result<S::Ok,
     serializer.serialize_u64(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Null: a signal ended it.
+/// The exit code; null: the program was ended by a signal.
 fn exit_code<S: Serializer>(status: &ExitStatus, serializer: S) -> Result<S::Ok, S::Error> {
     status.code().serialize(serializer)
 }
 
-/// How a database is asked for the number of its queries.
+/// Counts the queries of a database, by running a program.
 #[derive(Clone, Debug)]
 pub struct QueryCounter {
     program: PathBuf,
@@ -434,10 +440,10 @@ pub struct QueryCounter {
 }
 
 impl QueryCounter {
-    /// Queries that it has answered since it runs.
+    /// The number of queries that the database has answered since its start.
     ///
     /// # Errors
-    /// It does not answer.
+    /// The program cannot be run, does not end in time, or prints no number.
     pub fn queries(&self) -> Result<u64, CountError> {
         let mut child = Command::new(&self.program)
             .args(&self.args)
@@ -469,10 +475,10 @@ impl QueryCounter {
 }
 
 impl QueryCounter {
-    /// Waits until it answers. What is asked is none of the app's queries.
+    /// Waits until the database answers. The counting query is not one of the app's queries.
     ///
     /// # Errors
-    /// A process of `guard` ends, it does not answer in time, or the person asks for an end.
+    /// A process of `guard` ends, the database does not answer in time, or the user interrupts.
     pub(super) fn wait_until_up(
         &self,
         guard: &dyn Guard,
@@ -504,18 +510,19 @@ impl QueryCounter {
     }
 }
 
-/// Those of `processes` that are a database's.
+/// The processes of a database among `processes`.
 pub(super) fn servers(processes: &[ProcessSpec]) -> impl Iterator<Item = &ProcessSpec> {
     processes.iter().filter(|process| process.role == ROLE)
 }
 
-/// A database that runs while something is prepared with it. Dropped, it is ended hard.
+/// A database that runs while something is prepared with it. When this value is dropped, the
+/// database is killed.
 pub(super) struct Alone(Box<dyn Guard>);
 
-/// Starts the servers among `processes` alone. `None`: there are none.
+/// Starts only the servers among `processes`. `None`: there are none.
 ///
 /// # Errors
-/// As they start.
+/// A server does not start.
 pub(super) fn up_alone(
     workshop: &BuildContext<'_>,
     asks: Option<&QueryCounter>,
@@ -532,17 +539,17 @@ pub(super) fn up_alone(
 }
 
 impl Alone {
-    /// Ends it in order: what was written is there when it starts again.
+    /// Stops the database in order, so that all it has written is there at the next start.
     ///
     /// # Errors
-    /// It was ended before.
+    /// It had ended before.
     pub fn stop(self, told: &DatabaseEnv<'_>) -> Result<(), RuntimeError> {
         let lost = |source| RuntimeError::Lost { runtime: told.runtime.into(), source };
         self.0.stop().map(drop).map_err(lost)
     }
 }
 
-/// Of the last words of all lines; `None`: one is no number, or there is no line.
+/// The sum of the last words of all lines; `None`: a last word is no number, or there is no line.
 fn sum(text: &str) -> Option<u64> {
     let mut all = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {

@@ -1,5 +1,5 @@
-//! What a deployment does with an app beside copying it: the file that OPcache preloads, and
-//! Composer's map of classes.
+//! Performs what a deployment does with an app besides copying it: the file that OPcache preloads,
+//! and Composer's map of classes.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -14,30 +14,31 @@ use super::setting::Settings;
 
 /// The common setting that names the file to preload.
 pub(super) const PRELOAD: &str = "preload";
-/// The common setting that says how Composer's autoloader is to be.
+/// The common setting that says how Composer's autoloader is written.
 pub(super) const AUTOLOADER: &str = "autoloader";
-/// As the app has it; with a map of all classes; with such a map and nothing beside it.
+/// The values of that setting: as the app has it; with a map of all classes; with such a map as the
+/// only source.
 pub(super) const AUTOLOADERS: [&str; 3] = ["as-is", "optimized", "authoritative"];
-/// Composer's directory, and in it what tells that Composer has filled it.
+/// Composer's directory, and the file in it which shows that Composer has filled it.
 const VENDOR: &str = "vendor";
 const MAP: &str = "vendor/composer/autoload_classmap.php";
 
-/// What of a deployment is asked for, found before anything starts.
+/// The steps of a deployment that the settings ask for, found before anything starts.
 #[derive(Debug)]
 pub(super) struct Deployed {
-    /// File to preload, from the app's directory.
+    /// The file to preload, relative to the app's directory; `None`: nothing is preloaded.
     pub preload: Option<String>,
-    /// Composer, and how it is asked to write the autoloader.
+    /// Composer's program and its option for the autoloader; `None`: the autoloader stays as it is.
     composer: Option<(PathBuf, &'static str)>,
-    /// PATH of a program that begins with `#!/usr/bin/env php`.
+    /// The PATH for a program that begins with `#!/usr/bin/env php`.
     path: String,
 }
 
 impl Deployed {
-    /// What `settings` ask for `app`, under runtime `name`.
+    /// Finds what `settings` ask for `app`, under the runtime `name`.
     ///
     /// # Errors
-    /// A file or a program that is not there, or an app that cannot have it.
+    /// A file or a program does not exist, or the app does not support the setting.
     pub fn find(
         name: &str,
         app: &App,
@@ -50,11 +51,11 @@ impl Deployed {
         Ok(Deployed { preload: asked.preload()?, composer: asked.composer(places)?, path })
     }
 
-    /// Has Composer write the autoloader of the copy: of what is there, and of nothing from
-    /// elsewhere.
+    /// Lets Composer write the autoloader of the copy, from the installed packages only and without
+    /// network.
     ///
     /// # Errors
-    /// Composer fails; its last words are part of it.
+    /// Composer fails; its last lines are part of the error.
     pub fn write_autoloader(
         &self,
         app: &App,
@@ -66,7 +67,7 @@ impl Deployed {
         let own = [("COMPOSER_HOME", home.as_str()), ("COMPOSER_DISABLE_NETWORK", "1")];
         let mut env = env.clone();
         env.extend([("PATH", self.path.as_str())].into_iter().chain(own).map(owned));
-        // It is no part of the runtime: its PHP has the machine's own configuration.
+        // Composer is not part of the runtime: its PHP uses the machine's own configuration.
         env.remove("PHP_INI_SCAN_DIR");
         let args: Vec<String> =
             ["dump-autoload", how, "--no-scripts", "--no-plugins", "--no-interaction", "--no-ansi"]
@@ -87,7 +88,7 @@ fn owned((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
-/// What is asked, of whom.
+/// What is asked for: the runtime's name, the app and the settings.
 struct Asked<'a> {
     name: &'a str,
     app: &'a App,

@@ -1,4 +1,5 @@
-//! What a project without an `app.yaml` is: its kind, framework and public directory, by its files.
+//! Detects what a project without an `app.yaml` is, from its files: its kind, framework and public
+//! directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,11 +19,12 @@ use super::manifest::AppKind;
 use super::preparation;
 use crate::fact::app::{Detected, RecognisedBy};
 
-/// Reads the project in `path`. `kind` is what it is served as, whatever it looks like.
+/// Reads the project in `path`. With `kind`, the project is served as that kind, whatever it looks
+/// like.
 ///
 /// # Errors
-/// It has no front controller, a file of Composer's that does not parse, packages that are not
-/// installed, or not what `kind` is entered by.
+/// The project has no front controller, or lacks the file through which `kind` is entered. A file
+/// of Composer cannot be parsed, or packages are not installed.
 pub(super) fn detect(
     name: String,
     path: &Path,
@@ -66,31 +68,32 @@ pub(super) fn detect(
     Ok(app)
 }
 
-/// Where a project's front controller is looked for, for messages.
+/// Where a project's front controller is looked for, in words for messages.
 pub(crate) const LOOKED_FOR: &str =
     "`index.php` in `public`, `web`, `webroot` or `pub`, or in the directory itself";
 
-/// Directories that a web server is pointed at: of Symfony and Laravel; of Drupal, Yii and Bedrock;
-/// of CakePHP; of Magento. Some of these have an `index.php` above too, for hosts that serve all.
+/// The directories that web servers are pointed at: of Symfony and Laravel; of Drupal, Yii and
+/// Bedrock; of CakePHP; of Magento. Some of these also have an `index.php` above, for hosts that
+/// serve the whole directory.
 const DOCROOTS: [&str; 5] = ["public", "web", "webroot", "pub", "."];
 const INDEX: &str = "index.php";
 const COMPOSER: &str = "composer.json";
 
-/// A framework and what tells it.
+/// A framework, and how it is recognised.
 struct Known {
     kind: AppKind,
-    /// Its name among the versions.
+    /// The framework's name in the list of versions.
     name: &'static str,
     title: &'static str,
-    /// Composer packages, any of which is it.
+    /// The Composer packages; any one of them identifies the framework.
     packages: &'static [&'static str],
-    /// Files that it has, all of a line; without such a requirement.
+    /// Groups of files: all files of one group identify the framework, if no package is required.
     files: &'static [&'static [&'static str]],
-    /// A file of them, and what it says.
+    /// A file and a text in it that must also be there, unless the package is installed.
     says: Option<(&'static str, &'static str)>,
 }
 
-/// Lumen before Laravel, for it has Laravel's files.
+/// The known frameworks. Lumen comes before Laravel, since it has Laravel's files.
 const KNOWN: [Known; 3] = [
     Known {
         kind: AppKind::Lumen,
@@ -118,10 +121,11 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Where WordPress lies below the public directory: itself, or as Composer puts it.
+/// The directories below the public directory in which WordPress may lie: the public directory
+/// itself, or where Composer puts it.
 const WORDPRESS: [&str; 3] = ["", "wp/", "wordpress/"];
 
-/// A project's directory, and what Composer knows of it.
+/// A project's directory, with its composer.json.
 struct Project<'a> {
     path: &'a Path,
     docroot: &'static str,
@@ -131,17 +135,17 @@ struct Project<'a> {
 /// What a project was recognised as.
 struct Found {
     kind: AppKind,
-    /// `Symfony`; `None`: nothing that is known.
+    /// The framework's title, such as `Symfony`; `None`: no known framework.
     title: Option<&'static str>,
-    /// What told it.
+    /// How the project was recognised.
     by: RecognisedBy,
-    /// Its framework, where its version can be told.
+    /// The framework, if its version can be found.
     need: Option<(String, Framework)>,
 }
 
 impl Project<'_> {
-    /// Directories that it writes to: those of frameworks, and those beside its code that hold a
-    /// database of one file, which writes its journal beside that.
+    /// The directories that the project writes to: those of frameworks, and those directly in the
+    /// project that hold a database file. Such a database writes its journal beside its file.
     fn writable(&self) -> Vec<String> {
         let is_database = |path: &Path| {
             let end = path.extension().unwrap_or_default();
@@ -173,15 +177,16 @@ impl Project<'_> {
         self.composer["require"].get(package).is_some()
     }
 
-    /// Where Composer puts packages.
+    /// The directory into which Composer puts packages.
     fn vendor(&self) -> &str {
         self.composer["config"]["vendor-dir"].as_str().unwrap_or("vendor")
     }
 
-    /// What is required must be there, or the first request is an error of PHP's.
+    /// Checks that the required packages are installed. Otherwise the first request would end in a
+    /// PHP error.
     fn is_installed(&self, name: &str) -> Result<(), RuntimeError> {
         let required = self.composer["require"].as_object().into_iter().flat_map(|map| map.keys());
-        // Others are PHP itself, its extensions and libraries.
+        // Names without a slash are PHP itself, its extensions and libraries.
         let packages: Vec<String> = required.filter(|name| name.contains('/')).cloned().collect();
         let autoload = format!("{}/autoload.php", self.vendor());
         if packages.is_empty() || self.has(&autoload) {
@@ -191,7 +196,8 @@ impl Project<'_> {
         Err(RuntimeError::NoVendor { app, directory, autoload, packages })
     }
 
-    /// Where a kernel of Symfony's is cannot be told from its name alone.
+    /// Checks that the project has the file through which `kind` is entered. Not for Symfony: the
+    /// place of its kernel cannot be told from the file's name alone.
     fn is_entered(&self, name: &str, kind: AppKind) -> Result<(), RuntimeError> {
         match entry::file(kind).filter(|file| kind != AppKind::Symfony && !self.has(file)) {
             None => Ok(()),
@@ -201,7 +207,8 @@ impl Project<'_> {
         }
     }
 
-    /// By what it requires, else by its files, else a front controller and no more.
+    /// Recognises the project by the packages that it requires, or else by its files. If nothing is
+    /// known, it is a front controller and nothing more.
     fn recognised(&self) -> Found {
         let required = KNOWN.iter().find_map(|known| {
             let package = known.packages.iter().find(|package| self.requires(package))?;
@@ -230,7 +237,7 @@ impl Project<'_> {
         self.path.join(self.vendor()).join(package).join(COMPOSER).is_file()
     }
 
-    /// Which of its files say that it is this.
+    /// The files that identify the project as `known`; `None`: it is something else.
     fn looks_like(&self, known: &Known, installed: bool) -> Option<RecognisedBy> {
         let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
         let files = known.files.iter().find(all)?.iter().map(|file| (*file).to_owned()).collect();
@@ -240,7 +247,8 @@ impl Project<'_> {
         (installed || says()).then_some(RecognisedBy::FilesOf { files, framework })
     }
 
-    /// `package` is where its version stands; `None`: the framework is not the project's own.
+    /// Builds the result. `package` is the installed package that has the version; `None`: the
+    /// framework is not among the project's own packages.
     fn found(&self, known: &Known, package: Option<&str>, by: RecognisedBy) -> Found {
         let need = |package: &str| Framework {
             own: None,
@@ -249,7 +257,7 @@ impl Project<'_> {
             version: None,
             install: Default::default(),
         };
-        // In a vendor directory of another name it is not looked for.
+        // In a vendor directory with another name, the version is not looked for.
         let package = package.filter(|_| self.has(framework::AUTOLOAD));
         let need = package.map(|package| (known.name.to_owned(), need(package)));
         Found { kind: known.kind, title: Some(known.title), by, need }
@@ -278,7 +286,7 @@ impl Project<'_> {
         })
     }
 
-    /// What it was taken as, and why.
+    /// What the project was detected as, and why.
     fn said(&self, app: &App, found: &Found) -> Detected {
         let version = found.need.as_ref().and_then(|(_, need)| framework::version(app, need));
         let version = version.and_then(|version| Some(version.split(' ').next()?.to_owned()));
@@ -293,7 +301,7 @@ impl Project<'_> {
         }
     }
 
-    /// A public directory alone lacks the rest of its project.
+    /// Whether the path is only the public directory of a project, without the rest of it.
     fn is_inside(&self) -> bool {
         let named = |name: &str| self.path.file_name().is_some_and(|own| own == name);
         let above = self.path.parent().filter(|above| above.join(COMPOSER).is_file());
@@ -301,7 +309,7 @@ impl Project<'_> {
     }
 }
 
-/// A file of Composer's; null where it is not there.
+/// Reads a JSON file of Composer; null: there is no such file.
 fn json(directory: &Path, file: &str) -> Result<Value, RuntimeError> {
     let path = directory.join(file);
     let text = match fs::read_to_string(&path) {
@@ -315,7 +323,7 @@ fn json(directory: &Path, file: &str) -> Result<Value, RuntimeError> {
     let value: Value = serde_json::from_str(&text).map_err(|error| {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or(&said);
-        // An empty file has no first column.
+        // serde reports column 0 for an empty file.
         wrong(error.line(), error.column().max(1), &format!("this is no JSON: {said}"))
     })?;
     match value.is_object() {
@@ -324,7 +332,7 @@ fn json(directory: &Path, file: &str) -> Result<Value, RuntimeError> {
     }
 }
 
-/// PHP extensions that a project and its packages require.
+/// The PHP extensions that a project and its packages require.
 fn extensions_of(composer: &Value, lock: &Value) -> Vec<String> {
     let packages = lock["packages"].as_array().into_iter().flatten();
     let requires = packages.chain([composer]).filter_map(|package| package["require"].as_object());
@@ -338,21 +346,22 @@ fn extensions_of(composer: &Value, lock: &Value) -> Vec<String> {
     names
 }
 
-/// Laravel's word for what Symfony calls `prod`.
+/// The environment for production: Laravel says `production` where Symfony says `prod`.
 fn production(kind: AppKind) -> BTreeMap<String, String> {
     let is_laravel = matches!(kind, AppKind::Laravel | AppKind::Lumen);
     is_laravel.then(|| ("APP_ENV".to_owned(), "production".to_owned())).into_iter().collect()
 }
 
-/// Directories that frameworks write to, there or not.
+/// Directories that frameworks write to, whether or not they exist yet.
 const WRITABLE: [&str; 3] = ["var", "storage", "bootstrap/cache"];
-/// Those that only some projects have: of Slim, CakePHP and Laminas.
+/// Directories that are writable if they exist: of Slim, CakePHP and Laminas.
 const WRITABLE_IF_THERE: [&str; 3] = ["logs", "tmp", "data"];
-/// How a database of one file is called.
+/// The extensions of database files.
 const SQLITE: [&str; 3] = ["sqlite", "sqlite3", "db"];
 
-/// What servers have beside PHP's own, if it is installed: few projects name their database's
-/// driver, and one without Composer names nothing. None that watches PHP, as debuggers do.
+/// The PHP extensions of usual servers, loaded if they are installed. Few projects name their
+/// database's driver, and a project without Composer names nothing. Extensions that observe PHP,
+/// such as debuggers, are not listed.
 const USUAL_EXTENSIONS: &[&str] = &[
     "apcu",
     "bcmath",
@@ -392,10 +401,10 @@ const USUAL_EXTENSIONS: &[&str] = &[
     "zip",
 ];
 
-/// Where Symfony's own recipe puts it.
+/// The preload file that Symfony's recipe creates.
 const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
 
-/// Directories that hold what a framework has cached, by itself or with a deployment's commands.
+/// The directories with a framework's caches, filled by itself or by the commands of a deployment.
 fn caches_of(kind: AppKind) -> &'static [&'static str] {
     match kind {
         AppKind::Symfony => &["var/cache"],
@@ -413,7 +422,8 @@ mod tests {
 
     use super::*;
 
-    /// A project of these files, each a path and its text; the directory goes with it.
+    /// Creates a project of these files, each a path and its text. The directory is removed with
+    /// the returned value.
     fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, std::path::PathBuf) {
         let place = tempfile::tempdir().expect("directory");
         let shop = place.path().join("shop");
@@ -433,7 +443,7 @@ mod tests {
     const INDEX_THERE: (&str, &str) = ("public/index.php", "<?php");
     const INSTALLED: (&str, &str) = ("vendor/autoload.php", "<?php");
 
-    /// Kind and words of each.
+    /// The detected kind and description of each project.
     #[test]
     fn a_project_is_known_by_what_it_requires_else_by_its_files() {
         let symfony = r#"{"require": {"php": "*", "symfony/framework-bundle": "7.1.*"}}"#;

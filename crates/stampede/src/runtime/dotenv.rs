@@ -1,5 +1,5 @@
-//! What an app's `.env` files say: they are the app's own matter, which it reads itself. What is
-//! here is for what we say of it.
+//! Reads an app's `.env` files for notices and for masking. The app reads these files itself;
+//! nothing here changes what it gets.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,15 @@ use crate::fact::Notice;
 use crate::mask;
 use crate::plan::model::RuntimeChoice;
 
-/// As Symfony reads them for `prod`, the last one wins; and what `composer dump-env` makes of them.
+/// The files that Symfony reads for `prod`, where the last one wins, and the file that `composer
+/// dump-env` writes.
 const OF_SYMFONY: [&str; 5] =
     [".env", ".env.local", ".env.prod", ".env.prod.local", ".env.local.php"];
-/// Laravel and Lumen read one: the first that is there.
+/// Laravel and Lumen read one file: the first of these that exists.
 const OF_LARAVEL: [&str; 2] = [".env.production", ".env"];
 
-/// Variables that the app itself reads of the files in its directory. Lines that are none are
-/// passed over: the app will say so.
+/// The variables that the app itself reads from the files in its directory. Lines that are no
+/// variables are skipped: the app will report them.
 pub(super) fn values(app: &App) -> BTreeMap<String, String> {
     let is_laravel = matches!(app.manifest.kind, AppKind::Laravel | AppKind::Lumen);
     match is_laravel {
@@ -27,23 +28,23 @@ pub(super) fn values(app: &App) -> BTreeMap<String, String> {
     }
 }
 
-/// The app's environment and all that any of its files says, for masking what is secret in it.
+/// The app's environment, and all variables of any of its files, to mask the secrets among them.
 pub(super) fn secrets(app: &App, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let files = OF_SYMFONY.iter().chain(&OF_LARAVEL);
     let said = files.filter_map(|name| Some((name, of_file(app, name)?)));
-    // A variable may have another value in each.
+    // A variable may have different values in different files, so its name includes the file.
     let said = said.flat_map(|(name, values)| {
         values.into_iter().map(move |(key, value)| (format!("{key} of {name}"), value))
     });
     said.chain(env.clone()).collect()
 }
 
-/// Makes the secrets of an app known: whatever it says is written without them.
+/// Registers the secrets of an app, so that they are masked in everything that is written.
 pub fn learn_secrets(app: &App) {
     learn(app, &app.manifest.env);
 }
 
-/// The same, in this environment.
+/// The same, with the environment `env`.
 pub(super) fn learn(app: &App, env: &BTreeMap<String, String>) {
     secrets(app, env).iter().for_each(|(name, value)| mask::named(name, value));
 }
@@ -53,7 +54,7 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
     if !name.ends_with(".php") {
         return Some(dotenvy::from_read_iter(&bytes[..]).flatten().collect());
     }
-    // `'NAME' => 'value',` as `var_export` writes it.
+    // A line of `.env.local.php`: `'NAME' => 'value',` as `var_export` writes it.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let pair = |line: &str| {
         let (key, value) = line.split_once("=>")?;
@@ -63,14 +64,15 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
     Some(text.lines().filter_map(pair).collect())
 }
 
-/// What of `.env` the reader should know: where it says otherwise than what the app gets from this
-/// choice, and which database the load reaches.
+/// Notices about `.env`: where it differs from what the app gets from this choice, and which
+/// database the load reaches.
 pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<Notice> {
     let database = own_database(app, choice).map(|own| Notice::OwnDatabase { at: own.at });
     overruled(app, &app_env(app, choice)).into_iter().chain(database).collect()
 }
 
-/// Where the files say otherwise than the environment that the app is measured in.
+/// The notice that `APP_ENV` or `APP_DEBUG` in the files differs from the environment that the app
+/// is measured in; `None`: they agree.
 fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
     let said = values(app);
     let other = |key: &&str| match (said.get(*key), env.get(*key)) {
@@ -86,7 +88,7 @@ fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
     (!own.is_empty()).then_some(Notice::EnvOverruled { own, given })
 }
 
-/// `false` and `0` are one.
+/// Whether two values mean the same; `false` and `0` do.
 fn same(a: &str, b: &str) -> bool {
     let plain = |text: &str| match text.to_lowercase().as_str() {
         "false" | "" | "(false)" => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! What an app is entered by in a runtime that keeps it in memory.
+//! Finds the file through which a runtime that keeps the app in memory enters it.
 
 use serde_json::Value;
 
@@ -6,7 +6,8 @@ use super::app::App;
 use super::setting::Settings;
 use crate::plan::model::AppKind;
 
-/// The file of its directory by which an app of `kind` is entered; `None`: it has none to look for.
+/// The file of the app's directory through which an app of `kind` is entered; `None`: there is no
+/// such file.
 pub(super) const fn file(kind: AppKind) -> Option<&'static str> {
     match kind {
         AppKind::Callable | AppKind::Psr15 => Some("handler.php"),
@@ -16,13 +17,13 @@ pub(super) const fn file(kind: AppKind) -> Option<&'static str> {
     }
 }
 
-/// The entry that `app` has not; `None`: it has it, or where it is cannot be told.
+/// The entry file that `app` lacks; `None`: the app has it, or this cannot be told.
 pub(super) fn lacking(app: &App, settings: &Settings) -> Option<&'static str> {
     let kind = app.manifest.kind;
     let entry = file(kind)?;
     let is_there = match kind {
         AppKind::Symfony => {
-            // The front controller makes the kernel, and it is there.
+            // With this adapter the front controller makes the kernel, and every app has one.
             let adapter = settings.values.get("adapter");
             adapter.is_some_and(|adapter| adapter == "symfony-runtime") || has_kernel(app)
         }
@@ -31,15 +32,16 @@ pub(super) fn lacking(app: &App, settings: &Settings) -> Option<&'static str> {
     (!is_there).then_some(entry)
 }
 
-/// Where Symfony's own recipe puts the class that workers make.
+/// The file that Symfony's recipe creates, with the class that workers instantiate.
 const KERNEL: &str = "src/Kernel.php";
-/// All classes that Composer has found, where it was asked for that.
+/// Composer's map of all classes, if Composer was asked to write it.
 const MAP: &str = "vendor/composer/autoload_classmap.php";
 
-/// Whether there is an `App\Kernel`, or that of the namespace that composer.json gives to `src/`.
+/// Whether there is an `App\Kernel`: in its usual file, in the directories of the namespace `App\`
+/// in composer.json, or in Composer's class map.
 fn has_kernel(app: &App) -> bool {
     let has = |file: &str| app.file(file).is_some();
-    // What an autoloader of its own finds where, only that knows.
+    // An app with an `autoload.php` of its own may find the class anywhere, so it counts as there.
     if has(KERNEL) || has("autoload.php") {
         return true;
     }
@@ -63,7 +65,7 @@ mod tests {
     use crate::plan::model::AppChoice;
     use crate::runtime::{Catalogue, Places};
 
-    /// What a project of these files lacks, as workers enter it.
+    /// What a project of these files lacks for workers to enter it.
     fn lacks(files: &[(&str, &str)], adapter: &str) -> Option<&'static str> {
         let place = tempfile::tempdir().expect("directory");
         let shop = place.path().join("shop");
@@ -96,7 +98,7 @@ mod tests {
         assert_eq!(project(&in_directory("\"\""), ("Kernel.php", kernel)), None);
         let map = "<?php return ['App\\\\Kernel' => $baseDir . '/core/Kernel.php'];";
         assert_eq!(project(&src, ("vendor/composer/autoload_classmap.php", map)), None);
-        // Anything may be where this looks.
+        // An autoloader of the app may find the class anywhere.
         assert_eq!(project(&src, ("autoload.php", "<?php")), None);
     }
 

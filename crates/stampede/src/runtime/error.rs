@@ -1,4 +1,4 @@
-//! What can go wrong with a runtime, in words, and what to do next.
+//! Defines the errors of runtimes and apps, in words, with what the user can do next.
 
 use std::path::PathBuf;
 
@@ -10,236 +10,237 @@ use super::locate::ExtensionError;
 use super::problem::{GivenBy, PrepareEnd, Unverified};
 use crate::summary::words;
 
-/// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
+/// Why a runtime or an app cannot be used. The hint is separate: see [`RuntimeError::hint`].
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeError {
-    /// The plan or a flag names a runtime that is in no directory.
+    /// The plan or a flag names a runtime that is not in the catalogue.
     #[error("unknown runtime `{name}`")]
     UnknownRuntime {
-        /// As written.
+        /// The name as written.
         name: String,
-        /// Nearest known name.
+        /// The nearest known name.
         nearest: Option<String>,
         /// All known names.
         known: Vec<String>,
     },
-    /// The plan or a flag names an app that is in no directory.
+    /// The plan or a flag names an app that is not in the catalogue.
     #[error("unknown app `{name}`")]
     UnknownApp {
-        /// As written.
+        /// The name as written.
         name: String,
-        /// Nearest known name.
+        /// The nearest known name.
         nearest: Option<String>,
         /// All known names.
         known: Vec<String>,
     },
-    /// A directory that was given as an app holds none.
+    /// A directory that was given as an app holds no app.
     #[error("no app in `{directory}`: it has no `app.yaml`, and no {LOOKED_FOR}")]
     NoApp {
-        /// As given.
+        /// The path as given.
         directory: PathBuf,
     },
-    /// A file of Composer's that does not parse.
+    /// A file of Composer cannot be parsed.
     #[error("{path}:{line}:{column}: {problem}")]
     Composer {
         /// The file.
         path: PathBuf,
-        /// 1 for the first.
+        /// The line; 1 is the first.
         line: usize,
-        /// 1 for the first.
+        /// The column; 1 is the first.
         column: usize,
         /// What is wrong.
         problem: String,
     },
-    /// Composer has not installed what a project requires.
+    /// Composer has not installed the packages that a project requires.
     #[error(
         "app `{app}` has no `{autoload}`, and its composer.json requires {}",
         some(.packages)
     )]
     NoVendor {
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// Its directory.
+        /// The app's directory.
         directory: PathBuf,
-        /// What Composer would have made.
+        /// The file that Composer would have made.
         autoload: String,
-        /// The packages, at least one.
+        /// The required packages, at least one.
         packages: Vec<String>,
     },
-    /// A project has not what the kind that was said is entered by.
+    /// A project lacks the file through which the given kind is entered.
     #[error("app `{app}` cannot be taken as kind `{kind}`: it has no `{file}`")]
     NoEntry {
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// As said.
+        /// The kind as given.
         kind: &'static str,
-        /// What is not there.
+        /// The missing file.
         file: &'static str,
     },
     /// The app's kind does not run on this runtime.
     #[error("runtime `{runtime}` runs no app of kind `{kind}` (app `{app}`){because}")]
     WrongKind {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// Its kind.
+        /// The app's kind.
         kind: &'static str,
-        /// Kinds that it runs.
+        /// The kinds that the runtime runs.
         runs: Vec<&'static str>,
         /// Empty, or `: ` and the reason.
         because: &'static str,
     },
-    /// The app has not what its kind is entered by, and the runtime keeps it in memory.
+    /// The app lacks the file through which its kind is entered, and the runtime keeps the app in
+    /// memory.
     #[error(
         "runtime `{runtime}` needs `{file}` to start an app of kind `{kind}`, and app `{app}` does not have it"
     )]
     NotEntered {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// Its kind.
+        /// The app's kind.
         kind: &'static str,
-        /// What is not there.
+        /// The missing file.
         file: &'static str,
     },
-    /// The app lacks a package that the runtime is part of.
+    /// The app lacks a Composer package that the runtime needs.
     #[error("runtime `{runtime}` needs `{package}` in the vendor directory of app `{app}`")]
     AppLacks {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// All that it lacks, as Composer is asked for them.
+        /// All missing packages, as arguments of `composer require`.
         packages: String,
         /// The first of them.
         package: String,
     },
-    /// The app's framework is nowhere.
+    /// The app's framework was not found.
     #[error(
         "app `{app}` needs {}, which neither a vendor directory of its own nor this machine's packages have",
         backticked(.packages)
     )]
     NoFramework {
-        /// App's name.
+        /// The app's name.
         app: String,
         /// The Composer packages.
         packages: Vec<String>,
-        /// Command that installs them for the whole machine, where one is known.
+        /// The command that installs them for the whole machine; `None`: no such command is known.
         install: Option<String>,
     },
-    /// The app has a vendor directory without its framework.
+    /// The app has a vendor directory, but without its framework.
     #[error("the vendor directory of app `{app}` has no {}", backticked(.packages))]
     LacksPackages {
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// Its directory.
+        /// The app's directory.
         directory: PathBuf,
         /// The Composer packages.
         packages: Vec<String>,
-        /// Composer's command that gets them.
+        /// Composer's command that installs them.
         command: String,
     },
-    /// The app has a script that prepares it, and nothing can run that.
+    /// The app has a script that prepares it, and there is no PHP to run the script.
     #[error("app `{app}` is prepared by a script, for which this machine has no `php`")]
     NoPhp {
-        /// App's name.
+        /// The app's name.
         app: String,
     },
-    /// The app's autoloader is to be written by Composer, which is nowhere.
+    /// Composer should write the app's autoloader, but is not installed.
     #[error("`autoloader: {autoloader}` needs `composer`, which this machine does not have")]
     NoComposer {
-        /// The setting's value.
+        /// The value of the setting.
         autoloader: String,
     },
-    /// The script that prepares the app failed.
+    /// A script that prepares the app failed.
     #[error("app `{app}` could not be prepared: `{script}` {how}{log}")]
     Unprepared {
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// The script, from the app's directory.
+        /// The script, relative to the app's directory.
         script: String,
-        /// How it ended.
+        /// How the script ended.
         how: PrepareEnd,
-        /// Last lines of what it said, each on a line of its own.
+        /// The last lines of its output, with a line break before each; or empty.
         log: String,
     },
     /// A `runtime.yaml` or `app.yaml` is wrong.
     #[error("{file}{}: {problem}", place(*.line, *.column))]
     Manifest {
-        /// File, as far as it is known.
+        /// The file, as far as it is known.
         file: String,
-        /// 1 for the first; 0 where it is about the whole file.
+        /// The line; 1 is the first, 0: the error is about the whole file.
         line: u64,
-        /// 1 for the first.
+        /// The column; 1 is the first.
         column: u64,
         /// What is wrong.
         problem: String,
-        /// Nearest known name.
+        /// The nearest known name.
         nearest: Option<String>,
     },
-    /// A template is wrong, or uses a name that is not there.
+    /// A template is wrong, or uses an unknown name.
     #[error("template `{file}` cannot be rendered")]
     Template {
         /// Runtime and file, or the field of `runtime.yaml`.
         file: String,
-        /// What the template engine says.
+        /// The error of the template engine.
         #[serde(skip)]
         #[source]
         source: minijinja::Error,
     },
-    /// A setting that nobody knows.
+    /// The runtime has no setting of this name.
     #[error("runtime `{runtime}` has no setting `{setting}`")]
     UnknownSetting {
-        /// Variant's or runtime's name.
+        /// The name of the variant or runtime.
         runtime: String,
-        /// As written.
+        /// The setting as written.
         setting: String,
-        /// Nearest known name.
+        /// The nearest known name.
         nearest: Option<String>,
         /// All known names.
         known: Vec<String>,
     },
-    /// A setting's value that the runtime cannot have.
+    /// The runtime does not allow this value of the setting.
     #[error("runtime `{runtime}` cannot have `{setting}: {value}`{because}")]
     BadSetting {
-        /// Variant's or runtime's name.
+        /// The name of the variant or runtime.
         runtime: String,
-        /// Setting.
+        /// The setting's name.
         setting: String,
-        /// As written.
+        /// The value as written.
         value: String,
         /// Empty, or `: ` and the reason.
         because: String,
-        /// What is allowed.
+        /// The allowed values, in words.
         allowed: String,
     },
-    /// Programs or files that are not on this machine.
+    /// Programs or files are not on this machine.
     #[error("runtime `{runtime}` needs {}, which this machine does not have", backticked(.missing))]
     Missing {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
         /// Names of the needs.
         missing: Vec<String>,
-        /// Command that gets them, where one is known.
+        /// The command that installs them; `None`: no such command is known.
         install: Option<String>,
     },
-    /// A program was named in the plan or the environment and is not there.
+    /// A program that the plan or the environment names does not exist or cannot be started.
     #[error("`{program}`, given by {given_by}, is not a program that can be started")]
     NamedProgram {
-        /// As given.
+        /// The path as given.
         program: PathBuf,
-        /// Where.
+        /// Where the program was named.
         given_by: GivenBy,
     },
-    /// An extension that is for another PHP, or is none.
+    /// PHP does not load an extension: it was built for another PHP, or is no extension.
     #[error("PHP does not load `{extension}`: {why}")]
     Extension {
         /// The file.
         extension: PathBuf,
-        /// As PHP says.
+        /// The reason.
         why: ExtensionError,
     },
     /// A port that was asked for is in use.
@@ -250,149 +251,149 @@ pub enum RuntimeError {
         /// Empty, or ` by process `nginx` (pid 4711)`.
         by: String,
     },
-    /// Another process answers where ours should.
+    /// A process outside the stack answers on the runtime's port.
     #[error("port {port} is answered by process {listener}, not by runtime `{runtime}`")]
     PortStolen {
         /// The port.
         port: u16,
-        /// Name and pid.
+        /// The process's name and pid.
         listener: String,
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
     },
-    /// The working directory cannot be used by the user that PHP runs as.
+    /// The user that PHP runs as cannot use the working directory.
     #[error("the working directory `{directory}` cannot be entered by user `{user}`")]
     WorkingDirectory {
-        /// First directory on the way that is closed.
+        /// The first directory on the way that the user may not enter.
         directory: PathBuf,
         /// The user.
         user: String,
     },
-    /// The working directory's name cannot be written into every config file.
+    /// The name of the working directory cannot be written into every configuration file.
     #[error("TMPDIR `{directory}` may have only letters, digits and `/._-+` in its name")]
     WorkingDirectoryName {
-        /// As the environment says.
+        /// The value of TMPDIR.
         directory: PathBuf,
     },
     /// Reading or writing a file failed.
     #[error("cannot {what} `{path}`")]
     Io {
-        /// `read`, `write`, `copy` …
+        /// What was tried, as a verb: `read`, `write`, `copy` …
         what: &'static str,
-        /// File or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[serde(skip)]
         #[source]
         source: std::io::Error,
     },
-    /// What is copied would be written to where a link leads, which may be any place of this
-    /// machine.
+    /// A file would be copied through a link, which may lead to any place of this machine.
     #[error("`{place}` would be copied through the link `{link}`")]
     ThroughLink {
-        /// What is copied, from the top of the app's repository.
+        /// The file or directory that is copied, relative to the top of the app's repository.
         place: PathBuf,
-        /// The link on its way.
+        /// The link on the way to it.
         link: PathBuf,
     },
-    /// A runtime given by URL is already running.
+    /// A runtime given by URL is already running, so it cannot be prepared.
     #[error("runtime `{name}` is already running: there is nothing to prepare")]
     External {
-        /// Its name in the plan.
+        /// The runtime's name in the plan.
         name: String,
     },
     /// The keeper could not start the stack.
     #[error("runtime `{runtime}` could not be started")]
     Keeper {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// What the keeper says.
+        /// The keeper's error.
         #[serde(skip)]
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// What held its processes is gone, and they with it; or something is left.
+    /// The process that held the stack is gone, and the stack's processes with it; or some
+    /// processes are left.
     #[error("runtime `{runtime}` could not be stopped cleanly")]
     Lost {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// What is gone.
+        /// The cause.
         #[serde(skip)]
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// What went wrong, with what it came of.
+    /// Another error, which happened because memory ran out.
     #[error("{} because memory ran out{}", ended(*.kills), has(*.limit_bytes))]
     OutOfMemory {
-        /// Processes that the kernel ended.
+        /// The number of processes that the kernel ended.
         kills: u64,
-        /// Of the whole stack; 0: no limit.
+        /// The memory limit of the whole stack in bytes; 0: no limit.
         limit_bytes: u64,
-        /// What went wrong.
+        /// The error that followed.
         #[serde(skip)]
         #[source]
         source: Box<RuntimeError>,
     },
-    /// The person asked for an end.
+    /// The user interrupted.
     #[error("interrupted while runtime `{runtime}` was started or asked")]
     Interrupted {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
     },
     /// A process ended before the first correct answer.
     #[error("runtime `{runtime}` ended while it started: {exits}{log}")]
     Ended {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// Role and how.
+        /// The processes that ended, with their role and how they ended.
         exits: String,
-        /// Last lines of its logs, each on a line of its own.
+        /// The last lines of the logs, with a line break before them; or empty.
         log: String,
     },
-    /// No correct answer in time.
+    /// There was no correct answer in time.
     #[error(
         "runtime `{runtime}` did not answer correctly on port {port} within {within}: {last}{log}"
     )]
     NotReady {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// Its port.
+        /// The runtime's port.
         port: u16,
-        /// `10 s`.
+        /// The timeout, such as `10 s`.
         within: String,
-        /// What the last try saw.
+        /// What the last attempt saw.
         last: String,
-        /// Last lines of its logs, each on a line of its own.
+        /// The last lines of the logs, with a line break before them; or empty.
         log: String,
     },
-    /// Its page is not the one that shows that the app works, and does not become it.
+    /// The runtime's answer does not show that the app works, and it does not change.
     #[error("runtime `{runtime}` does not answer `{path}` correctly: {wrong}{log}")]
     WrongPage {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// Path that was asked.
+        /// The path that was asked.
         path: String,
         /// What is wrong with the answer.
         wrong: String,
-        /// Last lines of its logs, each on a line of its own.
+        /// The last lines of the logs, with a line break before them; or empty.
         log: String,
     },
-    /// Its database did not start.
+    /// The runtime's database did not start.
     #[error("the database of runtime `{runtime}` did not answer within {within}: {last}{log}")]
     NoDatabase {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
-        /// `60 s`.
+        /// The timeout, such as `60 s`.
         within: String,
-        /// Why the last try failed.
+        /// Why the last attempt failed.
         last: CountError,
-        /// Last lines of the logs, each on a line of its own.
+        /// The last lines of the logs, with a line break before them; or empty.
         log: String,
     },
-    /// The running runtime did not show itself when asked.
+    /// The running runtime could not report its state.
     #[error("runtime `{runtime}` cannot be verified: {problem}")]
     Unverified {
-        /// Runtime's name.
+        /// The runtime's name.
         runtime: String,
         /// What happened.
         problem: Unverified,
@@ -400,7 +401,7 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
-    /// What to do next, for a line of its own.
+    /// What the user can do next; shown on a line of its own.
     pub fn hint(&self) -> Option<String> {
         use RuntimeError as E;
         match self {
@@ -460,7 +461,7 @@ impl RuntimeError {
         }
     }
 
-    /// What to do about an app that cannot be served as it is.
+    /// What the user can do about an app that cannot be served as it is.
     fn app_hint(&self) -> Option<String> {
         use RuntimeError as E;
         match self {
@@ -517,7 +518,8 @@ impl RuntimeError {
     }
 }
 
-/// `name` as people may have meant it: at most a third of its letters (at least two) away.
+/// The known name that `name` was probably meant to be: at most a third of its letters (at least
+/// two) differ.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let far = (name.chars().count() / 3).max(2);
     known
@@ -535,7 +537,7 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
     }
 }
 
-/// `the kernel ended 3 processes`.
+/// The words for a number of ended processes, such as `the kernel ended 3 processes`.
 pub fn ended(kills: u64) -> String {
     match kills {
         1 => "the kernel ended a process".to_owned(),
@@ -543,7 +545,7 @@ pub fn ended(kills: u64) -> String {
     }
 }
 
-/// `: the stack has 1.00 GiB`; nothing where it has no limit.
+/// The words for a memory limit, such as `: the stack has 1.00 GiB`; empty if there is no limit.
 pub fn has(limit_bytes: u64) -> String {
     match limit_bytes {
         0 => String::new(),
@@ -559,7 +561,7 @@ fn place(line: u64, column: u64) -> String {
     if line == 0 { String::new() } else { format!(":{line}:{column}") }
 }
 
-/// `a/b`, or the first of several and how many others.
+/// The only package, `a/b`, or the first of several and the number of the others.
 fn some(packages: &[String]) -> String {
     let first = packages.first().map_or("", String::as_str);
     match packages.len().saturating_sub(1) {

@@ -1,4 +1,4 @@
-//! Where the evidence of a runtime's limits lies: in its workers, its status page and its logs.
+//! Reads the evidence of a runtime's limits: from its workers, its status page and its logs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,26 +15,26 @@ use crate::monitor::Workers;
 use crate::monitor::sample::PoolSample;
 use crate::store::record::{LogSignal, Said};
 
-/// Which words of which program mean what, in the shared directory: need → words.
+/// The file of the shared directory that lists log texts and their meaning: need → texts.
 const SAYS: &str = "log-patterns.yaml";
-/// Of a line; a request's own line is in it.
+/// The longest part of a line that is kept, in characters; a request's own line fits.
 const LINE_MAX: usize = 400;
-/// Who runs PHP where `runtime.yaml` counts no processes.
+/// The role of the PHP workers where `runtime.yaml` counts no processes.
 const PHP: &str = "php";
 
-/// Words of a log.
+/// A text in a log, and its meaning.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Says {
-    /// A part of the line, as it is.
+    /// The part of the line that identifies it, literally.
     says: String,
     means: LogSignal,
-    /// The program says it once in its life, even if it holds ever after.
+    /// Whether the program logs this only once in its life, even if the state lasts.
     #[serde(default)]
     once: bool,
 }
 
-/// A status page of PHP-FPM.
+/// The status page of PHP-FPM.
 #[derive(Clone, Debug)]
 pub struct Pool {
     socket: PathBuf,
@@ -42,7 +42,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Asks once; `None`: no answer in time, or none that is understood.
+    /// Asks for the status page once; `None`: no answer in time, or one that cannot be read.
     pub fn ask(&self) -> Option<PoolSample> {
         let page = fastcgi::get(&self.socket, &self.path, "json", WITHIN).ok()?;
         let page: serde_json::Value = serde_json::from_str(&page).ok()?;
@@ -58,7 +58,8 @@ impl Pool {
 }
 
 impl Running {
-    /// How its workers are known, and where they stand without work; `None`: it does not say.
+    /// How the workers can be recognised, and where they wait when they have no work; `None`: the
+    /// runtime does not say.
     pub fn workers(&self) -> Option<Workers> {
         let asked = &self.stack.runtime.manifest.effective_workers;
         let count = asked.processes.as_ref();
@@ -74,17 +75,17 @@ impl Running {
         })
     }
 
-    /// Its status page, where it has one.
+    /// The runtime's status page; `None`: it has none.
     pub fn pool(&self) -> Option<Pool> {
         let socket = self.stack.status.clone()?;
         Some(Pool { socket, path: self.stack.runtime.manifest.effective_workers.path.clone() })
     }
 
-    /// What its logs said since then that tells of a limit or of a failure; what a program says
-    /// only once, since its start.
+    /// Log lines since `marks` that report a limit or a failure. Texts that a program logs only
+    /// once are looked for since its start.
     ///
     /// # Errors
-    /// An overriding `common` directory has no such words, or wrong ones.
+    /// An overriding `common` directory lacks the file of log texts, or has a wrong one.
     pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, RuntimeError> {
         let text = self.stack.runtime.common_text(SAYS)?;
         let all: BTreeMap<String, Vec<Says>> = parse(&format!("common/{SAYS}"), &text)?;
@@ -115,5 +116,6 @@ fn count(said: &mut Vec<Said>, program: &str, means: LogSignal, line: impl FnOnc
     }
 }
 
-/// It answers from memory; a pool that has no time for that is itself the answer.
+/// The timeout of the status page. It is answered from memory, so a pool that takes longer is
+/// overloaded.
 const WITHIN: Duration = Duration::from_millis(100);

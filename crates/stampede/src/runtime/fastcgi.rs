@@ -1,4 +1,5 @@
-//! As much FastCGI as asking a status page takes, with the records of `stampede-load`.
+//! Asks a status page over FastCGI, with the record format of `stampede-load`. It implements no
+//! more of FastCGI than this takes.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -9,30 +10,31 @@ use stampede_load::protocol::fastcgi::record::{
     KeepConnection, Kind, RecordReader, Step, write_param, write_request,
 };
 
-/// A status page has some hundred bytes a worker.
+/// The largest answer in bytes. A status page has some hundred bytes per worker.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
-/// Why a status page is not known.
+/// Why a status page could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusPageError {
-    /// No connection, or no whole answer in time.
+    /// There is no connection, or no complete answer in time.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Not records.
+    /// The answer does not consist of FastCGI records.
     #[error("the status page is not FastCGI")]
     NotFastCgi,
-    /// More than the most workers take.
+    /// The answer is longer than a page of the largest number of workers.
     #[error("the status page is too long")]
     TooLong,
-    /// Headers without a body.
+    /// The answer has headers but no body.
     #[error("the status page has no body")]
     NoBody,
 }
 
-/// Asks `path?query` over a unix socket; gives the body.
+/// Asks for `path?query` over a unix socket and returns the body.
 ///
 /// # Errors
-/// No connection, no whole answer within `timeout` a read, or an answer that is none.
+/// No connection, no complete answer (each read may take `timeout`), or an answer that is not
+/// FastCGI.
 pub fn get(
     socket: &Path,
     path: &str,
@@ -67,7 +69,7 @@ fn request(path: &str, query: &str) -> Vec<u8> {
     bytes
 }
 
-/// All of `STDOUT` up to the request's end.
+/// Reads all of `STDOUT` up to the end of the request.
 fn answer(stream: &mut UnixStream) -> Result<Vec<u8>, StatusPageError> {
     let mut records = RecordReader::new();
     let (mut out, mut read) = (Vec::new(), [0; 4096]);
@@ -113,7 +115,8 @@ mod tests {
                 stream.write_all(&[&header[..], part.as_bytes()].concat()).expect("write");
             }
             stream.write_all(&[1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("write");
-            // Until the other side closes: a reset would lose what it has not read.
+            // Reads until the client closes: a reset would discard what the client has not read
+            // yet.
             let _ = stream.read_to_end(&mut Vec::new());
         });
         let body = get(&path, "/s", "json", Duration::from_secs(5)).expect("body");

@@ -1,4 +1,5 @@
-//! The frameworks that an app is written for: of its own vendor directory, or of the distribution.
+//! Finds the frameworks that an app is written for, and their versions: in its own vendor
+//! directory, or in the distribution's packages.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,11 +11,11 @@ use super::app_manifest::{Framework, VersionIn};
 use super::error::RuntimeError;
 use super::locate::Places;
 
-/// Each framework of the app and its version. Where the app has a vendor directory, that is what
-/// it runs with, whatever the machine has beside it.
+/// Each framework of the app with its version. If the app has a vendor directory, it runs with the
+/// frameworks in there, whatever else is installed.
 ///
 /// # Errors
-/// All that are nowhere, in one.
+/// One error with all frameworks that were not found.
 pub(super) fn versions(
     app: &App,
     places: &Places,
@@ -45,8 +46,8 @@ pub(super) fn versions(
     }
 }
 
-/// The command that gets packages into a vendor directory: what is required already is only not
-/// installed.
+/// The command that installs packages into a vendor directory. If composer.json already requires
+/// all of them, they are only not installed yet.
 fn composer(app: &App, packages: &[String]) -> String {
     let file = app.file("composer.json").unwrap_or_default();
     let composer: Value = serde_json::from_slice(&file).unwrap_or_default();
@@ -56,7 +57,7 @@ fn composer(app: &App, packages: &[String]) -> String {
     }
 }
 
-/// The command that installs the distribution's packages, where one is known.
+/// The command that installs the distribution's packages; `None`: no such command is known.
 fn install(missing: &[&Framework], family: &[String]) -> Option<String> {
     let known = |family: &&String| missing.iter().all(|need| need.install.contains_key(*family));
     let family = family.iter().find(known)?;
@@ -71,7 +72,8 @@ fn install(missing: &[&Framework], family: &[String]) -> Option<String> {
     }
 }
 
-/// Empty where it is there and does not say it.
+/// The version of a framework, with a mark of its source; empty: the framework is there without a
+/// version. `None`: it was not found.
 pub(super) fn version(app: &App, need: &Framework) -> Option<String> {
     let own = need.file.as_deref().is_some_and(Path::is_relative);
     if !own && app.file(AUTOLOAD).is_some() {
@@ -88,7 +90,7 @@ pub(super) fn version(app: &App, need: &Framework) -> Option<String> {
     Some(need.version.as_ref().and_then(said).unwrap_or_default())
 }
 
-/// Of a file of the machine, or of the app.
+/// The text of a file: an absolute path on the machine, or a path relative to the app.
 fn text(app: &App, file: &Path) -> Option<String> {
     let bytes = match file.is_absolute() {
         true => std::fs::read(file).ok()?,
@@ -97,25 +99,25 @@ fn text(app: &App, file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// As Composer wrote it down.
+/// The version of a package in Composer's list.
 fn in_vendor(app: &App, package: &str) -> Option<String> {
     let installed: Value = serde_json::from_slice(&app.file(INSTALLED)?).ok()?;
-    // Composer 1 wrote the list alone.
+    // In Composer 1, the file is the list itself.
     let packages = installed["packages"].as_array().or(installed.as_array())?;
     let found = packages.iter().find(|one| one["name"] == package)?;
     Some(found["version"].as_str()?.trim_start_matches('v').to_owned())
 }
 
-/// What follows `before` in a text, as far as it looks like a version.
+/// The version that follows `before` in a text.
 fn after(text: &str, before: &str) -> Option<String> {
     let (_, rest) = text.split_once(before)?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !".-+".contains(c));
     Some(rest[..end.unwrap_or(rest.len())].to_owned())
 }
 
-/// What tells a vendor directory that Composer has filled.
+/// The file which shows that Composer has filled the vendor directory.
 pub(super) const AUTOLOAD: &str = "vendor/autoload.php";
-/// In it, the list of what it has.
+/// Composer's list of the installed packages.
 const INSTALLED: &str = "vendor/composer/installed.json";
 
 #[cfg(test)]

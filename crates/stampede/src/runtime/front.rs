@@ -1,5 +1,5 @@
-//! The web server before an HTTP runtime: processes, files and needs that any runtime can be
-//! given, from `runtimes/common/front-<name>.yaml`.
+//! Adds a web server in front of an HTTP runtime: processes, files and needs from
+//! `runtimes/common/front-<name>.yaml`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,36 +13,36 @@ use super::manifest::{HeldBy, Install, Need, ProcessManifest, RuntimeManifest};
 use super::setting::honours;
 use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 
-/// Fronts that a plan may name.
+/// The fronts that a plan may name.
 pub const FRONTS: [&str; 2] = [NONE, "nginx"];
 const NONE: &str = "none";
-/// The port of a runtime that has a front before it, among its `ports`.
+/// The name, in `ports`, of the port on which a runtime with a front listens.
 pub const BEHIND: &str = "behind_front";
 
-/// Common settings that a front has whatever stands behind it.
+/// Common settings that every front has, whatever runs behind it.
 const OF_FRONTS: [&str; 2] = ["buffers", "keepalive_timeout"];
 
 /// The front of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Front {
-    /// Whether it keeps its connections to the runtime: not to one that closes them anyway,
-    /// nor to one that holds a worker for each.
+    /// Whether the front keeps its connections to the runtime. It does not if the runtime closes
+    /// them anyway, or holds a worker for each connection.
     pub kept: bool,
 }
 
-/// `front-<name>.yaml`: what is added to a runtime.
+/// The content of `front-<name>.yaml`: what is added to a runtime.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrontManifest {
-    /// For people.
+    /// Title for readers.
     title: String,
-    /// As a runtime's.
+    /// The needs, as in a runtime's manifest.
     needs: BTreeMap<String, Need>,
     /// Templates of the shared directory.
     files: Vec<Spanned<String>>,
-    /// Started after the runtime's own, stopped before them.
+    /// The front's processes. They start after the runtime's own, and stop before them.
     processes: Vec<ProcessManifest>,
-    /// As a runtime's.
+    /// The packages to install, as in a runtime's manifest.
     #[serde(default)]
     install: BTreeMap<String, Install>,
 }
@@ -51,7 +51,7 @@ impl Catalogue {
     /// The runtime of `choice`, with the front that its settings ask for.
     ///
     /// # Errors
-    /// Unknown name, a wrong manifest, or something that already runs.
+    /// An unknown name, a wrong manifest, or an external runtime.
     pub fn chosen(&self, choice: &RuntimeChoice) -> Result<RuntimeDirectory, RuntimeError> {
         let RuntimeSource::Catalogue(source) = &choice.source else {
             return Err(RuntimeError::External { name: choice.name.clone() });
@@ -59,7 +59,7 @@ impl Catalogue {
         let runtime = self.runtime(source)?;
         let asked = choice.settings.get("front").map(ToString::to_string).unwrap_or_default();
         let own = runtime.manifest.web_server.as_deref();
-        // Whether the value can be had at all is said where all settings are resolved.
+        // A value that is not allowed is reported later, where all settings are resolved.
         let adds = asked != NONE
             && FRONTS.contains(&asked.as_str())
             && own != Some(&asked)
@@ -76,14 +76,14 @@ impl Catalogue {
     }
 }
 
-/// `runtime` with `front` before it.
+/// Returns `runtime` with `front` before it.
 fn behind(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
     let mut both = runtime.clone();
     both.title = format!("{}, behind {}", both.title, front.title);
     both.take_in(front.needs, front.files, front.install);
     both.processes.extend(front.processes);
     both.ports.push(BEHIND.to_owned());
-    // Clients talk to the front: it keeps their connections, and holds no worker for them.
+    // Clients connect to the front. It keeps their connections, and holds no worker for them.
     both.worker_held_by = HeldBy::Request;
     both.settings.remove("keep_alive");
     for name in OF_FRONTS {
@@ -96,7 +96,7 @@ fn behind(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
     both
 }
 
-/// Whether it closes every connection unless it is told otherwise, if that can be told at all.
+/// Whether the runtime closes every connection after its answer unless `keep_alive` is on.
 pub fn closes_by_default(manifest: &RuntimeManifest) -> bool {
     let narrowed = manifest.settings.get("keep_alive").map(|spec| &spec.default);
     matches!(narrowed, Some(Scalar::Bool(false)))

@@ -1,9 +1,9 @@
-//! Which errors of a runtime would come again, whoever tried again.
+//! Decides which errors of a runtime would occur again at another try.
 
 use super::error::RuntimeError;
 
 impl RuntimeError {
-    /// Whether its hint is to start the runtime alone.
+    /// Whether the error's hint is to start the runtime alone.
     pub fn is_for_a_look_alone(&self) -> bool {
         use RuntimeError as E;
         matches!(
@@ -12,7 +12,7 @@ impl RuntimeError {
         )
     }
 
-    /// Whether the same thing would go wrong again: it is about the app, the plan, or this
+    /// Whether the same error would occur again. It does if it is about the app, the plan, or this
     /// machine's programs and files, and not about what else was running.
     pub fn is_lasting(&self) -> bool {
         use RuntimeError as E;
@@ -32,7 +32,7 @@ impl RuntimeError {
     }
 }
 
-/// Whether one of its causes is an error of the system that does not go away by itself.
+/// Whether a cause of the error is an error of the system that does not go away by itself.
 fn has_lasting_cause(error: &(dyn std::error::Error + 'static)) -> bool {
     use std::io::ErrorKind as K;
     let causes = std::iter::successors(Some(error), |error| error.source());

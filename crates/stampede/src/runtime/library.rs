@@ -1,4 +1,4 @@
-//! stampede's PHP library for worker scripts, in the working directory.
+//! Writes stampede's PHP library for worker scripts into the working directory.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::user::User;
 static SOURCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../php/src");
 const AUTOLOAD: &str = include_str!("../../../../php/autoload.php");
 
-/// Writes it to `directory`, readable by the user that PHP runs as.
+/// Writes the library to `directory`, readable by the user that PHP runs as.
 pub(super) fn copy_to(directory: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
     extract(&SOURCE, SOURCE.path(), &directory.join("src"))?;
     let autoload = directory.join("autoload.php");

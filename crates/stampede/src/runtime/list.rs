@@ -1,4 +1,4 @@
-//! Which runtimes are known, and which of them this machine can start.
+//! Lists the known runtimes, and which of them this machine can start.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::store::record::CustomBuild;
 /// One line of `stampede runtimes`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Listed {
-    /// Its name in plans.
+    /// The runtime's name in plans.
     pub name: String,
-    /// Title for people.
+    /// Title for readers.
     pub title: String,
-    /// `per-request`, `worker` or `event-loop`.
+    /// The mode: `per-request`, `worker` or `event-loop`.
     pub mode: String,
     /// Whether it can be started here.
     pub state: State,
@@ -26,34 +26,34 @@ pub struct Listed {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// All it needs is here: need → version.
+    /// All needs are here.
     Found {
-        /// Need → version as printed, or the path where it prints none.
+        /// Need → its version as printed, or its path if it prints none.
         versions: BTreeMap<String, String>,
-        /// Those of them that are no upstream release.
+        /// The needs that are no upstream release.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         custom_builds: BTreeMap<String, CustomBuild>,
     },
     /// Something is missing.
     Missing {
-        /// Names of the needs.
+        /// The names of the missing needs.
         missing: Vec<String>,
-        /// Command that gets them, where one is known.
+        /// The command that gets them; `None`: no such command is known.
         install: Option<String>,
     },
-    /// Its directory is wrong.
+    /// The runtime's directory is wrong.
     Wrong {
-        /// Why.
+        /// What is wrong.
         problem: String,
     },
 }
 
-/// Every runtime of the catalogue, sorted by name.
+/// Lists every runtime of the catalogue, sorted by name.
 pub fn list(catalogue: &Catalogue) -> Vec<Listed> {
     catalogue.runtime_names().into_iter().map(|name| listed(catalogue, name)).collect()
 }
 
-/// One runtime of the catalogue.
+/// Describes one runtime of the catalogue.
 pub fn listed(catalogue: &Catalogue, name: &str) -> Listed {
     let runtime = match catalogue.runtime(name) {
         Ok(runtime) => runtime,

@@ -1,4 +1,4 @@
-//! Where a process of a stack listens for another, and whether it does yet.
+//! Finds where a process of a stack listens for another one, and whether it listens yet.
 
 use std::fmt;
 use std::fs;
@@ -11,7 +11,7 @@ use super::manifest::RuntimeManifest;
 use super::port;
 use super::template::render;
 
-/// Where a process listens.
+/// The address on which a process listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
     /// A unix socket.
@@ -20,19 +20,19 @@ pub enum ListenAddress {
     Port(u16),
 }
 
-/// A process that is started once another listens.
+/// A process that is started once another process listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After {
-    /// Its number in the stack.
+    /// The process's index in the stack.
     pub process: usize,
-    /// What it waits for.
+    /// The address that it waits for.
     pub listen_address: ListenAddress,
 }
 
-/// Those of the runtime's processes that wait for another, in their order.
+/// The processes of the runtime that wait for another one, in their order.
 ///
 /// # Errors
-/// A wrong template.
+/// A template is wrong.
 pub(super) fn waits(
     manifest: &RuntimeManifest,
     values: &Value,
@@ -56,7 +56,8 @@ impl ListenAddress {
         text.parse().map_or_else(|_| ListenAddress::Socket(text.into()), ListenAddress::Port)
     }
 
-    /// Whether anyone listens there: seen without asking who does, or knocking.
+    /// Whether any process listens there. Read from the kernel's tables: nothing connects, and it
+    /// is not checked which process listens.
     pub fn is_open(&self) -> bool {
         match self {
             ListenAddress::Port(port) => port::is_listening(*port),
@@ -75,7 +76,8 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// `Num RefCount Protocol Flags Type St Inode Path`, see proc_pid_net(5); the path may hold spaces.
+/// Whether a line of `/proc/net/unix` is a listening socket at `path`. Its columns are `Num
+/// RefCount Protocol Flags Type St Inode Path` (proc_pid_net(5)); the path may contain spaces.
 fn listens(line: &str, path: &Path) -> bool {
     let flags =
         line.split_whitespace().nth(3).and_then(|flags| u32::from_str_radix(flags, 16).ok());
@@ -83,7 +85,7 @@ fn listens(line: &str, path: &Path) -> bool {
     is_there && flags.is_some_and(|flags| flags & ACCEPTS != 0)
 }
 
-/// `__SO_ACCEPTCON` (`linux/net.h`).
+/// The flag of a listening socket: `__SO_ACCEPTCON` (`linux/net.h`).
 const ACCEPTS: u32 = 1 << 16;
 
 #[cfg(test)]

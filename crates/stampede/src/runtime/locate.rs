@@ -1,4 +1,4 @@
-//! Where programs and libraries of a runtime are found, and which version they are.
+//! Finds the programs and libraries of a runtime, and their versions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -17,49 +17,51 @@ use super::manifest::Need;
 use super::problem::GivenBy;
 use crate::store::record::CustomBuild;
 
-/// What of the surroundings decides where things are found. Passed in, so that a test can
-/// empty it.
+/// The parts of the environment that decide where things are found. Passed in as a value, so that a
+/// test can make it empty.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// Variables that name programs: `STAMPEDE_` and the need in capitals.
+    /// Environment variables that name programs: `STAMPEDE_` and the need in capitals.
     pub named: BTreeMap<String, String>,
-    /// stampede's own directory, `~/.local/share/stampede`: programs in `bin`, and in `lib` a
-    /// directory for each need that it made.
+    /// stampede's own directory, `~/.local/share/stampede`: programs in `bin`, and in `lib` one
+    /// directory for each need that stampede made.
     pub own: Option<PathBuf>,
-    /// Directories of PATH, then the `sbin` directories, which PATH often lacks.
+    /// The directories of PATH, then the `sbin` directories, which PATH often lacks.
     pub path: Vec<PathBuf>,
-    /// `~/.config/stampede`.
+    /// The configuration directory, `~/.config/stampede`.
     pub config: Option<PathBuf>,
-    /// `STAMPEDE_RUNTIMES`.
+    /// The directories in `STAMPEDE_RUNTIMES`.
     pub runtimes: Vec<PathBuf>,
-    /// `STAMPEDE_APPS`.
+    /// The directories in `STAMPEDE_APPS`.
     pub apps: Vec<PathBuf>,
-    /// Where working directories are made.
+    /// The directory in which working directories are created.
     pub temp: PathBuf,
-    /// A file system in memory for those of apps that ask for it; `None`: the person has said where
-    /// working directories belong.
+    /// A file system in memory, for the working directories of apps that ask for it. `None`: the
+    /// user has set TMPDIR, where all of them belong.
     pub memory: Option<PathBuf>,
-    /// `debian`, `fedora` …: which install command is meant.
+    /// The distribution and what it is like, such as `debian`, `fedora`: decides which install
+    /// command is shown.
     pub family: Vec<String>,
 }
 
 /// A program or library that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// Absolute path.
+    /// The absolute path.
     pub path: PathBuf,
-    /// Version as it prints it; empty where it prints none.
+    /// The version as the program prints it; empty: it prints none.
     pub version: String,
-    /// What it is where it is no upstream release.
+    /// How it was built if it is no upstream release; `None`: it is one.
     pub custom_build: Option<CustomBuild>,
 }
 
-/// Free bytes that a copy of an app, its caches and what runs it need, at most.
+/// The most bytes that a copy of an app, its caches and the files of its runtime need.
 const ROOM: u64 = 256 << 20;
-/// How the kernel calls a file system in memory (`statfs`, linux/magic.h).
+/// The kernel's number for a file system in memory (`statfs`, linux/magic.h).
 const TMPFS: u64 = 0x0102_1994;
 
-/// Whether `directory` is such a file system, with room, and programs may run from it.
+/// Whether `directory` is a file system in memory with enough free bytes, from which programs may
+/// run.
 fn is_roomy_memory(directory: &Path) -> bool {
     let is_memory = rustix::fs::statfs(directory).is_ok_and(|found| found.f_type as u64 == TMPFS);
     let flags = rustix::fs::StatVfsMountFlags::NOEXEC | rustix::fs::StatVfsMountFlags::RDONLY;
@@ -69,13 +71,14 @@ fn is_roomy_memory(directory: &Path) -> bool {
     is_memory && rustix::fs::statvfs(directory).is_ok_and(has_room)
 }
 
-/// Servers are mostly in `sbin`, which an ordinary user's PATH lacks.
+/// Servers are mostly in `sbin` directories, which an ordinary user's PATH lacks.
 const SBIN: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
-/// `nginx -v` takes milliseconds; what takes this long does not print a version.
+/// The timeout for printing a version, which takes milliseconds (`nginx -v`). A program that takes
+/// longer does not print its version.
 const VERSION_WITHIN: Duration = Duration::from_secs(5);
 
 impl Places {
-    /// As this process' environment says.
+    /// Reads the environment of this process.
     pub fn from_env() -> Places {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let home = var("HOME").map(PathBuf::from);
@@ -98,18 +101,20 @@ impl Places {
         }
     }
 
-    /// Where a working directory is made, in memory if that is asked for and it has room.
+    /// The directory in which a working directory is created: in memory if that is asked for and
+    /// has enough free bytes.
     pub(super) fn working_directories(&self, in_memory: bool) -> &Path {
         let memory =
             self.memory.as_deref().filter(|directory| in_memory && is_roomy_memory(directory));
         memory.unwrap_or(&self.temp)
     }
 
-    /// Looks for a need: named in the plan, named in the environment, stampede's own directory,
-    /// PATH. `php` is the PHP that an extension is for. `Ok(None)`: it is nowhere.
+    /// Looks for a need where the plan names it, then where the environment names it, in stampede's
+    /// own directory, and in PATH. `php` is the PHP that an extension is for. `Ok(None)`: the need
+    /// was not found.
     ///
     /// # Errors
-    /// A program that was named is not there, or an extension is for another PHP.
+    /// A program that was named does not exist, or an extension is for another PHP.
     pub fn find(
         &self,
         name: &str,
@@ -129,7 +134,8 @@ impl Places {
                 if !usable(&path, need) {
                     return Err(RuntimeError::NamedProgram { program: path, given_by });
                 }
-                // It is started in the working directory, where a relative path leads nowhere.
+                // The program is started in the working directory, where a relative path would not
+                // lead to it.
                 std::path::absolute(&path).unwrap_or(path)
             }
             None => match self.search(name, need, php) {
@@ -151,10 +157,10 @@ impl Places {
         if let Some(extension) = &need.extension {
             let mut directories = made.into_iter().chain(php.and_then(extension_dir));
             let file = format!("{extension}.so");
-            // One that is for another PHP is none.
+            // An extension file that is for another PHP does not count.
             let fits = |path: &PathBuf| path.is_file() && version(path, need, php).is_ok();
             let found = directories.find_map(|dir| Some(dir.join(&file)).filter(fits));
-            // PHP itself, where it is built in.
+            // If the extension is built into PHP, PHP itself is the file.
             let is_in = |php: &&Path| {
                 extension_version(php, extension, php).is_ok_and(|version| !version.is_empty())
             };
@@ -178,11 +184,11 @@ impl Places {
         need.files.iter().find_map(|pattern| highest_of(paths(Path::new(pattern))))
     }
 
-    /// The command that gets what a runtime needs here, where one is known: stampede's own
-    /// where that can, for it starts no service.
+    /// The command that installs what a runtime needs here; `None`: no command is known. stampede's
+    /// own command is preferred where it can do it, since it starts no service.
     pub fn install(&self, runtime: &RuntimeDirectory) -> Option<String> {
         let manifest = &runtime.manifest;
-        // What a front or a database needs belongs to no directory of the catalogue.
+        // `stampede install` does not know what a front or a database needs.
         let is_alone = runtime.front.is_none() && runtime.database.is_none();
         if !manifest.get.is_empty() && is_alone {
             return Some(format!("stampede install {}", runtime.name));
@@ -205,10 +211,10 @@ impl Places {
     }
 }
 
-/// All needs of a runtime.
+/// Finds all needs of a runtime.
 ///
 /// # Errors
-/// Those that are nowhere, all in one error with the command that gets them.
+/// All needs that were not found, in one error with the command that installs them.
 pub fn all(
     places: &Places,
     name: &str,
@@ -217,7 +223,7 @@ pub fn all(
 ) -> Result<BTreeMap<String, Located>, RuntimeError> {
     let mut found = BTreeMap::new();
     let mut missing = Vec::new();
-    // An extension is for the PHP that was found.
+    // Extensions come last, since they are for the PHP that was found.
     let (extensions, others): (Vec<_>, Vec<_>) =
         runtime.manifest.needs.iter().partition(|(_, need)| need.extension.is_some());
     for (name, need) in others.into_iter().chain(extensions) {
@@ -238,24 +244,28 @@ pub fn all(
     Err(RuntimeError::Missing { runtime: name.into(), missing, install })
 }
 
-/// What a runtime is whose needs were found so, where one of them is no upstream release.
+/// How the runtime with these needs was built if one of them is no upstream release; `None`: all
+/// are.
 pub fn custom_build(found: &BTreeMap<String, Located>) -> Option<CustomBuild> {
     found.values().find_map(|found| found.custom_build)
 }
 
-/// Directory of needs that stampede made, in its own.
+/// The directory, in stampede's own, of the needs that stampede made.
 pub const LIB: &str = "lib";
-/// What a worker script requires of a Composer library, from the directory it was made in.
+/// The file that a worker script requires from a Composer library, relative to the directory of the
+/// need.
 const AUTOLOAD: &str = "vendor/autoload.php";
 
-/// Directory of extensions beside a PHP that stampede made, for it may be moved.
+/// The directory of extensions beside a PHP that stampede made. It is beside the program since that
+/// PHP may be moved.
 pub fn own_extensions(php: &Path) -> Option<PathBuf> {
     let dir = php.parent()?.join("extensions");
     dir.is_dir().then_some(dir)
 }
 
-/// Directory of PHP's shared extensions: beside it, or as compiled into a PHP program or library:
-/// no PHP need be started to learn it, and mod_php could not be. `None`: all is built in.
+/// The directory of PHP's shared extensions: the one beside it, or the one compiled into PHP's
+/// program or library. The file is read, since starting PHP is not needed and mod_php cannot be
+/// started. `None`: all extensions are built in.
 pub fn extension_dir(php: &Path) -> Option<PathBuf> {
     own_extensions(php).or_else(|| compiled_extension_dir(php))
 }
@@ -267,7 +277,8 @@ fn compiled_extension_dir(php: &Path) -> Option<PathBuf> {
         texts(&bytes).find_map(|text| {
             let path = Path::new(text);
             let name = path.file_name()?.to_str()?;
-            // `20220829`, `no-debug-non-zts-20220829`: the extension API's date.
+            // The name ends with the date of the extension API: `20220829`,
+            // `no-debug-non-zts-20220829`.
             let date = name.get(name.len().checked_sub(8)?..)?;
             let dated = date.starts_with("20") && date.bytes().all(|byte| byte.is_ascii_digit());
             (dated && path.is_dir()).then(|| path.to_path_buf())
@@ -292,27 +303,28 @@ fn cached<T: Clone>(cache: &Cache<T>, path: &Path, make: impl FnOnce() -> T) -> 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtensionError {
-    /// It was built for a PHP with another interface.
+    /// The extension was built for a PHP with another binary interface.
     #[error("it is for PHP's {build}, and `{}` is {php_build}", php.display())]
     OtherBuild {
-        /// `API20220829,NTS`.
+        /// The extension's build id, such as `API20220829,NTS`.
         build: String,
-        /// Which PHP was to load it.
+        /// The PHP that should load it.
         php: PathBuf,
-        /// What that PHP is.
+        /// The build id of that PHP.
         php_build: String,
     },
-    /// PHP says why.
+    /// PHP refuses the extension with a warning.
     #[error("{words}")]
     Refused {
-        /// Which PHP was to load it.
+        /// The PHP that should load it.
         php: PathBuf,
-        /// Its warning.
+        /// PHP's warning.
         words: String,
     },
 }
 
-/// Once per process and file: a program start costs more than a whole trial may.
+/// The version of a need. Asked only once per process and file, since starting a program takes
+/// longer than a whole trial may.
 ///
 /// # Errors
 /// PHP does not load the extension.
@@ -322,7 +334,7 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, Exten
         (Some(extension), Some(php)) => extension_version(path, extension, php),
         _ => Ok(told_version(path, need).unwrap_or_default()),
     };
-    // Of an extension there is one answer for each PHP.
+    // The same extension file may have a different answer for each PHP.
     let php_path = php.map_or(Path::new(""), |php| php.strip_prefix("/").unwrap_or(php));
     let of = |name: &String| path.join(name).join(php_path);
     let key = need.extension.as_ref().map_or(path.to_path_buf(), of);
@@ -342,11 +354,11 @@ fn told_version(path: &Path, need: &Need) -> Option<String> {
     found.map(|text| text.trim().to_owned())
 }
 
-/// What PHP says of an extension, a file or built into itself. Empty where that cannot be told:
-/// not built in, or it wants another extension first.
+/// The version that PHP reports for an extension, in a file or built in. Empty if it cannot be
+/// told: the extension is not built in, or needs another extension first.
 ///
 /// # Errors
-/// It cannot be loaded: it is for another PHP, or is no extension.
+/// The extension cannot be loaded: it is for another PHP, or is no extension.
 fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String, ExtensionError> {
     if let (Some(build), Some(php_build)) = (build_id(path), build_id(php))
         && build != php_build
@@ -358,7 +370,7 @@ fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String,
     if path != php {
         words.extend(["-d".to_owned(), format!("extension={}", path.display())]);
     }
-    // Not `-r`: php-cgi has none.
+    // The code goes to standard input, since php-cgi has no `-r`.
     let code = format!("<?php echo phpversion('{extension}');");
     let said = printed(php, &words, &code).unwrap_or_default();
     let Some((_, why)) = said.split_once("Warning: ") else { return Ok(said) };
@@ -369,7 +381,7 @@ fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String,
     }
 }
 
-/// What PHP compares before it loads an extension: `API20220829,NTS`.
+/// The build id that PHP compares before it loads an extension, such as `API20220829,NTS`.
 fn build_id(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let is_one = |text: &&str| {
@@ -381,7 +393,7 @@ fn build_id(path: &Path) -> Option<String> {
     texts(&bytes).find(is_one).map(str::to_owned)
 }
 
-/// What Composer wrote down of a package beside the `autoload.php` of its vendor directory.
+/// The version of a package in Composer's list, beside the `autoload.php` of its vendor directory.
 fn library_version(autoload: &Path, package: &str) -> Option<String> {
     let text = std::fs::read(autoload.with_file_name("composer/installed.json")).ok()?;
     let installed: serde_json::Value = serde_json::from_slice(&text).ok()?;
@@ -390,7 +402,7 @@ fn library_version(autoload: &Path, package: &str) -> Option<String> {
     Some(format!("{package} {}", found["version"].as_str()?))
 }
 
-/// The first words that a program prints, a line of them, given `input`.
+/// The first line with text that a program prints, given `input` on standard input.
 fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
     let mut child = Command::new(path)
         .args(args)
@@ -399,7 +411,7 @@ fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
         .stderr(Stdio::piped())
         .spawn()
         .ok()?;
-    // One that does not read it has ended; dropped, it ends here.
+    // A write error means that the program has ended. Standard input is closed here.
     let _ = child.stdin.take()?.write_all(input.as_bytes());
     let begun = Instant::now();
     while child.try_wait().ok()?.is_none() {
@@ -417,7 +429,7 @@ fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// NUL-terminated texts of a binary.
+/// The NUL-terminated texts of a binary file.
 fn texts(bytes: &[u8]) -> impl Iterator<Item = &str> {
     bytes
         .split(|byte| *byte == 0)
@@ -429,13 +441,14 @@ fn directories(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value).filter(|path| path.is_absolute() || path.is_dir()).collect()
 }
 
-/// The package that a word of `scripts/install-packages` asks for first: `nginx-light|nginx`.
+/// The first package that a word of `scripts/install-packages` names, such as `nginx-light` in
+/// `nginx-light|nginx`.
 fn first_package(word: &str) -> &str {
     let first = word.split('|').next().unwrap_or(word);
     first.trim_start_matches('?')
 }
 
-/// `ID` and `ID_LIKE` of os-release, nearest first.
+/// `ID` and the words of `ID_LIKE` of os-release, the nearest distribution first.
 fn family(os_release: &str) -> Vec<String> {
     let value = |key: &str| {
         let line = os_release.lines().find_map(|line| line.strip_prefix(key))?;
@@ -451,8 +464,8 @@ fn usable(path: &Path, need: &Need) -> bool {
     meta.is_file() && (need.programs.is_empty() || meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Files of a directory whose name fits: `*` stands for digits and dots, so that `php*` is
-/// `php` and `php8.4` but not `php-config`.
+/// The files of a directory whose name matches. `*` stands for digits and dots only, so that `php*`
+/// matches `php` and `php8.4` but not `php-config`.
 fn matching(directory: &Path, pattern: &str) -> Vec<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else {
         return vec![directory.join(pattern)].into_iter().filter(|path| path.is_file()).collect();
@@ -471,7 +484,7 @@ fn matching(directory: &Path, pattern: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Files whose path fits: one part of it, a directory or the file, may have a `*`.
+/// The files whose path matches. One part of the path, a directory or the file, may have a `*`.
 fn paths(pattern: &Path) -> Vec<PathBuf> {
     let has_star = |part: &Path| part.as_os_str().as_encoded_bytes().contains(&b'*');
     let Some(part) = pattern.ancestors().filter(|part| has_star(part)).last() else {
@@ -484,7 +497,7 @@ fn paths(pattern: &Path) -> Vec<PathBuf> {
     found.filter(|path| path.is_file()).collect()
 }
 
-/// The highest version by the numbers in the file name; the first found among equals.
+/// The file with the highest version by the numbers in its name; among equals the first one.
 fn highest(found: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     found.fold(None, |best: Option<PathBuf>, path| match best {
         Some(best) if numbers(&name_of(&best)) >= numbers(&name_of(&path)) => Some(best),

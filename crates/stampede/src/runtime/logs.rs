@@ -1,4 +1,4 @@
-//! A runtime's log files, and the last lines of them for a message.
+//! Reads a runtime's log files, and cuts out their last lines for a message.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,20 +7,22 @@ use std::path::{Path, PathBuf};
 
 use crate::mask::{mask_env, mask_foreign};
 
-/// Lines shown in all; more would bury the message.
+/// The most lines shown in total; more would hide the message.
 const LINES_MAX: usize = 12;
-/// Of one line: an entry of an app's log holds its context.
+/// The most characters of one line: an entry of an app's log contains its context.
 const LINE_MAX: usize = 500;
-/// Read from the end of each file: a call stack of a framework is some 10 KiB.
+/// The bytes read from the end of each file: a framework's stack trace is about 10 KiB.
 const TAIL_BYTES: u64 = 64 << 10;
-/// Of each log that is searched: a server may write a line for every request that fails.
+/// The most bytes read of each log that is searched: a server may write a line for every failed
+/// request.
 const SINCE_BYTES: u64 = 16 << 20;
-/// Where servers write a line per request.
+/// The file to which servers write a line per request.
 const ACCESS: &str = "access.log";
-/// Last words: enough to know why, in a note.
+/// The most lines, and characters of a line, in a note about processes that ended: enough to say
+/// why.
 const WORDS_LINES: usize = 6;
 const WORDS_MAX: usize = 200;
-/// Files below `logs` of a working directory, sorted by name.
+/// The files in `logs` of a working directory, sorted by name.
 pub fn files(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("logs")) else { return Vec::new() };
     let mut files: Vec<PathBuf> =
@@ -29,16 +31,17 @@ pub fn files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where an app of a framework writes its own log, in its directory. The copy began without them.
+/// The directories in which an app of a framework writes its own logs. They are empty in a new
+/// copy.
 const OWN_LOGS: [&str; 2] = ["var/log", "storage/logs"];
 
-/// Log files of the app itself, sorted by name.
+/// The log files of the app itself, sorted by name.
 pub fn of_app(dir: &Path) -> Vec<PathBuf> {
     let directories =
         OWN_LOGS.into_iter().filter_map(|own| fs::read_dir(dir.join("app").join(own)).ok());
     let paths = directories.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
     let is_log = |path: &PathBuf| {
-        // What the app made a link may lead anywhere.
+        // Links are skipped, since the app may have made them and they may lead anywhere.
         path.extension().is_some_and(|end| end == "log") && path.is_file() && !path.is_symlink()
     };
     let mut files: Vec<PathBuf> = paths.filter(is_log).collect();
@@ -46,14 +49,15 @@ pub fn of_app(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The last lines, `  name: line` each, with values of secret variables and passwords in URLs
-/// masked.
+/// The last lines of all logs, each as `  name: line`, with the values of secret variables and
+/// passwords in URLs masked.
 pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
     let texts = files(dir).into_iter().map(|file| (tail(&file, 0), file));
     let own = of_app(dir).into_iter().map(|file| (entries(&tail(&file, 0)), file));
     let texts: Vec<(String, PathBuf)> =
         texts.chain(own).filter(|(text, _)| !text.trim().is_empty()).collect();
-    // A web server that says the same again and again must not bury what PHP said once.
+    // Each log gets the same share of the lines. A web server that repeats a message must not hide
+    // what PHP logged once.
     let each = (LINES_MAX / texts.len().max(1)).max(1);
     let mut lines = Vec::new();
     for (text, file) in &texts {
@@ -67,37 +71,38 @@ pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
     lines.join("\n")
 }
 
-/// Of an app's log the lines that begin an entry, `[2026-11-22T…] app.ERROR: …`, without the call
-/// stacks behind them; all of it, where none does.
+/// The lines of an app's log that begin an entry, `[2026-11-22T…] app.ERROR: …`, without the stack
+/// traces after them. If no line begins an entry, the whole text.
 fn entries(text: &str) -> String {
     let begins = |line: &&str| line.starts_with("[2") && line.contains("] ");
     let begun: Vec<&str> = text.lines().filter(begins).collect();
     if begun.is_empty() { text.to_owned() } else { begun.join("\n") }
 }
 
-/// Where a worker that is a thread writes one byte as it begins; `worker.php` does so.
+/// The file to which each worker thread adds one byte as it begins; `worker.php` does this.
 const THREADS_BEGUN: &str = "tmp/threads-begun";
 
-/// How often such a worker has begun since the start; no new process tells.
+/// How often a worker thread has begun since the start. The process list does not show this, since
+/// no process is new.
 pub fn threads_begun(dir: &Path) -> u64 {
     fs::metadata(dir.join(THREADS_BEGUN)).map_or(0, |file| file.len())
 }
 
-/// How long the logs of a runtime's processes, and those of its app, were at some time.
+/// The lengths of the logs of a runtime's processes and its app, at one moment.
 #[derive(Debug, Default)]
 pub struct LogMarks(BTreeMap<PathBuf, u64>);
 
-/// Where an app that has PHP log its errors elsewhere puts them, from the working directory:
+/// Where PHP writes its errors if the app redirects them, relative to the working directory.
 /// `ini_set('error_log', …)` names a file beside the scripts or in the temporary directory.
 const ELSEWHERE: [&str; 3] = ["app", "tmp", "app/logs"];
-/// Entries of such a directory that are looked at: it may hold anything.
+/// The most entries of such a directory that are looked at, since it may hold anything.
 const ENTRIES_MAX: usize = 2_000;
 
-/// Logs that PHP may write its errors into, and that are none of a process.
+/// Logs into which PHP may write its errors, and which belong to no process.
 fn elsewhere(dir: &Path, docroot: &Path) -> Vec<PathBuf> {
     let directories = ELSEWHERE.into_iter().map(|directory| dir.join(directory));
     let directories = directories.chain(std::iter::once(docroot.to_path_buf()));
-    // What the app made a link may lead anywhere.
+    // Links are skipped, since the app may have made them and they may lead anywhere.
     let directories = directories.filter(|directory| !directory.is_symlink());
     let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
     let paths =
@@ -114,20 +119,20 @@ fn elsewhere(dir: &Path, docroot: &Path) -> Vec<PathBuf> {
 }
 
 impl LogMarks {
-    /// Now.
+    /// The lengths now.
     pub fn of(dir: &Path, docroot: &Path) -> LogMarks {
         let length = |file: PathBuf| Some((file.clone(), fs::metadata(&file).ok()?.len()));
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot));
         LogMarks(all.filter(|file| is_of_process(file)).filter_map(length).collect())
     }
 
-    /// Gives each line that was written since to `take`, until it has read enough; what `take`
-    /// keeps is to be masked.
+    /// Calls `take` with each line that was written since then, up to a maximum per log. The lines
+    /// are not masked: what is kept of them must be.
     pub fn lines_since(&self, dir: &Path, mut take: impl FnMut(&str)) {
         self.lines_of(files(dir), |_, line| take(line));
     }
 
-    /// The same, with the file that it stands in, of these and of logs that the app itself writes.
+    /// The same with the file of each line, and also for logs that the app itself writes.
     pub fn all_lines_since(&self, dir: &Path, docroot: &Path, take: impl FnMut(&Path, &str)) {
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot)).collect();
         self.lines_of(all, take);
@@ -149,7 +154,7 @@ impl LogMarks {
         }
     }
 
-    /// The last lines that were written since, of each log as many, secrets masked.
+    /// The last lines that were written since then, as many of each log, with secrets masked.
     pub fn last_lines_since(&self, dir: &Path, env: &BTreeMap<String, String>) -> Vec<String> {
         let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
         let texts = files(dir).into_iter().filter(|file| is_of_process(file));
@@ -169,12 +174,12 @@ impl LogMarks {
     }
 }
 
-/// What a process says, not what it serves.
+/// Whether a log is a process's messages, and not its list of requests.
 fn is_of_process(file: &Path) -> bool {
     file.file_name().is_none_or(|name| name != ACCESS)
 }
 
-/// From the end of a file, but nothing before `from`.
+/// The end of a file, but nothing before the offset `from`.
 fn tail(file: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = fs::File::open(file).and_then(|mut file| {
@@ -188,7 +193,7 @@ fn tail(file: &Path, from: u64) -> String {
     }
 }
 
-/// A line without what must not be shown.
+/// Returns a line with its secrets masked.
 pub fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
     mask_foreign(&mask_env(line, env))
 }

@@ -1,4 +1,4 @@
-//! `runtime.yaml` as it is written.
+//! Defines the format of `runtime.yaml`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,80 +10,83 @@ use crate::monitor::IdleIn;
 pub use crate::plan::model::AppKind;
 use crate::plan::model::Scalar;
 
-/// `runtime.yaml`.
+/// The content of `runtime.yaml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuntimeManifest {
-    /// Title for people.
+    /// Title for readers.
     pub title: String,
-    /// How it treats app state.
+    /// How the runtime treats the app's state.
     pub mode: Mode,
-    /// Whether it is compared where nobody names runtimes: what people mostly serve PHP with.
+    /// Whether the runtime is compared where no runtimes are named. True for the common ways to
+    /// serve PHP.
     #[serde(default, alias = "usual")]
     pub default: bool,
-    /// Kinds of apps that it runs.
+    /// The kinds of apps that the runtime runs.
     pub app_kinds: Vec<AppKind>,
     /// Composer packages that an app must have in its vendor directory.
     #[serde(default)]
     pub app_needs: Vec<String>,
-    /// What occupies a worker: a request, or a connection for as long as it is open.
+    /// What holds a worker: a request, or a connection for as long as it is open.
     pub worker_held_by: HeldBy,
-    /// The web server that is part of it, if that is one of the fronts: `front` of this name
-    /// is already the default and adds none.
+    /// The web server that is part of the runtime, if it is one of the fronts. `front` with this
+    /// name is then the default and adds nothing.
     #[serde(default)]
     pub web_server: Option<String>,
     /// Programs and files of the machine, by the name that `run:` lines and templates use.
     pub needs: BTreeMap<String, Need>,
-    /// Whether its workers are threads of one PHP, which has to be thread-safe for that.
+    /// Whether the workers are threads of one PHP, which must then be thread-safe.
     #[serde(default)]
     pub php_threads: bool,
-    /// The need that carries PHP: the common php.ini is rendered, and the extension directory
-    /// is read from this file. Without it no php.ini is written.
+    /// The need that contains PHP. The common php.ini is rendered for it, and the extension
+    /// directory is read from its file. `None`: no php.ini is written.
     #[serde(default)]
     pub php: Option<Spanned<String>>,
-    /// Common settings that it honours; one that it does not list may only be given its
+    /// The common settings that the runtime supports. Any other common setting may only have its
     /// own default.
     #[serde(default)]
     pub common: Vec<Spanned<String>>,
-    /// Settings of its own, and common ones that it narrows.
+    /// The runtime's own settings, and common settings that it restricts.
     #[serde(default)]
     pub settings: BTreeMap<String, SettingSpec>,
-    /// Files of the directory that go to the working directory; `.j2` ones are rendered and lose
-    /// it.
+    /// The files of the directory that are copied to the working directory. Files with the ending
+    /// `.j2` are rendered, and lose the ending.
     #[serde(default)]
     pub files: Vec<Spanned<String>>,
-    /// Names of further free ports, for templates: `ports.NAME`.
+    /// Names of further free ports; templates use them as `ports.NAME`.
     #[serde(default)]
     pub ports: Vec<String>,
-    /// Started in this order, stopped in the reverse.
+    /// The processes, started in this order and stopped in the reverse order.
     pub processes: Vec<ProcessManifest>,
-    /// When it counts as started.
+    /// When the runtime counts as started.
     pub ready: Ready,
-    /// How the number of its workers is found out.
+    /// How the number of workers is determined.
     pub effective_workers: EffectiveWorkers,
-    /// Role that may start more processes than `workers`; the youngest are ended once it is
-    /// ready.
+    /// The role that may start more processes than `workers`. The youngest ones are ended once the
+    /// runtime is ready.
     #[serde(default)]
     pub surplus: Option<Surplus>,
-    /// What differs whatever php.ini says.
+    /// What differs from other runtimes whatever php.ini says.
     #[serde(default)]
     pub forced: Forced,
-    /// Whether it needs stampede's PHP library, in `php` of the working directory.
+    /// Whether the runtime needs stampede's PHP library, in `php` of the working directory.
     #[serde(default)]
     pub php_library: bool,
-    /// Part of the library that is its worker; `worker.php` of the working directory starts it.
+    /// The part of that library that is the runtime's worker; `worker.php` of the working directory
+    /// starts it.
     #[serde(default)]
     pub worker: Option<String>,
-    /// Needs that no package has and that `stampede install` makes where they are nowhere.
+    /// Recipes for needs that no package has. `stampede install` runs them for needs that were not
+    /// found.
     #[serde(default)]
     pub get: Vec<Get>,
-    /// How to get what it needs, by family of distributions.
+    /// How to install what the runtime needs, by distribution family.
     #[serde(default)]
     pub install: BTreeMap<String, Install>,
 }
 
 impl RuntimeManifest {
-    /// Takes in what another part of the stack needs; a need of one name is one thing.
+    /// Adds what another part of the stack needs. Needs of the same name are the same.
     pub(super) fn take_in(
         &mut self,
         needs: BTreeMap<String, Need>,
@@ -101,58 +104,60 @@ impl RuntimeManifest {
     }
 }
 
-/// How a need is made, by a script of a runtime's directory. What the script leaves in `$OUT` goes
-/// to stampede's own directory. Where the result is no upstream release, its version says so with a
-/// last word ` (assembled)` or ` (library)`.
+/// A recipe for a need: a script of a runtime's directory. What the script leaves in `$OUT` goes to
+/// stampede's own directory. If the result is no upstream release, its version ends with `
+/// (assembled)` or ` (library)`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Get {
-    /// The need that it makes.
+    /// The need that the recipe makes.
     pub need: Spanned<String>,
-    /// the upstream program by the machine's architecture (`x86_64`), which is tried first.
+    /// The upstream program by the machine's architecture (`x86_64`). It is tried before the
+    /// script.
     #[serde(default)]
     pub release: BTreeMap<String, Release>,
-    /// The script, from the runtime's directory; all that lies beside it, and what `common/get`
-    /// has, is there when it runs.
+    /// The script, relative to the runtime's directory. When it runs, the files beside it and those
+    /// of `common/get` are there.
     pub run: String,
-    /// The runtime whose directory it is from.
+    /// The runtime whose directory has the recipe.
     #[serde(skip)]
     pub of: String,
-    /// Programs that it needs; it finds the path of `go` in `$GO`.
+    /// Programs that the script needs; it finds the path of `go` in `$GO`.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// Debian packages that it needs, its tools among them.
+    /// Debian packages that the script needs, including its tools.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// What a person can do where it cannot be made.
+    /// What the user can do if the need cannot be made.
     pub note: String,
 }
 
-/// A program that upstream publishes: one file.
+/// A program that upstream publishes as one file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
-    /// Where it is.
+    /// The address of the file.
     pub url: String,
-    /// SHA-256 of the file, in hex. Another file is not taken.
+    /// SHA-256 of the file as hexadecimal digits. A file with another hash is refused.
     pub sha256: String,
-    /// What is to be known about it.
+    /// What the reader should know about the file.
     pub note: String,
 }
 
-/// `runtime.yaml` of a variant that has a directory of its own: another runtime with settings.
+/// The `runtime.yaml` of a variant with a directory of its own: another runtime with other
+/// settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VariantManifest {
-    /// Title for people.
+    /// Title for readers.
     pub title: String,
-    /// The runtime whose settings it has otherwise.
+    /// The runtime that the variant uses.
     #[serde(rename = "use")]
     pub of: Spanned<String>,
-    /// As of any runtime; not taken over from the other.
+    /// As in [`RuntimeManifest`]; it is not taken over from the used runtime.
     #[serde(default, alias = "usual")]
     pub default: bool,
-    /// Settings of that runtime's own → what they are when the plan is silent.
+    /// Own settings of the used runtime → their default in this variant.
     pub settings: BTreeMap<String, Scalar>,
 }
 
@@ -160,22 +165,22 @@ pub struct VariantManifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Everything boots for each request.
+    /// The app boots for each request.
     PerRequest,
-    /// Boots once, handles many.
+    /// The app boots once and handles many requests.
     Worker,
-    /// One process, many requests at once.
+    /// One process handles many requests at once.
     EventLoop,
 }
 
 impl Mode {
-    /// Whether PHP goes on from request to request, so that a later one sees what an earlier
-    /// one left.
+    /// Whether PHP's memory is kept from request to request, so that a later request sees what an
+    /// earlier one left.
     pub const fn keeps_memory(self) -> bool {
         matches!(self, Mode::Worker | Mode::EventLoop)
     }
 
-    /// As in GLOSSARY.md.
+    /// The name as in GLOSSARY.md.
     pub const fn name(self) -> &'static str {
         match self {
             Mode::PerRequest => "per-request",
@@ -185,37 +190,38 @@ impl Mode {
     }
 }
 
-/// What occupies a worker.
+/// What holds a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeldBy {
-    /// Free again after each answer.
+    /// The worker is free again after each answer.
     Request,
-    /// Held until the connection closes.
+    /// The worker is held until the connection closes.
     Connection,
 }
 
-/// Something of the machine that a runtime needs.
+/// A program, file or package that a runtime needs on the machine.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
-    /// Names to look for in PATH and the `sbin` directories, in this order; globs allowed, of
-    /// which the highest version wins.
+    /// Names to look for in PATH and the `sbin` directories, in this order. Of a name with `*`, the
+    /// highest version wins.
     #[serde(default)]
     pub programs: Vec<String>,
-    /// Absolute paths, globs allowed; for libraries.
+    /// Absolute paths, which may contain `*`; for libraries.
     #[serde(default)]
     pub files: Vec<String>,
-    /// PHP extension whose file it is; php.ini loads it.
+    /// The PHP extension that the file contains; php.ini loads it.
     #[serde(default)]
     pub extension: Option<String>,
-    /// Composer package; what is found is the `autoload.php` of the vendor directory that has it.
+    /// The Composer package. The located file is the `autoload.php` of the vendor directory that
+    /// has it.
     #[serde(default)]
     pub library: Option<String>,
-    /// Command that prints the version; its first word is the need's own name.
+    /// The command that prints the version; its first word is the need's own name.
     #[serde(default)]
     pub version: Option<String>,
-    /// Text in the file itself that the version follows; for libraries.
+    /// The text in the file itself that precedes the version; for libraries.
     #[serde(default)]
     pub version_in_file: Option<String>,
 }
@@ -224,12 +230,12 @@ pub struct Need {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SettingSpec {
-    /// Value when the plan gives none.
+    /// The value if the plan gives none.
     pub default: Scalar,
-    /// Allowed values; empty: any of the default's type.
+    /// The allowed values; empty: any of the default's type.
     #[serde(default)]
     pub one_of: Vec<Scalar>,
-    /// Smallest whole number.
+    /// The smallest allowed whole number; `None`: there is no limit.
     #[serde(default)]
     pub min: Option<i64>,
     /// Why other values are refused, for the error.
@@ -237,68 +243,68 @@ pub struct SettingSpec {
     pub because: Option<String>,
 }
 
-/// One process.
+/// A process of a runtime.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessManifest {
-    /// `web`, `php` …
+    /// The process's role: `web`, `php` …
     pub role: String,
-    /// Command line, a template; its first word names a need.
+    /// The command line, as a template; its first word names a need.
     pub run: Spanned<String>,
-    /// Where another of them listens once this one may be started, a template: a unix socket's
-    /// path, or a port; at once when not given.
+    /// Where another process must listen before this one may start, as a template: a unix socket's
+    /// path, or a port. `None`: it starts at once.
     #[serde(default)]
     pub after: Option<String>,
-    /// Whom it runs as when stampede is root.
+    /// The user that the process runs as if stampede is root.
     #[serde(default)]
     pub user: RunAs,
-    /// Working directory, a template; the working directory when not given.
+    /// The process's working directory, as a template; `None`: that of the stack.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// Environment beside the app's, templates; an empty value leaves the variable out.
+    /// The environment in addition to the app's, as templates; an empty value removes the variable.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// How it is asked to end.
+    /// How the process is asked to stop.
     pub stop: Stop,
 }
 
-/// Whom a process runs as when stampede is root.
+/// The user that a process runs as if stampede is root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunAs {
-    /// As stampede: the program changes its user by itself.
+    /// Root, like stampede: the program changes its user by itself.
     #[default]
     Itself,
     /// The unprivileged user that PHP runs as.
     App,
 }
 
-/// How a process is asked to end.
+/// How a process is asked to stop.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// Signal by name, without `SIG`.
+    /// The signal's name, without `SIG`.
     pub signal: Signal,
-    /// Time it gets.
+    /// The time until the process is killed.
     pub grace: Wait,
 }
 
-/// Signals that a runtime may be stopped with.
+/// The signals that may stop a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Signal {
-    /// 2.
+    /// SIGINT, 2.
     Int,
-    /// 3.
+    /// SIGQUIT, 3.
     Quit,
-    /// 15.
+    /// SIGTERM, 15.
     Term,
-    /// 28.
+    /// SIGWINCH, 28.
     Winch,
 }
 
 impl Signal {
-    /// Its number on Linux.
+    /// The signal's number on Linux.
     pub const fn number(self) -> i32 {
         match self {
             Signal::Int => 2,
@@ -313,52 +319,52 @@ impl Signal {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
-    /// Path that is asked when the app names none.
+    /// The path that is asked if the app names none.
     #[serde(default = "root")]
     pub path: String,
-    /// Longest time to the first correct answer.
+    /// The longest time until the first correct answer.
     pub within: Wait,
 }
 
-/// How the number of workers is found out: a FastCGI status page, or a count.
+/// How the number of workers is determined: from a FastCGI status page, or by counting.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EffectiveWorkers {
-    /// Unix socket of a FastCGI status page, a template.
+    /// The unix socket of a FastCGI status page, as a template.
     #[serde(default)]
     pub status: Option<String>,
-    /// The page's path.
+    /// The path of that page.
     #[serde(default = "root")]
     pub path: String,
-    /// Field of the page.
+    /// The field of that page with the number.
     #[serde(default)]
     pub field: Option<String>,
-    /// Processes of a role.
+    /// The processes to count.
     #[serde(default)]
     pub processes: Option<Count>,
-    /// Template that says `true` where fewer than asked is right before load.
+    /// A template that renders `true` where fewer workers than asked for are right before the load.
     #[serde(default)]
     pub grows: Option<String>,
-    /// Where the workers, and their masters, stand without work: whatever else they are in, they
-    /// serve. Not given: it is not known whether they do.
+    /// The system calls in which workers and their masters wait when they have no work. In any
+    /// other place they are serving. Empty: it is not known whether they serve.
     #[serde(default)]
     pub idle_in: Vec<IdleIn>,
 }
 
-/// Processes of a role, or threads of these.
+/// The processes of a role, or the threads of these processes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Count {
     /// The role.
     pub role: Spanned<String>,
-    /// Only those that run this need: for a role whose web server starts PHP itself.
+    /// Counts only the processes that run this need. For a role whose web server itself starts PHP.
     #[serde(default)]
     pub program: Option<Spanned<String>>,
-    /// The different names of their threads that fit are counted instead, where a worker is a
-    /// thread; `*` stands for digits.
+    /// Counts the different names of the processes' threads that match this, for workers that are
+    /// threads; `*` stands for digits.
     #[serde(default)]
     pub threads: Option<String>,
-    /// Those of them that serve nothing.
+    /// How many of the counted ones serve nothing.
     #[serde(default)]
     pub minus: u32,
 }
@@ -371,30 +377,30 @@ pub struct Surplus {
     pub role: Spanned<String>,
 }
 
-/// What a SAPI has or sets by itself. A trailing `*` stands for any rest.
+/// What a SAPI has or sets by itself. A `*` at the end stands for any text.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forced {
-    /// Extensions.
+    /// Names of extensions.
     #[serde(default)]
     pub extensions: Vec<String>,
-    /// php.ini keys.
+    /// Keys of php.ini.
     #[serde(default)]
     pub ini: Vec<String>,
-    /// What of one request a later one sees, by the probe's names, although nothing is kept in
-    /// memory.
+    /// What a later request sees of an earlier one although nothing is kept in memory, by the
+    /// probe's names.
     #[serde(default)]
     pub visible: Vec<String>,
 }
 
-/// How to get what a runtime needs.
+/// How to install what a runtime needs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
     /// Packages of the distribution.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// What else to know.
+    /// What else the user should know.
     #[serde(default)]
     pub note: Option<String>,
 }

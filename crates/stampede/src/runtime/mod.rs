@@ -1,9 +1,9 @@
-//! Runtimes: directories of data that become running stacks, and proof of what they are.
+//! Starts runtimes from directories of data, and verifies what each of them is.
 //!
 //! ```text
 //! Catalogue → prepare → Prepared → start → Running → verify → Observed
 //! ```
-//! Nothing here names a runtime: adding one touches only its directory.
+//! Nothing here names a runtime: adding a runtime adds only its directory.
 
 mod answer;
 mod app;

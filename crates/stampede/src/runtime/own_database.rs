@@ -1,4 +1,4 @@
-//! The database that an app itself names, and a scratch one in its place.
+//! Finds the database that an app itself names, and replaces it by a scratch database.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::preparation;
 use super::prepare::app_env;
 use crate::plan::model::RuntimeChoice;
 
-/// Variables by which apps name their database: Symfony's and Laravel's.
+/// The variables by which Symfony's and Laravel's apps name their database.
 pub const DATABASE_VARIABLES: [&str; 10] = [
     "DATABASE_URL",
     "DB_URL",
@@ -25,42 +25,42 @@ pub const DATABASE_VARIABLES: [&str; 10] = [
     "DATABASE_DSN",
 ];
 
-/// A database that the app's `.env` names, and that is none of its copy's.
+/// A database that the app's `.env` names, and that is not part of the app's copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnDatabase {
-    /// Where it is, and the variable that says so; without user and password.
+    /// The database's place and the variable that names it, without user and password.
     pub at: String,
-    /// Which it is of the databases that can be made; `None`: of none of them.
+    /// The kind of database, if stampede can create one; `None`: it cannot.
     pub kind: Option<&'static str>,
-    /// Its file, where it is one.
+    /// The database's file; `None`: it is not in a file.
     pub file: Option<PathBuf>,
 }
 
-/// What a scratch database is filled with.
+/// What fills a scratch database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// A file: SQL, or a database of SQLite.
+    /// A file: SQL, or a database file of SQLite.
     File(PathBuf),
-    /// Commands of the app's console, a line each.
+    /// Commands of the app's console, one per line.
     Migrations(String),
 }
 
-/// The database that the app itself names; `None`: it names none, or gets one that is made for it.
+/// The database that the app itself names; `None`: it names none, or stampede creates one for it.
 pub fn own_database(app: &App, choice: &RuntimeChoice) -> Option<OwnDatabase> {
     let said: BTreeMap<String, String> =
         dotenv::values(app).into_iter().chain(app_env(app, choice)).collect();
     named(&said).filter(|_| app.manifest.database.is_none())
 }
 
-/// What fills a scratch database in place of `own`: the file that a person names, a copy of
-/// SQLite's file, or what the app has to make its tables. `None`: nobody knows what is in it.
+/// What fills a scratch database in place of `own`: the file that the user names, a copy of
+/// SQLite's file, or the app's own migrations. `None`: the contents are not known.
 pub fn filling(app: &App, own: &OwnDatabase, named: Option<&Path>) -> Option<Fill> {
     let own_file = own.file.clone().filter(|file| file.is_file());
     let file = named.map(Path::to_path_buf).or(own_file);
     file.map(Fill::File).or_else(|| preparation::migrations(app).map(Fill::Migrations))
 }
 
-/// `app` with a scratch database of this kind in place of its own.
+/// Returns `app` with a scratch database of this kind in place of its own.
 #[must_use]
 pub fn with_scratch(app: &App, kind: &str, fill: &Fill) -> App {
     let mut app = app.clone();
@@ -85,7 +85,7 @@ fn named(said: &BTreeMap<String, String>) -> Option<OwnDatabase> {
         let kind = kind(scheme);
         let rest = rest.split('?').next()?;
         match kind {
-            // One slash more than a host would have begins a whole path.
+            // The URL of an absolute path has one slash more than the URL of a host.
             Some(SQLITE) => of_file(rest.strip_prefix('/')?, variable),
             _ => at_host(rest.split('/').next()?.rsplit('@').next()?, variable, kind),
         }
@@ -93,7 +93,7 @@ fn named(said: &BTreeMap<String, String>) -> Option<OwnDatabase> {
     let connection = get("DB_CONNECTION").map(kind);
     let file = || of_file(get("DB_DATABASE")?, "DB_DATABASE");
     let is_file = connection.is_none_or(|kind| kind == Some(SQLITE));
-    // Without a connection Laravel took MySQL for many years.
+    // For many years Laravel used MySQL if `DB_CONNECTION` was not set.
     let host = || at_host(get("DB_HOST")?, "DB_HOST", connection.unwrap_or(Some(MARIADB)));
     let url = ["DATABASE_URL", "DB_URL"].iter().find_map(of_url);
     let file = || is_file.then(file).flatten();
@@ -101,7 +101,7 @@ fn named(said: &BTreeMap<String, String>) -> Option<OwnDatabase> {
     url.or_else(file).or_else(host)
 }
 
-/// By the scheme of a URL (`pdo-mysql` too) or the name of a connection.
+/// The kind of database, by the scheme of a URL (also `pdo-mysql`) or the name of a connection.
 fn kind(written: &str) -> Option<&'static str> {
     let written = written.to_ascii_lowercase();
     let plain = written.trim_start_matches("pdo-").trim_start_matches("pdo_");
@@ -118,11 +118,12 @@ fn at_host(host: &str, variable: &str, kind: Option<&'static str>) -> Option<Own
     (!host.is_empty()).then_some(OwnDatabase { at, kind, file: None })
 }
 
-/// Of a whole path: it leads out of the app's copy, even where it lies in the app's directory.
+/// A database file with an absolute path. That path leads out of the app's copy, even if it lies in
+/// the app's directory.
 fn of_file(path: &str, variable: &str) -> Option<OwnDatabase> {
     let path = path.starts_with('/').then(|| format!("/{}", path.trim_start_matches('/')))?;
     let at = format!("{path} ({variable})");
-    // `%kernel.project_dir%` is the copy's.
+    // A path with `%kernel.project_dir%` leads into the copy.
     (!path.contains('%')).then(|| OwnDatabase { at, kind: Some(SQLITE), file: Some(path.into()) })
 }
 

@@ -1,8 +1,8 @@
-//! The page that shows whether an app works: which one is asked, and where its redirects lead.
+//! Chooses the page that shows whether an app works, and follows its redirects.
 //!
-//! An app that says in its `app.yaml` what it is asked and what is correct is asked that. Of any
-//! other app the page that is measured is asked, and where nothing is said, `/`. A redirect on the
-//! same host is followed, as a browser does: `/` of many apps leads to `/en/` or to `/login`.
+//! If the app's `app.yaml` names a request or a correct answer, that page is asked. For any other
+//! app it is the measured page, or `/` where no page is named. A redirect on the same host is
+//! followed, as a browser does: `/` of many apps leads to `/en/` or to `/login`.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use super::app::App;
 use super::app_manifest::Expect;
 use crate::plan::model::RequestSpec;
 
-/// Whom questions are put to, one at a time: a runtime that stampede started, or one that already
-/// runs.
+/// A place to which single requests are sent, one at a time: a runtime that stampede started, or an
+/// external one.
 pub trait Site {
-    /// Asks for a path. Header `Host` is the site's own where `headers` has none.
+    /// Asks for a path. The header `Host` is the site's own, unless `headers` has one.
     ///
     /// # Errors
-    /// As the client says.
+    /// The client's error.
     fn ask_path(
         &self,
         path: &str,
@@ -30,10 +30,10 @@ pub trait Site {
         within: Duration,
     ) -> Result<Answer, ureq::Error>;
 
-    /// What `Host` says where nobody says otherwise, and names of the same place.
+    /// The site's own value of `Host`, then other names of the same site.
     fn hosts(&self) -> Vec<String>;
 
-    /// What stands before every path: empty, or `/shop`.
+    /// The prefix of every path: empty, or such as `/shop`.
     fn base(&self) -> &str {
         ""
     }
@@ -44,34 +44,35 @@ pub trait Site {
 pub struct PageRequest {
     /// Path and query; `None`: the runtime's own ready path.
     pub path: Option<String>,
-    /// As the load sends them.
+    /// The headers, as the load sends them.
     pub headers: Vec<(String, String)>,
-    /// What shows that the app is up.
+    /// The answers that show that the app is up.
     pub accepts: Accepts,
 }
 
-/// Which answer shows that the app is up.
+/// The answers that show that the app is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
-    /// The correct one: see `app.yaml`, without which every answer with status 200 is correct.
+    /// Only the correct answer, see `app.yaml`. Without it every answer with status 200 is correct.
     Correct,
-    /// Any but an error of the server: the load judges for itself.
+    /// Any answer but a server error: the load checks its answers itself.
     Any,
 }
 
 impl PageRequest {
-    /// The page of `app` that is asked where `load` is measured; an empty `load` is the app's page.
+    /// The page of `app` that is asked when `load` is measured; an empty `load` measures the app's
+    /// own page.
     pub fn of(app: &App, load: &[RequestSpec]) -> PageRequest {
         let own = app.manifest.request.path.clone();
         if load.is_empty() || own.is_some() || !expects_nothing(&app.manifest.expect) {
             return PageRequest { path: own, headers: Vec::new(), accepts: Accepts::Correct };
         }
         let reads = |request: &&RequestSpec| ["GET", "HEAD"].contains(&request.method.as_str());
-        // Where nothing but what writes is measured, any page shows that the server answers.
+        // If the load only writes, any page shows that the server answers.
         let first = load.iter().find(reads);
         let headers = match (first, load.first()) {
             (Some(first), _) => first.headers.clone(),
-            // The others are about a body.
+            // Only `Host` is taken: the other headers describe a body.
             (None, Some(other)) => {
                 let hosts =
                     other.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host"));
@@ -83,7 +84,7 @@ impl PageRequest {
     }
 }
 
-/// Whether any page of the app is as correct as another.
+/// Whether the app expects nothing in particular of its page.
 fn expects_nothing(expect: &Expect) -> bool {
     let plain = Expect::default();
     expect.body.is_none()
@@ -103,27 +104,27 @@ pub struct Redirect {
     pub location: String,
 }
 
-/// What a page answered, its redirects on the same host followed.
+/// The answer of a page after redirects on the same host were followed.
 #[derive(Clone, Debug)]
 pub struct Arrived {
-    /// Path that the last answer is of.
+    /// The path of the last answer.
     pub path: String,
-    /// The redirects that led there, in order.
+    /// The redirects that led there, in their order.
     pub redirects: Vec<Redirect>,
-    /// The last answer; itself a redirect where that leads elsewhere, or in a circle.
+    /// The last answer. It is itself a redirect if that leads to another host, or in a circle.
     pub answer: Answer,
-    /// Why it does not show that the app works; `None`: it does.
+    /// Why the answer does not show that the app works; `None`: it does.
     pub wrong: Option<String>,
 }
 
 impl Arrived {
-    /// Where it redirects; `None`: it does not.
+    /// The redirects that were followed; `None`: there were none.
     pub fn redirected(&self) -> Option<Followed> {
         let Redirect { from, status, .. } = self.redirects.first()?.clone();
         Some(Followed { from, status, to: self.path.clone() })
     }
 
-    /// That it redirects more often than anybody follows; `None`: it does not.
+    /// The redirects, if there are more than stampede follows; `None`: there are not.
     pub fn never_ends(&self) -> Option<Endless> {
         let first = self.redirects.first().filter(|_| self.redirects.len() >= HOPS_MAX)?;
         is_redirect(self.answer.status)
@@ -169,15 +170,15 @@ impl fmt::Display for Endless {
     }
 }
 
-/// Whether a status is that of a redirect that a client follows.
+/// Whether a status is a redirect that a client follows.
 pub const fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// Asks `site` for a page of `app`.
+/// Asks `site` for a page of `app` and follows its redirects.
 ///
 /// # Errors
-/// As the client says.
+/// The client's error.
 pub fn arrive(
     site: &impl Site,
     app: &App,
@@ -220,7 +221,7 @@ const fn is_server_error(status: u16) -> bool {
     status >= 500
 }
 
-/// Where an answer redirects to on the same host; `None`: it does not.
+/// The path on the same host to which an answer redirects; `None`: it does not.
 fn next(site: &impl Site, arrived: &Arrived, headers: &[(String, String)]) -> Option<String> {
     if !is_redirect(arrived.answer.status) {
         return None;
@@ -228,7 +229,8 @@ fn next(site: &impl Site, arrived: &Arrived, headers: &[(String, String)]) -> Op
     inside(site, &arrived.path, headers, arrived.answer.header("location")?)
 }
 
-/// The path that `location`, in an answer to a request for `path`, leads to on the same host.
+/// The path on the same host to which `location` leads, from an answer for `path`. `None`: it leads
+/// to another host.
 pub fn inside(
     site: &impl Site,
     path: &str,
@@ -245,7 +247,7 @@ pub fn inside(
     let url = asked.join(location).ok()?;
     let is_here = |host: &String| {
         let known = Url::parse(&format!("http://{host}/")).ok();
-        // Apps write links with the port that they are asked at, or with none.
+        // Apps write links with the port of the request, or without a port.
         known.is_some_and(|known| {
             known.host() == url.host() && (url.port().is_none() || known.port() == url.port())
         })
@@ -257,7 +259,8 @@ pub fn inside(
     Some(url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}")))
 }
 
-/// As many as browsers and curl's users would bear; an app needs one or two.
+/// The most redirects that are followed. An app needs one or two; a user of a browser or curl would
+/// accept no more than these.
 const HOPS_MAX: usize = 5;
 
 #[cfg(test)]

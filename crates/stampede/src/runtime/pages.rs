@@ -1,5 +1,5 @@
-//! What the requests of a load are answered with before it: each is asked once, and once more a
-//! second later, so that what changes by itself is known to change.
+//! Records how the requests of a load are answered before it. Each request is asked once, and once
+//! more a second later, to find the pages that change by themselves.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -17,28 +17,29 @@ use crate::mask::{mask_foreign, mask_secrets};
 use crate::plan::model::RequestSpec;
 use crate::store::record::PageRecord;
 
-/// For one answer: some are slow on purpose.
+/// The timeout of one answer, since some pages are slow on purpose.
 const WITHIN: Duration = Duration::from_secs(30);
-/// For all of them: beyond that nobody waits for a trial to begin.
+/// The timeout of all first answers together, so that the trial begins.
 const ALL_WITHIN: Duration = Duration::from_secs(60);
-/// For all the second answers: what is not asked again by then is compared as if it changed.
+/// The timeout of all second answers together. Pages that are not asked again within it are
+/// compared as if they change.
 const AGAIN_WITHIN: Duration = Duration::from_secs(20);
 
-/// Where an app runs, which its answers may show.
+/// The app and where it runs, which its answers may show.
 pub struct Place<'a> {
     /// The app.
     pub app: &'a App,
-    /// Port that it answers at.
+    /// The port on which it answers.
     pub port: u16,
-    /// Directory of its stack; `None`: it is not known.
+    /// The working directory of the stack; `None`: it is not known.
     pub dir: Option<&'a Path>,
 }
 
 impl Place<'_> {
-    /// Status, headers and body of an answer as one text, without what moves by itself.
+    /// Status, headers and body of an answer as one text, without what changes by itself.
     pub(crate) fn shown(&self, answer: &Answer) -> String {
         let text = answer.masked(&self.app.masks);
-        // An app that says what is correct has its own say about what moves.
+        // An app with an expected body has its own masks for what changes.
         match self.app.expected_body {
             Some(_) => text,
             None => self.stable(&text),
@@ -54,8 +55,8 @@ impl Place<'_> {
     }
 }
 
-/// The PHP error that an answer of ours shows: with the path of a file of the app's own copy, so
-/// that a page about PHP errors is none.
+/// The PHP error that a page shows; `None`: it shows none. The error must name a file of the app's
+/// own copy, so that a page about PHP errors does not count.
 fn php_error(body: &str) -> Option<String> {
     let found = PHP_ERROR.find_iter(body).last()?;
     let text = found.as_str().replace("<b>", "").replace("</b>", "");
@@ -68,12 +69,12 @@ static PHP_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a valid pattern")
 });
 
-/// The load's requests with what they are answered with.
+/// The load's requests with their answers.
 pub(crate) struct Pages<'a>(Vec<Asked<'a>>);
 
 struct Asked<'a> {
     request: &'a RequestSpec,
-    /// SHA-256: there may be thousands of large bodies.
+    /// SHA-256 of the body, since there may be thousands of large bodies.
     body: [u8; 32],
     record: PageRecord,
 }
@@ -90,7 +91,8 @@ impl<'a> Pages<'a> {
         let asked = requests.iter().take_while(|_| is_in_time()).map(|request| {
             let path = mask_secrets(&request.path);
             let Ok(answer) = site.ask_path(&request.path, &request.headers, WITHIN) else {
-                // Without an answer the load itself will tell.
+                // A request without an answer is not judged here: the load itself will show the
+                // failure.
                 let record = PageRecord { path, ..PageRecord::default() };
                 return Asked { request, body: hash(""), record };
             };
@@ -103,8 +105,8 @@ impl<'a> Pages<'a> {
                 location,
                 title: gist(&body),
                 bytes: answer.body.len() as u64,
-                // Until it was asked for again. A title rarely changes, and is compared all the
-                // same.
+                // True until the second answer is the same. Titles rarely change, so they are
+                // compared until a change is seen.
                 changes: true,
                 title_changes: false,
                 php_error: php_error(&body),
@@ -114,7 +116,7 @@ impl<'a> Pages<'a> {
         Pages(asked.collect())
     }
 
-    /// Asks again for what was answered, as far as that is done in a few seconds.
+    /// Asks again for each page that was answered, within the timeout.
     pub(crate) fn ask_again(&mut self, site: &impl Site, place: &Place<'_>) {
         let begun = Instant::now();
         let answered = self.0.iter_mut().filter(|asked| asked.record.status != 0);
@@ -128,14 +130,14 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// They do not change: what they must be is known otherwise.
+    /// Marks all pages as not changing, for an app whose correct answer is known.
     pub(super) fn are_known(&mut self) {
         for asked in &mut self.0 {
             asked.record.changes = false;
         }
     }
 
-    /// What is kept of them, in the order of the requests.
+    /// The records of the pages, in the order of the requests.
     pub(crate) fn records(self) -> Vec<PageRecord> {
         self.0.into_iter().map(|asked| asked.record).collect()
     }

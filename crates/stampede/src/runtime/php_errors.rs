@@ -1,5 +1,5 @@
-//! Fatal errors of PHP in a stack's logs. A page that ends in one may have status 200: what was
-//! sent before it cannot be taken back.
+//! Finds fatal errors of PHP in a stack's logs. A page that ends in such an error may still have
+//! status 200, since its headers were sent before.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,15 +11,16 @@ use crate::mask::mask_foreign;
 /// Fatal errors that were logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpErrors {
-    /// Lines that tell of one, of the log that has most: a web server may repeat what PHP logged.
+    /// The number of lines with such an error, in the log that has most of them. The logs are not
+    /// added up, since a web server may repeat what PHP logged.
     pub lines: u64,
-    /// The first, from `PHP Fatal error` on, secrets masked.
+    /// The first error, from `PHP Fatal error` on, with secrets masked.
     pub first: String,
 }
 
-/// Where the call stack begins; Apache writes line feeds as `\n`.
+/// The text at which the stack trace begins; Apache writes line feeds as `\n`.
 const STACK: [&str; 2] = ["\\nStack trace:", "Stack trace:"];
-/// How PHP begins the line of an error that ends a script.
+/// The beginnings of the line that PHP logs for an error that ends a script.
 const FATAL: [&str; 5] = [
     "PHP Fatal error:",
     "PHP Parse error:",
@@ -27,11 +28,11 @@ const FATAL: [&str; 5] = [
     "PHP Core error:",
     "PHP Recoverable fatal error:",
 ];
-/// Of the first line: the message and where it happened, no call stack.
+/// The most characters of the first line: the message and its place, without a stack trace.
 const LINE_MAX: usize = 300;
 
 impl Running {
-    /// Fatal errors that its logs have had since; `None`: none.
+    /// The fatal errors in the logs since `marks`; `None`: there are none.
     pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
         let mut by_file: BTreeMap<PathBuf, u64> = BTreeMap::new();
         let mut first = None;
@@ -45,7 +46,8 @@ impl Running {
         Some(PhpErrors { lines: *by_file.values().max()?, first: first? })
     }
 
-    /// The message and the place, from the app's directory on.
+    /// The message and its place without the stack trace, with paths relative to the app's
+    /// directory.
     fn in_short(&self, line: &str) -> String {
         let end = STACK.iter().filter_map(|stack| line.find(stack)).min().unwrap_or(line.len());
         let app = format!("{}/app/", self.dir().display());

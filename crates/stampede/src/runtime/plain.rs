@@ -1,6 +1,6 @@
-//! Lets a strict HTTP client read what browsers and the load generator read: folded header lines,
-//! blanks before a colon, lines that are no header. What an app is asked before it is measured must
-//! not fail at what is fine in the measurement.
+//! Lets a strict HTTP client read headers that browsers and the load generator accept: folded
+//! lines, blanks before a colon, lines that are no header. Requests before the measurement must not
+//! fail on answers that are fine in the measurement.
 
 use ureq::config::Config;
 use ureq::unversioned::resolver::DefaultResolver;
@@ -11,13 +11,13 @@ use ureq::{Agent, Error};
 
 use stampede_load::protocol::plain_head;
 
-/// A client that connects where the URL says.
+/// A client that connects to the host that the URL names.
 pub(crate) fn agent(config: Config) -> Agent {
     let connect = DefaultConnector::default().chain(Plain);
     Agent::with_parts(config, connect, DefaultResolver::default())
 }
 
-/// Puts a [`PlainLine`] around each connection.
+/// A connector that wraps each connection in a [`PlainLine`].
 #[derive(Debug)]
 pub(crate) struct Plain;
 
@@ -41,19 +41,19 @@ impl<In: Transport> Connector<In> for Plain {
     }
 }
 
-/// A connection whose heads are made plain.
+/// A connection that rewrites the head of each answer into plain headers.
 #[derive(Debug)]
 pub(crate) struct PlainLine<In> {
     inner: In,
     buffers: LazyBuffers,
-    /// What was read, and may be part of a head.
+    /// The bytes that were read and may be part of a head.
     came: Vec<u8>,
-    /// What the client is to see.
+    /// The bytes that are ready for the client.
     ready: Vec<u8>,
     part: Part,
 }
 
-/// Which part of an answer comes next.
+/// The part of an answer that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Head,
@@ -61,26 +61,26 @@ enum Part {
 }
 
 impl<In: Transport> PlainLine<In> {
-    /// Makes ready what can be told by now.
+    /// Moves what can be decided by now from `came` to `ready`.
     fn take(&mut self) {
         while self.part == Part::Head {
             match plain_head(&self.came) {
                 Ok(Some((length, plain))) => {
-                    // After an interim answer comes another head.
+                    // An interim answer (status 1xx) is followed by another head.
                     let is_interim = plain.get(9) == Some(&b'1');
                     self.part = if is_interim { Part::Head } else { Part::Body };
                     self.ready.extend_from_slice(&plain);
                     self.came.drain(..length);
                 }
                 Ok(None) if self.came.len() < HEAD_BYTES_MAX => return,
-                // The client says what is wrong with it.
+                // The client gets the bytes as they are, and reports what is wrong.
                 Ok(None) | Err(_) => self.part = Part::Body,
             }
         }
         self.ready.append(&mut self.came);
     }
 
-    /// Hands on as much as the client has room for; whether that was anything.
+    /// Passes to the client as many bytes as it has room for. Returns whether there were any.
     fn hand_on(&mut self) -> bool {
         let room = self.buffers.input_append_buf();
         let count = room.len().min(self.ready.len());
@@ -111,7 +111,7 @@ impl<In: Transport> Transport for PlainLine<In> {
         Ok(())
     }
 
-    /// Each turn hands something on, or reads, or is the last.
+    /// Each pass of the loop hands bytes on, or reads, or is the last one.
     fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
         loop {
             self.take();
@@ -119,7 +119,7 @@ impl<In: Transport> Transport for PlainLine<In> {
                 return Ok(true);
             }
             if !self.inner.await_input(timeout)? {
-                // Nothing more comes: what there is, is all.
+                // The connection has ended, so the rest is passed on as it is.
                 self.part = Part::Body;
                 self.take();
                 return Ok(self.hand_on());
@@ -140,7 +140,7 @@ impl<In: Transport> Transport for PlainLine<In> {
     }
 }
 
-/// A head larger than this is handed on as it is.
+/// A larger head is passed on unchanged.
 const HEAD_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]
@@ -154,7 +154,7 @@ mod tests {
     /// Status, headers and body.
     type Seen = (u16, Vec<(String, String)>, String);
 
-    /// What the client makes of `answer`, said in pieces of `piece` bytes.
+    /// What the client reads of `answer`, sent in pieces of `piece` bytes.
     fn asked(answer: &'static str, piece: usize) -> Option<Seen> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! Ports: a free one before, and who listens there after.
+//! Finds free ports before a start, and the processes that listen on a port after it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,14 +11,14 @@ use super::error::RuntimeError;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 use crate::monitor::fits;
 
-/// All traffic stays on this address.
+/// The address of all traffic.
 pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
-/// A free port: the given one, or any. Free *now*: another program may take it before ours
-/// does, which is why the listener is checked after the start.
+/// A free port: the given one, or any. It is free only at this moment: another program may take it
+/// before the runtime does. So the listener is checked after the start.
 ///
 /// # Errors
-/// The given port is in use; names the process where it can be seen.
+/// The given port is in use. The error names the process if it can be seen.
 pub fn free(given: Option<u16>) -> Result<u16, RuntimeError> {
     let Some(port) = given else { return another(&[]) };
     can_bind(port).map_err(|_| {
@@ -29,10 +29,10 @@ pub fn free(given: Option<u16>) -> Result<u16, RuntimeError> {
     })
 }
 
-/// A free port that is none of `taken`, which are free, too, as long as nobody listens.
+/// A free port that is none of `taken`; those are free, too, as long as nobody listens.
 ///
-/// Below those that the kernel gives to outgoing connections where one is free there: such a
-/// port is not taken by a connection before the runtime listens.
+/// The port is chosen below the range that the kernel gives to outgoing connections, if one is free
+/// there. Such a port cannot be taken by a connection before the runtime listens.
 ///
 /// # Errors
 /// No port is free.
@@ -47,24 +47,24 @@ pub fn another(taken: &[u16]) -> Result<u16, RuntimeError> {
         .ok_or(RuntimeError::PortTaken { port: 0, by: String::new() })
 }
 
-/// Lower ones belong to well-known services.
+/// The lowest port that is chosen; lower ones belong to well-known services.
 const LOWEST: u16 = 20_000;
 
-/// The port itself; of 0, one that the kernel chose.
+/// Binds the port to see whether it is free, and returns it; for 0, one that the kernel chooses.
 fn can_bind(port: u16) -> io::Result<u16> {
-    // std sets SO_REUSEADDR, so that connections in TIME_WAIT do not count as taken.
+    // std sets SO_REUSEADDR, so a port with connections in TIME_WAIT does not count as taken.
     let listener = TcpListener::bind((HOST, port))?;
     Ok(listener.local_addr()?.port())
 }
 
-/// The first port that the kernel gives to outgoing connections.
+/// The first port of the range that the kernel gives to outgoing connections.
 fn ephemeral() -> u16 {
     let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(LOWEST)
 }
 
-/// Another number each time, begun elsewhere in each process: two that start at once do not
-/// try the same ports.
+/// A new number at each call. The sequence begins elsewhere in each process, so that two processes
+/// that start at once do not try the same ports.
 fn turn() -> u16 {
     static TURN: AtomicU16 = AtomicU16::new(0);
     let turn = TURN.fetch_add(1, Ordering::Relaxed);
@@ -74,13 +74,13 @@ fn turn() -> u16 {
 /// A process that listens on a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Pid as seen from here.
+    /// The pid as seen from here.
     pub pid: u32,
-    /// `comm`.
+    /// The process's name (`comm`).
     pub name: String,
 }
 
-/// Processes that listen on `port` and whose descriptors may be read; sorted by pid.
+/// The processes that listen on `port`, sorted by pid. Only those whose descriptors may be read.
 pub fn listeners(port: u16) -> Vec<Listener> {
     let inodes = listening_inodes(port);
     if inodes.is_empty() {
@@ -93,7 +93,7 @@ pub fn listeners(port: u16) -> Vec<Listener> {
         .collect()
 }
 
-/// Whether one of the group listens on `port`: `None` where that cannot be seen.
+/// Whether a process of the group listens on `port`; `None`: this cannot be seen.
 pub fn ours(port: u16, group: &ProcessGroup) -> Option<bool> {
     let inodes = listening_inodes(port);
     let held: Vec<Holds> =
@@ -105,22 +105,22 @@ pub fn ours(port: u16, group: &ProcessGroup) -> Option<bool> {
     }
 }
 
-/// Whether anyone listens on `port`: seen without asking who does.
+/// Whether any process listens on `port`, without looking for the process.
 pub fn is_listening(port: u16) -> bool {
     !listening_inodes(port).is_empty()
 }
 
-/// Whether a process has something to do: it runs, waits for a CPU, or for a disk.
+/// Whether a process has work: it runs, waits for a CPU, or waits for a disk.
 pub fn is_busy(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| matches!(stat.state, 'R' | 'D'))
 }
 
-/// CPU time that a process has spent, in clock ticks; 0 where it is gone.
+/// The CPU time that a process has spent, in clock ticks; 0: the process is gone.
 pub fn ticks(pid: u32) -> u64 {
     stat(pid).map_or(0, |stat| stat.ticks)
 }
 
-/// Living processes of a role, without zombies: of its cgroup, or its roots and their
+/// The living processes of a role, without zombies: those of its cgroup, or its roots with their
 /// descendants.
 pub fn pids(role: &RoleGroup) -> Vec<u32> {
     let procs = match &role.accounting {
@@ -142,7 +142,7 @@ pub fn began(pid: u32) -> u64 {
     stat(pid).map_or(0, |stat| stat.began)
 }
 
-/// Whether a process is there and no zombie.
+/// Whether a process exists and is no zombie.
 pub fn lives(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.state != 'Z')
 }
@@ -154,13 +154,14 @@ struct Stat {
     ticks: u64,
 }
 
-/// proc_pid_stat(5); the name in parentheses may itself hold blanks and parentheses.
+/// Reads `/proc/PID/stat` (proc_pid_stat(5)). The name in parentheses may itself contain blanks and
+/// parentheses.
 fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
-    // Fields 14, 15 and 22; state is field 3.
+    // Fields 14, 15 and 22; the state is field 3.
     let user: u64 = fields.nth(9)?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     let began = fields.nth(6)?.parse().ok()?;
@@ -196,15 +197,16 @@ fn pids_of(proc: &Path) -> Vec<u32> {
     pids
 }
 
-/// Whether a process was started from `program`: by its name, which is never hidden. The
-/// kernel keeps 15 bytes of it.
+/// Whether a process was started from `program`. Compares the process's name, which can always be
+/// read; the kernel keeps only 15 bytes of it.
 pub fn runs(pid: u32, program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().as_encoded_bytes();
     comm(pid).as_bytes() == &name[..name.len().min(15)]
 }
 
-/// Names that threads of a process have and that fit; `*` stands for digits. A thread begins with
-/// the name of the one that started it, so that threads themselves may be more.
+/// The number of different thread names of a process that match `name`; `*` stands for digits.
+/// Names are counted and not threads, since a new thread first has the name of the thread that
+/// started it.
 pub fn thread_names(pid: u32, name: &str) -> usize {
     let tasks = format!("/proc/{pid}/task");
     let tids = pids_of(Path::new(&tasks)).into_iter();
@@ -216,7 +218,7 @@ fn comm(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_string()
 }
 
-/// Socket inodes in state LISTEN (0A) on the port, of both families.
+/// The inodes of sockets in state LISTEN (0A) on the port, for IPv4 and IPv6.
 fn listening_inodes(port: u16) -> BTreeSet<u64> {
     ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -268,7 +270,7 @@ mod tests {
     #[test]
     fn a_port_is_none_of_the_kernels_and_another_each_time() {
         let (first, second) = (free(None).expect("a port"), free(None).expect("a port"));
-        // Where the kernel's own begin lower there are none below them.
+        // Where the kernel's range begins at or below `LOWEST`, there are no ports below it.
         let has_below = ephemeral() > LOWEST;
         assert!(!has_below || (LOWEST..ephemeral()).contains(&first), "{first}");
         assert_ne!(first, second);
@@ -281,7 +283,7 @@ mod tests {
         let program = directory.path().join("a-name-of-more-than-15-bytes");
         std::os::unix::fs::symlink("/bin/sleep", &program).expect("link");
         let mut child = std::process::Command::new(&program).arg("60").spawn().expect("starts");
-        // The kernel lets the parent go on a moment before it names the child.
+        // The kernel lets the parent continue a moment before it sets the child's name.
         let named = || runs(child.id(), &program);
         (0..500).take_while(|_| !named()).for_each(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));

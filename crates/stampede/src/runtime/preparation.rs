@@ -1,4 +1,4 @@
-//! An app's own preparation: its scripts, run once in the copy before a runtime starts.
+//! Runs an app's own preparation: its scripts, once in the copy before a runtime starts.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -21,11 +21,11 @@ use super::user::User;
 use crate::interrupt;
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 
-/// What runs the script: PHP's command line, the same for all runtimes, so that what it leaves
-/// is the same for all. `in_plan` is where the plan says it is.
+/// Finds the PHP that runs the scripts. It is PHP's command line, the same for all runtimes, so
+/// that the results are the same for all. `in_plan` is the path that the plan gives.
 ///
 /// # Errors
-/// It is nowhere.
+/// There is no such PHP.
 pub(super) fn php(
     app: &App,
     places: &Places,
@@ -37,8 +37,9 @@ pub(super) fn php(
     Ok(found.path)
 }
 
-/// Commands that warm the caches of a project as its deployment does. Symfony's are always warm;
-/// of Laravel those that the directory has, whose copy would lead back there.
+/// The commands that fill the caches of a project as its deployment does. Symfony's cache is always
+/// filled. Of Laravel's caches those that the project has: their copies would contain the
+/// original's paths.
 pub(super) fn of_project(kind: AppKind, directory: &Path) -> Option<String> {
     let has = |file: &str| directory.join(file).exists();
     let commands: &[(&str, bool)] = match kind {
@@ -56,8 +57,8 @@ pub(super) fn of_project(kind: AppKind, directory: &Path) -> Option<String> {
     (!wanted.is_empty()).then(|| wanted.join("\n"))
 }
 
-/// Commands that make the tables of a project's database, and fill them where it says how. `None`:
-/// it has none.
+/// The commands that create the tables of a project's database, and fill them where the project has
+/// seeders. `None`: the project has no such commands.
 pub(super) fn migrations(app: &App) -> Option<String> {
     let directory = app.path()?;
     let has = |package: &str| app.has_package(package);
@@ -69,8 +70,7 @@ pub(super) fn migrations(app: &App) -> Option<String> {
             "bin/console doctrine:schema:create --no-interaction"
         }
         AppKind::Laravel | AppKind::Lumen if has_php(directory, "database/migrations") => {
-            // Most seeders draw their texts from it, and it is often left out where an app is
-            // deployed.
+            // Most seeders use Faker for their texts, and deployments often leave it out.
             match has_php(directory, "database/seeders") && has("fakerphp/faker") {
                 true => "artisan migrate --force --seed --no-interaction",
                 false => "artisan migrate --force --no-interaction",
@@ -88,43 +88,45 @@ fn has_php(directory: &Path, sub: &str) -> bool {
 
 const MIGRATIONS_OF_SYMFONY: &str = "doctrine/doctrine-migrations-bundle";
 
-/// A working directory in which programs make a part of what is served, each looked after by a
-/// keeper: it is gone with stampede, however that ends, and with it all that it started.
+/// A working directory in which programs make a part of what is served. A keeper guards the
+/// directory: it ends all processes and removes the directory when stampede ends, however that
+/// happens.
 pub(super) struct BuildContext<'a> {
-    /// What looks after the directory.
+    /// The keeper that starts the programs.
     pub keep: &'a dyn Keep,
     /// The stack's id.
     pub id: &'a str,
-    /// The directory.
+    /// The working directory.
     pub dir: &'a Path,
-    /// Whom all run as: the user that PHP runs as.
+    /// The user that all programs run as: the one that PHP runs as. `None`: stampede's own.
     pub user: Option<&'a User>,
-    /// Variables whose secret values are masked in what is said of a step.
+    /// The variables whose secret values are masked in messages about a step.
     pub secrets: &'a BTreeMap<String, String>,
 }
 
-/// What of an app's own is run before it is served.
+/// The commands of the app that run before it is served.
 pub(super) struct StepContext<'a> {
     pub app: &'a App,
-    /// `None`: nothing of it is run.
+    /// The PHP for the commands; `None`: no command is run.
     pub php: Option<&'a Path>,
     /// The whole environment.
     pub env: &'a BTreeMap<String, String>,
-    /// A command that is run for what it prints.
+    /// A command that is run for its output; `None`: there is none.
     pub ask: Option<&'a str>,
 }
 
 impl StepContext<'_> {
-    /// Whether anything needs the app's database to run.
+    /// Whether the commands or the user's SQL file need the app's database to run.
     pub fn needs_database(&self) -> bool {
         let database = self.app.manifest.database.as_ref();
         self.php.is_some() || database.is_some_and(|database| database.file.is_some())
     }
 
-    /// Prepares the app, and asks it: what it printed, or why it did not.
+    /// Prepares the app, then runs the command that is asked for. Returns what it printed or its
+    /// error; `None`: nothing was asked for.
     ///
     /// # Errors
-    /// A command that prepares it fails.
+    /// A command that prepares the app fails.
     pub fn run(
         &self,
         workshop: &BuildContext<'_>,
@@ -138,35 +140,35 @@ impl StepContext<'_> {
     }
 }
 
-/// A program that makes a part of what is served, before anything of it runs.
+/// A program that makes a part of what is served, before anything is served.
 pub(super) struct Step<'a> {
-    /// What it is, for people.
+    /// The step's name in messages.
     pub what: &'a str,
     pub program: &'a Path,
     pub args: &'a [String],
-    /// Where it runs.
+    /// The directory that the program runs in.
     pub cwd: &'a Path,
-    /// Its whole environment.
+    /// The program's whole environment.
     pub env: &'a BTreeMap<String, String>,
-    /// What it reads.
+    /// The program's standard input.
     pub input: Input<'a>,
 }
 
-/// What a step reads.
+/// The standard input of a step.
 #[derive(Clone, Copy)]
 pub(super) enum Input<'a> {
-    /// Empty: nothing.
+    /// A text; an empty one means no input.
     Text(&'a str),
-    /// A file, of any length.
+    /// A file of any length.
     File(&'a Path),
 }
 
 impl BuildContext<'_> {
-    /// Runs each of these commands of the app to its end, with the app's environment: a script of
-    /// its directory and arguments, a line each. What the last one printed is given.
+    /// Runs each of these commands of the app to its end, with the app's environment. Each line is
+    /// a script of the app's directory with its arguments. Returns what the last command printed.
     ///
     /// # Errors
-    /// One fails, takes too long, or the person asks for an end.
+    /// A command fails or takes too long, or the user interrupts.
     pub fn run(
         &self,
         app: &App,
@@ -197,11 +199,11 @@ impl BuildContext<'_> {
         Ok(printed)
     }
 
-    /// Runs a step to its end, and gives what it printed. That goes to a log of the working
+    /// Runs a step to its end and returns what it printed. Its output goes to a log of the working
     /// directory.
     ///
     /// # Errors
-    /// It fails, takes too long, or the person asks for an end.
+    /// The step fails or takes too long, or the user interrupts.
     pub fn step(&self, app: &App, step: &Step<'_>) -> Result<String, RuntimeError> {
         let log = self.dir.join("logs/prepare.log");
         let (input, is_ours) = match step.input {
@@ -223,7 +225,7 @@ impl BuildContext<'_> {
         let ended = self.beside(vec![process]).map(|guard| ended(guard.as_ref()));
         input.filter(|_| is_ours).map_or(Ok(()), |input| removed(&input))?;
         let how = match ended {
-            // What went well says nothing to who reads why something later did not.
+            // The log of a successful step is removed: it would not explain a later failure.
             Ok(Some(Exit { code: Some(0), .. })) => return taken(&log),
             Ok(Some(Exit { code: Some(code), .. })) => PrepareEnd::Exited { exit_code: code },
             Ok(Some(_)) => PrepareEnd::Killed,
@@ -238,10 +240,10 @@ impl BuildContext<'_> {
         Err(RuntimeError::Unprepared { app: app.name.clone(), script: step.what.into(), how, log })
     }
 
-    /// Starts processes that end alone, while the directory is still being filled.
+    /// Starts processes that end by themselves, while the directory is still being filled.
     ///
     /// # Errors
-    /// As the keeper says.
+    /// The keeper's error.
     pub fn beside(&self, processes: Vec<ProcessSpec>) -> Result<Box<dyn Guard>, Failure> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         self.keep.beside(&StackSpec {
@@ -256,8 +258,8 @@ impl BuildContext<'_> {
         })
     }
 
-    /// A file with what a step reads: nobody has to write while it runs. Of this directory the user
-    /// that PHP runs as can change nothing.
+    /// Writes a step's input into a file, so that nobody has to write while the step runs. The user
+    /// that PHP runs as cannot change anything in this directory.
     fn given(&self, text: &str) -> Result<PathBuf, RuntimeError> {
         let path = self.dir.join("input");
         std::fs::write(&path, text).map_err(io_error("write", &path))?;
@@ -271,15 +273,15 @@ fn removed(path: &Path) -> Result<(), RuntimeError> {
     std::fs::remove_file(path).map_err(io_error("remove", path))
 }
 
-/// A log's text; the log goes.
+/// Reads a log's text and removes the log.
 fn taken(log: &Path) -> Result<String, RuntimeError> {
     let bytes = std::fs::read(log).map_err(io_error("read", log))?;
     removed(log)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// How the only process ended. `None`: it was not waited for any longer, for it took too long or
-/// nobody waits any more; it ends with its guard.
+/// How the only process ended. `None`: the wait ended before it, after the timeout or an interrupt.
+/// The process then ends with its guard.
 fn ended(guard: &dyn Guard) -> Option<Exit> {
     let begun = Instant::now();
     while begun.elapsed() < WITHIN && !interrupt::asked() {
@@ -291,8 +293,8 @@ fn ended(guard: &dyn Guard) -> Option<Exit> {
     None
 }
 
-/// Those of the app that are files of this PHP. A php.ini of the machine is not read: it is none
-/// of the runtime's.
+/// The app's extensions that this PHP has as files. They are given by hand, since php.ini of the
+/// machine is not read: it does not belong to the runtime.
 fn extensions(app: &App, php: &Path) -> Vec<String> {
     let Some(dir) = locate::extension_dir(php) else { return Vec::new() };
     let there = |name: &&String| dir.join(format!("{name}.so")).is_file();
@@ -302,7 +304,7 @@ fn extensions(app: &App, php: &Path) -> Vec<String> {
     wanted
 }
 
-/// A large project's caches take some seconds.
+/// The timeout; the caches of a large project take some seconds.
 const WITHIN: Duration = Duration::from_secs(120);
-/// Between two looks.
+/// The pause between two checks whether the process has ended.
 const RETRY: Duration = Duration::from_millis(5);

@@ -1,5 +1,5 @@
-//! From a choice of the plan to a stack that can be started: programs found, port chosen,
-//! working directory filled, files rendered.
+//! Turns a choice of the plan into a stack that can be started: finds the programs, chooses a port,
+//! fills the working directory and renders the files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,29 +42,30 @@ use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
 use crate::store::record::{CustomBuild, Given, Provider, RuntimeRecord};
 
-/// Where a stack may run.
+/// Where a stack may run, and what is done besides.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
-    /// CPUs of the whole stack; empty: all.
+    /// The CPUs of the whole stack; empty: all CPUs.
     pub cpus: Vec<usize>,
-    /// CPUs of single roles.
+    /// The CPUs of single roles.
     pub cpus_by_role: BTreeMap<String, Vec<usize>>,
-    /// CPUs that neither the stack nor the load has, for what is beside the stack.
+    /// The CPUs that neither the stack nor the load has, for processes beside the stack.
     pub beside: Vec<usize>,
-    /// Memory limit in bytes; 0: none.
+    /// The memory limit in bytes; 0: no limit.
     pub memory_bytes: u64,
-    /// Port; `None`: a free one.
+    /// The port; `None`: a free one is chosen.
     pub port: Option<u16>,
-    /// Whether its workers write down what outlives a request; `None`: they do not.
+    /// What the workers record of the state that outlives a request; `None`: they record nothing.
     pub watch: Option<WatchMode>,
-    /// A command of the app's that is run in its copy once that is prepared, for what it prints: a
-    /// script of its directory and arguments.
+    /// A command of the app that is run for its output in the prepared copy: a script of the app's
+    /// directory with its arguments. `None`: there is none.
     pub ask: Option<String>,
 }
 
-/// A stack that can be started; its working directory goes when it is dropped unstarted.
+/// A stack that can be started. If this value is dropped before the start, its working directory is
+/// removed.
 pub struct Prepared {
-    /// What was found, chosen and rendered.
+    /// The parts of the stack.
     pub stack: PreparedStack,
     pub(super) keep: Box<dyn Keep>,
 }
@@ -72,59 +73,60 @@ pub struct Prepared {
 /// What was found, chosen and rendered for a stack.
 #[derive(Debug)]
 pub struct PreparedStack {
-    /// Runtime's or variant's name.
+    /// The name of the runtime or variant.
     pub name: String,
-    /// Its directory in the catalogue.
+    /// The runtime's directory in the catalogue.
     pub runtime: RuntimeDirectory,
-    /// The app that it will serve.
+    /// The app that the stack serves.
     pub app: App,
-    /// Settings in force.
+    /// The settings in force.
     pub settings: Settings,
-    /// Its needs as they were found.
+    /// The runtime's needs as they were found.
     pub needs: BTreeMap<String, Located>,
-    /// Port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
-    /// What the keeper is asked to start.
+    /// The processes and limits that the keeper is asked to start.
     pub spec: StackSpec,
-    /// Rendered file → text, and the other things worth keeping.
+    /// The runtime's record, with the rendered files.
     pub record: RuntimeRecord,
-    /// File name of the probe below the docroot.
+    /// The file name of the probe in the docroot.
     pub probe: String,
-    /// Unix socket of the status page, where there is one.
+    /// The unix socket of the status page; `None`: there is none.
     pub status: Option<PathBuf>,
-    /// Environment of the app, its `.env` included: secret values are masked in messages.
+    /// The app's environment, including its `.env` files. Secret values in it are masked in
+    /// messages.
     pub secrets: BTreeMap<String, String>,
-    /// Longest time to the first correct answer.
+    /// The longest time until the first correct answer.
     pub ready_within: Duration,
-    /// Directories of the app's copy that were emptied.
+    /// The directories of the app's copy that were emptied.
     pub emptied: Vec<String>,
-    /// How its database is asked for the number of its queries; `None`: it has none.
+    /// The counter of the database's queries; `None`: there is no database.
     pub asks: Option<QueryCounter>,
-    /// Those of its processes that wait for another, in their order.
+    /// The processes that wait for another one, in their order.
     pub waits: Vec<After>,
-    /// What the command printed that was to be run in its copy, or why it did not; `None`: there
-    /// was none.
+    /// What the command of [`Placement::ask`] printed, or its error; `None`: there was no command.
     pub printed: Option<Result<String, Arc<RuntimeError>>>,
     /// The page that shows whether the app works.
     pub page: PageRequest,
 }
 
-/// The probe: shows what the SAPI is. See `verify`.
+/// The source of the probe, which shows what the SAPI is. See `verify`.
 const PROBE: &str = include_str!("probe.php");
-/// Common templates that a line of `runtime.yaml` asks for.
+/// The common templates that a line of `runtime.yaml` asks for.
 const INI: &str = "php.ini.j2";
 const WORKER: &str = "worker.php.j2";
-/// Directory of PHP's sessions, in memory where the machine allows it: a disk would be measured.
+/// The directory of PHP's sessions. It is in memory where the machine allows it, since otherwise
+/// the disk would be measured.
 const SESSIONS: &str = "sessions";
-/// Extensions loaded first: others need their symbols.
+/// The extensions that are loaded first: others need their symbols.
 const FIRST: [&str; 7] = ["mysqlnd", "pdo", "xml", "dom", "igbinary", "msgpack", "sockets"];
 
-/// Makes everything ready for `choice` to serve `app`. Starts no process of it. `keep` makes the
-/// working directory, given the stack's id, and looks after it from then on.
+/// Prepares everything for `choice` to serve `app`, and starts no process of the stack itself.
+/// `keep` creates the working directory, given the stack's id, and guards it from then on.
 ///
 /// # Errors
-/// All that a person can get wrong: name, kind of app, settings, programs, port, directory; and
-/// what `keep` says.
+/// Whatever the user can get wrong: name, kind of app, settings, programs, port, directory; and the
+/// errors of `keep`.
 pub fn prepare(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -205,7 +207,7 @@ pub fn prepare(
     Ok(Prepared { stack, keep })
 }
 
-/// Where the workers' number is asked for, and whether fewer than asked for is right before load.
+/// The status page's socket, and whether fewer workers than asked for are right before the load.
 fn said_of_workers(
     asked: &EffectiveWorkers,
     values: &Value,
@@ -216,7 +218,7 @@ fn said_of_workers(
     Ok((status, grows.eq_ignore_ascii_case("true")))
 }
 
-/// How many processes are started at first; 0: all.
+/// The number of processes that are started first; 0: all.
 fn first(processes: &[ProcessSpec], waits: &[After]) -> usize {
     match database::servers(processes).count() {
         0 => waits.first().map_or(0, |after| after.process),
@@ -224,7 +226,7 @@ fn first(processes: &[ProcessSpec], waits: &[After]) -> usize {
     }
 }
 
-/// Those of the plan, and the database's where it has CPUs of its own.
+/// The CPUs of single roles: those of the plan, and the database's if it has CPUs of its own.
 fn cpus_by_role(placement: &Placement, settings: &Settings) -> BTreeMap<String, Vec<usize>> {
     let mut cpus = placement.cpus_by_role.clone();
     let beside = settings.values.get(database::CPUS).is_some_and(|at| at == database::CPUS_OF[0]);
@@ -234,7 +236,8 @@ fn cpus_by_role(placement: &Placement, settings: &Settings) -> BTreeMap<String, 
     cpus
 }
 
-/// What the app finds in its environment; the plan's word is the last.
+/// The app's environment: the defaults, then the app's variables, then the plan's. Later ones
+/// override earlier ones.
 pub(super) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
     let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
     env.extend(app.manifest.env.clone());
@@ -246,8 +249,8 @@ fn owned((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
-/// Fills the working directory, which its maker opened to nobody. Where an unprivileged user serves
-/// out of it, it becomes 0711: that user gets through, and nobody can list it.
+/// Fills the working directory, which only its creator can enter. If an unprivileged user serves
+/// from it, its mode becomes 0711: that user can pass through, and nobody can list it.
 fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), RuntimeError> {
     if let Some(user) = user {
         mode(dir, 0o711)?;
@@ -274,8 +277,8 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
     }
 }
 
-/// The access log for servers that open it after they changed their user, who may write to
-/// this file and create none beside it.
+/// Creates the access log, for servers that open it after they changed their user. That user may
+/// write to this file, but cannot create files beside it.
 fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
     let path = dir.join("logs/access.log");
     fs::write(&path, "").map_err(io_error("write", &path))?;
@@ -288,7 +291,8 @@ fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
 }
 
-/// A closed directory on the way would show as a 403 or 404 much later.
+/// Checks that the user can enter every directory above `dir`. Otherwise a 403 or 404 would be the
+/// only sign of it, much later.
 fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
     for directory in dir.ancestors().skip(1).filter(|directory| directory.is_absolute()) {
         let meta = fs::metadata(directory).map_err(io_error("read", directory))?;
@@ -305,7 +309,7 @@ fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// What `prepare` gathered, for the steps that follow.
+/// What `prepare` has gathered, for the steps that follow.
 struct Parts<'a> {
     choice: &'a RuntimeChoice,
     runtime: &'a RuntimeDirectory,
@@ -316,7 +320,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Everything that templates may name.
+    /// All values that templates may name.
     fn values(
         &self,
         dir: &Path,
@@ -354,7 +358,7 @@ impl Parts<'_> {
             "app": { "dir": dir.join("app"), "kind": self.app.manifest.kind.name() },
             "index": self.app.manifest.index,
             "host": port::HOST,
-            // Its own: where a front listens for clients, the one behind it.
+            // The runtime's own port, which differs from the stack's port if a front listens there.
             "port": ports.get(front::BEHIND).copied().unwrap_or(port),
             "ports": ports,
             "front": { "port": port, "kept": self.runtime.front.is_some_and(|front| front.kept) },
@@ -374,8 +378,9 @@ impl Parts<'_> {
         }))))
     }
 
-    /// Extensions of the app that exist as files, in an order that loads, then the runtime's own;
-    /// and OPcache, where it is a file (from PHP 8.5 on it is built in).
+    /// The extensions of the app that exist as files, in an order in which they can be loaded, then
+    /// the runtime's own. The second list is OPcache if it is a file (from PHP 8.5 on it is built
+    /// in).
     fn extensions(&self) -> (Vec<String>, Vec<String>) {
         let php = self.runtime.manifest.php.as_ref().and_then(|name| self.needs.get(&name.value));
         let Some(dir) = php.and_then(|php| locate::extension_dir(&php.path)) else {
@@ -388,14 +393,14 @@ impl Parts<'_> {
             |name: &String| needs.values().any(|need| need.extension.as_ref() == Some(name));
         wanted.retain(|name| exists(name) && !is_need(name));
         in_loading_order(&mut wanted);
-        // PHP looks for a plain name where it was built to.
+        // PHP looks for a plain name in the directory that was compiled in, not in its own one.
         let own_dir = php.and_then(|php| locate::own_extensions(&php.path));
         let named = |name: &str| match &own_dir {
             Some(dir) => dir.join(format!("{name}.so")).display().to_string(),
             None => name.to_owned(),
         };
         let mut wanted: Vec<String> = wanted.iter().map(|name| named(name)).collect();
-        // PHP itself stands for one that is built in.
+        // For an extension that is built in, the need's path is PHP itself.
         let own = |(name, need): (&String, &Need)| {
             let path = need.extension.as_ref().map(|_| &self.needs[name].path);
             let path = path.filter(|path| php.is_none_or(|php| php.path != **path));
@@ -434,7 +439,8 @@ impl Parts<'_> {
                 }
                 false => text,
             };
-            // A template says where raw lines belong with `{{ append }}`; else they come last.
+            // A template marks the place of raw lines with `{{ append }}`; otherwise they come
+            // last.
             if !append.is_empty() && !text.contains(&append) {
                 text = format!("{}\n{append}\n", text.trim_end());
             }
@@ -512,7 +518,7 @@ impl Parts<'_> {
     fn given(&self, grows: bool) -> Given {
         let manifest = &self.runtime.manifest;
         let forced = &manifest.forced;
-        // An extension that makes the runtime is not one that the others lack.
+        // An extension that makes up the runtime does not count as one that the others lack.
         let own = || manifest.needs.values().filter_map(|need| need.extension.clone());
         Given {
             provider: Provider::Native,
@@ -556,7 +562,7 @@ impl Parts<'_> {
     }
 }
 
-/// Sorts extensions, each once, so that each finds those whose symbols it needs.
+/// Sorts extensions, each once, so that each comes after those whose symbols it needs.
 pub(super) fn in_loading_order(extensions: &mut Vec<String>) {
     let rank = |name: &String| FIRST.iter().position(|first| first == name);
     extensions.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
@@ -570,8 +576,8 @@ pub(crate) fn docroot(dir: &Path, app: &App) -> PathBuf {
     }
 }
 
-/// Nothing of stampede's own environment reaches a runtime: two people's shells would make
-/// two different runtimes.
+/// The basic environment of every process. Nothing of stampede's own environment reaches a runtime,
+/// since it would make the runtimes of two users different.
 fn base_env(dir: &Path) -> BTreeMap<String, String> {
     let tmp = dir.join("tmp").display().to_string();
     BTreeMap::from(

@@ -1,4 +1,5 @@
-//! Parts of a runtime's errors: how a script ended, what did not answer, where a program was named.
+//! Defines parts of a runtime's errors: how a script ended, what did not answer, where a program
+//! was named.
 
 use serde::Serialize;
 
@@ -6,63 +7,63 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum PrepareEnd {
-    /// By itself.
+    /// It ended by itself.
     #[error("ended with exit code {exit_code}")]
     Exited {
         /// Its exit code.
         exit_code: i32,
     },
-    /// By a signal.
+    /// It was ended by a signal.
     #[error("was killed")]
     Killed,
-    /// The person asked for an end.
+    /// stampede ended it because the user interrupted.
     #[error("was ended")]
     Interrupted,
-    /// By stampede, for its time was over.
+    /// stampede ended it after the timeout.
     #[error("did not end within {within_s} s")]
     TimedOut {
-        /// So long it had.
+        /// The timeout in seconds.
         within_s: u64,
     },
-    /// It did not begin.
+    /// It was not started.
     #[error("was not started: {error}")]
     NotStarted {
-        /// Why.
+        /// The error, in words.
         error: String,
     },
 }
 
-/// Why a running runtime did not show itself.
+/// Why a running runtime could not be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Unverified {
-    /// What was asked did not answer.
+    /// A request got no answer.
     #[error("{asked}: {client_error}")]
     NoAnswer {
-        /// Which.
+        /// The thing that was asked for.
         asked: AskedOf,
-        /// What the client said.
+        /// The client's error, in words.
         client_error: String,
     },
-    /// The app's page is not right.
+    /// The app's page is wrong.
     #[error("the page: {wrong}")]
     WrongPage {
-        /// What is wrong with it.
+        /// What is wrong with the page.
         wrong: String,
     },
     /// The probe's answer cannot be read.
     #[error("probe: status {status}, {json_error}: `{body}`")]
     Unreadable {
-        /// Its status.
+        /// The HTTP status.
         status: u16,
-        /// What the reader of JSON said.
+        /// The error of the JSON parser.
         json_error: String,
-        /// The begin of its body.
+        /// The beginning of the body.
         body: String,
     },
 }
 
-/// What a runtime is asked for to show itself.
+/// What a runtime is asked for when it is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedOf {
@@ -72,7 +73,7 @@ pub enum AskedOf {
     /// stampede's own script.
     #[error("probe")]
     Probe,
-    /// PHP-FPM's.
+    /// The status page of PHP-FPM.
     #[error("status page")]
     StatusPage,
 }
@@ -81,9 +82,9 @@ pub enum AskedOf {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GivenBy {
-    /// A setting of the plan, of this name.
+    /// A setting of the plan, with its name.
     Setting(String),
-    /// A variable of the environment.
+    /// An environment variable, with its name.
     Variable(String),
 }
 

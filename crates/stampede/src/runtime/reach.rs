@@ -1,5 +1,5 @@
-//! Needs that lie where the user that PHP runs as cannot read: root's home, mostly, where stampede
-//! keeps what it made.
+//! Copies needs that PHP's user cannot read. They are mostly in root's home directory, where
+//! stampede keeps what it made.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,11 @@ use super::locate::{self, Located};
 use super::manifest::RunAs;
 use super::user::User;
 
-/// Directory of the copies, in the working directory.
+/// The directory of the copies, in the working directory.
 const NEEDS: &str = "needs";
 
-/// The needs as that user reaches them: what it cannot is copied into the working directory.
+/// Returns the needs so that the user can reach them: those it cannot read are copied into the
+/// working directory.
 ///
 /// # Errors
 /// A copy cannot be made.
@@ -41,7 +42,7 @@ pub(super) fn reachable(
     Ok(needs)
 }
 
-/// Whether that user itself opens it: PHP does, or it is a process of its own.
+/// Whether the user itself opens the need: PHP loads it, or it runs as a process of that user.
 fn is_for_app(runtime: &RuntimeDirectory, name: &str) -> bool {
     let Some(need) = runtime.manifest.needs.get(name) else { return false };
     let runs = |line: &str| line.split_whitespace().next() == Some(name);
@@ -51,8 +52,8 @@ fn is_for_app(runtime: &RuntimeDirectory, name: &str) -> bool {
         || processes.iter().any(|one| one.user == RunAs::App && runs(&one.run.value))
 }
 
-/// The file alone, or all that lies where it lies: a library's other files, or a
-/// PHP's extensions, are beside it.
+/// Copies the file alone, or its whole directory: the other files of a library, or the extensions
+/// of a PHP, are beside it.
 fn copied(path: &Path, directory: &Path, with_directory: bool) -> Result<PathBuf, RuntimeError> {
     make_dir(directory)?;
     let name = path.file_name().unwrap_or_default();
@@ -67,7 +68,7 @@ fn copied(path: &Path, directory: &Path, with_directory: bool) -> Result<PathBuf
     Ok(new.join(name))
 }
 
-/// Whether that user may go all the way and read it at its end.
+/// Whether the user may enter every directory on the way, and read the file.
 fn may_read(path: &Path, user: &User) -> bool {
     let allows = |path: &Path, bit: u32| {
         let Ok(meta) = fs::metadata(path) else { return false };

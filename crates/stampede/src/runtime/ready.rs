@@ -1,9 +1,9 @@
-//! When a started runtime is ready: at the answer that shows that its app works, or at any answer
-//! that does not change any more.
+//! Decides when a started runtime is ready: at an answer that shows that its app works, or at any
+//! answer that no longer changes.
 //!
-//! A web server that stands before PHP answers 502 to 504 until PHP is there, so its error pages
-//! are waited out. Any other answer that comes again and again is the app's own: to wait longer
-//! changes nothing.
+//! A web server in front of PHP answers 502 to 504 until PHP is there, so its error pages are
+//! waited out. Any other answer that repeats comes from the app itself: a longer wait would change
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -16,31 +16,32 @@ use super::page::{Arrived, arrive, is_redirect};
 use super::prepare::Prepared;
 use super::start::Running;
 
-/// Between two tries; a refused connection costs some microseconds.
+/// The pause between two attempts; a refused connection costs some microseconds.
 const RETRY: Duration = Duration::from_millis(5);
-/// After a wrong answer.
+/// The pause after a wrong answer.
 const RETRY_WRONG: Duration = Duration::from_millis(100);
-/// Longest first question; after one that took longer the next may take twice as long.
+/// The timeout of the first request. After a timeout, the next request may take twice as long.
 const ASK_WITHIN: Duration = Duration::from_secs(2);
-/// An answer that has been the same for so long stays.
+/// A wrong answer that has not changed for this long is final.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
 
 /// Starts a prepared stack and waits until its app works.
 ///
 /// # Errors
-/// A process ended, nothing answered in time, the answer is wrong, or another process has the port,
-/// each with the last lines of its logs; or the person asked for an end.
+/// A process ended, nothing answered in time, the answer is wrong, or another process has the port;
+/// each with the last lines of the logs. Or the user interrupted.
 pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
     let running = start_answering(prepared)?;
     running.is_right()?;
     Ok(running)
 }
 
-/// Starts a prepared stack and waits until its app answers, whatever it answers. One that accepts a
-/// request and does not answer it in time is up, too: it has not arrived anywhere.
+/// Starts a prepared stack and waits until its app answers, whatever the answer is. A runtime that
+/// accepts a request but does not answer it in time counts as started, too; its `arrived` is then
+/// `None`.
 ///
 /// # Errors
-/// As [`start`], but for the wrong answer.
+/// As [`start`], except for a wrong answer.
 pub fn start_answering(prepared: Prepared) -> Result<Running, RuntimeError> {
     let (mut running, begun) = Running::begin(prepared)?;
     let ready = running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
@@ -52,10 +53,10 @@ pub fn start_answering(prepared: Prepared) -> Result<Running, RuntimeError> {
     running.settle()
 }
 
-/// The answer that ended the waiting.
+/// The answer that ended the wait.
 struct Ready {
     arrived: Arrived,
-    /// How long it took.
+    /// How long the answer took.
     took: Nanos,
 }
 
@@ -67,7 +68,7 @@ struct Wrong {
 }
 
 impl Wrong {
-    /// The same answer as before, or the first of its kind.
+    /// Returns `before` if the answer is still the same, or else a new value that begins now.
     fn or_new(before: Option<Wrong>, arrived: &Arrived) -> Wrong {
         let (status, gist) = (arrived.answer.status, arrived.answer.gist());
         match before.filter(|before| before.status == status && before.gist == gist) {
@@ -81,8 +82,8 @@ impl Wrong {
     }
 }
 
-/// Whether an answer is the error page of a web server that waits for what is behind it: without a
-/// text of its own.
+/// Whether an answer is a web server's error page about a server behind it that is not there yet.
+/// Such a page has no text of its own.
 fn is_of_gateway(status: u16, gist: &str) -> bool {
     let names = ["bad gateway", "unavailable", "not available", "gateway time"];
     let gist = gist.to_ascii_lowercase();
@@ -93,8 +94,8 @@ fn is_of_gateway(status: u16, gist: &str) -> bool {
 }
 
 impl Running {
-    /// The wrong answer of its page, as an error. A redirect that leads elsewhere is none: whether
-    /// that is measured, the load decides.
+    /// Checks that the page's last answer is right. A redirect that leads elsewhere is no error:
+    /// the load decides whether it is measured.
     fn is_right(&self) -> Result<(), RuntimeError> {
         let Some(arrived) = &self.arrived else {
             return Err(self.explained(self.not_ready("no answer")));
@@ -116,14 +117,15 @@ impl Running {
         }))
     }
 
-    /// Whether an answer is of a web server of the stack, which waits for PHP.
+    /// Whether an answer may come from a web server of the stack that waits for PHP.
     fn may_be_of_gateway(&self, arrived: &Arrived) -> bool {
         let roles = self.stack.spec.processes.iter().map(|process| process.role.as_str());
         let roles: BTreeSet<&str> = roles.filter(|role| *role != ROLE).collect();
         roles.len() > 1 && is_of_gateway(arrived.answer.status, &arrived.answer.gist())
     }
 
-    /// The answer that ends the waiting; `None`: it takes requests, and has answered none in time.
+    /// Waits for the answer that shows that the runtime is ready; `None`: the runtime accepts
+    /// requests, and has answered none in time.
     fn wait_until_ready(&self, begun: Instant) -> Result<Option<Ready>, RuntimeError> {
         let within = self.stack.ready_within;
         let mut ask_within = ASK_WITHIN;
@@ -146,7 +148,8 @@ impl Running {
                         return Ok(Some(ready));
                     }
                     (wrong, answered) = (Some(seen), Some(ready));
-                    // It is up: to ask it a thousand times would fill its log.
+                    // The server is up. Without a pause, a thousand more requests would fill its
+                    // log.
                     std::thread::sleep(RETRY_WRONG);
                 }
                 Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}
@@ -165,7 +168,7 @@ impl Running {
         }
     }
 
-    /// Asks its page and follows its redirects.
+    /// Asks for the page and follows its redirects.
     fn arrive(&self, within: Duration) -> Result<Arrived, ureq::Error> {
         let ready = &self.stack.runtime.manifest.ready.path;
         arrive(self, &self.stack.app, &self.stack.page, ready, within)

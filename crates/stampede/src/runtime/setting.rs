@@ -1,4 +1,4 @@
-//! Settings: the common ones with one meaning for all runtimes, and a runtime's own.
+//! Resolves settings: the common ones, with one meaning for all runtimes, and a runtime's own.
 
 use std::collections::BTreeMap;
 
@@ -12,46 +12,45 @@ use super::front::FRONTS;
 use super::manifest::{RuntimeManifest, SettingSpec};
 use crate::plan::model::Scalar;
 
-/// A setting that means the same for every runtime.
+/// A setting with the same meaning for every runtime.
 pub struct Common {
-    /// As written in plans.
+    /// The name as written in plans.
     pub name: &'static str,
-    /// One line for people.
+    /// The meaning in one line.
     pub meaning: &'static str,
-    /// What it may be.
+    /// The allowed values.
     pub kind: Kind,
 }
 
-/// What a common setting may be, and what it is when the plan is silent.
+/// The allowed values of a common setting, and its default.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A whole number, at least `min`.
     Number {
-        /// When not given.
+        /// The default.
         default: i64,
-        /// Smallest.
+        /// The smallest allowed number.
         min: i64,
     },
     /// On or off.
     Switch {
-        /// When not given.
+        /// The default.
         default: bool,
     },
-    /// A size as php.ini writes it: `256M`, `-1`.
+    /// A size in the format of php.ini: `256M`, `-1`.
     Size {
-        /// When not given.
+        /// The default.
         default: &'static str,
     },
-    /// One of a few words, the first when not given.
+    /// One of a few words; the first is the default.
     Word(&'static [&'static str]),
-    /// One of a few words, the first when not given, or a file of the app.
+    /// One of a few words, of which the first is the default, or a file of the app.
     WordOrFile(&'static [&'static str]),
 }
 
-/// All common settings. Values not given are those of docs/how-it-measures.md ("The same
-/// conditions").
+/// All common settings. The defaults are those of docs/how-it-measures.md ("The same conditions").
 pub const COMMON: &[Common] = &[
-    // 8: the same on every machine, and enough to keep four CPUs busy without I/O.
+    // The default of 8 is the same on every machine, and enough to keep four CPUs busy without I/O.
     common("workers", "PHP workers", Kind::Number { default: 8, min: 1 }),
     common("max_requests", "requests after which a worker is replaced; 0: never", ZERO),
     common("memory_limit", "php.ini memory_limit", Kind::Size { default: "256M" }),
@@ -69,29 +68,30 @@ pub const COMMON: &[Common] = &[
     common(CPUS, "whose CPUs it runs on", Kind::Word(&CPUS_OF)),
 ];
 
-/// Those that are none of a runtime's business: every one has them.
+/// The settings that do not depend on the runtime: every runtime has them.
 const OF_ALL: [&str; 3] = [SETTING, CPUS, AUTOLOADER];
 
-/// 16 buffers of 16 KiB.
+/// The default is 16 buffers of 16 KiB.
 const BUFFERS: Kind = Kind::Number { default: 256, min: 32 };
 const ZERO: Kind = Kind::Number { default: 0, min: 0 };
 const SEVENTY_FIVE: Kind = Kind::Number { default: 75, min: 1 };
-/// `append.nginx.conf`: raw lines for a rendered file, in a plan `append: {nginx.conf: "…"}`.
+/// The prefix of raw lines for a rendered file: `append.nginx.conf`, in a plan `append:
+/// {nginx.conf: "…"}`.
 const APPEND: &str = "append.";
 
 const fn common(name: &'static str, meaning: &'static str, kind: Kind) -> Common {
     Common { name, meaning, kind }
 }
 
-/// Settings in force for one runtime.
+/// The settings in force for one runtime.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Name → value, defaults included; common ones that the runtime does not honour have
+    /// Name → value, including defaults. Common settings that the runtime does not support have
     /// their default.
     pub values: BTreeMap<String, Value>,
-    /// Need → program named in the plan.
+    /// Need → the program that the plan names.
     pub programs: BTreeMap<String, String>,
-    /// Rendered file → raw lines.
+    /// Rendered file → the raw lines to append.
     pub append: BTreeMap<String, String>,
 }
 
@@ -101,7 +101,7 @@ impl Settings {
         u32::try_from(self.number("workers")).unwrap_or(1).max(1)
     }
 
-    /// A whole number; 0 where it is none.
+    /// The value as a whole number; 0: it is none.
     pub fn number(&self, name: &str) -> i64 {
         self.values.get(name).and_then(Value::as_i64).unwrap_or_default()
     }
@@ -112,10 +112,10 @@ impl Settings {
     }
 }
 
-/// Resolves what a plan gives for runtime `name`.
+/// Resolves the settings that a plan gives for the runtime `name`.
 ///
 /// # Errors
-/// Unknown names (with the nearest) and values that it cannot have.
+/// Unknown names (with the nearest known one), and values that the setting does not allow.
 pub fn resolve(
     name: &str,
     manifest: &RuntimeManifest,
@@ -135,11 +135,11 @@ pub fn resolve(
     Ok(settings)
 }
 
-/// Checks that a `runtime.yaml` lists and narrows only common settings that exist, and that
-/// its roles and needs agree.
+/// Checks that a `runtime.yaml` lists and restricts only existing common settings, and that its
+/// roles and needs agree.
 ///
 /// # Errors
-/// The first that is wrong, with its place where the parser kept it.
+/// The first error, with its place if the parser kept it.
 pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), RuntimeError> {
     let wrong = |place: Location, problem: String, nearest| RuntimeError::Manifest {
         file: file.into(),
@@ -197,7 +197,7 @@ fn find(name: &str) -> Option<&'static Common> {
     COMMON.iter().find(|common| common.name == name)
 }
 
-/// Whether a runtime lists a common setting.
+/// Whether a runtime supports a common setting.
 pub(super) fn honours(manifest: &RuntimeManifest, name: &str) -> bool {
     OF_ALL.contains(&name) || manifest.common.iter().any(|common| common.value == name)
 }
@@ -244,8 +244,8 @@ fn accept(
         });
     };
     let accepted = common.kind.accept(value).ok_or_else(|| bad("", common.kind.allowed()))?;
-    // One list of settings serves all runtimes of a plan: what a runtime does not honour
-    // may be said, as long as it says what is already the default.
+    // One list of settings serves all runtimes of a plan. So a setting that the runtime does not
+    // support may be given if its value is the default.
     if !honours(manifest, key) && accepted != common.kind.default_value() {
         let default = scalar_text(&common.kind.default_value());
         return Err(bad(
@@ -289,7 +289,7 @@ fn check_file(
 }
 
 impl Kind {
-    /// Its value when the plan is silent.
+    /// The value if the plan gives none.
     pub fn default_value(self) -> Value {
         match self {
             Kind::Number { default, .. } => default.into(),
@@ -352,7 +352,7 @@ fn narrow(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
     }
 }
 
-/// Whether a setting can have this value.
+/// Whether a setting allows this value.
 pub(super) fn allows(spec: &SettingSpec, value: &Scalar) -> bool {
     narrow(spec, value).is_some()
 }
@@ -375,7 +375,8 @@ fn allowed_by(spec: &SettingSpec) -> String {
     }
 }
 
-/// YAML reads an unquoted `off` as a switch in some places and as a word in others.
+/// The value of a switch. YAML reads an unquoted `off` as a switch in some places and as a text in
+/// others.
 fn switch(value: &Scalar) -> Option<bool> {
     match value {
         Scalar::Bool(value) => Some(*value),

@@ -1,12 +1,12 @@
-//! What of an answer is the same whenever and wherever the app is asked: without the time of day,
-//! and without the address and the directory that a trial gave it.
+//! Removes from an answer what depends on when and where the app is asked: the time of day, and the
+//! address and directory that a trial gave it.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// `body` of an app at `127.0.0.1:port` with its files below `dir`, without either.
+/// Returns `body` without the address `127.0.0.1:port` and without the directory `dir`.
 pub(super) fn placeless(body: &str, port: u16, dir: Option<&Path>) -> String {
     let mut text = match dir {
         Some(dir) => body.replace(&*dir.to_string_lossy(), "{dir}"),
@@ -19,14 +19,14 @@ pub(super) fn placeless(body: &str, port: u16, dir: Option<&Path>) -> String {
     text.replace("127.0.0.1", "localhost")
 }
 
-/// `text` with each time and date replaced by one sign: `it is 10:02:33` → `it is ~`.
+/// Returns `text` with each time and date replaced by one sign: `it is 10:02:33` → `it is ~`.
 pub(super) fn timeless(text: &str) -> String {
     TIMES.replace_all(text, "~").into_owned()
 }
 
-/// `text` with each token that nobody can read replaced by one sign: `?v=4ff61e95f0db` → `?v=~`.
-/// Such are made of a file's time or path, of a session, or by chance, and are others in each copy
-/// of an app.
+/// Returns `text` with each unreadable token replaced by one sign: `?v=4ff61e95f0db` → `?v=~`. Such
+/// tokens come from a file's time or path, from a session or at random, and differ in each copy of
+/// an app.
 pub(super) fn tokenless(text: &str) -> String {
     let token = |found: &Captures<'_>| {
         let token = &found[0];
@@ -40,7 +40,8 @@ pub(super) fn tokenless(text: &str) -> String {
     TOKENS.replace_all(text, token).into_owned()
 }
 
-/// `text` with each number replaced by `0`: what is left differs only where words do.
+/// Returns `text` with each number replaced by `0`, so that two texts differ only if their words
+/// do.
 pub(crate) fn without_numbers(text: &str) -> String {
     NUMBERS.replace_all(text, "0").into_owned()
 }
@@ -55,10 +56,11 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
         | \b\d+(?:\.\d+)?\ (?:seconds?|minutes?|hours?|ms|milliseconds?)\b";
     Regex::new(pattern).expect("a valid pattern")
 });
-/// What may be a token: eight hexadecimal digits are a short hash.
+/// What may be a token: at least eight characters, since eight hexadecimal digits are a short hash.
 static TOKENS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[A-Za-z0-9_+-]{8,}=*").expect("a valid pattern"));
-/// Of other letters words are made too: `data-toggle-2`.
+/// The length from which a text with other letters than hexadecimal ones counts as a token. Shorter
+/// ones may be words: `data-toggle-2`.
 const LONG_TOKEN: usize = 24;
 static NUMBERS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\d+(?:[.,]\d+)*").expect("a valid pattern"));

@@ -1,4 +1,4 @@
-//! A started runtime. When it is ready: see `ready`.
+//! Represents a started runtime and its processes. For when a runtime is ready, see `ready`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,60 +22,60 @@ use crate::monitor;
 use crate::observed::Shown;
 use crate::store::record::{Observed, RuntimeRecord};
 
-/// What looks after a working directory, which goes when this is dropped. The keeper is one; tests
-/// have a simpler one.
+/// Guards a working directory, which is removed when this value is dropped. The keeper implements
+/// it; tests have a simpler implementation.
 pub trait Keep: Send {
-    /// Starts a stack in it.
+    /// Starts a stack in the directory.
     ///
     /// # Errors
-    /// A process could not be started: nothing runs then, and nothing is left.
+    /// A process could not be started. Then no process runs, and nothing is left.
     fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
-    /// Starts another stack in it, that ends alone.
+    /// Starts another stack in the directory, which ends by itself.
     ///
     /// # Errors
     /// As `start`; the directory stays.
     fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
 }
 
-/// What holds a stack's processes, and ends them however this is dropped. The keeper's
-/// stack is one; tests have a simpler one.
+/// Holds the processes of a stack, and ends them however this value is dropped. The keeper's stack
+/// implements it; tests have a simpler implementation.
 pub trait Guard: Send + Sync {
-    /// Starts the processes that waited, in order, until `number` of the stack's run.
+    /// Starts the waiting processes in order, until `number` processes of the stack run.
     ///
     /// # Errors
     /// As `Keep::start`.
     fn go(&mut self, number: usize) -> Result<(), Failure>;
-    /// Processes that ended by themselves so far.
+    /// The processes that ended by themselves so far.
     fn exited(&self) -> Vec<Exit>;
     /// The processes by role.
     fn group(&self) -> ProcessGroup;
-    /// What guards them.
+    /// How the processes are isolated.
     fn isolation(&self) -> IsolationRecord;
-    /// Why all was ended before its time, once it was: what held it is gone.
+    /// Why all processes were ended early: what held them is gone. `None`: they were not.
     fn lost(&self) -> Option<Failure>;
-    /// Ends all, as each asks to be ended; says how each ended.
+    /// Ends all processes, each with its own stop signal. Returns how each ended.
     ///
     /// # Errors
     /// The guard itself was lost.
     fn stop(self: Box<Self>) -> Result<Vec<Exit>, Failure>;
 }
 
-/// What a guard says when it fails.
+/// The error of a guard.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A runtime that answered. Its processes end when this is dropped.
+/// A runtime that was started. Its processes end when this value is dropped.
 pub struct Running {
     guard: Box<dyn Guard>,
     pub(super) stack: PreparedStack,
     pub(super) first_answer: Nanos,
     pub(super) first_request: Nanos,
-    /// What its page answered at the start; `None`: nothing was asked of it.
+    /// The first answer of the page; `None`: no request was sent, or none was answered in time.
     pub(super) arrived: Option<Arrived>,
 }
 
-/// Between two looks at a door.
+/// The pause between two checks whether a process listens.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
-/// For a process to be gone after SIGKILL.
+/// How long a process may take to end after SIGKILL.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
 
 impl Keep for Keeper {
@@ -115,8 +115,8 @@ impl Guard for Stack {
 }
 
 impl Running {
-    /// Has the keeper start its processes; says when that began. What a database takes to start is
-    /// none of the runtime's: it is there before the runtime is started.
+    /// Lets the keeper start the processes. Returns when the runtime's own start began: a database
+    /// is up before it, and its start does not count.
     pub(super) fn begin(prepared: Prepared) -> Result<(Running, Instant), RuntimeError> {
         let mut begun = Instant::now();
         let Prepared { stack, keep } = prepared;
@@ -155,19 +155,19 @@ impl Running {
         Ok(())
     }
 
-    /// Looks who has its port, and ends the processes that it has too many.
+    /// Checks which process has the port, and ends surplus processes.
     pub(super) fn settle(self) -> Result<Running, RuntimeError> {
         self.check_listener()?;
         self.end_surplus();
         Ok(self)
     }
 
-    /// Runtime's or variant's name.
+    /// The name of the runtime or variant.
     pub fn name(&self) -> &str {
         &self.stack.name
     }
 
-    /// Where it answers.
+    /// The address on which the runtime listens.
     pub fn addr(&self) -> std::net::SocketAddr {
         (HOST, self.stack.port).into()
     }
@@ -177,8 +177,8 @@ impl Running {
         format!("http://{}", self.addr())
     }
 
-    /// The page that shows whether its app works; once it was asked, the one that its redirects
-    /// led to.
+    /// The page that shows whether the app works. Once it was asked, the path is the one to which
+    /// redirects led.
     pub fn page(&self) -> PageRequest {
         let path = self.arrived.as_ref().map(|arrived| arrived.path.clone());
         let mut page = self.stack.page.clone();
@@ -186,35 +186,35 @@ impl Running {
         page
     }
 
-    /// What its page answered at the start; `None`: nothing was asked of it.
+    /// The first answer of the page; `None`: no request was sent, or none was answered in time.
     pub fn arrived(&self) -> Option<&Arrived> {
         self.arrived.as_ref()
     }
 
-    /// Path of its page: see [`Running::page`].
+    /// The path of the page: see [`Running::page`].
     pub fn page_path(&self) -> String {
         self.page().path.unwrap_or_else(|| self.stack.runtime.manifest.ready.path.clone())
     }
 
-    /// Queries that its database has answered so far; `None`: it has none.
+    /// The number of queries that the database has answered so far; `None`: there is no database.
     ///
     /// # Errors
-    /// The database does not say.
+    /// The database's counter fails.
     pub fn queries(&self) -> Option<Result<u64, CountError>> {
         self.stack.asks.as_ref().map(QueryCounter::queries)
     }
 
-    /// Its processes by role.
+    /// The processes by role.
     pub fn group(&self) -> ProcessGroup {
         self.guard.group()
     }
 
-    /// What guards it.
+    /// How the processes are isolated.
     pub fn isolation(&self) -> IsolationRecord {
         self.guard.isolation()
     }
 
-    /// Living processes: role and pid, workers included.
+    /// The living processes as role and pid, including workers.
     pub fn processes(&self) -> Vec<(String, u32)> {
         let group = self.group();
         let roles = group.roles.iter();
@@ -223,68 +223,69 @@ impl Running {
             .collect()
     }
 
-    /// Processes that ended by themselves so far.
+    /// The processes that ended by themselves so far.
     pub fn exited(&self) -> Vec<Exit> {
         self.guard.exited()
     }
 
-    /// Why its processes were ended before their time, once they were.
+    /// Why the processes were ended early; `None`: they were not.
     pub fn lost(&self) -> Option<RuntimeError> {
         let source = self.guard.lost()?;
         Some(RuntimeError::Lost { runtime: self.stack.name.clone(), source })
     }
 
-    /// Rendered file → text.
+    /// The rendered files: name → text.
     pub fn files(&self) -> &BTreeMap<String, String> {
         &self.stack.record.files
     }
 
-    /// Its working directory, gone after `stop`.
+    /// The working directory; it is gone after `stop`.
     pub fn dir(&self) -> &Path {
         &self.stack.spec.work
     }
 
-    /// What the command printed that its placement asks, or why it did not.
+    /// What the command of [`super::prepare::Placement::ask`] printed, or its error; `None`: there
+    /// was no command.
     pub fn printed(&self) -> Option<&Result<String, Arc<RuntimeError>>> {
         self.stack.printed.as_ref()
     }
 
-    /// Its log files, the app's own included; to be kept before `stop`.
+    /// The log files, including the app's own; they must be kept before `stop`.
     pub fn logs(&self) -> Vec<PathBuf> {
         logs::files(self.dir()).into_iter().chain(logs::of_app(self.dir())).collect()
     }
 
-    /// `text` with the values of its app's secret variables masked.
+    /// Returns `text` with the values of the app's secret variables masked.
     pub fn without_secrets(&self, text: String) -> String {
         logs::mask(&text, &self.stack.secrets)
     }
 
-    /// The last lines of its logs, secrets masked; empty when they say nothing.
+    /// The last lines of the logs with secrets masked; empty: the logs are empty.
     pub fn last_lines(&self) -> String {
         logs::last_lines(self.dir(), &self.stack.secrets)
     }
 
-    /// Directory of its copy's public files.
+    /// The directory of the copy's public files.
     pub(super) fn docroot(&self) -> PathBuf {
         self.dir().join("app").join(&self.stack.app.manifest.docroot)
     }
 
-    /// How long its logs are now.
+    /// The current lengths of the logs.
     pub fn log_marks(&self) -> LogMarks {
         LogMarks::of(self.dir(), &self.docroot())
     }
 
-    /// The last lines of what its processes said since then, secrets masked.
+    /// The last lines that the processes logged since `marks`, with secrets masked.
     pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
         marks.last_lines_since(self.dir(), &self.stack.secrets)
     }
 
-    /// How often a worker that is a thread has begun so far.
+    /// How many worker threads have begun so far.
     pub fn threads_begun(&self) -> u64 {
         logs::threads_begun(self.dir())
     }
 
-    /// What it is, without what verification finds.
+    /// The runtime's record, without what verification finds.
     pub fn record(&self) -> RuntimeRecord {
         RuntimeRecord {
             first_answer_ns: self.first_answer.0,
@@ -293,13 +294,13 @@ impl Running {
         }
     }
 
-    /// What verification found, with what explains it.
+    /// What verification found, with the facts that explain it.
     pub fn shown(&self, observed: Observed) -> Shown {
         let given = self.stack.record.given.clone();
         Shown { name: self.stack.name.clone(), given, observed, body_bytes_mean: None }
     }
 
-    /// Ends it; says how each process ended.
+    /// Stops the runtime. Returns how each process ended.
     ///
     /// # Errors
     /// The guard itself was lost.
@@ -308,15 +309,15 @@ impl Running {
         guard.stop().map_err(|source| RuntimeError::Lost { runtime: stack.name, source })
     }
 
-    /// Asks the page once.
+    /// Asks for the page once.
     ///
     /// # Errors
-    /// As the client says.
+    /// The client's error.
     pub fn ask(&self, within: Duration) -> Result<Answer, ureq::Error> {
         self.ask_path(&self.page_path(), &self.stack.page.headers, within)
     }
 
-    /// No process may end while it starts.
+    /// Checks that no process has ended: during the start none may.
     pub(super) fn check_exits(&self) -> Result<(), RuntimeError> {
         let exits = self.guard.exited();
         if exits.is_empty() {
@@ -327,7 +328,7 @@ impl Running {
         Err(RuntimeError::Ended { runtime, exits, log: self.log_lines() })
     }
 
-    /// With what the last look saw.
+    /// The error of a start that took too long. `last` is what the last attempt saw.
     pub(super) fn not_ready(&self, last: &str) -> RuntimeError {
         RuntimeError::NotReady {
             runtime: self.stack.name.clone(),
@@ -338,12 +339,13 @@ impl Running {
         }
     }
 
-    /// Processes that the kernel ended for want of memory, since the start.
+    /// The number of processes that the kernel ended for lack of memory since the start.
     pub fn oom_kills(&self) -> u64 {
         monitor::oom_kills(&self.group())
     }
 
-    /// A process that is missing shows in a hundred ways, none of which names memory.
+    /// Adds to an error that memory ran out, if the kernel ended processes. A missing process
+    /// causes errors of many kinds, and none of them names memory.
     pub(super) fn explained(&self, error: RuntimeError) -> RuntimeError {
         match (self.oom_kills(), error) {
             (0, error) | (_, error @ RuntimeError::Interrupted { .. }) => error,
@@ -354,7 +356,7 @@ impl Running {
         }
     }
 
-    /// Nobody waits for what was given up.
+    /// Checks whether the user has interrupted.
     pub(super) fn check_asked(&self) -> Result<(), RuntimeError> {
         match interrupt::asked() {
             true => Err(RuntimeError::Interrupted { runtime: self.stack.name.clone() }),
@@ -362,7 +364,7 @@ impl Running {
         }
     }
 
-    /// The last lines of its logs, each on a line of its own; empty when they say nothing.
+    /// The last lines of the logs with a line break before them; empty: the logs are empty.
     pub(super) fn log_lines(&self) -> String {
         match self.last_lines() {
             lines if lines.is_empty() => lines,
@@ -370,8 +372,8 @@ impl Running {
         }
     }
 
-    /// Between the probe for a free port and the start another program may have taken it, and
-    /// answered as if it were ours.
+    /// Checks that the port belongs to the stack. Another program may have taken it between the
+    /// search for a free port and the start, and its answers would look like the runtime's.
     fn check_listener(&self) -> Result<(), RuntimeError> {
         let port = self.stack.port;
         if port::ours(port, &self.group()) != Some(false) {
@@ -384,7 +386,8 @@ impl Running {
         Err(RuntimeError::PortStolen { port, listener, runtime: self.stack.name.clone() })
     }
 
-    /// Ends the youngest processes of a role that started more than `workers` serve with.
+    /// Ends the youngest processes of a role that started more than it should have: `workers` and
+    /// those that serve nothing.
     fn end_surplus(&self) {
         let manifest = &self.stack.runtime.manifest;
         let Some(surplus) = &manifest.surplus else { return };
@@ -393,7 +396,8 @@ impl Running {
         let keep = self.stack.settings.workers().saturating_add(minus) as usize;
         for role in group.roles.iter().filter(|role| role.role == surplus.role.value) {
             let mut pids = port::pids(role);
-            // The roots were started first and go on; pids may wrap, start times do not.
+            // The root processes come first and are kept. The others are sorted by start time,
+            // since pids may wrap around.
             pids.sort_by_key(|pid| (!role.roots.contains(pid), port::began(*pid), *pid));
             for pid in pids.iter().skip(keep.max(role.roots.len())) {
                 end(*pid);
@@ -418,8 +422,8 @@ impl Site for Running {
     }
 }
 
-/// The pid is of our own group and its parent does not reap it (or we would not be here), so
-/// it cannot have been given to another process meanwhile.
+/// Kills a process and waits for its end. The pid cannot have been given to another process: its
+/// parent, in the same group, does not reap it.
 fn end(pid: u32) {
     let Some(handle) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
         return;

@@ -1,4 +1,4 @@
-//! Templates: minijinja with strict names, and three filters of our own.
+//! Renders templates: minijinja with strict names, and four filters of our own.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 
 use super::error::RuntimeError;
 
-/// Renders `text`; `file` names it in errors.
+/// Renders `text`; `file` is its name in errors.
 ///
 /// # Errors
-/// A wrong template, or a name that is not there: nothing is silently empty.
+/// A wrong template, or an unknown name: no name is silently empty.
 pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -22,7 +22,7 @@ pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeE
         .build()
         .map_err(wrong)?;
     environment.set_syntax(syntax);
-    // These are config files: escaping is each format's own matter.
+    // The files are configuration files: each template escapes for its own format.
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.add_filter("ini", ini);
     environment.add_filter("php", php);
@@ -32,8 +32,8 @@ pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeE
     environment.get_template(file).and_then(|template| template.render(values)).map_err(wrong)
 }
 
-/// A php.ini value: quoted unless it is a plain word, so that `;`, `=` and `!` mean
-/// themselves. `${NAME}` is the one thing that php.ini expands even in double quotes.
+/// A value of php.ini. It is quoted unless it is a plain word, so that `;`, `=` and `!` are taken
+/// literally. php.ini expands only `${NAME}` within double quotes.
 fn ini(value: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-,".contains(&byte);
     if value.bytes().all(plain) {
@@ -42,7 +42,7 @@ fn ini(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A literal of PHP that means just this value; texts and paths in single quotes.
+/// A PHP literal for this value; texts and paths are in single quotes.
 fn php(value: &Value) -> String {
     use minijinja::value::ValueKind as Kind;
     let list = |texts: Vec<String>| format!("[{}]", texts.join(", "));

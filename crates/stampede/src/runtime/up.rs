@@ -1,4 +1,4 @@
-//! From a choice to a running runtime, under the keeper.
+//! Prepares and starts a runtime under the keeper.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ use super::start::{Failure, Keep, Running};
 use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::RuntimeChoice;
 
-/// Prepares and starts, and waits until `page` shows that the app works. The keeper makes the work
-/// directory and looks after it from its first moment, so that nothing is left however stampede
-/// ends.
+/// Prepares and starts a runtime, and waits until `page` shows that the app works. The keeper
+/// creates the working directory and guards it from then on, so that nothing is left however
+/// stampede ends.
 ///
 /// # Errors
-/// As `prepare` and `start`.
+/// Those of `prepare` and `start`.
 pub fn up(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -29,10 +29,10 @@ pub fn up(
     start(asking(page, warm(catalogue, choice, app, placement)?))
 }
 
-/// The same, whatever the app's page answers.
+/// The same, but accepts whatever the app's page answers.
 ///
 /// # Errors
-/// As `prepare` and `start_answering`.
+/// Those of `prepare` and `start_answering`.
 pub fn up_answering(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -42,10 +42,11 @@ pub fn up_answering(
     start_answering(warm(catalogue, choice, app, placement)?)
 }
 
-/// With OPcache and the app's caches empty: its first answer is that of a cold start.
+/// The same as [`up`] with OPcache and the app's caches empty, so that the first answer is that of
+/// a cold start.
 ///
 /// # Errors
-/// As `prepare` and `start`.
+/// Those of `prepare` and `start`.
 pub fn up_cold(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -56,10 +57,10 @@ pub fn up_cold(
     start(asking(page, cold(catalogue, choice, app, placement)?))
 }
 
-/// The same, and nothing has been asked of it when it is given.
+/// The same as [`up_cold`], but sends no request before it returns.
 ///
 /// # Errors
-/// As `prepare` and `start`.
+/// Those of `prepare` and `start`.
 pub fn up_unasked(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -70,10 +71,10 @@ pub fn up_unasked(
     start_unasked(asking(page, cold(catalogue, choice, app, placement)?))
 }
 
-/// With its caches as the app brought them, and nothing has been asked of it when it is given.
+/// Starts a runtime with the app's caches as prepared, and sends no request before it returns.
 ///
 /// # Errors
-/// As `prepare` and `start`.
+/// Those of `prepare` and `start`.
 pub fn up_silent(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -94,7 +95,8 @@ fn warm(
     app: &App,
     placement: &Placement,
 ) -> Result<Prepared, RuntimeError> {
-    // Before the first runtime and not between two: all inherit the same limit.
+    // The limit is raised before the first runtime and not between two, so that all inherit the
+    // same limit.
     let _ = stampede_load::open_files::raise_to(OPEN_FILES);
     let options = KeeperOptions::default();
     prepare(catalogue, choice, app, placement, under(&options))
@@ -109,13 +111,13 @@ fn cold(
     warm(catalogue, choice, app, placement)?.with_caches_empty()
 }
 
-/// Working directories looked after by a keeper of their own.
+/// Guards each working directory with a keeper of its own.
 pub fn under(
     options: &KeeperOptions,
 ) -> impl Fn(&str, &Path) -> Result<Box<dyn Keep>, Failure> + use<'_> {
     |id, directory| Ok(Box::new(Keeper::guard(id, directory, options)?))
 }
 
-/// Far above what a front with thousands of connections needs, and below every hard limit
-/// that distributions set.
+/// The limit of open files: far more than a front with thousands of connections needs, and below
+/// the hard limits of all distributions.
 const OPEN_FILES: u64 = 65_536;

@@ -1,4 +1,4 @@
-//! The unprivileged user that PHP runs as when stampede is root.
+//! Finds the unprivileged user that PHP runs as when stampede is root.
 
 use std::fs;
 
@@ -7,20 +7,21 @@ use serde::Serialize;
 /// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct User {
-    /// Login name.
+    /// The login name.
     pub name: String,
-    /// Name of its group.
+    /// The name of the user's group.
     pub group: String,
-    /// User id.
+    /// The user's id.
     pub uid: u32,
-    /// Group id.
+    /// The group's id.
     pub gid: u32,
 }
 
-/// The web servers' own users of the distributions, then the one that is everywhere.
+/// The users of the distributions' web servers, then the one that exists everywhere.
 const NAMES: [&str; 4] = ["www-data", "apache", "http", "nobody"];
 
-/// Whom PHP runs as: `None` where stampede itself is no root, for then all runs as it does.
+/// The user that PHP runs as. `None`: stampede is not root, so that everything runs as stampede's
+/// own user; or no such user exists.
 pub fn unprivileged() -> Option<User> {
     if !rustix::process::geteuid().is_root() {
         return None;

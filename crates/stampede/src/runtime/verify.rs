@@ -1,4 +1,5 @@
-//! What a running runtime shows of itself, asked through its own door.
+//! Verifies a running runtime through requests of its own port: what it is, how many workers it
+//! has, and whether it isolates requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -20,22 +21,25 @@ use crate::mask::mask_foreign;
 use crate::plan::model::RequestSpec;
 use crate::store::record::{Observed, OpcacheState};
 
-/// Two answers so far apart differ where they show the time.
+/// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
-/// Longest single question.
+/// The timeout of a single request.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
-/// Far more than a worker takes to end after its last answer.
+/// How long the number of workers may take to settle. Far more than a worker takes to end after its
+/// last answer.
 const SETTLED_WITHIN: Duration = Duration::from_secs(2);
-/// Between two counts.
+/// The pause between two checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Rounds of concurrent slow questions, the next while fewer workers were seen than asked for.
-/// The first is far more than a fork and far less than a trial; the others keep workers busy
-/// for so long that mod_fcgid starts another, which takes it a second of finding none free.
+/// Rounds of concurrent slow requests. The next round is run while fewer workers were seen than
+/// asked for. The first takes far longer than a fork and far less than a trial. The others keep
+/// workers busy until mod_fcgid starts another one, which it does after a second without a free
+/// one.
 const SLOW_ROUNDS: [Slow; 3] =
     [Slow { ms: 100, most: 32 }, Slow { ms: 1500, most: 512 }, Slow { ms: 1500, most: 512 }];
-/// Requests after which some worker has seen two: one more than there are workers, and
-/// again, since the runtime chooses. Bounded for pools of thousands: idle php-cgi processes
-/// take turns, so that only the 2001st question meets one of 2000 again.
+/// The number of probe requests after which some worker was asked twice: one more than there are
+/// workers, several times over, since the runtime chooses the worker. It is bounded for pools of
+/// thousands. Idle php-cgi processes take turns, so only the 2001st request reaches one of 2000 a
+/// second time.
 const ROUNDS: u32 = 3;
 const ASKED_MAX: u32 = 7000;
 
@@ -64,18 +68,19 @@ struct Probe {
     opcache_state: Option<OpcacheState>,
 }
 
-/// Asks `running` what it is and whether it serves `app` correctly. Before load and after.
+/// Asks `running` what it is, and checks that it serves `app` correctly. Called before and after
+/// the load.
 ///
 /// # Errors
-/// The page's answer is wrong, or the probe's answer does not come.
+/// The page's answer is wrong, or the probe does not answer.
 pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
     verify_pages(running, app, &[])
 }
 
-/// The same, and what it answers to the requests of a load, each a `GET`.
+/// The same, and records the answers to the requests of a load, each sent as `GET`.
 ///
 /// # Errors
-/// As [`verify`]. A wrong answer to one of `requests` is none.
+/// As [`verify`]. A wrong answer to one of `requests` is no error.
 pub fn verify_pages(
     running: &Running,
     app: &App,
@@ -84,10 +89,10 @@ pub fn verify_pages(
     ask(running, app, requests).map_err(|error| running.explained(error))
 }
 
-/// The app's page as it is compared.
+/// The app's page in the form in which it is compared.
 ///
 /// # Errors
-/// It is wrong, or does not come.
+/// The answer is wrong, or does not come.
 pub fn answer_of(running: &Running, app: &App) -> Result<String, RuntimeError> {
     let asker = Asker { running, client: client(ASK_WITHIN) };
     let shown = Place::of(running, app).shown(&asker.page(app)?);
@@ -119,10 +124,10 @@ fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observ
     let workers = asker.workers()?;
     let path = running.page_path();
     if app.expected_body.is_some() && requests.iter().all(|request| request.path == path) {
-        // Its text is known, and was compared.
+        // The page's text is known, and was compared with it.
         pages.are_known();
     } else {
-        // What shows the time is another page in a second.
+        // A page that shows the time differs after a second.
         asker.wait_until(begun + A_SECOND)?;
         seen.push(place.shown(&asker.page(app)?));
         pages.ask_again(running, &place);
@@ -132,7 +137,7 @@ fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observ
     if answer_changes {
         notices.push(Observation::AnswerChanges { can_be_masked: true }.into());
     }
-    // Without an expected body only what is stable can be compared.
+    // If the answer changes, only its status can be compared.
     let shown = match answer_changes {
         true => format!("{}, changing", answer.status),
         false => first.clone(),
@@ -171,10 +176,10 @@ fn has(extensions: &[String], name: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(&zend))
 }
 
-/// Questions asked at once that occupy a worker each.
+/// Requests that are sent at once, each of which occupies a worker.
 struct Slow {
     ms: u32,
-    /// Of them; beyond this many the check would be a load of its own.
+    /// The most requests sent at once; more would make the check a load of its own.
     most: u32,
 }
 
@@ -192,12 +197,12 @@ impl Asker<'_> {
         self.fail(Unverified::NoAnswer { asked, client_error: error.to_string() })
     }
 
-    /// The page that shows whether the app works, as the redirects of the start led to it.
+    /// The page that shows whether the app works, at the path to which redirects led at the start.
     fn page(&self, app: &App) -> Result<Answer, RuntimeError> {
         let (page, path) = (self.running.page(), self.running.page_path());
         let answer = self.running.ask_path(&path, &page.headers, ASK_WITHIN);
         let answer = answer.map_err(|error| self.silent(AskedOf::Page, &error))?;
-        // A redirect that was not followed is for the load to judge.
+        // A redirect that was not followed is left for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
         match app.wrong(&answer).filter(|_| is_judged) {
             None => Ok(answer),
@@ -228,8 +233,8 @@ impl Asker<'_> {
         })
     }
 
-    /// Plants canaries until a worker was asked twice, and says what of one request was
-    /// visible in a later one.
+    /// Plants canaries until a worker was asked twice. Returns whether requests are isolated, and
+    /// what of one request was visible in a later one.
     fn isolation(&self) -> Result<(bool, Vec<Observation>), RuntimeError> {
         let workers = self.running.stack.settings.workers();
         let most = workers.saturating_add(1).saturating_mul(ROUNDS).min(ASKED_MAX);
@@ -243,7 +248,7 @@ impl Asker<'_> {
                 break;
             }
         }
-        // One more that plants nothing, so that nothing stays planted where it can stay.
+        // The last request plants nothing, so that no canary stays in a worker that keeps them.
         seen.extend(self.probe("")?.seen);
         let visible = |what: &String| Observation::Visible { what: what.clone() };
         let mut notices: Vec<Observation> = seen.iter().map(visible).collect();
@@ -255,12 +260,13 @@ impl Asker<'_> {
         Ok((twice && is_clean, notices))
     }
 
-    /// Workers as the runtime says or shows them, and at least as many as answered at once.
-    /// Counted after the slow questions, which a runtime that starts workers as they are
-    /// needed needs.
+    /// The number of workers: as the runtime reports it or as they are counted, and at least as
+    /// many as answered at once. It is counted after the slow requests, since some runtimes start
+    /// workers only when they are needed.
     fn workers(&self) -> Result<u32, RuntimeError> {
         let given = &self.running.stack.record.given;
-        // A worker that has answered its last request, and the one after it, are two that answer.
+        // If workers are replaced, a worker that has answered its last request and its successor
+        // both answer, and count as two.
         let bound = if self.are_replaced() { given.workers } else { u32::MAX };
         let mut most = 0;
         for slow in &SLOW_ROUNDS {
@@ -278,7 +284,8 @@ impl Asker<'_> {
         self.running.stack.settings.number("max_requests") > 0
     }
 
-    /// One that leaves and the one that follows are there together for a moment.
+    /// The reported number of workers, once it has settled: a worker that ends and its successor
+    /// exist together for a moment.
     fn settled_workers(&self) -> Result<u32, RuntimeError> {
         let given = self.running.stack.record.given.workers;
         let begun = Instant::now();
@@ -318,8 +325,8 @@ impl Asker<'_> {
         }
     }
 
-    /// Distinct workers that answered slow questions asked at once: a lower bound, for a
-    /// runtime may queue two questions for one worker while another is idle.
+    /// The number of different workers that answered slow requests sent at once. This is a lower
+    /// bound, since a runtime may queue two requests for one worker while another is idle.
     fn answered_at_once(&self, slow: &Slow) -> u32 {
         let workers = self.running.stack.settings.workers();
         let asked = workers.saturating_add(1).min(slow.most);

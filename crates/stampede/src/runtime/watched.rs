@@ -1,5 +1,4 @@
-//! The workers' watch: a directory of the working directory in which each worker writes what
-//! outlives a request.
+//! Creates the directory in which each worker records what outlives a request.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,19 +8,19 @@ use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
 use super::user::User;
 
-/// Its directory.
+/// The directory's name in the working directory.
 pub const WATCHED: &str = "check";
 
-/// How much the workers' watch writes. See `php/README.md`.
+/// How much the workers record. See `php/README.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchMode {
-    /// Everything, at the begin and the end of each request.
+    /// Everything, at the beginning and the end of each request.
     Full,
-    /// Sizes, now and then: of many thousand requests.
+    /// Only sizes, now and then, for many thousands of requests.
     Light,
 }
 
-/// The directory that tells the workers' watch to write, and what it writes into.
+/// Creates the directory. Its presence tells the workers to record, and they write into it.
 pub(super) fn watched(
     dir: &Path,
     watch: WatchMode,

@@ -1,4 +1,4 @@
-//! The directory that a stack is rendered into and runs from.
+//! Creates the directory into which a stack is rendered and from which it runs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::start::{Failure, Keep};
 use crate::fresh;
 use crate::keeper::KeeperError;
 
-/// A stack's id, its working directory and who keeps that.
+/// A stack's id, its working directory and its guard.
 pub(super) type Work = (String, PathBuf, Box<dyn Keep>);
 
-/// Makes the stack's working directory under a name that nobody can guess, and that is not taken.
+/// Creates the stack's working directory, under a name that nobody can guess and that is not taken.
 pub(super) fn working_directory(
     places: &Places,
     app: &App,
@@ -26,12 +26,13 @@ pub(super) fn working_directory(
     };
     let is_taken =
         |error: &Failure| error.downcast_ref::<KeeperError>().is_some_and(KeeperError::is_taken);
-    // Whose it is, the name tells whoever looks.
+    // The pid in the name shows which process created the directory.
     let name = || format!("{}-{}", std::process::id(), fresh::token());
     Ok(fresh::under_a_free_name(name, make, is_taken))
 }
 
-/// Config files of six formats name the working directory, each with its own quoting.
+/// Checks that the path needs no quoting: configuration files of six formats contain it, each with
+/// its own quoting.
 fn check_plain(temp: &Path) -> Result<(), RuntimeError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     match temp.to_str() {

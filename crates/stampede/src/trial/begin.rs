@@ -1,4 +1,4 @@
-//! What is worth saying of how a trial began: cold, and with what was preloaded.
+//! Judges how a trial began: cold or not, and with which files preloaded.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::fact::{ColdOpcache, Server};
 use crate::plan::model::Begin;
 use crate::store::record::{Judged, TrialRecord};
 
-/// What the reader of the trial should know, with what it makes of it.
+/// The notes and reasons about the trial's begin.
 pub(super) fn told(begin: Begin, record: &TrialRecord, measured: &Measured) -> Vec<Judgement> {
     let cold = (begin == Begin::Cold).then(|| match measured {
         Measured::Started(_) => cold(record, measured.emptied()),
@@ -17,7 +17,7 @@ pub(super) fn told(begin: Begin, record: &TrialRecord, measured: &Measured) -> V
     cold.map(|note| (Judged::Valid, note.into())).into_iter().chain(preloaded(record)).collect()
 }
 
-/// Which of its memory was empty when the load began.
+/// Which of the runtime's caches were empty when the load began.
 fn cold(record: &TrialRecord, emptied: &[String]) -> Server {
     let runtime = &record.runtime;
     let has_opcache = runtime.before.as_ref().is_some_and(|before| before.opcache);
@@ -29,13 +29,13 @@ fn cold(record: &TrialRecord, emptied: &[String]) -> Server {
     Server::Cold { opcache, emptied: emptied.to_vec() }
 }
 
-/// What is preloaded, as the plan says it.
+/// The file to preload, as the plan names it; `None`: preloading is off.
 fn preload(record: &TrialRecord) -> Option<&str> {
     let asked = record.runtime.settings.get("preload").and_then(Value::as_str);
     asked.filter(|file| *file != "off")
 }
 
-/// What came of `preload`; `None`: it was not asked for.
+/// The result of `preload`; `None`: preloading was not asked for.
 fn preloaded(record: &TrialRecord) -> Option<Judgement> {
     let preload = preload(record)?.to_owned();
     let files = record.runtime.before.as_ref()?.preloaded;

@@ -1,4 +1,4 @@
-//! Whether a plan's budget and workers fit: into this machine, and into each other.
+//! Checks whether a plan's budget fits into this machine, and its workers into the budget.
 
 use super::refusal::Refusal;
 use crate::fact::Notice;
@@ -12,30 +12,30 @@ use crate::summary::words;
 /// A budget that is larger than this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum OverBudget {
-    /// In CPUs.
+    /// The budget has more CPUs than the machine.
     #[error("a budget of {wanted} CPUs does not fit: this machine has {machine}")]
     Cpus {
-        /// As the plan says.
+        /// The number of CPUs that the plan asks for.
         wanted: u32,
-        /// CPUs that this process may use.
+        /// The number of CPUs that this process may use.
         machine: u32,
     },
-    /// In bytes of memory.
+    /// The budget has more memory than the machine.
     #[error(
         "a budget of {} does not fit: this machine has {}",
         words::bytes(*wanted as f64),
         words::bytes(*machine as f64)
     )]
     Memory {
-        /// As the plan says.
+        /// Bytes that the plan asks for.
         wanted: u64,
-        /// What there is.
+        /// Bytes of memory of this machine.
         machine: u64,
     },
 }
 
 impl OverBudget {
-    /// All of what there is is used.
+    /// The notice that all of the machine is used instead.
     fn notice(self) -> Notice {
         match self {
             OverBudget::Cpus { wanted, machine } => {
@@ -48,10 +48,10 @@ impl OverBudget {
     }
 }
 
-/// Fits a plan's budget into this machine; what the reader should know of it.
+/// Fits a plan's budget into this machine. Returns the notices for the reader.
 ///
 /// # Errors
-/// It does not fit, and the plan does not say `or_less: true`.
+/// The budget does not fit, and the plan does not say `or_less: true`.
 pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
     let mut notices = lacking(plan, facts)?;
     if let Budget::Shared { cpus, .. } = &mut plan.budget {
@@ -68,7 +68,7 @@ pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal
     Ok(notices)
 }
 
-/// What it costs that stack and load share CPUs.
+/// The notice about what it costs if stack and load share cores or CPUs; `None`: they are apart.
 pub fn shared(sharing: Sharing) -> Option<Notice> {
     match sharing {
         Sharing::Apart => None,
@@ -77,7 +77,7 @@ pub fn shared(sharing: Sharing) -> Option<Notice> {
     }
 }
 
-/// A budget by role gives runtimes with other roles other means.
+/// The notice about a budget by role: runtimes with different roles then get different resources.
 fn split(budget: &Budget) -> Option<Notice> {
     let Budget::ByRole { cpus, .. } = budget else { return None };
     let cpus = cpus.iter().map(|(role, count)| (role.clone(), *count)).collect();
@@ -113,7 +113,8 @@ fn lacking(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
 
 const OR_LESS: &str = "`budget: {or_less: true}` in the plan";
 
-/// CPUs by the key that asks for them; a split budget as a whole, the load's among them.
+/// The wanted number of CPUs, with the key that asks for it. A split budget is one sum, with the
+/// load's CPUs in it.
 fn wanted(budget: &Budget) -> Vec<(&'static str, u32)> {
     match budget {
         Budget::Shared { cpus, .. } => cpus.iter().map(|&count| ("cpus", count)).collect(),
@@ -131,8 +132,8 @@ fn memory(budget: &Budget) -> u64 {
     }
 }
 
-/// What the reader should know of workers that do not fit into the stack's memory, or where that
-/// has no limit into the machine's.
+/// Returns a notice for each runtime whose workers do not fit into the memory of the stack. Where
+/// the stack has no limit, the machine's memory counts.
 pub fn crowded(plan: &Plan, facts: &MachineFacts, traits: &[Traits]) -> Vec<Notice> {
     let (is_machine, memory_bytes) = match memory(&plan.budget) {
         0 if facts.memory_bytes == 0 => return Vec::new(),
@@ -154,8 +155,8 @@ pub fn crowded(plan: &Plan, facts: &MachineFacts, traits: &[Traits]) -> Vec<Noti
     of_ours.filter_map(one).collect()
 }
 
-/// Measured with `hello` on PHP 8.2, PHP-FPM and mod_php at 10 and 60 workers: what all share,
-/// and what each adds once it has served.
+/// Memory that all workers share, and what each worker adds once it has served a request. Measured
+/// with `hello` on PHP 8.2, PHP-FPM and mod_php at 10 and 60 workers.
 const BASE_BYTES: u64 = 8 << 20;
 const WORKER_BYTES: u64 = 900 << 10;
 

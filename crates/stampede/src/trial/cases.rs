@@ -1,4 +1,5 @@
-//! The cases of a plan, the order of their trials, and what must hold before any starts.
+//! Builds the cases of a plan and the order of their trials, and checks what must hold before any
+//! trial starts.
 
 use std::ffi::OsStr;
 
@@ -20,13 +21,13 @@ pub struct Case {
     pub app: usize,
     /// Index in `Plan::loads`.
     pub load: usize,
-    /// Index of the number of CPUs in the plan's budget; 0 where there is just one.
+    /// Index of the number of CPUs in the plan's budget; 0 where there is only one.
     pub cpus: usize,
-    /// Why it is not measured at all.
+    /// Why the case is not measured at all; `None`: it is measured.
     pub refused: Option<Fact<Reason>>,
 }
 
-/// Every case of the plan: apps, then loads, then runtimes, as a reader compares them.
+/// Every case of the plan, ordered by app, then load, then runtime, as a reader compares them.
 pub fn cases(plan: &Plan) -> Vec<Case> {
     let mut cases = Vec::new();
     for app in 0..plan.apps.len() {
@@ -45,13 +46,14 @@ pub fn cases(plan: &Plan) -> Vec<Case> {
     cases
 }
 
-/// How many numbers of CPUs a runtime is measured on; what already runs has its own.
+/// The number of CPU counts that a runtime is measured with. An external runtime has its own CPUs:
+/// one case.
 fn cpu_counts(plan: &Plan, runtime: usize) -> usize {
     if plan.runtimes[runtime].is_external() { 1 } else { plan.budget.cpu_counts().len() }
 }
 
-/// Settles `keep_alive: auto` for each load, alike for all its runtimes, and refuses cases
-/// that kept connections would not suit. Returns what the reader should know.
+/// Settles `keep_alive: auto` for each load, the same for all its runtimes, and refuses cases that
+/// kept connections would not suit. Returns notices for the reader.
 pub fn settle_keep_alive(plan: &mut Plan, cases: &mut [Case], traits: &[Traits]) -> Vec<Notice> {
     let mut notices = Vec::new();
     for (index, load) in plan.loads.iter_mut().enumerate() {
@@ -94,13 +96,13 @@ fn unfit(traits: &Traits, connections: u32) -> Option<Unfit> {
     }
 }
 
-/// What a changed time scale leaves as it is; `None` where the plan's own lengths hold.
+/// The notice that the plan's lengths were scaled; `None`: the plan's own lengths hold.
 pub fn scaled(plan: &Plan) -> Option<Notice> {
     let scale = plan.time_scale;
     (scale != 1.0).then_some(Notice::TimeScale { scale })
 }
 
-/// Connections that a load may have open at once.
+/// The number of connections that a load may have open at once.
 pub fn connections(load: &LoadChoice) -> u32 {
     match &load.model {
         Model::Open { max_in_flight, .. } => *max_in_flight,
@@ -108,7 +110,7 @@ pub fn connections(load: &LoadChoice) -> u32 {
     }
 }
 
-/// Length of a load; `None` when only its number of requests is known.
+/// The length of a load; `None`: only its number of requests is known.
 pub fn length(model: &Model) -> Option<Nanos> {
     match model {
         Model::Open { schedule, .. } => Some(schedule.length()),
@@ -117,7 +119,7 @@ pub fn length(model: &Model) -> Option<Nanos> {
     }
 }
 
-/// The schedule of a load; `None`: its model is closed.
+/// The schedule of a load; `None`: the load's model is closed.
 pub fn schedule(model: &Model) -> Option<Segments> {
     match model {
         Model::Open { schedule, .. } => Some(schedule.clone()),
@@ -125,7 +127,7 @@ pub fn schedule(model: &Model) -> Option<Segments> {
     }
 }
 
-/// What a load sends, in words; of a rate that is not known yet what it will be a share of.
+/// What a load sends, in words. For a rate that is not known yet: its share of the baseline's peak.
 pub fn load_words(load: &LoadChoice) -> String {
     match load.rate_share {
         Some(share) => {
@@ -136,7 +138,7 @@ pub fn load_words(load: &LoadChoice) -> String {
     }
 }
 
-/// A load in words: its schedule, or how many requests are under way at a time.
+/// A load in words: its schedule, or how many requests are in flight at a time.
 pub fn load_text(model: &Model) -> String {
     match model {
         Model::Open { schedule, .. } => schedule.to_string(),
@@ -154,14 +156,14 @@ pub fn load_text(model: &Model) -> String {
     }
 }
 
-/// `1 user`, `1 200 requests`.
+/// A count with its noun: `1 request`, `1 200 requests`.
 fn counted(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", words::count(count))
 }
 
-/// Randomized complete blocks: every case once a round, in an order of its own, from the
-/// stored seed (Abedi and Brecht, ICPE 2017). Refused cases are left out.
+/// The order of the trials, in randomized complete blocks: each round has every case once, in an
+/// order of its own from the stored seed (Abedi and Brecht, ICPE 2017). Refused cases are left out.
 pub fn order(cases: &[Case], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut random = fastrand::Rng::with_seed(seed);
     let measured: Vec<usize> =
@@ -175,13 +177,15 @@ pub fn order(cases: &[Case], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The order with more rounds: those that are there stay as they are, repeated trials and all.
+/// Extends the order to `to` rounds. The existing rounds stay as they are, with their repeated
+/// trials.
 pub fn grown(cases: &[Case], rounds: &[Vec<usize>], to: u32, seed: u64) -> Vec<Vec<usize>> {
     let more = order(cases, to, seed).into_iter().skip(rounds.len());
     rounds.iter().cloned().chain(more).collect()
 }
 
-/// Whose URLs are asked of the plan's apps.
+/// The notice about the sites whose recorded URLs are requested from the plan's apps; `None`: there
+/// are none.
 pub fn sites(plan: &Plan) -> Option<Notice> {
     let requests = plan.loads.iter().flat_map(|load| &load.requests);
     let mut sites: Vec<&str> = requests.filter_map(|request| request.site.as_deref()).collect();
@@ -197,7 +201,7 @@ pub fn app_name(app: &AppChoice) -> String {
         AppChoice::Named(name) => return name.clone(),
         AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => directory,
     };
-    // `.` and `..` have no name of their own.
+    // `.` and `..` have no file name: their real path has one.
     let real = || directory.canonicalize().ok();
     let named = directory.file_name().map(OsStr::to_owned);
     let named = named.or_else(|| real()?.file_name().map(OsStr::to_owned));
@@ -210,7 +214,7 @@ mod tests {
     use super::*;
     use crate::plan::{Overrides, from_flags};
 
-    /// Two runtimes with `workers` each, the second held by connections.
+    /// Two runtimes with `workers` each; a connection to the second holds a worker.
     fn case(flags: Overrides, workers: u32) -> (Plan, Vec<Case>, Vec<Traits>) {
         let flags =
             Overrides { app: Some("hello".to_owned()), runtimes: Some("a,b".to_owned()), ..flags };

@@ -1,4 +1,4 @@
-//! A whole run before it begins: everything checked, nothing started.
+//! Prepares a whole run: checks everything and starts nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::store::expectations::{Expectations, WrittenExpectation};
 use crate::store::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
 
-/// A plan that can run here: every name known, every program found, nothing started.
+/// A plan that can run on this machine: every name is known, every program found, nothing started.
 pub struct Comparison {
     pub(super) plan: Plan,
     catalogue: Catalogue,
@@ -36,8 +36,7 @@ impl Comparison {
     /// Checks the plan against the catalogue and this machine. Starts nothing.
     ///
     /// # Errors
-    /// An unknown runtime, setting or app, a missing program, an app that the runtime
-    /// cannot serve.
+    /// An unknown runtime, setting or app, a missing program, an app that the runtime cannot serve.
     pub fn new(
         mut plan: Plan,
         catalogue: Catalogue,
@@ -64,7 +63,7 @@ impl Comparison {
         let places = place(&plan.budget);
         notices.extend(budget::shared(places.split.shared));
         notices.extend(budget::crowded(&plan, facts, &traits));
-        // Two versions of an app are mostly taken as the same.
+        // Two versions of an app mostly give the same notices.
         let notices = fact::unique(notices);
         let record = run_record(&plan, &apps, &cases, &traits, facts, notices);
         nothing_to_measure(&plan, &record.cases)?;
@@ -80,17 +79,17 @@ impl Comparison {
         })
     }
 
-    /// As it will be written to `run.json`.
+    /// The record as it will be written to `run.json`.
     pub fn record(&self) -> &RunRecord {
         &self.record
     }
 
-    /// Trials in all.
+    /// The number of trials of the run.
     pub fn trials(&self) -> u32 {
         u32::try_from(self.record.trials()).unwrap_or(u32::MAX)
     }
 
-    /// Expected length of the whole run.
+    /// The expected length of the whole run.
     pub fn expected(&self) -> Nanos {
         self.record
             .order
@@ -99,7 +98,7 @@ impl Comparison {
             .fold(Nanos(0), |sum, &case| sum.plus(self.trial_expected(case)))
     }
 
-    /// Runtimes of the catalogue that the plan names, each once; what already runs is none.
+    /// The catalogue's runtimes that the plan names, each once, without external ones.
     pub fn catalogue_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for choice in &self.plan.runtimes {
@@ -113,7 +112,7 @@ impl Comparison {
         names
     }
 
-    /// The first app, as flags take it.
+    /// The first app, written as command-line flags.
     pub fn app(&self) -> Vec<String> {
         let directory = |directory: &Path| vec!["--app".to_owned(), as_directory(directory)];
         match &self.plan.apps[0] {
@@ -125,12 +124,12 @@ impl Comparison {
         }
     }
 
-    /// Discarded load of each trial.
+    /// The length of each trial's discarded warm-up load.
     pub fn warm_up(&self) -> Nanos {
         self.plan.begin.warm_up()
     }
 
-    /// Expected length of one trial: its load, the warm-up, and what surrounds them.
+    /// The expected length of one trial: its load, the warm-up, and the start and stop around them.
     pub fn trial_expected(&self, case: usize) -> Nanos {
         let load = &self.plan.loads[self.cases[case].load];
         let length = cases::length(&load.model).unwrap_or(REQUESTS_GUESS);
@@ -164,29 +163,30 @@ impl Comparison {
     }
 }
 
-/// A directory's path that is not taken for a name of the catalogue.
+/// A directory's path in a form that cannot be mistaken for a name of the catalogue.
 fn as_directory(path: &Path) -> String {
     let shown = path.display().to_string();
     if shown.contains('/') || shown.starts_with('.') { shown } else { format!("./{shown}") }
 }
 
-/// RFC 3339 in local time, to the second.
+/// The current time as RFC 3339, in local time, to the second.
 pub fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// Where stacks and load run.
+/// The CPUs of the stacks and of the load.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// CPUs of the largest stack, and of the load: the same beside every stack.
+    /// The CPUs of the largest stack and of the load. The load's are the same beside every stack.
     pub split: CpuSplit,
-    /// Of the load threads, one each: one, or as many as a budget by role gives to `load`.
+    /// The CPUs of the load threads, one each: a single one, or as many as a budget by role gives
+    /// to `load`.
     pub load_cpus: Vec<usize>,
-    /// Of the stack, for each number of CPUs of the budget.
+    /// The placement of the stack for each number of CPUs of the budget.
     pub placements: Vec<Placement>,
 }
 
-/// CPUs for the stacks and for the load.
+/// Chooses CPUs for the stacks and for the load.
 pub fn place(budget: &Budget) -> Places {
     let counts = budget.cpu_counts();
     let split = keeper::split_cpus(counts.iter().copied().max().unwrap_or(0));
@@ -199,11 +199,11 @@ pub fn place(budget: &Budget) -> Places {
         Budget::Shared { .. } => 1,
     };
     let (load_cpus, beside) = split.load.split_at(threads.min(split.load.len()));
-    // CPUs that the load shares with the stack are nobody's own.
+    // CPUs that the load shares with the stack are not free for others.
     let beside: Vec<usize> =
         beside.iter().copied().filter(|cpu| !split.stack.contains(cpu)).collect();
     let placement = |&count| Placement {
-        // Of a larger stack a smaller one is a part.
+        // The CPUs of a smaller stack are a part of those of a larger one.
         cpus: keeper::split_cpus(count).stack,
         cpus_by_role: cpus_by_role.clone(),
         beside: beside.clone(),
@@ -216,8 +216,8 @@ pub fn place(budget: &Budget) -> Places {
     Places { placements: counts.iter().map(placement).collect(), load_cpus, split }
 }
 
-/// Each role takes the next CPUs of the stack's; where there are fewer than asked for, roles
-/// share from the first again.
+/// Gives each role the next CPUs of the stack. Where the stack has fewer than asked for, the roles
+/// share CPUs from the first one again.
 fn by_role(cpus: &BTreeMap<String, u32>, stack: &[usize]) -> BTreeMap<String, Vec<usize>> {
     let mut next = stack.iter().copied().cycle();
     let roles = cpus.iter().filter(|(role, _)| *role != "load");
@@ -259,7 +259,7 @@ fn run_record(
     }
 }
 
-/// Those of the run, and of the loads that have some of their own.
+/// The expectations of the run, and those of the loads that have some of their own.
 fn expectations(of_run: &[Expectation], loads: &[LoadChoice]) -> Expectations {
     let written = |all: &[Expectation]| all.iter().cloned().map(WrittenExpectation::Read).collect();
     let own = loads.iter().filter(|load| !load.expect.is_empty());
@@ -269,7 +269,7 @@ fn expectations(of_run: &[Expectation], loads: &[LoadChoice]) -> Expectations {
     }
 }
 
-/// The row of the plan's baseline; of two versions of an app the older one.
+/// The name of the row of the plan's baseline. With two versions of an app it is the older one.
 fn baseline(plan: &Plan, cases: &[Case], traits: &[Traits]) -> Option<String> {
     let is_it = |case: &&Case| plan.runtimes[case.runtime].name == plan.baseline;
     let is_old = |case: &&Case| match &plan.against {
@@ -281,7 +281,7 @@ fn baseline(plan: &Plan, cases: &[Case], traits: &[Traits]) -> Option<String> {
     Some(row_name(plan, case, traits))
 }
 
-/// A row's name: the runtime's, with what tells it apart.
+/// A row's name: the runtime's name with what tells the row apart.
 fn row_name(plan: &Plan, case: &Case, traits: &[Traits]) -> String {
     let counts = plan.budget.cpu_counts();
     let mut name = plan.runtimes[case.runtime].name.clone();
@@ -312,7 +312,7 @@ fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[Traits]) -> Cas
     }
 }
 
-/// Start, verification and stop (`bench/overhead.rs` measures them).
+/// The expected length of start, verification and stop (`bench/overhead.rs` measures them).
 const AROUND: Nanos = Nanos::from_millis(700);
-/// A closed load by number of requests has no known length.
+/// The expected length of a closed load by number of requests. Its real length is not known.
 const REQUESTS_GUESS: Nanos = Nanos::from_secs(10);

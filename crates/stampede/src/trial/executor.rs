@@ -1,4 +1,4 @@
-//! The course of a run: every trial of every round in turn, as many rounds as it takes.
+//! Executes a run: every trial of every round in order, and as many rounds as `rounds` asks for.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::store::record::{AutoEnd, AutoRecord, Judged, LookRecord, RunRecord, T
 use crate::store::{self, RunDirectory, StoreError};
 use crate::summary::{RunData, narrow, summarize};
 
-/// Rounds that are planned before the first trial, and what `auto` records.
+/// The number of rounds that are planned before the first trial, and the initial record of `auto`.
 pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
     match rounds {
         Rounds::Fixed(rounds) => (rounds, None),
@@ -34,18 +34,18 @@ pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
     }
 }
 
-/// What `rounds: auto` will do: the length that is told before the run is that up to the first
-/// look.
+/// The notice about what `rounds: auto` will do. The length shown before the run reaches only to
+/// the first look.
 pub fn announced(rounds: Rounds) -> Option<Notice> {
     let Rounds::Auto { precision, max_time } = rounds else { return None };
     Some(Notice::RoundsAuto { looks: LOOKS.to_vec(), precision, max_time_ns: max_time.0 })
 }
 
 impl Comparison {
-    /// Runs every trial and writes each as it ends. Ctrl-C ends it early, in order.
+    /// Runs every trial and writes each as it ends. Ctrl-C ends the run early and in order.
     ///
     /// # Errors
-    /// Only when results cannot be written: here the record is the product.
+    /// Only when results cannot be written: the record is the purpose of the run.
     pub fn run(
         &self,
         directory: &mut RunDirectory,
@@ -80,24 +80,24 @@ impl Comparison {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct RunExecutor<'a> {
     comparison: &'a Comparison,
     directory: &'a mut RunDirectory,
     listener: &'a mut dyn Listen,
-    /// As on disk; its order grows.
+    /// The run's record as on disk. Its `order` grows during the run.
     record: RunRecord,
     left: TimeLeft,
-    /// Trials of each case that count.
+    /// The number of trials that count, by case.
     counted: Vec<u32>,
-    /// Cases that end the same way however often they are tried.
+    /// The cases that would end the same way however often they are tried.
     given_up: Vec<usize>,
-    /// Of the last trial that began; 1 for the first.
+    /// The number of the last trial that began; the first trial has 1.
     number: u32,
     begun: Instant,
 }
 
-/// Whether there is more to do.
+/// Whether the run goes on.
 #[derive(PartialEq, Eq)]
 enum Continue {
     On,
@@ -160,7 +160,8 @@ impl RunExecutor<'_> {
         };
         let ctx = comparison.ctx(placement);
         let sent = trial(&ctx, &subject, &mut record, &mut trial_directory, self.listener);
-        // Before the trial has ended on disk: never does a run look whole that is not.
+        // Written before the trial is finished on disk, so that an incomplete run never looks
+        // complete.
         match &sent {
             Err(error) if error.retry() == Retry::Futile => self.give_up(round, index)?,
             _ => self.repeat(round, &record)?,
@@ -171,8 +172,8 @@ impl RunExecutor<'_> {
         Ok(())
     }
 
-    /// An invalid trial is measured again at the end of its round, by when what disturbed it may
-    /// be over; but not a case that has shown in an earlier round that it never gives a valid one.
+    /// Repeats an invalid trial at the end of its round, when the disturbance may be over. A case
+    /// that had no valid trial in the earlier rounds is not repeated.
     fn repeat(&mut self, round: usize, ended: &TrialRecord) -> Result<(), StoreError> {
         let case = ended.case;
         if ended.verdict.judged != Judged::Invalid {
@@ -191,13 +192,14 @@ impl RunExecutor<'_> {
         self.directory.rewrite(&self.record)
     }
 
-    /// A case whose trial would end the same way again is in no later round.
+    /// Leaves a case whose trial would end the same way again out of all later rounds.
     fn give_up(&mut self, round: usize, case: usize) -> Result<(), StoreError> {
         self.given_up.push(case);
         if self.leave_out(round + 1) { self.directory.rewrite(&self.record) } else { Ok(()) }
     }
 
-    /// Takes what was given up out of the rounds from this one on; whether there was any.
+    /// Removes the cases that were given up from this round and all later ones. Returns whether any
+    /// was removed.
     fn leave_out(&mut self, from: usize) -> bool {
         let before = self.record.trials();
         for round in self.record.order.iter_mut().skip(from) {
@@ -206,7 +208,7 @@ impl RunExecutor<'_> {
         self.record.trials() < before
     }
 
-    /// After so many rounds of `auto`: whether another one begins.
+    /// Decides after a number of rounds of `auto` whether another one begins.
     fn after(&mut self, rounds: usize) -> Result<Continue, StoreError> {
         let planned = rounds == self.record.order.len();
         if planned && self.look(rounds as u32)? == Continue::End {
@@ -226,7 +228,8 @@ impl RunExecutor<'_> {
         self.end(rounds, AutoEnd::MaxTime, found)
     }
 
-    /// Looks at what is on disk, as the report will.
+    /// Summarizes what is on disk, as the report will, and decides whether the result is precise
+    /// enough.
     fn look(&mut self, rounds: u32) -> Result<Continue, StoreError> {
         let Some(auto) = &self.record.auto else { return Ok(Continue::End) };
         let precision = auto.precision_share;
@@ -251,7 +254,7 @@ impl RunExecutor<'_> {
     }
 
     fn end(&mut self, rounds: usize, why: AutoEnd, found: Look) -> Result<Continue, StoreError> {
-        // What was planned and not begun is not missing.
+        // Rounds that were planned and not begun do not count as missing.
         self.record.order.truncate(rounds);
         self.record.rounds = rounds as u32;
         self.note_look(rounds as u32, found);

@@ -1,4 +1,5 @@
-//! What a trial sends to: a runtime that it starts and ends, or one that already runs.
+//! Gives a trial one interface to what it sends to: a runtime that the trial starts and stops, or
+//! an external one.
 
 use stampede_load::spec::Address;
 
@@ -14,38 +15,38 @@ use crate::runtime::{
 use crate::store::TrialDirectory;
 use crate::store::record::{LoadRecord, Observed, RuntimeRecord, Said};
 
-/// Either; what differs between them stands here and nowhere else.
+/// The measured runtime. All differences between the two kinds are in this file.
 pub enum Measured {
-    /// Ours: it ends when this is dropped.
+    /// Started by stampede; it stops when this value is dropped.
     Started(Box<Running>),
-    /// Not ours.
+    /// External: already running, not started by stampede.
     External(Box<Existing>),
 }
 
-/// What already runs, and what shows that its app works.
+/// An external runtime, and the page that shows that its app works.
 pub struct Existing {
     external: External,
     page: PageRequest,
     arrived: Option<Arrived>,
 }
 
-/// Where requests go, and how they are written for it.
+/// Where requests go, and how they are written for this target.
 pub struct RequestTarget {
-    /// To connect to.
+    /// The address to connect to.
     pub address: Address,
-    /// For the header `Host`, where the plan does not give one; `None`: `localhost`.
+    /// The value of the header `Host` where the plan gives none; `None`: `localhost`.
     pub host: Option<String>,
-    /// What stands before every path: empty, or `/shop`.
+    /// The prefix of every path: empty, or such as `/shop`.
     pub base: String,
 }
 
-/// The page that shows whether the app works, where this is measured.
+/// The page that shows whether the app works, for this subject.
 fn page(subject: &Subject<'_>) -> PageRequest {
     PageRequest::of(subject.app, &subject.load.requests)
 }
 
 impl Measured {
-    /// Starts the runtime, or finds it running.
+    /// Starts the runtime of the catalogue, or finds the external one.
     pub fn up(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, NotMeasured> {
         let choice = subject.runtime;
         let page = page(subject);
@@ -61,7 +62,7 @@ impl Measured {
         }
     }
 
-    /// Starts a runtime of ours with its caches empty.
+    /// Starts a runtime of the catalogue with empty caches.
     pub fn up_cold(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, NotMeasured> {
         let page = page(subject);
         let running =
@@ -69,8 +70,8 @@ impl Measured {
         Ok(Measured::Started(Box::new(running)))
     }
 
-    /// The same, and nothing is asked of it. `page` is the one that the app's redirects led to in
-    /// an earlier start.
+    /// Starts a runtime with empty caches and sends it no request. `page` is where the app's
+    /// redirects led in an earlier start.
     pub fn up_unasked(
         ctx: &Ctx<'_>,
         subject: &Subject<'_>,
@@ -81,13 +82,13 @@ impl Measured {
         Ok(Measured::Started(Box::new(running)))
     }
 
-    /// Whether stampede started it.
+    /// Whether stampede started the runtime.
     pub fn is_ours(&self) -> bool {
         matches!(self, Measured::Started(_))
     }
 
-    /// Asks what already runs for the page that shows that its app works; one of ours was asked
-    /// when it started.
+    /// Asks an external runtime for the page that shows that its app works, and follows redirects.
+    /// A runtime of ours was asked when it started.
     pub fn arrive(&mut self, app: &App) -> Result<(), NotMeasured> {
         if let Measured::External(one) = self {
             let arrived = one.external.arrive(app, &one.page)?;
@@ -97,7 +98,7 @@ impl Measured {
         Ok(())
     }
 
-    /// What its page answered at first; `None`: it was not asked.
+    /// The first answer of the page; `None`: it was not asked.
     pub fn arrived(&self) -> Option<&Arrived> {
         match self {
             Measured::Started(running) => running.arrived(),
@@ -105,7 +106,7 @@ impl Measured {
         }
     }
 
-    /// The page that shows that its app works, as redirects led to it.
+    /// The page that shows that the app works, at the path to which redirects led.
     pub fn page(&self) -> PageRequest {
         match self {
             Measured::Started(running) => running.page(),
@@ -113,7 +114,7 @@ impl Measured {
         }
     }
 
-    /// The last lines of its logs, secrets masked; empty where there are none.
+    /// The last lines of the runtime's logs, with secrets masked; empty where there are none.
     pub fn last_lines(&self) -> String {
         match self {
             Measured::Started(running) => running.last_lines(),
@@ -121,7 +122,7 @@ impl Measured {
         }
     }
 
-    /// `text` with the values of its app's secret variables masked.
+    /// Returns `text` with the values of the app's secret variables masked.
     pub fn without_secrets(&self, text: String) -> String {
         match self {
             Measured::Started(running) => running.without_secrets(text),
@@ -129,7 +130,7 @@ impl Measured {
         }
     }
 
-    /// Fatal errors of PHP that its logs have had since.
+    /// Fatal errors of PHP in the logs since `marks`; `None`: there are none.
     pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
         match self {
             Measured::Started(running) => running.php_errors(marks),
@@ -137,7 +138,7 @@ impl Measured {
         }
     }
 
-    /// Directories of its copy of the app that were emptied before it started.
+    /// The directories of the app's copy that were emptied before the start.
     pub fn emptied(&self) -> &[String] {
         match self {
             Measured::Started(running) => running.emptied(),
@@ -181,7 +182,7 @@ impl Measured {
         }
     }
 
-    /// What it shows of itself, and what it answers to these requests.
+    /// Verifies the runtime: what it reports about itself, and how it answers `requests`.
     pub fn verify(&self, app: &App, requests: &[&RequestSpec]) -> Result<Observed, NotMeasured> {
         match self {
             Measured::Started(running) => Ok(runtime::verify_pages(running, app, requests)?),
@@ -189,7 +190,7 @@ impl Measured {
         }
     }
 
-    /// The page as it is compared; `None`: it does not answer, or not correctly.
+    /// The page in the form in which it is compared; `None`: no answer, or a wrong one.
     pub fn answer(&self, app: &App) -> Option<String> {
         match self {
             Measured::Started(running) => runtime::answer_of(running, app).ok(),
@@ -204,7 +205,7 @@ impl Measured {
         }
     }
 
-    /// Processes of ours that ended by themselves so far.
+    /// The processes of ours that ended by themselves so far.
     pub fn exited(&self) -> Vec<Exit> {
         match self {
             Measured::Started(running) => running.exited(),
@@ -212,8 +213,9 @@ impl Measured {
         }
     }
 
-    /// Why what is watched is no longer what it was: its figures are not the runtime's. Asked
-    /// once a second while the load runs, which is then stopped.
+    /// Why the measured runtime is no longer the one of the trial's begin, so that the figures are
+    /// not its own. Asked once a second while the load runs; the load is then stopped. `None`: it
+    /// is the same.
     pub fn gone(&self) -> Option<Gone> {
         match self {
             Measured::Started(running) => running.lost().map(Gone::Lost),
@@ -221,7 +223,8 @@ impl Measured {
         }
     }
 
-    /// What its database has answered so far; `None`: it has none, or nobody said where.
+    /// The number of queries that the runtime's database has answered so far. `None`: there is no
+    /// database, or the runtime is external.
     pub fn queries(&self) -> Option<Result<u64, CountError>> {
         match self {
             Measured::Started(running) => running.queries(),
@@ -229,7 +232,7 @@ impl Measured {
         }
     }
 
-    /// How long its logs are now.
+    /// The current lengths of the logs.
     pub fn log_marks(&self) -> LogMarks {
         match self {
             Measured::Started(running) => running.log_marks(),
@@ -237,7 +240,7 @@ impl Measured {
         }
     }
 
-    /// How often a worker that is a thread has begun so far.
+    /// How many worker threads have begun so far.
     pub fn threads_begun(&self) -> u64 {
         match self {
             Measured::Started(running) => running.threads_begun(),
@@ -245,7 +248,7 @@ impl Measured {
         }
     }
 
-    /// The last lines that its processes said since.
+    /// The last lines that the processes logged since `marks`.
     pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
         match self {
             Measured::Started(running) => running.said_since(marks),
@@ -253,7 +256,7 @@ impl Measured {
         }
     }
 
-    /// How its workers are known; `None`: it does not say.
+    /// How the workers can be recognised; `None`: the runtime does not say.
     pub fn workers(&self) -> Option<Workers> {
         match self {
             Measured::Started(running) => running.workers(),
@@ -261,7 +264,7 @@ impl Measured {
         }
     }
 
-    /// Its status page.
+    /// The runtime's status page; `None`: there is none.
     pub fn pool(&self) -> Option<Pool> {
         match self {
             Measured::Started(running) => running.pool(),
@@ -269,7 +272,7 @@ impl Measured {
         }
     }
 
-    /// What its logs said since that tells of a limit or of a failure.
+    /// Log entries since `marks` that report a limit or a failure.
     ///
     /// # Errors
     /// A log cannot be read.
@@ -280,7 +283,7 @@ impl Measured {
         }
     }
 
-    /// Processes of ours that the kernel ended for want of memory, since their start.
+    /// The number of processes of ours that the kernel ended for lack of memory since the start.
     pub fn oom_kills(&self) -> u64 {
         match self {
             Measured::Started(running) => running.oom_kills(),
@@ -288,8 +291,8 @@ impl Measured {
         }
     }
 
-    /// Whether it closed all connections that were to be kept, which of a runtime of ours is
-    /// known beforehand.
+    /// Whether the runtime closed all connections that should have been kept. Always false for a
+    /// runtime of ours: for those it is known beforehand.
     pub fn closes(&self, load: &LoadRecord) -> bool {
         let all = load.counts.started > 0 && load.connections.opened >= load.counts.started;
         let many = load.counts.started > u64::from(load.in_flight_max);
@@ -297,10 +300,10 @@ impl Measured {
         is_external && load.keep_alive && all && many
     }
 
-    /// Ends what is ours.
+    /// Stops a runtime of ours.
     ///
     /// # Errors
-    /// It was lost before.
+    /// The stack was lost before.
     pub fn stop(self) -> Result<Vec<Exit>, RuntimeError> {
         match self {
             Measured::Started(running) => running.stop(),
@@ -308,7 +311,7 @@ impl Measured {
         }
     }
 
-    /// Ends what is ours, its logs kept first; says how each process ended.
+    /// Keeps the logs of a runtime of ours, then stops it. Returns how each process ended.
     ///
     /// # Errors
     /// As [`Measured::stop`].

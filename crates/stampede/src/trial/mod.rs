@@ -1,4 +1,4 @@
-//! One measured execution of one case: on a freshly started runtime, or on what already runs.
+//! Measures one case once: on a freshly started runtime, or on an external one.
 
 mod begin;
 pub mod budget;
@@ -45,7 +45,7 @@ pub use not_measured::{Gone, NotMeasured, Retry};
 pub use paths::PagesError;
 use verdict::{Evidence, Judgement, ModelKind};
 
-/// What a trial needs beside its case.
+/// What a trial needs besides its case.
 pub struct Ctx<'a> {
     /// Runtimes and apps.
     pub catalogue: &'a Catalogue,
@@ -53,11 +53,11 @@ pub struct Ctx<'a> {
     pub placement: &'a Placement,
     /// CPUs of the load threads.
     pub load_cpus: &'a [usize],
-    /// What the runtime has done when the measured load begins.
+    /// How the trial begins: after a warm-up, or cold.
     pub begin: Begin,
-    /// The kernel's clock source.
+    /// The name of the kernel's clock source.
     pub clock_source: &'a str,
-    /// CPUs of the machine.
+    /// The number of CPUs of the machine.
     pub machine_cpus: u32,
 }
 
@@ -67,13 +67,13 @@ pub struct Subject<'a> {
     pub runtime: &'a RuntimeChoice,
     /// The app.
     pub app: &'a App,
-    /// The load, `keep_alive` settled.
+    /// The load, with `keep_alive` settled.
     pub load: &'a LoadChoice,
 }
 
-/// Runs one case once and fills `record`. The runtime stops however this returns:
-/// `Running` stops on drop. A trial that could not be measured has an invalid verdict with
-/// the reason; the comparison goes on.
+/// Runs one case once and fills `record`. The runtime stops however this function returns, since
+/// `Running` stops on drop. A trial that could not be measured gets an invalid verdict with the
+/// reason, and the comparison continues.
 ///
 /// # Errors
 /// Nothing was measured.
@@ -92,7 +92,7 @@ pub fn trial(
     })
 }
 
-/// The phases in order.
+/// Runs the phases of a trial in their order.
 fn measure(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
@@ -139,7 +139,7 @@ fn measure(
     }
     match measured.end(directory) {
         Ok(exits) => record.exits = exits,
-        // What was measured is kept all the same.
+        // What was measured is kept although the stop failed.
         Err(error) => {
             let cause = cause(&error);
             verdict::add(&mut record.verdict, Judged::Invalid, Server::Failed { cause });
@@ -148,7 +148,8 @@ fn measure(
     result
 }
 
-/// Whether nothing may be asked of it before the load.
+/// Whether the runtime must get no request before the load: it is measured cold, and stampede
+/// starts it.
 fn is_unasked(ctx: &Ctx<'_>, subject: &Subject<'_>) -> bool {
     ctx.begin == Begin::Cold && !subject.runtime.is_external()
 }
@@ -160,17 +161,17 @@ struct Rehearsed {
     page: PageRequest,
 }
 
-/// What was seen before the load.
+/// What was observed before the load.
 struct Before {
     observed: Observed,
-    /// What the load sends.
+    /// The requests that the load sends.
     requests: Vec<RequestSpec>,
-    /// What the reader should know of it.
+    /// Notes for the reader of the trial.
     notes: Vec<Traffic>,
 }
 
-/// Starts what is then measured cold, has it answer and show itself, and ends it: of the one that
-/// is measured nothing can be asked before the load.
+/// Starts the runtime, verifies it and stops it, before the start that is measured cold. The
+/// measured start may get no request before the load, so it cannot be verified itself.
 fn preflight(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
@@ -187,8 +188,8 @@ fn preflight(
     Ok(Rehearsed { runtime, shown, page })
 }
 
-/// Has it show itself, and asks each request of the load once. `record` is filled where the runtime
-/// is fit to be measured: it is, too, where only the load is not.
+/// Verifies the runtime and asks each request of the load once. `record` is filled if the runtime
+/// is fit to be measured, even if only the load is not.
 fn show(
     subject: &Subject<'_>,
     measured: &mut Measured,
@@ -296,8 +297,8 @@ fn load_and_record(
     Ok(result)
 }
 
-/// Asks the runtime again, and says what is not as it was before the load. What was measured
-/// is kept whatever it answers; nobody is asked when the person wants an end.
+/// Verifies the runtime again, and returns what differs from before the load. What was measured is
+/// kept whatever the runtime answers. After an interrupt nothing is asked.
 fn after_load(
     subject: &Subject<'_>,
     record: &mut TrialRecord,
@@ -328,7 +329,7 @@ fn after_load(
     }
 }
 
-/// Whether an answer becomes another one by itself: it is asked for again, for some seconds.
+/// Whether the answer changes by itself: it is asked for again over some seconds.
 fn changes(app: &App, measured: &Measured, after: &Observed) -> bool {
     (0..LOOKS).any(|_| {
         std::thread::sleep(LOOK_AGAIN);
@@ -336,12 +337,12 @@ fn changes(app: &App, measured: &Measured, after: &Observed) -> bool {
     })
 }
 
-/// How often, and how far apart, an answer is looked at that was another one before the load: what
-/// changes every few seconds is seen to.
+/// How often, and at which distance, an answer that changed during the load is asked for again.
+/// Together this is about five seconds, to notice an answer that changes every few seconds.
 const LOOKS: u32 = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(1200);
 
-/// Processes that ended by themselves; the first `before` of them ended before the load.
+/// The processes that ended by themselves. The first `before` of them ended before the load.
 fn died(exits: &[Exit], before: usize) -> Vec<Server> {
     let died = exits.iter().enumerate().map(|(index, exit)| Server::ProcessEnded {
         role: exit.role.clone(),
@@ -352,15 +353,15 @@ fn died(exits: &[Exit], before: usize) -> Vec<Server> {
     died.collect()
 }
 
-/// Processes and threads that were started under load, though nobody asked for new ones, with what
-/// the logs said meanwhile: the last words of those that they replace.
+/// Processes and threads that were started under load although nobody asked for new ones. With them
+/// go the last log lines since then: those of the workers that they replace.
 fn replaced(
     record: &TrialRecord,
     measured: &Measured,
     resources: &[ResourceSample],
     logs: &LogMarks,
 ) -> Option<Server> {
-    // A database may have a process for each connection.
+    // The database is left out: it may start a process for each connection.
     let roles = resources.iter().flat_map(|sample| &sample.roles);
     let ours = roles.filter(|(role, _)| *role != runtime::DATABASE_ROLE);
     let processes: u64 = ours.map(|(_, role)| u64::from(role.started)).sum();
@@ -370,12 +371,12 @@ fn replaced(
         threads => (threads, true),
     };
     let log = measured.said_since(logs);
-    // What ends because it was asked to has nothing to say; what dies says why.
+    // A worker that ends because it served `max_requests` logs nothing; one that dies logs why.
     let is_worth = started > 0 && !(is_asked && log.is_empty());
     is_worth.then_some(Server::Replaced { started, threads, is_asked, log })
 }
 
-/// A memory limit that was asked for and is not in force.
+/// A memory limit that was asked for and is not in force; `None`: there is none missing.
 fn unlimited(ctx: &Ctx<'_>, subject: &Subject<'_>, record: &TrialRecord) -> Option<Machine> {
     let limit_bytes = ctx.placement.memory_bytes;
     let has_none = record.isolation.memory_bytes == 0 && !subject.runtime.is_external();
@@ -408,7 +409,7 @@ fn judge(
     })
 }
 
-/// Requests beyond a rank that make it worth saying.
+/// How many requests must lie beyond a rank for its schedule lag to be certain.
 const BEYOND: u64 = 10;
 
 /// The load's totals as they are stored.
@@ -447,7 +448,7 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
     }
 }
 
-/// The phases of a trial as they pass, told to the listener.
+/// The phases of a trial; each is recorded and reported to the listener as it begins.
 struct Phases<'a> {
     listener: &'a mut dyn Listen,
     began: Instant,
@@ -473,7 +474,7 @@ impl<'a> Phases<'a> {
         self.listener.event(&Event::Phase { phase, expected });
     }
 
-    /// The load's own clock says where measuring ended and draining began.
+    /// Splits the last phase into measure and drain, by the times of the load's own clock.
     fn split_drain(&mut self, scheduled: Nanos, lasted: Nanos) {
         let now = self.now();
         let Some(measure) = self.records.last_mut() else { return };
@@ -491,7 +492,7 @@ impl<'a> Phases<'a> {
     }
 }
 
-/// The warm-up's seconds are shown and thrown away.
+/// The seconds of the warm-up are shown and not stored.
 impl stampede_load::Listener for Phases<'_> {
     fn second(&mut self, second: &stampede_load::report::Second) {
         self.listener.event(&Event::Second(second));

@@ -1,4 +1,4 @@
-//! Why a trial measured nothing, and whether another try could.
+//! Says why a trial measured nothing, and whether another try could succeed.
 
 use serde::Serialize;
 use stampede_load::LoadError;
@@ -13,69 +13,72 @@ use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
 use crate::store::record::PageRecord;
 
-/// Why nothing was measured. An error's causes are its own: each is told as if it came alone.
+/// Why nothing was measured. The variants are transparent: each error is shown with its own causes,
+/// as if it were not wrapped.
 #[derive(Debug, thiserror::Error)]
 pub enum NotMeasured {
-    /// The runtime does not start, answer or show itself; or it was not ended in order.
+    /// The runtime does not start, does not answer, does not report its state, or did not stop in
+    /// order.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// What runs already is not there, or does not show itself.
+    /// The external runtime is not there, or does not report its state.
     #[error(transparent)]
     External(#[from] ExternalError),
-    /// What is measured is no longer what it was.
+    /// The runtime ended or was replaced during the trial.
     #[error(transparent)]
     Gone(#[from] Gone),
     /// The answers to the load's requests are not worth measuring.
     #[error(transparent)]
     Pages(#[from] PagesError),
-    /// A page that looks fine ends in an error of PHP.
+    /// A page that looks correct logged a PHP error.
     #[error("a page of the load ends in a PHP error, already before the load: `{first}`")]
     PhpError {
-        /// The first line of it in the log.
+        /// The first line of the error in the log.
         first: String,
     },
     /// A request of the load cannot be built.
     #[error(transparent)]
     Request(#[from] TrafficError),
-    /// Nothing watches the processes.
+    /// The processes cannot be monitored.
     #[error(transparent)]
     Monitor(#[from] MonitorError),
     /// The load was not sent.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The person asked for an end.
+    /// The user asked stampede to stop.
     #[error("interrupted before the measured load")]
     Interrupted,
 }
 
-/// Why what is measured is no longer what it was: its figures are not the runtime's.
+/// Why the measured runtime is no longer the one that the trial began with. The trial's figures are
+/// then not the runtime's.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gone {
-    /// What runs already has ended, or is another one now.
+    /// The external runtime has ended, or another one has taken its place.
     #[error("what is watched, {watch}, ended during the trial")]
     #[serde(rename = "watched_ended")]
     Ended {
-        /// As the plan names it.
+        /// The watched processes, as the plan names them.
         watch: Watch,
     },
-    /// What held a stack of ours is gone, and the stack with it.
+    /// The process that held a stack of ours is gone, and the stack with it.
     #[error(transparent)]
     #[serde(untagged)]
     Lost(RuntimeError),
 }
 
-/// Whether another try could end otherwise.
+/// Whether another try could end differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// The machine may have been busy, or a port taken.
+    /// Yes: the machine may have been busy, or a port taken.
     MayHelp,
-    /// The same app would give the same answer, the same directory the same error.
+    /// No: the same app would give the same answer, the same directory the same error.
     Futile,
 }
 
 impl NotMeasured {
-    /// What a verdict says of it, the cause first.
+    /// The reasons as the verdict lists them, the cause first.
     pub fn reasons(&self) -> Vec<Fact<Reason>> {
         if let NotMeasured::Runtime(RuntimeError::OutOfMemory { kills, limit_bytes, source }) = self
         {
@@ -128,7 +131,7 @@ impl NotMeasured {
         }
     }
 
-    /// Whether another try could end otherwise.
+    /// Whether another try could end differently.
     pub fn retry(&self) -> Retry {
         match self {
             NotMeasured::Runtime(error) if error.is_lasting() => Retry::Futile,
@@ -138,7 +141,7 @@ impl NotMeasured {
     }
 }
 
-/// How many there are, and the first of them: the others are in the observed pages.
+/// The number of pages, and the first of them. The others are in the record's observed pages.
 fn first(all: &[PageRecord]) -> (u32, Vec<PageRecord>) {
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
     (count, all.iter().take(pages::SHOWN).cloned().collect())

@@ -1,5 +1,5 @@
-//! The requests of a load, and what they are answered with before it: errors and redirects are
-//! answered fast, and would be measured.
+//! Chooses the requests of a load, and judges how they are answered before the load. Errors and
+//! redirects are answered fast, and without this check they would be measured.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ use crate::plan::model::RequestSpec;
 use crate::runtime::{Arrived, Endless, Followed, Redirect, is_redirect};
 use crate::store::record::PageRecord;
 
-/// What the load sends: the plan's requests or, where it has none, the app's own page, as its
-/// redirects led to it.
+/// The requests that the load sends: those of the plan. Where the plan has none: one for the app's
+/// own page, at the path to which redirects led.
 pub(super) fn requests(subject: &Subject<'_>, measured: &Measured) -> Vec<RequestSpec> {
     if !subject.load.requests.is_empty() {
         return subject.load.requests.clone();
@@ -26,52 +26,54 @@ pub(super) fn requests(subject: &Subject<'_>, measured: &Measured) -> Vec<Reques
     own
 }
 
-/// Those that are asked before the load, each once. What writes is not sent once more than the plan
-/// says.
+/// The requests that are asked once before the load, without duplicates. A request that writes is
+/// not among them: it is sent only as often as the plan says.
 pub(super) fn asked(requests: &[RequestSpec]) -> Vec<&RequestSpec> {
     let mut known = HashSet::new();
     let reads = requests.iter().filter(|request| reads(request));
     reads.filter(|request| known.insert((&request.path, &request.headers))).collect()
 }
 
-/// Whether a request only reads. Of a `HEAD` the page is asked for: it shows more.
+/// Whether a request only reads. For a `HEAD`, the page itself is asked before the load, since its
+/// answer shows more.
 pub(super) fn reads(request: &RequestSpec) -> bool {
     ["GET", "HEAD"].contains(&request.method.as_str())
 }
 
-/// What is to be said of requests that were not asked, for there are too many of them.
+/// The note that some requests were not asked before the load because there are too many. `None`:
+/// all of them were asked.
 pub(super) fn not_asked(asked: usize, pages: usize) -> Option<Traffic> {
     let (requests, compared) = (asked as u64, pages as u64);
     (compared < requests).then_some(Traffic::NotCompared { requests, compared })
 }
 
-/// Why a load is not worth sending. Secrets are masked in all that is in it.
+/// Why a load is not worth sending. All texts in it have secrets masked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PagesError {
-    /// Errors.
+    /// Pages are answered with errors.
     #[error("{}{log}", pages::failing(pages, pages.len()))]
     Failing {
-        /// Pages that are answered with one.
+        /// The pages that are answered with an error.
         pages: Vec<PageRecord>,
-        /// Last lines of the logs, each on a line of its own.
+        /// The last lines of the logs, one per line, with a line break before them; or empty.
         log: String,
     },
-    /// The app's own page redirects more often than anybody follows.
+    /// The app's own page redirects more often than stampede follows.
     #[error("{0}")]
     Endless(Endless),
-    /// All requests are redirected, or some are and all others are errors of the client.
+    /// All requests are redirected, or some are and all others are client errors (status 4xx).
     #[error("{}", pages::redirected(followed.as_ref(), pages, pages.len()))]
     Redirected {
         /// Where the redirects of the app's own page led.
         followed: Option<Followed>,
-        /// The pages that were asked.
+        /// The pages that were asked before the load.
         pages: Vec<PageRecord>,
     },
 }
 
-/// Whether the answers to a load's requests are worth measuring. They are not where the server
-/// fails in one of them, or none is what the load counts as correct.
+/// Judges whether the answers to a load's requests are worth measuring. They are not if the server
+/// fails in one of them, or if the load would count none of them as correct.
 pub(super) fn judge(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
@@ -79,7 +81,7 @@ pub(super) fn judge(
     measured: &Measured,
 ) -> Result<(), PagesError> {
     let right = subject.app.manifest.expect.status;
-    // Without an answer the load itself will tell.
+    // A page without an answer has status 0. The load itself will show that failure.
     let wrong = |page: &&PageRecord| page.status != 0 && page.status != right;
     let redirected = |page: &PageRecord| wrong(&page) && is_redirect(page.status);
     let failed = |page: &PageRecord| wrong(&page) && page.status >= 400;
@@ -88,7 +90,7 @@ pub(super) fn judge(
     let none_is_right =
         !pages.is_empty() && pages.iter().all(|page| redirected(page) || failed(page));
     let has_redirects = pages.iter().any(redirected);
-    // Whether what was not asked is answered better, nobody knows.
+    // If some requests were not asked, they might be answered better than those that were.
     let are_all_asked = requests.iter().all(reads) && pages.len() == asked(requests).len();
     let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
     if is_failing && measured.is_ours() {

@@ -1,5 +1,5 @@
-//! Whether the queries that the app's answers stand for reached the database: an answer from a
-//! cache would look fast, and would be about something else.
+//! Checks that the queries which the app's answers stand for reached the database. An answer from a
+//! cache would be fast, and the trial would measure something else.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -15,11 +15,12 @@ use crate::plan::model::RequestSpec;
 use crate::runtime::{App, CountError, Site as _};
 use crate::store::record::Judged;
 
-/// What a database that can be asked has answered so far, or why it does not say.
+/// The number of queries that the database has answered so far, or why it could not be read.
+/// `None`: there is no database that can be asked.
 pub(super) type Count = Option<Result<u64, CountError>>;
 
-/// What the database's own count before and after the load makes of the trial; `None`: there is
-/// nothing to say.
+/// Compares the growth of the database's own query count during the load with the expected number.
+/// `None`: nothing can be said.
 pub(super) fn judged(
     subject: &Subject<'_>,
     counts: &Counts,
@@ -32,7 +33,7 @@ pub(super) fn judged(
     }?;
     let (before, after) = match (before, after) {
         (Some(Ok(before)), Some(Ok(after))) => (before, after),
-        // Of what already runs nobody said where its database is.
+        // Nobody told stampede where the database of an external runtime is.
         (None, _) | (_, None) => return None,
         (Some(Err(error)), _) | (_, Some(Err(error))) => {
             let cause = cause(&error);
@@ -45,14 +46,15 @@ pub(super) fn judged(
     Some((judged, Traffic::Queries(Queries { may_be_uncounted, ..queries }).into()))
 }
 
-/// Whether SQLite runs within the app, which has to say that it counts.
+/// Whether SQLite may run within the app. Then only the app itself can report that it counts
+/// queries.
 fn may_be_sqlite(app: &App) -> bool {
     app.manifest.database.as_ref().is_some_and(|one| one.any_of.iter().any(|it| it == "sqlite"))
 }
 
-/// Queries of one answer to each of the load's requests, where the app does not say how many they
-/// are: asked and counted before the load. `None`: it says so itself, or it cannot be asked without
-/// it.
+/// Asks each request of the load once before the load, and returns the number of queries of each.
+/// Used where the app states only a lower bound. `None`: the app states the number itself, or the
+/// number cannot be counted beforehand.
 pub(super) fn shown(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
@@ -74,16 +76,17 @@ pub(super) fn shown(
     requests.iter().map(count).collect()
 }
 
-/// Of a longer list nobody waits for each answer.
+/// With a longer list, asking each request once would take too long.
 const SHOWN_MAX: usize = 20;
-/// For one answer.
+/// The timeout of one answer.
 const WITHIN: Duration = Duration::from_secs(30);
 
 fn of_all(each: &[u64], counts: &Counts) -> RangeInclusive<u64> {
     in_turn(each, counts.started, counts.started.saturating_sub(counts.ok))
 }
 
-/// Queries of the answers that came, up to those of all requests: one that failed may have asked.
+/// The expected number of queries: at least those of the correct answers, at most those of all
+/// requests. A request that failed may have asked the database.
 fn expected(app: &App, requests: &[RequestSpec], counts: &Counts) -> Option<RangeInclusive<u64>> {
     let queries = &app.manifest.database.as_ref()?.queries;
     let own = app.manifest.request.path.as_deref().unwrap_or("/");
@@ -97,8 +100,8 @@ fn expected(app: &App, requests: &[RequestSpec], counts: &Counts) -> Option<Rang
     Some(if is_open { *range.start()..=u64::MAX } else { range })
 }
 
-/// Queries of `started` requests that ask `each` in turn, of which `failed` failed; where there are
-/// several requests, load threads may be a round apart.
+/// The queries of `started` requests that ask `each` in turn, of which `failed` failed. Where there
+/// are several requests, the load threads may be a round apart.
 fn in_turn(each: &[u64], started: u64, failed: u64) -> RangeInclusive<u64> {
     let round: u64 = each.iter().sum();
     let (rounds, rest) = (started / each.len() as u64, started % each.len() as u64);

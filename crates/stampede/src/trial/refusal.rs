@@ -1,5 +1,5 @@
-//! What a plan asks for and this machine or the catalogue does not have: said before
-//! anything starts, at its place in the plan.
+//! Refuses a plan that asks for something which this machine or the catalogue does not have. The
+//! error comes before anything starts, at its place in the plan.
 
 use std::path::{Path, PathBuf};
 
@@ -18,68 +18,69 @@ use crate::summary::words;
 /// Why a plan cannot run here.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// A name or a value in the plan, with its place.
+    /// A name or a value in the plan is wrong; the error has its place.
     #[error(transparent)]
     Plan(PlanError),
-    /// A runtime or an app.
+    /// A runtime or an app cannot be used.
     #[error(transparent)]
     Runtime(RuntimeError),
 }
 
-/// What a plan names and is not here, or not as it has to be.
+/// What a plan names that does not exist, or is not as it must be.
 #[derive(Debug, thiserror::Error)]
 enum Absence {
-    /// An app's directory.
+    /// The directory of an app does not exist.
     #[error("there is no directory `{}`", directory.display())]
     Directory {
-        /// As given.
+        /// The path as given.
         directory: PathBuf,
     },
-    /// An app in a directory that is there.
+    /// The directory exists, but holds no app.
     #[error("directory `{}` holds no app", directory.display())]
     App {
-        /// As given.
+        /// The path as given.
         directory: PathBuf,
     },
-    /// A needed program's file.
+    /// The file of a needed program does not exist.
     #[error("there is no `{}`", file.display())]
     File {
-        /// As given.
+        /// The path as given.
         file: PathBuf,
     },
-    /// A program in a file that is there.
+    /// The file exists, but is not a program that can be started.
     #[error("`{}` is not a program that can be started", file.display())]
     Program {
-        /// As given.
+        /// The path as given.
         file: PathBuf,
     },
-    /// A case that can be measured.
+    /// None of the cases can be measured.
     #[error("no case of this plan can be measured\n{}", reasons.join("\n"))]
     Case {
-        /// Why not, of each.
+        /// The reason of each case.
         reasons: Vec<String>,
     },
-    /// A runtime.
+    /// None of the runtimes is left.
     #[error("every runtime would be skipped\n{}", lines(skipped))]
     Runtime {
-        /// What would be, and why.
+        /// What would be skipped, and why.
         skipped: Vec<Notice>,
     },
-    /// A load for a runtime that is there.
+    /// None of the loads has a runtime that is left.
     #[error("every load would be skipped\n{}", lines(skipped))]
     Load {
-        /// What would be, and why.
+        /// What would be skipped, and why.
         skipped: Vec<Notice>,
     },
 }
 
-/// A key that stands in the plan itself although it is a setting, or a needed program, of
-/// single runtimes: says into whose map it goes. Any other error as it is.
+/// Improves the error about an unknown key at the top of the plan. If the key is a setting or a
+/// needed program of single runtimes, the error shows in whose map it belongs. Returns any other
+/// error unchanged.
 pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
     let PlanError::Wrong(mut wrong) = error else { return error };
     let (unknown_keys, named) = plan::unknown_keys(&wrong);
     let directories = || {
-        // Those of the plan first: theirs is the map that is meant.
+        // The runtimes that the plan names come first: most likely one of their maps is meant.
         let names = named.iter().map(String::as_str).chain(catalogue.runtime_names());
         names.filter_map(|name| catalogue.runtime(name).ok())
     };
@@ -101,7 +102,7 @@ pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
         Some((near.clone(), Some(near), example, directory.name))
     });
     if let Some((name, near, example, runtime)) = of_one {
-        // On a line of its own, so that it can be copied whole.
+        // The example is on a line of its own, so that it can be copied whole.
         wrong.expected = format!(
             "`{name}` in the map of a runtime that has it:\n`runtimes: [{{{runtime}: {{{example}}}}}]`"
         );
@@ -110,10 +111,10 @@ pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
     PlanError::Wrong(wrong)
 }
 
-/// The plan's apps, read.
+/// Reads the plan's apps.
 ///
 /// # Errors
-/// One that is not there, or cannot be served as it is.
+/// An app does not exist, or cannot be served as it is.
 pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
     let app = |choice| {
         catalogue.app(choice).map_err(|error| match (&error, choice) {
@@ -132,7 +133,8 @@ pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
     Ok(apps)
 }
 
-/// In the words of the plan: its directory, not what that is resolved to.
+/// The refusal of a directory without an app. It names the directory as the plan does, not its
+/// resolved path.
 fn no_app(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal {
     let (is_there, directory) = (directory.is_dir(), directory.to_owned());
     let (why, expected) = match is_there {
@@ -147,8 +149,8 @@ fn no_app(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal {
     refused(plan, Subject::App(choice), why, &expected)
 }
 
-/// Every runtime's traits. Each must serve every app or, where the plan lets the others be left
-/// out, one.
+/// The traits of every runtime. Each runtime must serve every app, or at least one app where the
+/// plan allows missing runtimes.
 pub(super) fn traits(
     plan: &Plan,
     catalogue: &Catalogue,
@@ -170,12 +172,12 @@ pub(super) fn traits(
     plan.runtimes.iter().map(one).collect()
 }
 
-/// What holds its workers is not known: connections that starve are seen by their getting no
-/// answer.
+/// The traits of an external runtime. What holds its workers is not known; starved connections show
+/// when they get no answer.
 const ALREADY_RUNNING: Traits =
     Traits { held_by: HeldBy::Request, workers: 0, closes: false, custom_build: None };
 
-/// What already runs, found where the plan says.
+/// Finds the external runtimes of the plan.
 pub(super) fn found(plan: &Plan) -> Result<Vec<External>, Refusal> {
     let one = |choice: &RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(_) => None,
@@ -191,7 +193,7 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<External>, Refusal> {
     plan.runtimes.iter().filter_map(one).collect()
 }
 
-/// Refuses a plan none of whose cases can be measured, with why of each.
+/// Refuses a plan of which no case can be measured, with the reason of each case.
 pub(super) fn nothing_to_measure(plan: &Plan, cases: &[CaseRecord]) -> Result<(), Refusal> {
     let refused_cases = cases.iter().filter_map(|case| case.refused.as_ref());
     let mut reasons: Vec<String> = refused_cases.map(ToString::to_string).collect();
@@ -204,7 +206,8 @@ pub(super) fn nothing_to_measure(plan: &Plan, cases: &[CaseRecord]) -> Result<()
     Err(refused(plan, load, why, "a load for which one runtime or more is fit"))
 }
 
-/// Leaves out what the plan lets be missing; what the reader should know of it.
+/// Leaves out runtimes and loads that the plan allows to be missing. Returns notices for the
+/// reader.
 ///
 /// # Errors
 /// Nothing would be left.
@@ -250,8 +253,8 @@ fn lines(notices: &[Notice]) -> String {
     notices.iter().map(fact::told).collect::<Vec<_>>().join("\n")
 }
 
-/// Leaves out apps that a runtime cannot serve beside others that it can, where the plan lets that
-/// be: these cases are not measured, with why.
+/// Refuses the cases whose runtime cannot serve their app, with the reason, where the plan allows
+/// missing ones. The runtime's other apps are measured.
 pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], cases: &mut [Case]) {
     if plan.missing == Missing::Refuse {
         return;
@@ -264,16 +267,16 @@ pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], c
     }
 }
 
-/// Why a runtime cannot be had here, or not for this app; `None`: it can, or something else is
-/// wrong with it.
+/// Why a runtime is not available here, or not for this app. `None`: it is available, or has
+/// another error.
 fn lacking(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> Option<Lacks> {
     let error = catalogue.check(choice, app).err().filter(is_lacking)?;
-    // What it came of is no part of a line.
+    // The source of the error does not fit into one line.
     let cause = Cause { source: None, ..cause(&error) };
     Some(Lacks { cause, todo: error.hint() })
 }
 
-/// What keeps a runtime from serving an app, and what to do.
+/// What keeps a runtime from serving an app, and what the user can do.
 #[derive(Clone)]
 struct Lacks {
     cause: Cause,
@@ -290,8 +293,8 @@ fn is_lacking(error: &RuntimeError) -> bool {
     )
 }
 
-/// An error about a runtime, at its place in the plan where it is about what stands there;
-/// else as it is.
+/// Gives an error about a runtime its place in the plan, if the error is about something that the
+/// plan says. Returns any other error unchanged.
 fn placed(
     plan: &Plan,
     catalogue: &Catalogue,
@@ -349,7 +352,8 @@ fn placed(
     }
 }
 
-/// Names the runtimes that have a setting which `choice` has not; empty where it has.
+/// Names the runtimes that have a setting which `choice` does not have. Empty where `choice` has
+/// it.
 fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> String {
     let has_it = |name: &str| catalogue.runtime(name).is_ok_and(|directory| directory.has(setting));
     let own = matches!(&choice.source, RuntimeSource::Catalogue(name) if has_it(name));
@@ -375,8 +379,9 @@ fn no_program(plan: &Plan, subject: Subject<'_>, name: &str, program: &Path) -> 
     refused(plan, subject, why, &expected)
 }
 
-/// What to write instead of a plan-wide setting that `choice` does not have and another
-/// runtime of the plan has: the same in that runtime's map.
+/// What to write in place of a plan-wide setting that `choice` does not have: the same setting in
+/// the maps of the runtimes that have it. `None`: `choice` has the setting, the plan gives it to
+/// `choice` alone, or no runtime of the plan has it.
 fn for_those_that_have_it(
     plan: &Plan,
     catalogue: &Catalogue,
@@ -403,15 +408,15 @@ fn for_those_that_have_it(
     ))
 }
 
-/// The name without a sweep's values; names have no blanks.
+/// The name without the values of a sweep: the text before the first blank, since names have none.
 fn base_name(choice: &RuntimeChoice) -> &str {
     choice.name.split(' ').next().unwrap_or_default()
 }
 
-/// With the word of `allowed` that `value` may have been meant to be.
+/// Adds the word of `allowed` that is nearest to `value`.
 fn with_nearest(refusal: Refusal, value: &str, allowed: &str) -> Refusal {
     match refusal {
-        // Two letters are near to anything.
+        // Words of two letters are near to any other.
         Refusal::Plan(PlanError::Wrong(mut wrong)) if value.len() > 2 => {
             wrong.nearest = nearest(value, allowed.split(", ").filter(|word| word.len() > 2));
             Refusal::Plan(PlanError::Wrong(wrong))

@@ -1,5 +1,6 @@
-//! What trials are measured on whose load is not known beforehand: a search asks for one after the
-//! other. Each has a fresh runtime and a directory of the run, as those of a comparison.
+//! Prepares and measures trials whose load is not known beforehand: a search asks for one trial
+//! after the other. As in a comparison, each trial has a fresh runtime and a directory of its own
+//! in the run.
 
 use stampede_load::spec::Model;
 use stampede_load::time::Nanos;
@@ -23,11 +24,12 @@ use crate::store::{
 use crate::summary::model::CaseSummary;
 use crate::summary::{RunData, summarize};
 
-/// A plan of one app and one load that can run here: every name known, nothing started.
+/// A plan of one app and one load that can run on this machine. Every name is known, nothing is
+/// started.
 pub struct SearchContext {
-    /// With what was settled: memory, CPUs, `keep_alive`.
+    /// The plan with its settled values: memory, CPUs, `keep_alive`.
     pub plan: Plan,
-    /// Of each runtime of the plan: why it is not measured.
+    /// For each runtime of the plan, why it is not measured; `None`: it is measured.
     pub refused: Vec<Option<Fact<Reason>>>,
     catalogue: Catalogue,
     app: App,
@@ -36,11 +38,11 @@ pub struct SearchContext {
     facts: MachineFacts,
 }
 
-/// A trial as measured and judged.
+/// A trial that was measured and judged.
 pub struct TrialResult {
-    /// As on disk.
+    /// The trial's record as it is on disk.
     pub record: TrialRecord,
-    /// Its figures, and each expectation judged, also of a trial that does not count.
+    /// The trial's figures, with each expectation judged, even if the trial does not count.
     pub case: CaseSummary,
 }
 
@@ -85,22 +87,22 @@ impl SearchContext {
         cases::app_name(&self.plan.apps[0])
     }
 
-    /// CPUs of the stack.
+    /// The number of CPUs of the stack.
     pub fn budget_cpus(&self) -> u32 {
         self.places.placements[0].cpus.len() as u32
     }
 
-    /// Bytes of the stack; 0: no limit.
+    /// The memory limit of the stack in bytes; 0: no limit.
     pub fn budget_memory_bytes(&self) -> u64 {
         self.places.placements[0].memory_bytes
     }
 
-    /// A runtime's name in tables.
+    /// The runtime's name in tables.
     pub fn name(&self, runtime: usize) -> String {
         self.plan.runtimes[runtime].name.clone() + self.traits[runtime].mark()
     }
 
-    /// A setting's value is one that the runtime takes, for this app.
+    /// Checks that the runtime takes the settings of `choice`, for this app.
     ///
     /// # Errors
     /// [`Refusal::Plan`], [`Refusal::Runtime`].
@@ -109,7 +111,7 @@ impl SearchContext {
         refusal::traits(&plan, &self.catalogue, std::slice::from_ref(&self.app)).map(|_| ())
     }
 
-    /// `run.json` before the first trial.
+    /// The content of `run.json` before the first trial.
     pub fn run_record(&self) -> RunRecord {
         let plan = &self.plan;
         RunRecord {
@@ -136,7 +138,7 @@ impl SearchContext {
         }
     }
 
-    /// The load's threads go to their CPUs; what is to be known is said.
+    /// Reports the plan's notices, and pins this process to the CPUs of the load.
     pub fn begin(&self, listener: &mut dyn Listen) {
         for notice in &self.plan.notices {
             listener.event(&Event::Notice(&fact::told(notice)));
@@ -151,8 +153,8 @@ impl SearchContext {
         LoadChoice { name, model, ..self.plan.loads[0].clone() }
     }
 
-    /// One trial, on a runtime that is started for it and ends with it, in the run's directory. It
-    /// and those that follow take `left` at most.
+    /// Measures one trial in the run's directory, on a runtime that is started for it and ends with
+    /// it. This trial and those that follow take `left` at most.
     ///
     /// # Errors
     /// Only when results cannot be written.
@@ -203,8 +205,9 @@ impl SearchContext {
         Ok(TrialResult { record, case })
     }
 
-    /// As the table would show it, by the same rules: what lies on disk is read and computed. A
-    /// trial that does not count is judged too: a runtime that breaks under load breaks its trial.
+    /// Judges a trial as the table would, by the same rules: reads the stored files and computes
+    /// the figures. A trial that does not count is judged too, since a runtime that breaks under
+    /// load makes its trial invalid.
     fn judged(
         &self,
         run: &Run<'_>,
@@ -241,19 +244,19 @@ impl SearchContext {
     }
 }
 
-/// The run that trials are added to.
+/// The run to which trials are added.
 pub struct Run<'a> {
-    /// `run.json`, as far as it has come.
+    /// The content of `run.json` so far.
     pub record: RunRecord,
-    /// Where it is.
+    /// The run's directory on disk.
     pub directory: RunDirectory,
-    /// Who is told.
+    /// The listener that receives the events.
     pub listener: &'a mut dyn Listen,
     number: u32,
 }
 
 impl<'a> Run<'a> {
-    /// Before its first trial.
+    /// A run before its first trial.
     pub fn new(
         record: RunRecord,
         directory: RunDirectory,
@@ -262,7 +265,8 @@ impl<'a> Run<'a> {
         Run { record, directory, listener, number: 0 }
     }
 
-    /// Adds a trial of a case: where the case is in the record, and the how-many-th trial it is.
+    /// Adds a trial of a case. Returns the case's index in the record, and how many trials the case
+    /// then has.
     fn add(&mut self, case: CaseRecord) -> Result<(usize, u32), StoreError> {
         self.number += 1;
         let record = &mut self.record;
@@ -285,7 +289,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How long a trial took in all.
+/// The total length of a trial.
 pub fn lasted(record: &TrialRecord) -> Nanos {
     Nanos(record.phases.last().map_or(0, |phase| phase.end_ns))
 }

@@ -1,5 +1,5 @@
-//! What a case sends to what, as its record has it: two runs whose cases differ in it are about
-//! different things, whatever their loads are called.
+//! Describes what a case sends to which app, for the case's record. Two runs whose cases differ in
+//! it measure different things, whatever the names of their loads.
 
 use super::traffic;
 use crate::plan::model::{LoadChoice, RequestSpec};
@@ -8,7 +8,7 @@ use crate::store::mask_secrets;
 use crate::store::record::{SentRecord, Spread};
 use crate::summary::words;
 
-/// Of a load at an app.
+/// The record of what a load sends to an app.
 pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {
     let own = traffic::own_request(app);
     let requests = if load.requests.is_empty() { &own[..] } else { &load.requests };
@@ -19,7 +19,8 @@ pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {
     }
 }
 
-/// `GET /?ms=10`; what is not said so shortly, with the hash of all of it.
+/// A list of requests in words: `GET /?ms=10`. What does not fit into such a short text is given by
+/// a hash of the whole list.
 fn in_words(requests: &[RequestSpec]) -> String {
     match requests {
         [RequestSpec { method, path, headers, body, .. }]
@@ -35,11 +36,12 @@ fn in_words(requests: &[RequestSpec]) -> String {
     }
 }
 
-/// 48 bits tell two lists apart; whole, a line of the comparison would not hold both.
+/// The first 48 bits of a SHA-256: enough to tell two lists apart. The whole hash would not fit
+/// twice into a line of a comparison.
 fn short_hash(requests: &[RequestSpec]) -> String {
     let mut bytes = Vec::new();
     let mut add = |part: &[u8]| {
-        // With its length before it, no part runs into the next.
+        // The length comes first, so that no two different lists have the same bytes.
         bytes.extend((part.len() as u64).to_le_bytes());
         bytes.extend(part);
     };

@@ -1,10 +1,11 @@
-//! How long what is still to come will take, by what the trials so far took.
+//! Estimates how long the remaining trials of a run will take, from the lengths of the trials that
+//! have ended.
 
 use stampede_load::time::Nanos;
 
 use crate::store::record::{Judged, TrialRecord};
 
-/// Lengths of trials, by case.
+/// The planned and the measured trial lengths, by case.
 #[derive(Clone, Debug)]
 pub struct TimeLeft {
     cases: Vec<Taken>,
@@ -12,21 +13,21 @@ pub struct TimeLeft {
 
 #[derive(Clone, Copy, Debug)]
 struct Taken {
-    /// By the plan.
+    /// The trial's length by the plan.
     planned: Nanos,
-    /// Sum of the trials so far.
+    /// The sum of the lengths of the trials so far.
     took: Nanos,
     trials: u64,
 }
 
 impl TimeLeft {
-    /// By the plan alone.
+    /// Starts with the planned lengths only, in the order of the cases.
     pub fn new(planned: impl Iterator<Item = Nanos>) -> TimeLeft {
         let case = |planned| Taken { planned, took: Nanos(0), trials: 0 };
         TimeLeft { cases: planned.map(case).collect() }
     }
 
-    /// A trial has ended. An invalid one may have been cut short, and says nothing.
+    /// Records a trial that has ended. An invalid trial is ignored: it may have been cut short.
     pub fn took(&mut self, case: usize, record: &TrialRecord) {
         let ended = record.phases.last().map_or(0, |phase| phase.end_ns);
         if record.verdict.judged != Judged::Invalid && ended > 0 {
@@ -36,8 +37,8 @@ impl TimeLeft {
         }
     }
 
-    /// Length of the next trial of a case: that of its trials so far; before the first, what the
-    /// plan says and what the others' took beside that.
+    /// The expected length of the next trial of a case: the mean of the case's trials so far.
+    /// Before the first one it is the planned length plus the mean overrun of the other cases.
     pub fn of(&self, case: usize) -> Nanos {
         let own = &self.cases[case];
         if let Some(mean) = own.took.0.checked_div(own.trials) {
@@ -60,7 +61,8 @@ mod tests {
         let seconds = Nanos::from_secs;
         let mut left = TimeLeft::new([10, 10, 20].into_iter().map(seconds));
         assert_eq!(left.of(0), seconds(10));
-        // The first took 12 and 14 s: 3 s more than planned, and so will those not yet measured.
+        // The first case took 12 and 14 s: 3 s more than planned. The same overrun is expected of
+        // the cases not yet measured.
         left.cases[0] = Taken { planned: seconds(10), took: seconds(26), trials: 2 };
         assert_eq!([left.of(0), left.of(1), left.of(2)], [13, 13, 23].map(seconds));
         left.cases[1] = Taken { planned: seconds(10), took: seconds(9), trials: 1 };

@@ -1,4 +1,4 @@
-//! A load of the plan made ready to send to a running runtime.
+//! Turns a load of the plan into a load that can be sent to a running runtime.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ pub(super) fn load(
         .collect();
     let built = |spec: &RequestSpec| {
         let mut request = request(spec, request_target, habits)?;
-        // Only of an answer that had a body before the load is one asked.
+        // Only an answer that had a body before the load must have one under load.
         if request.answer == AnswerShape::ByHeaders
             && !(paths::reads(spec) && with_body.contains(&(&spec.path, &spec.headers)))
         {
@@ -59,14 +59,14 @@ pub(super) fn load(
     })
 }
 
-/// What runs already may be on any CPU.
+/// Whether the load shares its CPUs with the stack. An external runtime may be on any CPU.
 fn company(subject: &Subject<'_>, ctx: &Ctx<'_>) -> Company {
     let stack = &ctx.placement.cpus;
     let is_apart = !stack.is_empty() && ctx.load_cpus.iter().all(|cpu| !stack.contains(cpu));
     if is_apart && !subject.runtime.is_external() { Company::Nobody } else { Company::Server }
 }
 
-/// Habits of a client whose `keep_alive` is settled.
+/// The connection habits of a client whose `keep_alive` is settled.
 pub fn habits(client: &Client) -> Habits {
     Habits {
         version: client.http,
@@ -77,7 +77,7 @@ pub fn habits(client: &Client) -> Habits {
     }
 }
 
-/// What is asked where the plan says nothing.
+/// The requests of a load for which the plan names none: one GET of the app's own page.
 pub(super) fn own_request(app: &App) -> Vec<RequestSpec> {
     let path = app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned());
     let (method, headers, body) = ("GET".to_owned(), Vec::new(), Vec::new());
@@ -99,7 +99,8 @@ fn request(
     Ok(Request::build(&spec.method, &path, &headers, &spec.body, habits, None)?)
 }
 
-/// Where the app does not say what a body contains, one that had a body before the load has one.
+/// What a correct answer must be: its status and its body. Where the app does not say what a body
+/// contains, an answer that had a body before the load must still have one.
 fn check(app: &App) -> Check {
     let body_contains = app.contains().unwrap_or_default().as_bytes().to_vec();
     let rule = body_contains.is_empty().then(|| Rule::parse(HAS_BODY).ok());
@@ -110,17 +111,18 @@ fn check(app: &App) -> Check {
     }
 }
 
-/// What a body that was there before must have.
+/// The rule for an answer that had a body before the load.
 const HAS_BODY: &str = "size > 0";
 
-/// The discarded load: the mean rate of the schedule, evenly; or the same users.
+/// The discarded warm-up load: the mean rate of the schedule, evenly spaced, or the same
+/// concurrency.
 pub fn warm_up(model: &Model, length: Nanos) -> Model {
     match model {
         Model::Open { schedule, max_in_flight, .. } => Model::Open {
             schedule: Segments::constant(mean_rate(schedule), length),
             arrivals: Arrivals::Uniform,
             max_in_flight: *max_in_flight,
-            // Nothing queues up into the measured load.
+            // Dropped, so that no request of the warm-up queues up into the measured load.
             when_full: stampede_load::spec::WhenFull::Drop,
         },
         Model::Closed { concurrency, .. } => {
@@ -129,7 +131,8 @@ pub fn warm_up(model: &Model, length: Nanos) -> Model {
     }
 }
 
-/// At least one a second: a rising schedule of a few requests is warmed up too.
+/// The mean rate, at least one request a second, so that a rising schedule of a few requests is
+/// warmed up too.
 fn mean_rate(schedule: &Segments) -> MicroRate {
     let per_second = schedule.planned() as f64 / schedule.length().as_secs_f64().max(1e-9);
     MicroRate((per_second * 1e6) as u64).clamp(MicroRate::ONE, MicroRate::HIGHEST)

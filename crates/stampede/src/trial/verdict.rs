@@ -1,4 +1,5 @@
-//! Was it the runtime that was measured? A pure judgement of a trial's own records.
+//! Decides whether a trial measured the runtime, or something else. Judges only from the trial's
+//! own records, without side effects.
 //!
 //! The rules and their bounds are explained in `docs/how-it-measures.md`.
 
@@ -12,45 +13,46 @@ use crate::summary::in_flight::OFF_SHARE;
 use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{Counts, End};
 
-/// A fact about a trial, and what it makes of it.
+/// A fact about a trial, and how the trial is judged because of it.
 pub type Judgement = (Judged, Fact<Reason>);
 
-/// What a verdict is made of.
+/// The evidence that a verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// What the load did.
     pub load: &'a LoadRecord,
-    /// Open or closed, with the bound of requests under way.
+    /// The load model, with the limit of requests in flight.
     pub model: ModelKind,
     /// Readings of the monitor during the measured load.
     pub resources: &'a [ResourceSample],
-    /// What the runtime shows after the load and did not before it: `observed::changed`.
+    /// What the runtime shows after the load and did not show before it: `observed::changed`.
     pub changed: &'a [Judgement],
     /// The kernel's clock source, empty when unknown.
     pub clock_source: &'a str,
     /// CPUs of the machine.
     pub machine_cpus: u32,
-    /// Of the whole stack; 0: no limit.
+    /// Memory limit of the whole stack in bytes; 0: no limit.
     pub memory_limit_bytes: u64,
-    /// Processes that the kernel ended for want of memory since the start, before the load too.
+    /// Number of processes that the kernel ended for lack of memory since the start, also before
+    /// the load.
     pub oom_kills: u64,
     /// Processes that ended by themselves.
     pub died: &'a [Server],
 }
 
-/// The model, as far as a verdict needs it.
+/// The load model, as far as a verdict needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelKind {
-    /// At most this many requests under way.
+    /// Open model: requests are scheduled.
     Open {
-        /// The bound.
+        /// The most requests in flight.
         max_in_flight: u32,
     },
-    /// Users.
+    /// Closed model: a fixed concurrency.
     Closed,
 }
 
-/// Judges a trial: the worst of what the evidence says.
+/// Judges a trial. The verdict is the worst judgement that any evidence leads to.
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let mut verdict = Verdict { judged: Judged::Valid, reasons: Vec::new(), notes: Vec::new() };
     stopped(evidence, &mut verdict);
@@ -67,12 +69,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     verdict
 }
 
-/// A verdict for a trial without a load: it never came that far.
+/// The verdict for a trial that ended before its load.
 pub fn not_measured(reasons: Vec<Fact<Reason>>) -> Verdict {
     Verdict { judged: Judged::Invalid, reasons, notes: Vec::new() }
 }
 
-/// How answers were read that a strict client refuses:
+/// Notes about answers that stampede could read although a strict client refuses them:
 /// [`LoadResult::odd`](stampede_load::Sent::odd).
 pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Judgement> {
     odd.iter().map(|(kind, answers)| {
@@ -81,7 +83,8 @@ pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Judgemen
     })
 }
 
-/// Adds a reason, or what weighs nothing (`Judged::Valid`) as a note; each is said once.
+/// Adds a reason to the verdict, or a note if the judgement is `Judged::Valid`. Each fact is listed
+/// once.
 pub fn add(verdict: &mut Verdict, judged: Judged, reason: impl Into<Fact<Reason>>) {
     verdict.judged = verdict.judged.max(judged);
     let facts = match judged {
@@ -98,8 +101,8 @@ fn stopped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Why a load measured nothing of the app: nothing was answered, or all was sent elsewhere. `None`:
-/// some of it was answered.
+/// Why a load measured nothing of the app: nothing was answered, or everything was redirected.
+/// `None`: some request was answered otherwise.
 pub fn unanswered(load: &LoadRecord) -> Option<Traffic> {
     let Counts { ok, failed, started, .. } = &load.counts;
     if *ok > 0 || *started == 0 || failed.is_empty() || load.end == End::Stopped {
@@ -114,7 +117,8 @@ pub fn unanswered(load: &LoadRecord) -> Option<Traffic> {
     }
 }
 
-/// Late requests are ours, not the runtime's: open model only, a closed load has no due times.
+/// Late requests are the generator's fault, not the runtime's. Open model only: a closed load has
+/// no due times.
 fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let ModelKind::Open { max_in_flight } = evidence.model else { return };
     let load = evidence.load;
@@ -122,13 +126,13 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
         SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
     if load.schedule_lag_ns_p99 > allowed {
         let late = Generator::Late { p99_lag_ns: load.schedule_lag_ns_p99, limit_ns: allowed };
-        // A handful of late requests is beyond every percentile that is printed: only mean and
-        // maximum can have it from them.
+        // A handful of late requests lies beyond every percentile that is printed. Only the mean
+        // and the maximum can be affected.
         let is_sure = load.schedule_lag_ns_sure > allowed;
         add(verdict, if is_sure { Judged::Invalid } else { Judged::Suspect }, late);
     }
-    // Requests dropped while there was room for them were dropped because we came too late;
-    // those dropped with every slot taken were the runtime's doing.
+    // Requests that were dropped while there was room for them were dropped because the generator
+    // was late. Those that were dropped with all slots taken were the runtime's fault.
     let had_room = load.in_flight_max < max_in_flight;
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     if had_room && load.end == End::Complete && sent < SENT_SHARE {
@@ -136,16 +140,17 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// What the generator did wrong.
+/// A fault of the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// All requests were sent, some late: the runtime had it harder, for late ones come together.
+    /// All requests were sent, some of them late. This was harder for the runtime, since late
+    /// requests come in bursts.
     Late,
-    /// Not all were sent.
+    /// Not all requests were sent.
     Short,
 }
 
-/// Whether a trial is invalid for the generator's own fault.
+/// The generator's fault for which a trial is invalid; `None`: there is no such fault.
 pub fn generators_fault(verdict: &Verdict) -> Option<Fault> {
     let has = |is_it: fn(&Generator) -> bool| {
         verdict.reasons.iter().any(|reason| match reason.known() {
@@ -160,7 +165,7 @@ pub fn generators_fault(verdict: &Verdict) -> Option<Fault> {
     }
 }
 
-/// That the kernel ended processes of the stack, if it did.
+/// The reason that the kernel ended processes of the stack for lack of memory; `None`: it did not.
 pub fn out_of_memory(verdict: &Verdict) -> Option<&Fact<Reason>> {
     let is_it = |reason: &&Fact<Reason>| {
         matches!(reason.known(), Some(Reason::Machine(Machine::OutOfMemory { .. })))
@@ -174,7 +179,7 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
         ModelKind::Open { .. } if busy_share > BUSY_OPEN => {
             add(verdict, Judged::Suspect, Generator::Busy { busy_share });
         }
-        // The throughput is real, only not the runtime's limit.
+        // The throughput is correct, but it is the generator's limit and not the runtime's.
         ModelKind::Closed if evidence.load.is_generators_limit() => {
             let seconds = evidence.load.scheduled_ns as f64 / 1e9;
             let rate_per_s = evidence.load.ok_inside as f64 / seconds;
@@ -187,7 +192,8 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// What was estimated before the start, observed.
+/// Compares the memory that the stack used with its limit. Before the start this was only
+/// estimated.
 fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let limit_bytes = evidence.memory_limit_bytes;
     let roles = || evidence.resources.iter().flat_map(|sample| sample.roles.values());
@@ -202,15 +208,15 @@ fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Who waited in vain while others were answered. Where nobody was, it is not who had the
-/// connections that decided: the server's failures are the result.
+/// Invalid if connections waited in vain while others were answered. If nobody was answered, it did
+/// not matter who had the connections: the server's failures are the result.
 fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let connections = &evidence.load.connections;
     let Counts { ok, failed, .. } = &evidence.load.counts;
     let some_answered = *ok > 0 || failed.keys().any(|key| FailureKind::of(key).is_answered());
     if connections.never_answered > 0 && some_answered {
         let most = failed.iter().max_by_key(|(_, count)| **count);
-        // Who times out waited, in vain.
+        // A timed-out request waited in vain itself: it does not explain why.
         let most = most.filter(|(key, _)| FailureKind::of(key) != FailureKind::TIMEOUT);
         let failure = most.map(|(kind, count)| Failure { kind: kind.clone(), requests: *count });
         let (connections, opened) = (connections.never_answered, connections.opened);
@@ -218,7 +224,8 @@ fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Little's law on our own figures: what the gauge integrated must be starts × service time.
+/// Checks our own figures with Little's law: the integral of the in-flight gauge must equal starts
+/// × service time.
 fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let littles_law_ratio = evidence.load.littles_law_ratio;
     let enough = evidence.load.counts.started >= LITTLE_STARTS;
@@ -230,8 +237,9 @@ fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Kept connections that end under a request are the runtime's doing, and puzzle whoever sees them.
-/// One that is kept had an answer before: more such ends than answers are something else.
+/// Notes kept connections that the runtime closed during a request, since such failures puzzle
+/// their readers. A kept connection had an answer before. More such failures than answers have
+/// another cause.
 fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
     let of = |net| FailureKind::Net(net).count(&load.counts.failed);
@@ -241,7 +249,8 @@ fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// A server that looks at the client's address sees more than one.
+/// Notes that the load used several source addresses: a server that looks at the client's address
+/// sees more than one.
 fn ports(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let addresses = evidence.load.connections.sources;
     if addresses > 1 {
@@ -284,15 +293,16 @@ fn changed(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 
 /// Schedule lag at p99 that an open load may have however short the service time: 1 ms.
 pub const SCHEDULE_LAG_NS: u64 = 1_000_000;
-/// … or this share of the median service time, whichever is more.
+/// The same limit as a share of the median service time. The larger of the two applies.
 const SCHEDULE_LAG_SHARE: f64 = 0.05;
-/// Share of the planned requests that must start.
+/// The share of the planned requests that must start.
 pub const SENT_SHARE: f64 = 0.995;
-/// Beyond it a load thread's queueing shows in the response times.
+/// Above this share of busy time, the load thread's own queueing shows in the response times.
 const BUSY_OPEN: f64 = 0.80;
-/// Fewer starts than this say nothing about a ratio.
+/// With fewer starts than this, the ratio of Little's law says nothing.
 const LITTLE_STARTS: u64 = 100;
-/// From here on the kernel takes back what it can, and processes wait for it.
+/// The share of the memory limit from which the kernel reclaims what it can, and processes wait for
+/// it.
 const FULL_SHARE: f64 = 0.95;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The measured load with the monitor beside it: both are recorded second by second.
+//! Sends the measured load while the monitor watches the runtime. Both are recorded second by
+//! second.
 
 use std::sync::mpsc::{Receiver, channel};
 
@@ -16,10 +17,10 @@ use crate::monitor::sample::ResourceSample;
 use crate::runtime::Pool;
 use crate::store::TrialDirectory;
 
-/// Sends `load` while watching what is measured. The load is stopped when that is gone.
+/// Sends `load` and monitors the runtime meanwhile. The load is stopped if the runtime is gone.
 ///
 /// # Errors
-/// Nothing watches, or the load cannot be sent.
+/// The monitor cannot watch, or the load cannot be sent.
 pub fn run(
     load: &Load,
     measured: &Measured,
@@ -27,13 +28,13 @@ pub fn run(
     phases: &mut Phases<'_>,
 ) -> Result<(LoadResult, Vec<ResourceSample>), NotMeasured> {
     let (sender, readings) = channel();
-    // PHP-FPM starts a process for the first question: before it is watched, or it were one
-    // that was started under load.
+    // PHP-FPM starts a process for the first status request. It is sent before the monitor begins,
+    // or that process would count as started under load.
     let pool = measured.pool();
     pool.as_ref().map(Pool::ask);
     let sink = move |sample: &mut ResourceSample| {
         sample.pool = pool.as_ref().and_then(Pool::ask);
-        // A send fails only when the load is over and nobody listens any more.
+        // A send fails only when the load is over and the receiver is gone.
         drop(sender.send(sample.clone()));
     };
     let (group, workers) = (measured.group(), measured.workers());
@@ -53,14 +54,14 @@ pub fn run(
     Ok((result?, resources))
 }
 
-/// Tells directory and listener of seconds and readings, from the thread that sends.
+/// Passes seconds and readings to the directory and the listener, from the thread that sends.
 struct Both<'a, 'b> {
     directory: &'a mut TrialDirectory,
     phases: &'a mut Phases<'b>,
     readings: Receiver<ResourceSample>,
     measured: &'a Measured,
     stop: Stop,
-    /// Of the schedule, where it is known.
+    /// The length of the schedule; `None`: it is not known.
     length: Option<Nanos>,
 }
 

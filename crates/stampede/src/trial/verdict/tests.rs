@@ -182,7 +182,7 @@ fn kept_connections_that_end_under_a_request_are_explained() {
     let verdict = judged(&load, ModelKind::Closed);
     assert_eq!(verdict.judged, Judged::Valid);
     assert_eq!(verdict.notes, [Traffic::ConnectionsClosed { requests: 3 }.into()]);
-    // None of these was kept: nobody had an answer on it before.
+    // None of these connections was kept: no request on them had an answer before.
     load.counts.ok = 2;
     assert_eq!(judged(&load, ModelKind::Closed).notes, []);
 }
@@ -243,7 +243,7 @@ fn steal_throttling_and_a_slow_clock_make_it_suspect() {
     assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
 }
 
-/// From what was observed, through `changed`, to the verdict.
+/// Judges an observed change: from what was observed, through `changed`, to the verdict.
 fn after_load(change: impl Fn(&mut Observed)) -> Verdict {
     let observed =
         Observed { answer_sha256: "a".into(), isolated: true, workers: 4, ..Observed::default() };
