@@ -101,6 +101,29 @@ fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
     assert!(page.contains(&note), "{page}");
 }
 
+/// A busy machine makes many trials suspect for the same reason, each with figures of its own.
+#[test]
+fn reasons_of_the_same_kind_share_a_line() {
+    use stampede::fact::Generator;
+    let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 5);
+    for trial in 0..5_u32 {
+        let answered_ns = spread(2_000, 2_000_000);
+        add(&mut run, 0, Requests { answered_ns, ..Requests::default() });
+        let verdict = &mut run.trials[trial as usize].record.verdict;
+        let busy_share = 0.85 + 0.01 * f64::from(trial);
+        verdict.judged = if trial < 4 { Judged::Invalid } else { Judged::Suspect };
+        verdict.reasons = vec![Generator::Busy { busy_share }.into()];
+    }
+    let page = page(&run, 200);
+    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("! ")).collect();
+    let [line] = lines[..] else { panic!("{page}") };
+    assert!(line.starts_with("! nginx-fpm: trials 1, 2, 3 and 4 invalid"), "{line}");
+    assert!(line.ends_with(" (trial 1; similar in the others)"), "{line}");
+    assert!(page.contains("\n? nginx-fpm: trial 5 suspect: "), "{page}");
+    assert_eq!(page.matches(" had ").count(), 3, "{page}");
+    assert!(page.contains("the figures of trial 4 are in `summary.json`"), "{page}");
+}
+
 /// `summary.json` and the page have all of the evidence; here is the first that adds to the reason.
 #[test]
 fn a_reason_has_its_evidence_in_brackets() {

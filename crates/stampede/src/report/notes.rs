@@ -3,11 +3,13 @@
 use super::columns::{broken, figure, rows};
 use super::layout::{Section, Sign};
 use super::why;
+use crate::fact::Fact;
 use crate::store::record::{Judged, Provider};
 use crate::summary::breaking::Breaking;
 use crate::summary::headline::noun;
 use crate::summary::model::{
-    CaseSummary, CaseVerdict, Expected, Figure, Figures, Group, Standing, Stat, TrialSummary,
+    CaseReason, CaseSummary, CaseVerdict, Expected, Figure, Figures, Group, Standing, Stat,
+    TrialSummary,
 };
 use crate::summary::over_time::ErrorSpan;
 use crate::summary::steady::not_steady;
@@ -109,19 +111,15 @@ fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
             add(Weight::Bad, format!("{name}: missing: {}", reasons(case)));
         }
         CaseVerdict::Valid | CaseVerdict::Suspect | CaseVerdict::Invalid => {
-            for reason in &case.reasons {
-                let (weight, sign) = match reason.judged {
+            for (judged, reason) in grouped(&case.reasons) {
+                let (weight, sign) = match judged {
                     Some(Judged::Invalid) => (Weight::Bad, "! "),
                     Some(Judged::Suspect) => (Weight::Doubt, "? "),
                     Some(Judged::Valid) | None => (Weight::Plain, ""),
                 };
                 add(weight, format!("{sign}{name}: {reason}"));
             }
-            for trial in case.trials.iter().filter(|trial| trial.verdict == Judged::Invalid) {
-                if let Some(figures) = invalid_figures(trial) {
-                    add(Weight::Plain, format!("{name}: trial {} had {figures}", trial.number));
-                }
-            }
+            about_invalid(case, add);
         }
     }
     if case.trials_missing > 0 && case.verdict != CaseVerdict::Missing {
@@ -130,6 +128,52 @@ fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
         add(Weight::Bad, format!("{name}: {there} of {of} planned trials are there"));
     }
 }
+
+/// Reasons with their weight, a line each. Reasons of the same kind in three trials and more, which
+/// differ only in their figures, share a line with the figures of the first: a busy machine would
+/// fill the screen otherwise.
+fn grouped(reasons: &[CaseReason]) -> Vec<(Option<Judged>, String)> {
+    let key = |reason: &CaseReason| {
+        (reason.judged, reason.reasons.iter().map(Fact::code).collect::<Vec<_>>())
+    };
+    let mut groups: Vec<Vec<&CaseReason>> = Vec::new();
+    for reason in reasons {
+        match groups.iter_mut().find(|group| key(group[0]) == key(reason)) {
+            Some(group) => group.push(reason),
+            None => groups.push(vec![reason]),
+        }
+    }
+    let of_group = |group: Vec<&CaseReason>| match group.as_slice() {
+        [first, _, _, ..] => {
+            let mut trials: Vec<u32> = group.iter().flat_map(|one| one.trials.clone()).collect();
+            trials.sort_unstable();
+            let of = words::number_list("trial", &first.trials);
+            let text = format!("{} ({of}; similar in the others)", first.text);
+            vec![(first.judged, CaseReason { trials, text, ..(*first).clone() }.to_string())]
+        }
+        few => few.iter().map(|one| (one.judged, one.to_string())).collect(),
+    };
+    groups.into_iter().flat_map(of_group).collect()
+}
+
+/// The first invalid trials with their figures, and how many more there are.
+fn about_invalid(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
+    let name = &case.runtime;
+    let invalid = case.trials.iter().filter(|trial| trial.verdict == Judged::Invalid);
+    let shown = invalid.filter_map(|trial| Some((trial.number, invalid_figures(trial)?)));
+    let shown: Vec<(u32, String)> = shown.collect();
+    for (number, figures) in shown.iter().take(INVALID_MAX) {
+        add(Weight::Plain, format!("{name}: trial {number} had {figures}"));
+    }
+    let more: Vec<u32> = shown.iter().skip(INVALID_MAX).map(|(number, _)| *number).collect();
+    if !more.is_empty() {
+        let trials = words::number_list("trial", &more);
+        add(Weight::Plain, format!("{name}: the figures of {trials} are in `summary.json`"));
+    }
+}
+
+/// Invalid trials whose figures are printed: more would hide the answer.
+const INVALID_MAX: usize = 3;
 
 /// What an invalid trial showed: never averaged in, never hidden.
 fn invalid_figures(trial: &TrialSummary) -> Option<String> {

@@ -235,14 +235,13 @@ impl CaseReason {
 impl std::fmt::Display for CaseReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(judged) = self.judged else { return f.write_str(&self.text) };
-        let numbers: Vec<String> = self.trials.iter().map(ToString::to_string).collect();
-        let trials = if numbers.len() == 1 { "trial" } else { "trials" };
+        let trials = super::words::number_list("trial", &self.trials);
         let judged = match judged {
             Verdict::Valid => "",
             Verdict::Suspect => " suspect",
             Verdict::Invalid => " invalid, not counted",
         };
-        write!(f, "{trials} {}{judged}: {}", super::words::list(&numbers), self.text)
+        write!(f, "{trials}{judged}: {}", self.text)
     }
 }
 

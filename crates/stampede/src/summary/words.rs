@@ -86,6 +86,13 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
+/// `trial 1`, `trials 1, 2 and 3`.
+pub fn number_list(noun: &str, numbers: &[u32]) -> String {
+    let plural = if numbers.len() == 1 { "" } else { "s" };
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    format!("{noun}{plural} {}", list(&numbers))
+}
+
 /// A percentage without zeros that say nothing: `3 %`, `7.5 %`, `100 %`.
 pub fn short_percent(percent: f64) -> String {
     let text = significant(percent);
