@@ -1,9 +1,9 @@
-//! The addresses of a host's name, and at which of them something accepts connections. A name such
-//! as `localhost` is often `::1` and `127.0.0.1`, and many servers listen on one of the two.
+//! Resolves a host name and finds out which of its addresses accepts connections. A name such as
+//! `localhost` often means both `::1` and `127.0.0.1`, and many servers listen on only one of them.
 //!
-//! A load goes to one address: each is tried once before the first request, in the system's order,
-//! and the first that accepts is taken. Trying them again for each request would measure the wrong
-//! addresses, too.
+//! A load uses one address. Each address is tried once before the first request, in the system's
+//! order, and the first that accepts a connection is used. Trying all addresses again for each
+//! request would also measure the addresses that do not answer.
 
 use std::fmt;
 use std::io;
@@ -14,13 +14,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_load::spec::Address;
 
-/// All addresses of a host, each once, in the system's order.
+/// Returns all addresses of a host, each once, in the system's order.
 ///
 /// # Errors
-/// As the system says.
+/// The error of the system's name lookup.
 pub fn of(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let found = (host, port).to_socket_addrs();
-    // An absolute name. Not every source of names knows the dot: `/etc/hosts` does not.
+    // A trailing dot marks an absolute name. `/etc/hosts` for one does not know names with the dot.
     let found = match (found, host.strip_suffix('.')) {
         (Err(_), Some(bare)) if !bare.is_empty() => (bare, port).to_socket_addrs()?,
         (found, _) => found?,
@@ -34,7 +34,7 @@ pub fn of(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(all)
 }
 
-/// As a person writes it: `127.0.0.1:8080`, or a socket's path.
+/// Formats an address for people: `127.0.0.1:8080`, or the path of a Unix socket.
 pub fn shown(address: &Address) -> String {
     match address {
         Address::Tcp(address) => address.to_string(),
@@ -42,19 +42,21 @@ pub fn shown(address: &Address) -> String {
     }
 }
 
-/// Which address of several a load goes to.
+/// The address that a load uses, out of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The first that accepted a connection; else one that did not refuse it, or the first.
+    /// The first address that accepted a connection. If none did: the first that did not refuse
+    /// one, or else the first of all.
     pub address: SocketAddr,
-    /// Those that accepted none, in the order in which they were tried.
+    /// The addresses that accepted no connection, in the order in which they were tried.
     pub silent: Vec<SocketAddr>,
 }
 
 impl Choice {
-    /// Tries one after the other until one accepts; a second for each and five for all.
+    /// Tries one address after the other until one accepts a connection. Waits at most one second
+    /// for each address and five seconds for all.
     ///
-    /// `None`: there are no addresses.
+    /// Returns `None` if there are no addresses.
     pub fn of(addresses: &[SocketAddr]) -> Option<Choice> {
         let began = Instant::now();
         let mut silent = Vec::new();
@@ -75,12 +77,12 @@ impl Choice {
         Some(Choice { address, silent })
     }
 
-    /// Whether something accepted a connection.
+    /// Whether the chosen address accepted a connection.
     pub fn is_there(&self) -> bool {
         !self.silent.contains(&self.address)
     }
 
-    /// What a person should know: what the name stands for, and which address is taken.
+    /// Returns the fact for the report: what the name stands for, and which address is used.
     pub fn taken(&self, name: &str, all: &[SocketAddr]) -> Taken {
         Taken {
             name: name.to_owned(),
@@ -91,16 +93,16 @@ impl Choice {
     }
 }
 
-/// What a name with several addresses stands for, and which of them is taken.
+/// What a name with several addresses stands for, and which address is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
-    /// The name.
+    /// The host name.
     pub name: String,
     /// All its addresses.
     pub addresses: Vec<String>,
-    /// Those that accepted no connection, with their port.
+    /// The addresses that accepted no connection, each with its port.
     pub silent: Vec<String>,
-    /// That which requests go to, with its port; null: none accepts a connection.
+    /// The address that requests go to, with its port; null if no address accepts a connection.
     pub taken: Option<String>,
 }
 
@@ -120,8 +122,10 @@ impl fmt::Display for Taken {
     }
 }
 
-/// Where something of this machine listens instead, on the same port: a server that binds one
-/// loopback address only, and not the one that was asked for.
+/// Looks for a server on the same port of this machine's other loopback address. A server often
+/// binds only one of `127.0.0.1` and `::1`, and `asked` may be the other one.
+///
+/// Returns `None` if nothing listens there, or if `asked` is an address of another machine.
 pub fn elsewhere(asked: SocketAddr) -> Option<SocketAddr> {
     if !asked.ip().is_unspecified() && !is_here(asked.ip()) {
         return None;
@@ -132,13 +136,13 @@ pub fn elsewhere(asked: SocketAddr) -> Option<SocketAddr> {
     others.find(|other| TcpStream::connect_timeout(other, EACH_WITHIN).is_ok())
 }
 
-/// Whether it is one of this machine's. A datagram socket can be bound to those alone; nothing is
-/// sent.
+/// Whether the address belongs to this machine. A datagram socket can be bound to such addresses
+/// only. Nothing is sent.
 pub fn is_here(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins a list for a sentence: `a`, `a and b`, `a, b and c`.
 fn listed(all: &[String]) -> String {
     match all {
         [] => String::new(),
@@ -147,9 +151,10 @@ fn listed(all: &[String]) -> String {
     }
 }
 
-/// For one address: Linux asks again after a second (tcp(7)), so a longer wait finds little more.
+/// The longest wait for one address. Linux sends the SYN again after a second (tcp(7)), so a longer
+/// wait finds little more.
 const EACH_WITHIN: Duration = Duration::from_secs(1);
-/// For all of a name: a load must not wait long for addresses that are dead.
+/// The longest wait for all addresses of a name. Dead addresses must not delay a load for long.
 const ALL_WITHIN: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
@@ -158,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// A port at which something listens on 127.0.0.1 and nothing on 127.0.0.2.
+    /// Returns a port on which a listener exists at 127.0.0.1 and none at 127.0.0.2.
     fn one_of_two() -> (TcpListener, [SocketAddr; 2]) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let there = listener.local_addr().expect("its address");
@@ -206,7 +211,8 @@ mod tests {
     fn what_listens_at_the_other_loopback_address_is_found() {
         let (_listener, [absent, there]) = one_of_two();
         assert_eq!(elsewhere(absent), Some(there));
-        // An address for documentation (RFC 5737): nobody's, and nothing here is tried for it.
+        // An address for documentation (RFC 5737). It is not this machine's, so nothing is tried
+        // for it.
         assert_eq!(elsewhere(SocketAddr::from(([192, 0, 2, 1], there.port()))), None);
     }
 
@@ -214,7 +220,7 @@ mod tests {
     fn this_machine_is_told_from_others_without_a_packet() {
         assert!(is_here("127.0.0.1".parse().unwrap()));
         assert!(is_here("127.9.9.9".parse().unwrap()));
-        // Addresses for documentation are nobody's (RFC 5737).
+        // Addresses for documentation belong to nobody (RFC 5737).
         assert!(!is_here("192.0.2.1".parse().unwrap()));
     }
 }

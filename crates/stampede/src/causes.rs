@@ -1,7 +1,7 @@
-//! An error and its causes: as one line, and as data.
+//! Writes an error with its causes, as one line or as data.
 //!
-//! An error enum derives `Serialize` with its variants in snake case: the variant is the code, its
-//! fields are the facts. What the system or another program said is text.
+//! An error enum derives `Serialize` with its variants in snake case. The variant is the code, and
+//! its fields are the facts. Messages of the system or of another program stay text.
 
 use std::error::Error;
 
@@ -18,7 +18,8 @@ use crate::runtime::{CountError, RuntimeError};
 use crate::store::StoreError;
 use crate::trial::{Gone, PagesError};
 
-/// `error`, then each cause after a colon. Causes are never part of an error's own text.
+/// Returns the text of `error`, then each cause after a colon. An error's own text never contains
+/// its causes.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = said(error);
     let mut source = error.source();
@@ -29,13 +30,13 @@ pub fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// An error's own sentence. A build with the feature `codes-for-text` has its variant instead, in
-/// lower case with underscores: nothing may depend on a sentence.
+/// Returns an error's own sentence. A build with the feature `codes-for-text` returns the variant
+/// instead, in lower case with underscores. It shows that nothing depends on the wording.
 pub fn said(error: &dyn Error) -> String {
     if cfg!(feature = "codes-for-text") { variant(error) } else { error.to_string() }
 }
 
-/// `NotReady { … }` → `not_ready`.
+/// Returns the variant in snake case: `NotReady { … }` → `not_ready`.
 fn variant(error: &dyn Error) -> String {
     let shown = format!("{error:?}");
     let is_name = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_';
@@ -49,7 +50,7 @@ fn variant(error: &dyn Error) -> String {
     code
 }
 
-/// An error and what it came of, as data.
+/// Returns an error and its causes as data.
 pub fn cause(error: &(dyn Error + 'static)) -> Cause {
     let (code, fields) = data(error);
     let source = error.source().map(|source| Box::new(cause(source)));
@@ -58,14 +59,14 @@ pub fn cause(error: &(dyn Error + 'static)) -> Cause {
 
 type Data = (String, Map<String, Value>);
 
-/// Code and facts.
+/// Returns the code and the facts of one error.
 fn data(error: &(dyn Error + 'static)) -> Data {
     if let Some(data) = KINDS.iter().find_map(|of_kind| of_kind(error)) {
         return data;
     }
     match error.downcast_ref::<std::io::Error>() {
         Some(error) => of_system(error),
-        // Another library's, or of a kind that has no facts.
+        // An error of another library, or one of our kinds without facts.
         None => ("other".to_owned(), Map::new()),
     }
 }
@@ -75,7 +76,7 @@ fn of_system(error: &std::io::Error) -> Data {
     ("os_error".to_owned(), errno.into_iter().collect())
 }
 
-/// Kinds of errors with codes.
+/// Our error types that have codes.
 const KINDS: [fn(&(dyn Error + 'static)) -> Option<Data>; 10] = [
     of_kind::<RuntimeError>,
     of_kind::<ExternalError>,
@@ -92,7 +93,8 @@ const KINDS: [fn(&(dyn Error + 'static)) -> Option<Data>; 10] = [
 fn of_kind<E: Error + Serialize + 'static>(error: &(dyn Error + 'static)) -> Option<Data> {
     let boxed = || error.downcast_ref::<Box<E>>().map(Box::as_ref);
     let known: &E = error.downcast_ref::<E>().or_else(boxed)?;
-    // What cannot be written, a path that is no UTF-8 say, has no facts; its sentence has them.
+    // A value that cannot be written as JSON has no facts, for example a path that is not UTF-8.
+    // Its sentence still contains them.
     Some(match serde_json::to_value(known).unwrap_or_default() {
         Value::String(code) => (code, Map::new()),
         Value::Object(variant) => match variant.into_iter().next() {

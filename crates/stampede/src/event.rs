@@ -1,4 +1,5 @@
-//! What happens, told once: terminal, JSON log and recorder all listen to this.
+//! The events of a run. Each event is sent once, and the terminal, the JSON log and the recorder
+//! all listen to it.
 
 use serde::Serialize;
 use stampede_load::report::Second;
@@ -10,99 +11,99 @@ use crate::store::record::{CaseRecord, RunRecord, TrialRecord};
 /// One thing that happened.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// Before the first trial.
+    /// Sent before the first trial.
     RunStarted {
-        /// As written to `run.json`.
+        /// The record as written to `run.json`.
         run: &'a RunRecord,
-        /// Trials in all.
+        /// Number of all trials.
         trials: u32,
-        /// Expected length of the whole run.
+        /// Expected duration of the whole run.
         expected: Nanos,
-        /// Warm-up of each trial, part of it.
+        /// Warm-up of each trial. It is part of `expected`.
         warm_up: Nanos,
     },
-    /// Something that the person should know.
+    /// A message for the user.
     Notice(&'a str),
     /// A trial begins.
     TrialStarted {
-        /// 1 for the first.
+        /// Number of the trial, from 1.
         number: u32,
-        /// Trials in all; 0: not known before.
+        /// Number of all trials; 0 if it is not known beforehand.
         trials: u32,
-        /// 1 for the first.
+        /// Number of the round, from 1.
         round: u32,
-        /// What is measured.
+        /// The row that is measured.
         case: &'a CaseRecord,
-        /// CPUs of its stack's budget: 100 % of CPU.
+        /// CPUs of the stack's budget. All of them busy is 100 % of CPU.
         budget_cpus: u32,
-        /// How long it and the rest will take.
+        /// How long this trial and the rest will take.
         left: Left,
     },
     /// A phase of the trial begins.
     Phase {
-        /// Which.
+        /// The phase.
         phase: Phase,
-        /// How long it takes, where that is known.
+        /// How long the phase takes; `None` if that is not known.
         expected: Option<Nanos>,
     },
-    /// A second of the load is over.
+    /// One second of the load is over.
     Second(&'a Second),
     /// A reading of the monitor.
     Resources(&'a ResourceSample),
-    /// A trial ended, however.
+    /// A trial ended, for whatever reason.
     TrialEnded {
-        /// As written to `trial.json`.
+        /// The record as written to `trial.json`.
         record: &'a TrialRecord,
-        /// What was measured.
+        /// The row that was measured.
         case: &'a CaseRecord,
     },
-    /// After the last trial.
+    /// Sent after the last trial.
     RunEnded,
 }
 
-/// What is still to come, by what the trials so far took.
+/// Time left, estimated from the trials so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// The trial that begins.
+    /// Time for the trial that begins.
     pub trial: Nanos,
-    /// Those after it.
+    /// Time for the trials after it.
     pub after: Nanos,
-    /// What then is.
+    /// What happens at the end of this time.
     pub until: Until,
 }
 
-/// Up to when time left is counted.
+/// The point up to which the time left is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
-    /// The last trial.
+    /// The end of the last trial.
     #[default]
     End,
-    /// `rounds: auto` looks whether there are more.
+    /// The moment at which `rounds: auto` decides whether to add more rounds.
     Look,
-    /// The end of what may be spent: it may be over before.
+    /// The time limit of a search. The search may end earlier.
     Budget,
 }
 
-/// Phases of a trial.
+/// A phase of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Processes start, until the first correct answer.
+    /// Processes start. The phase lasts until the first correct answer.
     Start,
-    /// It proves that it serves the same app (before load, and after it).
+    /// The runtime proves that it serves the same app, before the load and after it.
     Verify,
-    /// Discarded load.
+    /// Load whose results are discarded.
     WarmUp,
-    /// Measured load.
+    /// Load that is measured.
     Measure,
-    /// Requests under way end.
+    /// Requests in flight end.
     Drain,
     /// Processes end.
     Stop,
 }
 
-/// Takes events in order; never fails: a recorder that cannot write remembers why.
+/// Receives events in order. A listener never fails: a recorder that cannot write remembers why.
 pub trait Listen {
-    /// Takes one.
+    /// Receives one event.
     fn event(&mut self, event: &Event<'_>);
 }

@@ -1,13 +1,13 @@
-//! Names that nobody can guess, for what is made in a directory that others may write to, such as
-//! `/tmp`.
+//! Makes names that nobody can guess. They are needed for files and directories inside a directory
+//! that others may write to, such as `/tmp`.
 //!
-//! A directory of ours is made by the call that fails where the name is taken: what is there
-//! already, be it a directory, a file or a link, was made by somebody else and is never used.
+//! We create each directory with a call that fails if the name exists. An existing directory, file
+//! or link was made by somebody else, and we never use it.
 
-/// 128 bits of the system's own random numbers, as 32 hex digits.
+/// Returns 128 bits from the system's random number generator, as 32 hex digits.
 ///
 /// # Panics
-/// The system gives none: no name would be safe.
+/// The system gives no random bytes. Without them no name would be safe.
 pub fn token() -> String {
     let mut bytes = [0; 16];
     let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
@@ -15,10 +15,12 @@ pub fn token() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What `make` makes under a name of `names`, the first that is not taken.
+/// Calls `make` with one name of `names` after the other, until a name is free, and returns what it
+/// made.
 ///
 /// # Errors
-/// The first error that is another, and the last where every try found the name taken.
+/// The first error that does not mean "name taken". If every try found its name taken: the last
+/// error.
 pub fn under_a_free_name<T, E>(
     mut names: impl FnMut() -> String,
     mut make: impl FnMut(&str) -> Result<T, E>,
@@ -34,7 +36,7 @@ pub fn under_a_free_name<T, E>(
     made
 }
 
-/// None is taken by chance: whoever takes two in a row takes them all.
+/// A name is never taken by chance. Somebody who took two in a row can take them all.
 const TRIES: u32 = 8;
 
 #[cfg(test)]

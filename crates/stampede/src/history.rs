@@ -1,5 +1,5 @@
-//! The runs in a directory of results, each in a few words. Reads, and computes nothing anew:
-//! answers are those of the run's own summary.
+//! Lists the runs in a results directory, each with a short description. This module only reads:
+//! the answers come from each run's own summary.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,61 +11,61 @@ use crate::causes::chain;
 use crate::store::record::{Judged, RunRecord};
 use crate::store::{self, RunState};
 
-/// One run, in a few words.
+/// A short description of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// The directory's name: `report` takes it.
+    /// Name of the directory, which `report` accepts.
     pub name: String,
-    /// RFC 3339; empty where the run cannot be read.
+    /// Start of the run in RFC 3339; empty if the run cannot be read.
     pub started_at: String,
-    /// How far it is.
+    /// Whether the run ended, is running, or cannot be read.
     pub state: State,
-    /// Why it cannot be read; empty where it can.
+    /// Why the run cannot be read; empty if it can.
     pub why: String,
-    /// Apps, each once.
+    /// Names of the apps, each once.
     pub apps: Vec<String>,
-    /// Loads, each once.
+    /// Names of the loads, each once.
     pub loads: Vec<String>,
-    /// Runtimes, each once.
+    /// Names of the runtimes, each once.
     pub runtimes: Vec<String>,
-    /// Rounds planned.
+    /// Number of planned rounds.
     pub rounds: u32,
-    /// Trials that ended.
+    /// Number of trials that ended.
     pub trials_ended: usize,
-    /// Trials of the plan.
+    /// Number of trials in the plan.
     pub trials_planned: usize,
-    /// Those of the ended ones that do not count.
+    /// Number of ended trials that do not count.
     pub trials_invalid: usize,
-    /// What the run found, for each app and load; empty before it has its summary.
+    /// What the run found, for each app and load; empty until the run has its summary.
     pub answers: Vec<Answer>,
 }
 
-/// What a run found under one app and load.
+/// What a run found for one app and one load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// App's name.
+    /// The app's name.
     pub app: String,
-    /// Load's name.
+    /// The load's name.
     pub load: String,
     /// How the rows compare with the baseline, and how sure that is.
     pub sentence: String,
 }
 
-/// How far a run is, or that it cannot be read.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It has every trial of its plan.
+    /// The run has every trial of its plan.
     Ended,
-    /// Something writes it now.
+    /// A stampede writes the run now.
     UnderWay,
-    /// It was ended early.
+    /// The run ended early.
     CutOff,
-    /// Damaged, or of a newer stampede.
+    /// The run is damaged, or a newer stampede wrote it.
     Unreadable,
 }
 
-/// All runs of a directory of results, the newest first; those that cannot be read last.
+/// Returns all runs of a results directory, newest first. Runs that cannot be read come last.
 pub fn of(results: &Path) -> Vec<Entry> {
     let directories = store::directories(results);
     let runs = directories.iter().filter(|directory| directory.join("run.json").is_file());
@@ -77,7 +77,8 @@ pub fn of(results: &Path) -> Vec<Entry> {
     entries
 }
 
-/// What changes when a run begins, ends a trial or ends: cheap enough to be asked each second.
+/// Returns the directory, state and number of ended trials of each run. The value changes when a
+/// run begins, ends a trial or ends. It is cheap enough to be computed each second.
 pub fn fingerprint(results: &Path) -> Vec<(PathBuf, RunState, usize)> {
     let directories = store::directories(results).into_iter();
     let runs = directories.filter(|directory| directory.join("run.json").is_file());
@@ -148,7 +149,7 @@ fn is_invalid(trial: &Path) -> bool {
     read.is_some_and(|trial| trial.verdict.judged == Judged::Invalid)
 }
 
-/// Of `summary.json`, which may not be there, or be of another version.
+/// Reads the answers from `summary.json`. The file may be missing or have another format version.
 fn answers(directory: &Path) -> Vec<Answer> {
     #[derive(Deserialize)]
     struct Summary {

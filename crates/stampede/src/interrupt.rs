@@ -1,18 +1,18 @@
-//! Ctrl-C and SIGTERM as an ordinary way to end.
+//! Makes Ctrl-C and SIGTERM an ordinary way to end.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use stampede_load::Stop;
 
-/// Takes the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP) from now on. The
-/// first asks the load under way to stop; the third ends the process at once, and the
-/// keeper ends the rest.
+/// Handles the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP) from now on. The first
+/// signal asks the running load to stop. The third ends the process at once, and the keeper then
+/// ends the stack.
 ///
 /// # Errors
-/// When another handler is there already: a bug of ours.
+/// Another handler is installed already, which is a bug of ours.
 pub fn listen() -> Result<(), ctrlc::Error> {
-    // What tunes before it compares begins twice.
+    // A command that tunes and then compares calls this twice.
     if LISTENS.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
@@ -30,12 +30,12 @@ pub fn listen() -> Result<(), ctrlc::Error> {
     })
 }
 
-/// Whether an end was asked for.
+/// Whether a signal has asked the process to end.
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed) > 0
 }
 
-/// The stop flag of the load about to be run: already asked when an end was.
+/// Returns the stop flag for the next load. The flag is already set if an end was asked for.
 pub fn stop_for_load() -> Stop {
     let stop = Stop::default();
     let mut load = LOAD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,15 +46,15 @@ pub fn stop_for_load() -> Stop {
     stop
 }
 
-/// What is done before a third signal ends the process: nothing is dropped then.
+/// Sets a function to call before a third signal ends the process, because no destructor runs then.
 pub fn before_exit(last: fn()) {
     *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
 }
 
 static BEFORE_EXIT: Mutex<Option<fn()>> = Mutex::new(None);
 static ASKED: AtomicU32 = AtomicU32::new(0);
-/// Whether the handler is there.
+/// Whether the handler is installed.
 static LISTENS: AtomicBool = AtomicBool::new(false);
 static LOAD: Mutex<Option<Stop>> = Mutex::new(None);
-/// 128 + SIGINT, as shells report it.
+/// Exit code as shells report it: 128 + SIGINT.
 const INTERRUPTED: i32 = 130;

@@ -1,10 +1,10 @@
-//! stampede: which PHP runtime, with which settings, should serve your app, and how sure
-//! are we?
+//! stampede answers one question: which PHP runtime, with which settings, should serve your app,
+//! and how sure are we?
 //!
 //! ```text
 //! plan.yaml → plan → runtime → load → store → summary → report
 //! ```
-//! Nothing right of `store` starts a process or opens a socket to a runtime.
+//! Modules to the right of `store` start no process and open no socket to a runtime.
 
 pub mod addresses;
 pub mod against;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The keeper and its init are this same binary; they never come back from here.
+    // The keeper and its init process are this same binary. In those roles the call never returns.
     stampede::keeper::main_if_asked();
     stampede::cli::run()
 }

@@ -1,5 +1,5 @@
-//! Whether runtimes were the same in all that should be the same. Pure: it compares
-//! what is on disk, and is used while measuring and a year later alike.
+//! Decides whether runtimes were the same in everything that should be the same. It is pure: it
+//! compares records, both during a measurement and long after it.
 
 mod pages;
 
@@ -11,16 +11,16 @@ use crate::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};
 use crate::runtime::without_numbers;
 use crate::store::record::{Given, Judged, Observed, Provider};
 
-/// What a runtime showed, with what it cannot help and what the plan asked of it.
+/// What a runtime showed, with what its SAPI forces and what the plan requested.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// Runtime's or variant's name.
+    /// Name of the runtime or variant.
     pub name: String,
-    /// What explains what it shows.
+    /// Choices that explain what the runtime shows.
     pub given: Given,
-    /// As verified.
+    /// What verification found.
     pub observed: Observed,
-    /// Bytes of a body under load, on average; `None`: not measured, or with failures.
+    /// Mean size in bytes of a body under load; `None`: not measured, or some requests failed.
     pub body_bytes_mean: Option<f64>,
 }
 
@@ -29,26 +29,27 @@ pub struct Shown {
 pub struct Differences {
     /// Why it is not comparable; empty: the same app, the same PHP, the same values.
     pub not_comparable: Vec<Mismatch>,
-    /// What the plan asked of one of the two: a setting, not against anyone.
+    /// Differences that the plan requested for one of the two. They count against neither.
     pub asked: Vec<Php>,
-    /// What a SAPI has or sets by itself: not against anyone.
+    /// What a SAPI has or sets itself. It counts against neither.
     pub forced: Vec<Php>,
-    /// What of one request a later one sees, in a runtime that keeps its memory: its nature.
+    /// What a later request sees of an earlier one, in a runtime that keeps its memory by design.
     pub kept: Vec<String>,
 }
 
-/// Bodies under load are alike on average within this share, or so many bytes: they may change by
-/// themselves.
+/// Mean bodies under load count as equal within this share or this many bytes, because they may
+/// change by themselves.
 const BODIES_SHARE: f64 = 0.10;
 const BODIES_BYTES: f64 = 256.0;
-/// Of a line that differs.
+/// Characters of a differing line that are shown.
 const LINE_MAX: usize = 160;
 
-/// Compares each with the one that is like most of the others, the first of several: if one
-/// of five is odd, it is that one that is not comparable, wherever it stands. In the order
-/// given; the reference differs from nobody but may be wrong in itself.
+/// Compares each runtime with a reference, in the given order. The reference is the first runtime
+/// that agrees with most others. So if one of five differs, that one is not comparable, wherever it
+/// stands. The reference has no differences, but may have faults of its own.
 ///
-/// What already ran is never the reference where there is another: little is known of it.
+/// A server that was already running is the reference only if there is no other runtime, because
+/// little is known about it.
 pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
     let is_started = |one: &&Shown| one.given.provider != Provider::External;
     let started: Vec<&Shown> = shown.iter().filter(is_started).collect();
@@ -70,8 +71,8 @@ pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
     all.collect()
 }
 
-/// What changed in one runtime between two looks, before and after load, with what
-/// it makes of the trial. Another answer means that another app was measured.
+/// Returns what changed in one runtime between the looks before and after the load, with the
+/// judgement of the trial. A different answer means that a different app was measured.
 pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, Server)> {
     let (was, is) = (&before.observed, &after.observed);
     let both = Pair { first: before, one: after };
@@ -86,12 +87,12 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, Server)> {
     differences.into_iter().map(suspect).chain(other_answer(was, is)).collect()
 }
 
-/// Whether the page was another one after the load than before it, as far as that can be told.
+/// Whether the page after the load was a different one than before it, as far as that is known.
 pub fn is_another_answer(before: &Observed, after: &Observed) -> bool {
     other_answer(before, after).is_some_and(|(judged, _)| judged == Judged::Invalid)
 }
 
-/// What another answer after the load than before it makes of a trial.
+/// Returns the judgement of a trial whose answer after the load differs from the one before it.
 fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, Server)> {
     let other = |shown| Some((Judged::Invalid, Server::AnswerChanged { shown }));
     if was.answer_sha256 == is.answer_sha256 {
@@ -104,7 +105,7 @@ fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, Server)> {
     let has_status = |head: &str, other: &str| head.lines().next() == other.lines().next();
     let lost_its_body = was_body.trim().is_empty() != is_body.trim().is_empty();
     let is_like_it = has_status(was_head, is_head) && !lost_its_body;
-    // Of what changes by itself no more can be compared.
+    // An answer that changes by itself cannot be compared any further.
     if is_like_it && (was.answer_changes || is.answer_changes) {
         return None;
     }
@@ -115,12 +116,12 @@ fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, Server)> {
     other(Some(shown))
 }
 
-/// Status and headers, and the body, of a masked answer.
+/// Splits a masked answer into its status with headers, and its body.
 fn parts(observed: &Observed) -> (&str, &str) {
     observed.answer.split_once("\n\n").unwrap_or((&observed.answer, ""))
 }
 
-/// The first line that differs.
+/// Describes the first line that differs.
 fn shown_difference(was: &Observed, is: &Observed) -> String {
     let (mut before, mut after) = (was.answer.lines(), is.answer.lines());
     loop {
@@ -147,7 +148,7 @@ fn differences(reference: &Shown, one: &Shown) -> Differences {
     }
 }
 
-/// What is wrong with one whatever the others show.
+/// Returns what is wrong with one runtime, whatever the others show.
 fn alone(one: &Shown) -> Vec<Mismatch> {
     if one.given.provider == Provider::External {
         return vec![Mismatch::AlreadyRunning {}];
@@ -165,7 +166,8 @@ fn alone(one: &Shown) -> Vec<Mismatch> {
     reasons
 }
 
-/// Workers seen and asked for, where these differ. A pool that grows may begin small.
+/// Returns the seen and requested numbers of workers if they differ; else `None`. A growing pool
+/// may begin with fewer.
 pub fn other_workers(one: &Shown) -> Option<(u32, u32)> {
     let (is, asked) = (one.observed.workers, one.given.workers);
     let fewer = one.given.grows && is < asked;
@@ -173,9 +175,9 @@ pub fn other_workers(one: &Shown) -> Option<(u32, u32)> {
     wrong.then_some((is, asked))
 }
 
-/// What leaks where leaking is the runtime's nature: `class`, `constant` …
+/// Returns what leaks if leaking is part of the runtime's design: `class`, `constant` …
 fn kept(one: &Shown) -> Vec<String> {
-    // Isolated all the same: what was seen is what its runtime.yaml says.
+    // If the runtime is isolated all the same, its runtime.yaml declares the leaks that were seen.
     let by_nature = one.given.keeps_memory || one.observed.isolated;
     if by_nature { leaks(&one.observed) } else { Vec::new() }
 }
@@ -198,7 +200,8 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// What already runs shows its answer, and of PHP what the answer tells.
+    /// Compares a server that was already running by its answer, and by what its answer shows of
+    /// PHP.
     fn as_far_as_told(&self) -> Differences {
         let mut first = self.first.clone();
         let told = &self.one.observed;
@@ -210,7 +213,7 @@ impl Pair<'_> {
         }
         (seen.opcache, seen.jit) = (told.opcache, told.jit);
         seen.extensions.clone_from(&told.extensions);
-        // Nothing was asked of it: what it has otherwise counts.
+        // Nothing was requested of it, so its other values count as differences.
         let one = Shown { given: first.given.clone(), ..self.one.clone() };
         Pair { first: &first, one: &one }.differences()
     }
@@ -220,7 +223,7 @@ impl Pair<'_> {
         let (a, b) = (&self.first.observed, &self.one.observed);
         let mut answers: Vec<Mismatch> = pages::differences(&a.pages, &b.pages);
         let is_another = match a.answer_changes || b.answer_changes {
-            // What changes by itself is compared by status, title and length alone.
+            // An answer that changes by itself is compared only by status, title and length.
             true => false,
             false => a.answer_sha256 != b.answer_sha256,
         };
@@ -235,7 +238,8 @@ impl Pair<'_> {
         found
     }
 
-    /// What was not asked before the load, such as a `POST`, shows in what came under it.
+    /// Compares the mean bodies under load. They show differences of requests that were not sent
+    /// before the load, such as `POST`.
     fn other_bodies(&self) -> Option<Mismatch> {
         let (a, b) = (self.first.body_bytes_mean?, self.one.body_bytes_mean?);
         ((a - b).abs() > (a.max(b) * BODIES_SHARE).max(BODIES_BYTES))
@@ -263,7 +267,7 @@ impl Pair<'_> {
                 false => found.not_comparable.push(Mismatch::Opcache { on: b.opcache }),
             }
         }
-        // Without OPcache there is no JIT, whatever was asked of it.
+        // Without OPcache there is no JIT, whatever was requested.
         if a.jit != b.jit {
             match is_asked(&["opcache.jit", "opcache.jit_buffer_size", "opcache.enable"]) {
                 true => found.asked.push(Php::Jit { on: b.jit }),
@@ -293,7 +297,7 @@ impl Pair<'_> {
             } else if let Some(pattern) = forced(key) {
                 found.forced.push(Php::Ini(match is_there_in_both {
                     true => of(key),
-                    // `without cgi.*` once says what fifteen keys would bury.
+                    // One entry such as `without cgi.*` is more readable than fifteen keys.
                     false => IniValue {
                         directive: pattern.clone(),
                         value: b.get(key).map(|_| String::new()),
@@ -334,8 +338,8 @@ impl Pair<'_> {
     }
 }
 
-/// What settings of stampede mean in php.ini, where they have a value: what the plan asks
-/// there comes first.
+/// Returns the values of php.ini that the settings of stampede request. Values of the plan's
+/// php.ini win.
 pub fn asked_ini(
     settings: &BTreeMap<String, serde_json::Value>,
     php_ini: &BTreeMap<String, String>,
@@ -356,7 +360,7 @@ pub fn asked_ini(
     asked
 }
 
-/// `cli.*` fits `cli.pager`.
+/// Whether a name matches a pattern: `cli.*` matches `cli.pager`.
 fn is(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(begin) => name.starts_with(begin),
@@ -514,7 +518,7 @@ mod tests {
         assert_eq!(sentences(found), ["php.ini: memory_limit `-1` instead of `256M`"]);
     }
 
-    /// As something that already runs shows itself.
+    /// Returns a runtime as a server that was already running shows itself.
     fn external(name: &str) -> Shown {
         let observed = Observed { answer_sha256: "a".into(), ..Observed::default() };
         let given = Given { provider: Provider::External, ..Given::default() };

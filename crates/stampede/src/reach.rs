@@ -1,19 +1,20 @@
-//! How far away an address is: what may be sent to without being asked.
+//! Classifies how far away an address is. It decides whether stampede may send load there without
+//! asking.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// How far away.
+/// How far away an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// This machine, or a private network.
     Near,
-    /// An address whose owner may be somebody else: a public one, or one that a provider uses
-    /// inside, such as that of a cloud's metadata service.
+    /// An address whose owner may be somebody else. It is either public, or used inside a
+    /// provider's network, such as the address of a cloud's metadata service.
     Others,
 }
 
 impl Reach {
-    /// Of an address; nothing is sent to find out.
+    /// Classifies an address. Nothing is sent.
     pub fn of(address: IpAddr) -> Reach {
         let near = match address {
             IpAddr::V4(v4) => is_near_v4(v4),
@@ -22,22 +23,23 @@ impl Reach {
                 None => is_near_v6(v6),
             },
         };
-        // A public address may be one of this machine's own: only those can be bound to.
+        // A public address may still be this machine's own. A socket can be bound to such addresses
+        // only.
         let is_here = || !may_bind_to_others(address) && UdpSocket::bind((address, 0)).is_ok();
         if near || is_here() { Reach::Near } else { Reach::Others }
     }
 }
 
-/// Whether the kernel lets anybody bind to addresses that are not this machine's, as servers that
-/// take over one another's address want it.
+/// Whether the kernel lets a process bind to addresses that are not this machine's. Servers that
+/// take over one another's address need this setting.
 fn may_bind_to_others(address: IpAddr) -> bool {
     let version = if address.is_ipv4() { "ipv4" } else { "ipv6" };
     let setting = format!("/proc/sys/net/{version}/ip_nonlocal_bind");
     std::fs::read_to_string(setting).is_ok_and(|value| value.trim() != "0")
 }
 
-/// Loopback and RFC 1918. Not link-local, where clouds have their metadata service, nor what
-/// providers use inside (RFC 6598).
+/// Loopback and RFC 1918. Link-local addresses do not count, because clouds have their metadata
+/// service there. Addresses inside a provider's network (RFC 6598) do not count either.
 fn is_near_v4(v4: Ipv4Addr) -> bool {
     v4.is_loopback() || v4.is_private()
 }
@@ -71,7 +73,7 @@ mod tests {
             ("::ffff:10.0.0.1", Reach::Near),
             ("172.32.0.1", Reach::Others),
             ("100.128.0.1", Reach::Others),
-            // Addresses for documentation are nobody's (RFC 5737, RFC 3849), and no network's.
+            // Addresses for documentation (RFC 5737, RFC 3849) belong to nobody and to no network.
             ("192.0.2.1", Reach::Others),
             ("2001:db8::1", Reach::Others),
             ("::ffff:192.0.2.1", Reach::Others),
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn what_can_be_bound_to_and_is_not_here_is_not_near() {
         let work = || {
-            // SAFETY: the network namespace alone; no memory, no files.
+            // SAFETY: the thread leaves only its network namespace. Memory and files stay shared.
             let unshared = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
             let setting = "/proc/sys/net/ipv4/ip_nonlocal_bind";
             if unshared.is_err() || std::fs::write(setting, "1").is_err() {

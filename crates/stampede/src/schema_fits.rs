@@ -1,10 +1,10 @@
-//! Whether a value fits a JSON Schema: for tests.
+//! Checks whether a value fits a JSON Schema, for tests.
 
 use serde_json::Value;
 
-/// Whether `value` fits `schema`: the keywords that our schemas use, and no others, so
-/// that a keyword not understood here is a failure and no silent yes. Patterns are
-/// only asked to be there for texts.
+/// Whether `value` fits `schema`. Only the keywords that our schemas use are known. An unknown
+/// keyword panics, so that it is not accepted silently. A pattern is not applied: the function only
+/// checks that it is text that begins with `^`.
 pub fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     let Value::Object(keywords) = schema else { panic!("no schema: {schema}") };
     keywords.iter().all(|(keyword, wanted)| match keyword.as_str() {

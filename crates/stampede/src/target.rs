@@ -1,4 +1,4 @@
-//! Where a URL points: `http://host:port/path`, `https://…`, `unix:/run/app.sock:/path` (or
+//! Parses the URL of a target: `http://host:port/path`, `https://…`, `unix:/run/app.sock:/path` (or
 //! `http+unix:`), `fcgi://host:port/script.php/path` and
 //! `fcgi+unix:/run/php.sock:/script.php/path`.
 
@@ -20,40 +20,42 @@ use crate::addresses::{self, Choice, Taken, is_here};
 use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
-/// What a load sends to.
+/// The server that a load sends requests to.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// To connect to.
+    /// Address to connect to.
     pub address: Address,
-    /// For the header `Host`.
+    /// Value of the `Host` header.
     pub host: String,
-    /// Path and query, as the app sees them.
+    /// Path and query as the app sees them.
     pub path: String,
-    /// What is spoken there.
+    /// Protocol of the connection.
     pub wire: Wire,
-    /// Of FastCGI: what answers.
+    /// The script that answers, for FastCGI only.
     script: Option<Script>,
-    /// The host's name as written, and all its addresses; of a socket nothing.
+    /// The host's name as written in the URL, and all its addresses. A socket has no address.
     name: String,
     addresses: Vec<SocketAddr>,
 }
 
 impl Target {
-    /// Reads it, and asks for the host's address.
+    /// Parses a URL and resolves the host's address.
     ///
     /// # Errors
-    /// Anything that would send the requests elsewhere than was meant.
+    /// The URL is wrong in a way that would send requests to an unintended place, or the host has
+    /// no address.
     pub fn parse(url: &str) -> Result<Target, TargetError> {
         Url::parse(url)?.resolve()
     }
 
-    /// Of FastCGI: what answers.
+    /// The script that answers; `None` unless the target is FastCGI.
     pub fn script(&self) -> Option<&Script> {
         self.script.as_ref()
     }
 
-    /// Of a name with several addresses: tries those that `may` be connected to, once each, and
-    /// keeps the first that accepts. What a person should know of it; `None`: there is one address.
+    /// Chooses an address for a name with several. Tries each address that `may` allows once, and
+    /// keeps the first that accepts a connection. Returns the fact for the report; `None` if the
+    /// name has only one address, or if none is allowed.
     pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<Taken> {
         if self.addresses.len() < 2 {
             return None;
@@ -64,8 +66,8 @@ impl Target {
         Some(choice.taken(&self.name, &self.addresses))
     }
 
-    /// Tells the server the name of a `Host` header inside TLS (SNI), where the URL has an address:
-    /// servers of several sites refuse a handshake without a name, or answer 421.
+    /// Sets the server name in TLS (SNI) from a `Host` header, if the URL has an address instead of
+    /// a name. A server with several sites refuses a handshake without a name, or answers 421.
     pub fn tell_name(&mut self, host: &str) {
         let is_address = self.name.parse::<IpAddr>().is_ok();
         let name = match host.rsplit_once(':') {
@@ -79,12 +81,12 @@ impl Target {
         }
     }
 
-    /// All addresses of the host's name; of a socket none.
+    /// All addresses of the host's name; empty for a socket.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Whether the address is one of this machine's.
+    /// Whether the address belongs to this machine.
     pub fn is_here(&self) -> bool {
         match &self.address {
             Address::Tcp(address) => is_here(address.ip()),
@@ -92,10 +94,10 @@ impl Target {
         }
     }
 
-    /// A request in what is spoken there. `path`: the target's own, or another one.
+    /// Builds a request in the target's protocol. `path` is the target's own or another path.
     ///
     /// # Errors
-    /// What would not be one well-formed request.
+    /// The result would not be one well-formed request.
     pub fn request(
         &self,
         method: &str,
@@ -112,8 +114,9 @@ impl Target {
         }
     }
 
-    /// A connection per request where FastCGI is spoken and nobody said otherwise: so web servers
-    /// do, and a kept one holds a worker of php-fpm, whoever waits for one.
+    /// Selects one connection per request for FastCGI, unless the user chose otherwise. Web servers
+    /// do the same. A kept connection would occupy a php-fpm worker while other requests wait for
+    /// one.
     pub fn settle(&self, client: &mut Client) {
         if self.script.is_some() && client.keep_alive == KeepAlive::Auto {
             client.keep_alive = KeepAlive::Off;
@@ -121,7 +124,7 @@ impl Target {
     }
 }
 
-/// A URL that was read; nobody was asked for the host's address yet.
+/// A parsed URL whose host is not resolved yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     scheme: Scheme,
@@ -143,7 +146,7 @@ impl Scheme {
         match self {
             Scheme::Http => 80,
             Scheme::Https => 443,
-            // As php-fpm's own configuration has it.
+            // The port in php-fpm's default configuration.
             Scheme::FastCgi => 9000,
         }
     }
@@ -156,10 +159,10 @@ enum Place {
 }
 
 impl Url {
-    /// Reads it.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// Anything that would send the requests elsewhere than was meant.
+    /// The URL is wrong in a way that would send requests to an unintended place.
     pub fn parse(url: &str) -> Result<Url, TargetError> {
         for (prefix, scheme) in SOCKETS {
             if let Some(rest) = url.strip_prefix(prefix) {
@@ -212,14 +215,14 @@ impl Url {
         }
         let (script, path) =
             script(path).ok_or_else(|| TargetError::NoScript(mask_secrets(url)))?;
-        // The address is that of a FastCGI server and no site's name.
+        // The address names a FastCGI server, not a site, so it is not used as the `Host`.
         Ok(Url { scheme, place, host: LOCALHOST.to_owned(), path, script: Some(script) })
     }
 
-    /// Asks for the host's address.
+    /// Resolves the host's address.
     ///
     /// # Errors
-    /// The host has none, or a name that no certificate can have.
+    /// The host has no address, or its name cannot be in a certificate.
     pub fn resolve(&self) -> Result<Target, TargetError> {
         let (address, name, addresses) = match &self.place {
             Place::Socket(path) => (Address::Unix(path.clone()), LOCALHOST, Vec::new()),
@@ -237,12 +240,12 @@ impl Url {
         Ok(Target { address, host, path, wire, script, name: name.to_owned(), addresses })
     }
 
-    /// Path and query as the app sees them, `/` where there is none.
+    /// Path and query as the app sees them; `/` if the URL has none.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether HTTP is spoken there, and not inside TLS.
+    /// Whether the protocol is HTTP without TLS.
     pub fn is_plain_http(&self) -> bool {
         self.scheme == Scheme::Http
     }
@@ -263,7 +266,8 @@ fn unix(url: &str, prefix: &'static str, rest: &str, scheme: Scheme) -> Result<U
     }
 }
 
-/// As other programs write it, the socket in place of the host: `//%2Frun%2Fapp.sock/path`.
+/// Reads a socket in place of the host, percent-encoded, as other programs write it:
+/// `//%2Frun%2Fapp.sock/path`.
 fn encoded_socket(rest: &str) -> Option<(String, String)> {
     let rest = rest.strip_prefix("//")?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -273,9 +277,10 @@ fn encoded_socket(rest: &str) -> Option<(String, String)> {
     socket.starts_with('/').then(|| (socket.into_owned(), path))
 }
 
-/// The script of a FastCGI URL, and path and query as the app sees them: what follows the
-/// script, as behind a front controller, else the script itself. A script ends with its
-/// `.php`; a path without one is a script as a whole, such as php-fpm's own `/status`.
+/// Splits the path of a FastCGI URL into the script, and the path and query that the app sees. The
+/// app sees what follows the script, as behind a front controller, or else the script's own name.
+/// The script ends with `.php`. A path without `.php` is the script as a whole, such as php-fpm's
+/// own `/status`.
 fn script(path: &str) -> Option<(Script, String)> {
     let (file, query) = path.split_at(path.find('?').unwrap_or(path.len()));
     let mut ends = file.match_indices(".php").map(|(at, php)| at + php.len());
@@ -290,65 +295,65 @@ fn script(path: &str) -> Option<(Script, String)> {
     Some((Script::new(filename), format!("{seen}{query}")))
 }
 
-/// At least one.
+/// Returns at least one address.
 fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, TargetError> {
     let unknown = |source| TargetError::NoAddress { host: host.to_owned(), source };
     let addresses = addresses::of(host, port).map_err(|error| unknown(Some(error)))?;
     if addresses.is_empty() { Err(unknown(None)) } else { Ok(addresses) }
 }
 
-/// What is no target.
+/// Why a text is not a usable target.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetError {
-    /// Not written as URLs are.
+    /// The text is not a URL.
     #[error("`{shown}` is not a URL")]
     NotAUrl {
-        /// As given, secrets masked.
+        /// The text as given, with secrets masked.
         shown: String,
-        /// Why.
+        /// The parser's error.
         #[serde(skip)]
         source: InvalidUri,
     },
-    /// FTP, say.
+    /// A protocol that stampede does not speak, such as FTP.
     #[error("`{0}` is not a protocol that stampede speaks")]
     Protocol(String),
-    /// No protocol in it.
+    /// The URL has no protocol.
     #[error("`{0}` has no http://")]
     NoScheme(String),
-    /// `user@host`.
+    /// The URL has a user: `user@host`.
     #[error("`{0}` has a user in it, which is not sent")]
     User(String),
-    /// No host in it.
+    /// The URL has no host.
     #[error("`{0}` has no host")]
     NoHost(String),
-    /// No port.
+    /// The port is not valid.
     #[error("port `{port}` of `{shown}` is not a number from 1 to 65535")]
     Port {
-        /// As written.
+        /// The port as written.
         port: String,
-        /// The URL, secrets masked.
+        /// The URL with secrets masked.
         shown: String,
     },
-    /// `unix:` alone, or `fcgi+unix:`.
+    /// `unix:` or `fcgi+unix:` without a path.
     #[error("`{0}` has no path of a socket")]
     NoSocket(&'static str),
-    /// A FastCGI server is told which script to run, and was not.
+    /// A FastCGI URL without a script. A FastCGI server must get the script's name.
     #[error("`{0}` names no script")]
     NoScript(String),
-    /// Longer than `sun_path`.
+    /// The socket's path is longer than `sun_path`.
     #[error("the socket's path has {0} bytes and the system takes {SOCKET_PATH_MAX} at most")]
     LongSocket(usize),
-    /// Nobody knows the host.
+    /// The host's name cannot be resolved.
     #[error("no address for `{host}`")]
     NoAddress {
         /// The host.
         host: String,
-        /// What the system said; `None`: it gave an empty list.
+        /// The system's error; `None` if the system returned an empty list.
         #[serde(skip)]
         source: Option<io::Error>,
     },
-    /// TLS cannot be spoken with it.
+    /// TLS cannot be used with this host's name.
     #[error(transparent)]
     Tls(
         #[serde(skip)]
@@ -358,7 +363,7 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// What to write instead.
+    /// What to write instead; `None` if there is no advice.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             TargetError::User(_) => Some("give it as a header: -H 'Authorization: …'"),
@@ -381,7 +386,7 @@ impl TargetError {
 const SOCKETS: [(&str, Scheme); 3] =
     [("unix:", Scheme::Http), ("http+unix:", Scheme::Http), ("fcgi+unix:", Scheme::FastCgi)];
 const LOCALHOST: &str = "localhost";
-/// `sun_path` without its closing NUL (unix(7)).
+/// Size of `sun_path` without its final NUL (unix(7)).
 const SOCKET_PATH_MAX: usize = 107;
 
 #[cfg(test)]

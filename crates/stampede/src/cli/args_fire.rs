@@ -95,7 +95,7 @@ pub struct FireArgs {
     pub files: FileFlags,
 }
 
-/// `200`, `200-299` or `2xx`.
+/// Parses `200`, `200-299` or `2xx`.
 fn statuses(text: &str) -> Result<RangeInclusive<u16>, StatusError> {
     let is_number = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
     let status = |text: &str| {

@@ -1,4 +1,5 @@
-//! The load generator's own ceiling here: beside a server that costs next to nothing.
+//! Measures the load generator's own limit on this machine, with a server that costs almost
+//! nothing.
 
 use serde::Serialize;
 use stampede_known_server::{Address as Known, Listen, NullServer};
@@ -15,27 +16,27 @@ use crate::keeper;
 use crate::summary::words;
 use crate::trial::verdict::{SCHEDULE_LAG_NS, SENT_SHARE};
 
-/// What the generator reaches with one load thread.
+/// The limit of the generator with one load thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ceiling {
     /// CPU of the load thread.
     load_cpu: usize,
     /// CPU of the null server.
     server_cpu: usize,
-    /// Closed model: correct answers a second on [`CONCURRENCY`] kept connections.
+    /// Closed model: correct answers per second on [`CONCURRENCY`] kept connections.
     closed_per_second: f64,
-    /// The same load: CPU time of the load thread for each.
+    /// Closed model: CPU time of the load thread per correct answer.
     cpu_ns_per_request: f64,
-    /// Open model: the highest rate tried at which requests start in time; 0: none.
+    /// Open model: the highest tried rate at which requests start in time; 0: none.
     open_per_second: u32,
-    /// At that rate, in ns.
+    /// p99 of schedule lag at that rate.
     schedule_lag_ns_p99: u64,
 }
 
-/// Measures for some ten seconds, on 127.0.0.1.
+/// Measures for about ten seconds, on 127.0.0.1.
 ///
 /// # Errors
-/// No server or load can be started, or Ctrl-C.
+/// The server or the load does not start, or Ctrl-C.
 pub fn measure() -> Result<Ceiling, Failure> {
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let split = keeper::split_cpus(1);
@@ -58,7 +59,7 @@ pub fn measure() -> Result<Ceiling, Failure> {
 }
 
 impl Ceiling {
-    /// For people.
+    /// Formats the result for people.
     pub fn text(&self) -> String {
         let shared = match self.load_cpu == self.server_cpu {
             true => "\n                  both share a CPU: with two it is more",
@@ -116,8 +117,8 @@ impl Bench {
         result.map_err(|error| Failure::new(&error))
     }
 
-    /// Rising rates, up to the first that fails each time it is tried: a machine that others
-    /// use too disturbs some of the tries.
+    /// Tries rising rates, up to the first that fails in every try. Several tries are needed,
+    /// because others who use the machine may disturb some of them.
     fn highest_rate(&self) -> Result<(u32, u64), Failure> {
         let mut highest = (0, 0);
         for rate in RATES {
@@ -147,7 +148,8 @@ fn open(rate: u32) -> Result<Model, Failure> {
     Ok(Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full })
 }
 
-/// The p99 of schedule lag, where a trial would be valid by it.
+/// Returns the p99 of schedule lag; `None` if it would make a trial invalid, or if too few requests
+/// started.
 fn in_time(result: &LoadResult) -> Option<u64> {
     let schedule_lag = &result.times.schedule_lag;
     let p99 = schedule_lag.at_rank((schedule_lag.len() as f64 * 0.99).ceil() as u64);
@@ -164,7 +166,7 @@ impl Listener for Quiet {
 /// Enough to keep the load thread busy.
 const CONCURRENCY: u32 = 64;
 const CLOSED: Nanos = Nanos::from_secs(2);
-/// Requests a second, a second each.
+/// Rates in requests per second. Each try takes one second.
 const RATES: [u32; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
 const TRIES: u32 = 3;
 

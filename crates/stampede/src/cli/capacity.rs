@@ -1,4 +1,4 @@
-//! `stampede capacity`: the highest rate that meets what is expected.
+//! The command `stampede capacity`: finds the highest rate that meets the expectations.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ use crate::trial::search_context::{Run, SearchContext};
 use crate::trial::{cases, refusal};
 use crate::{interrupt, keeper, machine, progress, store};
 
-/// Searches and says what was found.
+/// Searches, and prints the result.
 pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let wanted = Numbers::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
@@ -59,18 +59,18 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     Ok(outcome(&report))
 }
 
-/// The numbers of a search, as typed.
+/// The numeric flags of a search.
 pub struct Numbers {
-    /// For all trials of a runtime.
+    /// Time limit for all trials of a runtime, in seconds.
     pub max_time_s: f64,
-    /// 0.1 for 10 %.
+    /// Precision as a share; 0.1 means 10 %.
     pub precision: f64,
-    /// Of a short trial.
+    /// Length of a short trial, in seconds.
     pub trial_s: f64,
 }
 
 impl Numbers {
-    /// Reads them.
+    /// Parses the flags.
     pub fn read(max_time: &str, precision: &str, length: &str) -> Result<Numbers, Failure> {
         Ok(Numbers {
             max_time_s: seconds("--max-time", max_time, 10.0..=86_400.0)?,
@@ -79,7 +79,7 @@ impl Numbers {
         })
     }
 
-    /// For the plan's expectations and its client.
+    /// Combines the numbers with the plan's expectations and its client.
     pub fn of(self, context: &SearchContext) -> Wanted {
         let plan = &context.plan;
         Wanted {
@@ -115,7 +115,7 @@ fn share(typed: &str) -> Result<f64, Failure> {
     )
 }
 
-/// What the flags say of the plan.
+/// Converts the flags to overrides of the plan.
 pub fn overrides(flags: &GroundFlags) -> Overrides {
     Overrides {
         app: flags.app.clone(),
@@ -137,11 +137,11 @@ pub fn overrides(flags: &GroundFlags) -> Overrides {
     }
 }
 
-/// A plan file, or runtimes by name, made ready; nothing is started.
+/// Prepares a search from a plan file, or from names of runtimes. Nothing is started.
 pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
     let path = Path::new(what);
     let is_plan = path.is_file() || what.ends_with(".yaml") || what.ends_with(".yml");
-    // Any rate: the search has its own.
+    // The rate does not matter, because the search sets its own.
     let (rate, for_) = (text_of("1"), text_of("1s"));
     let mut flags = Overrides { rate, for_, is_rate_searched: true, ..flags };
     flags.warm_up = flags.warm_up.or_else(|| text_of(WARM_UP));
@@ -156,7 +156,8 @@ pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
         .map_err(|refusal| Failure::from_refusal(&refusal))
 }
 
-/// With what is expected, and only what a search can decide by.
+/// Adds the default expectations to a plan. Refuses a plan with several apps or CPU counts, or with
+/// an expectation that a search cannot use.
 pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
     if plan.apps.len() > 1 {
         let text = format!("the plan has {} apps: a capacity is that of one", plan.apps.len());
@@ -182,7 +183,8 @@ pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Whether it can be met by sending less: what compares two runs, or says how much, cannot.
+/// Whether lower rates can meet the expectation. That is impossible if it compares two runs, or
+/// demands throughput.
 pub fn is_of_a_search(expected: &Expectation) -> bool {
     !expected.bound.worse && expected.bound.figure != Figure::Throughput
 }
@@ -191,7 +193,7 @@ fn text_of(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Sweeps what earlier runs left, and makes the run's directory.
+/// Removes what earlier runs left, and creates the directory of the run.
 pub fn begin(context: &SearchContext, record: &RunRecord) -> Result<RunDirectory, Failure> {
     let out = context.plan.out.clone();
     if let Some(directory) = out.clone().filter(|directory| directory.exists()) {
@@ -224,7 +226,7 @@ fn report(
     }
 }
 
-/// After each trial: what a crash leaves is as good as what was known.
+/// Writes the result. It is called after each trial, so that a crash loses nothing that was known.
 fn write(run: &Path, report: &CapacityReport) -> Result<(), StoreError> {
     let text = mask_json(&serde_json::to_string_pretty(report).unwrap_or_default()) + "\n";
     store::write_page(&run.join(FILE), &text)?;
@@ -234,7 +236,7 @@ fn write(run: &Path, report: &CapacityReport) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// One file that needs nothing else.
+/// Returns an HTML page that needs no other file.
 pub fn page(title: &str, svg: &str) -> String {
     let svg = svg.split_once("?>\n").map_or(svg, |(_, svg)| svg);
     format!(
@@ -243,7 +245,7 @@ pub fn page(title: &str, svg: &str) -> String {
     )
 }
 
-/// As printed, and as on disk.
+/// Returns the JSON that is printed and stored.
 fn json(report: &CapacityReport) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
     Ok(mask_json(&text) + "\n")
@@ -278,12 +280,12 @@ fn outcome(report: &CapacityReport) -> Outcome {
     }
 }
 
-/// What `stampede report` prints of a run that was a search; `None`: it was none, or a format of
-/// its trials is asked for.
+/// Returns what `stampede report` prints for a search; `None`: the run is no search, or the format
+/// is one for its trials.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(PathBuf, CapacityReport)> = stored(args, FILE, FORMAT)?;
     let Some((directory, mut found)) = found else { return Ok(None) };
-    // An older one is printed as this version would have written it.
+    // An older result is printed as this version would have written it.
     found.format = FORMAT;
     match args.format {
         Format::Text => Ok(Some(text(&found) + &next(&directory, &found))),
@@ -292,7 +294,7 @@ pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     }
 }
 
-/// A run's own record of this name, read; `None`: it has none, or several runs are named.
+/// Reads the file `name` of a run; `None`: it has no such file, or several runs are named.
 pub fn stored<T: DeserializeOwned>(
     args: &ReportArgs,
     name: &str,
@@ -313,18 +315,18 @@ pub fn stored<T: DeserializeOwned>(
     Ok(Some((stored.directory, read)))
 }
 
-/// JSON Schema of `--json`.
+/// Returns the JSON Schema of `--json`.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(CapacityReport);
     schema.insert("title".to_owned(), "What `stampede capacity --json` prints".into());
     schema.to_value()
 }
 
-/// In the run's directory.
+/// File in the run's directory.
 const FILE: &str = "capacity.json";
-/// Where neither flags nor plan say what has to hold.
+/// Expectations if neither flags nor plan give any.
 const EXPECTED: [&str; 2] = ["p95 < 100ms", "ok >= 99.9%"];
-/// Short trials: what is discarded is time that is not measured.
+/// The warm-up is short, because its time is not measured.
 const WARM_UP: &str = "1s";
-/// Users that fill any stack of this size, and do not drown it.
+/// Concurrency that fully loads a stack of this size without overloading it.
 const CROWD: u32 = 32;

@@ -1,4 +1,4 @@
-//! `stampede check`: is an app safe in a worker that keeps it in memory?
+//! The command `stampede check`: is an app safe in a worker that keeps it in memory?
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ use crate::summary::words;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine, mask};
 
-/// Checks, or sends one finding's requests again.
+/// Runs a check, or sends one finding's requests again.
 pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {
     match args.finding {
         Some(number) => again(args, number),
@@ -110,35 +110,35 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     Ok(outcome(&report))
 }
 
-/// What is started, and with what.
+/// The runtimes of a check, and what is needed to start them.
 pub struct Stacks {
-    /// What starts them.
+    /// Starts the runtimes.
     pub harness: Harness,
-    /// The runtime that forgets.
+    /// The reference, which forgets everything after each request.
     pub reference: RuntimeChoice,
-    /// Those that are checked.
+    /// The runtimes that are checked.
     pub runtimes: Vec<RuntimeChoice>,
     directory: Option<PathBuf>,
 }
 
-/// What a check is of: as asked for, or as an earlier one was.
+/// The subject of a check, from the flags or from an earlier check.
 pub struct Meant<'a> {
-    /// A directory, or a name of the catalogue.
+    /// The app: a directory, or a name in the catalogue.
     pub app: &'a str,
-    /// What it is, where a person said so.
+    /// Kind of the app; `None`: it is detected.
     pub kind: Option<String>,
-    /// The runtime that forgets.
+    /// The reference, which forgets everything after each request.
     pub reference: &'a str,
-    /// Those that are checked, with commas between them.
+    /// The runtimes that are checked, separated by commas.
     pub runtimes: &'a str,
-    /// Who asks.
+    /// Number of users.
     pub users: u32,
-    /// Of orders and tokens.
+    /// Seed of orders and tokens.
     pub seed: u64,
 }
 
 impl Stacks {
-    /// Finds them, and refuses what must not be started.
+    /// Finds the runtimes, and refuses those that must not be started.
     pub fn find(args: &CheckArgs, meant: Meant<'_>) -> Result<Stacks, Failure> {
         let seed = meant.seed;
         let overrides = Overrides {
@@ -185,7 +185,7 @@ impl Stacks {
     }
 }
 
-/// `NAME=VALUE`, each.
+/// Parses variables, each `NAME=VALUE`.
 fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
@@ -198,7 +198,8 @@ fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     asked.iter().map(pair).collect()
 }
 
-/// The reference must forget, and what is checked must not: else nothing is compared.
+/// Checks that the reference forgets and the checked runtimes do not. Otherwise nothing is
+/// compared.
 fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
     for (at, choice) in plan.runtimes.iter().enumerate() {
         let RuntimeSource::Catalogue(name) = &choice.source else { continue };
@@ -215,7 +216,7 @@ fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Passes as people type them: with hyphens.
+/// Parses names of passes, which people write with hyphens.
 fn passes(asked: &[String]) -> Result<Vec<String>, Failure> {
     let known: Vec<&str> = orders::passes(2, 2, 0).iter().map(|pass| pass.name).collect();
     let named = asked.iter().map(|one| one.trim().replace('-', " "));
@@ -258,7 +259,7 @@ fn from_request(error: &RequestError) -> Failure {
     Failure::new(error).hint(error.hint())
 }
 
-/// A user's own headers.
+/// Returns a user's own headers.
 fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
     let mut headers = credentials.headers(user);
     let cookies = credentials.cookies(user).iter();
@@ -270,7 +271,7 @@ fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
     headers
 }
 
-/// What a person has to know of the requests before they are sent.
+/// Reports what the user should know about the requests before they are sent.
 fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> {
     if gathered.requests.is_empty() {
         let skipped = gathered.skipped.iter().take(5);
@@ -320,7 +321,7 @@ fn out(args: &CheckArgs) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The schema of `check.json`.
+/// Returns the JSON Schema of `check.json`.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(CheckReport).into()
 }
@@ -334,5 +335,5 @@ fn outcome(report: &CheckReport) -> Outcome {
     if is_whole && !report.interrupted { Outcome::Fine } else { Outcome::Incomplete }
 }
 
-/// Requests of a file at most, where nobody says more: an access log has a day's.
+/// Default limit of requests from a file. An access log has those of a whole day.
 const OF_FILE: usize = 500;

@@ -1,4 +1,4 @@
-//! `stampede check --finding N`: one finding's requests, sent again.
+//! The command `stampede check --finding N`: sends one finding's requests again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::check::{replay, requests};
 use crate::store::{MASK, RESULTS, mask_secrets};
 use crate::summary::words;
 
-/// Sends the steps of a finding again: to its runtime and to the reference.
+/// Sends the steps of a finding again, to its runtime and to the reference.
 pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
     let path = match &typed.of {
         Some(path) => path.clone(),
@@ -44,8 +44,8 @@ pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
     Ok(if replayed.shows { Outcome::NotMet } else { Outcome::Fine })
 }
 
-/// What sends a finding of a check again, but for `--finding N`. `out`: where the check is, if a
-/// person said so.
+/// Returns the command that sends a finding again, without `--finding N`. `out` is the check's
+/// directory, if the user gave one.
 pub fn command(out: Option<&Path>) -> String {
     let of = out.map(|out| format!(" --of {}", shell_words::quote(&out.display().to_string())));
     format!("stampede check{}", of.unwrap_or_default())
@@ -65,7 +65,7 @@ fn found(report: &CheckReport, number: u32) -> Result<(&Checked, &Finding), Fail
     })
 }
 
-/// The flags with which it was checked; what an older check does not know of them is as usual.
+/// Returns the flags of the check. Flags that an older check did not keep have their defaults.
 fn kept(report: &CheckReport) -> Result<Flags, Failure> {
     if !report.asked.is_empty() {
         return Flags::read(&report.asked);
@@ -76,7 +76,8 @@ fn kept(report: &CheckReport) -> Result<Flags, Failure> {
     Ok(flags.with("seed", report.seed))
 }
 
-/// What only a person has is there. `command` is what was typed but for that.
+/// Checks that the flags have every value that a check does not keep. `command` is the command that
+/// was typed, without those flags.
 fn complete(flags: &Flags, command: &str) -> Result<(), Failure> {
     let missing = flags.missing();
     if missing.is_empty() {
@@ -94,8 +95,8 @@ fn complete(flags: &Flags, command: &str) -> Result<(), Failure> {
     .hint(format!("give them again: `{command} {}`", typed.join(" "))))
 }
 
-/// The finding with requests as they were sent: what was masked in them comes from the file that
-/// they are of.
+/// Returns the finding with its requests as they were sent. Masked parts come from the file that
+/// listed the requests.
 fn whole(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
     let mut finding = finding.clone();
     let mut listed: Option<Vec<Asked>> = None;
@@ -107,7 +108,7 @@ fn whole(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
         });
         let own = all.iter().find(|asked| masked(asked) == *step.request);
         let own = own.cloned().ok_or_else(|| unknown(&step.request, &what, urls))?;
-        // What it is about was masked with it.
+        // The subject of the finding was masked together with the request.
         finding.subject = finding.subject.restored(&step.request, &own);
         finding.about = finding.subject.to_string();
         step.request = Arc::new(own);
@@ -128,7 +129,7 @@ fn unknown(asked: &Asked, what: &str, urls: Option<&Path>) -> Failure {
     ))
 }
 
-/// What of a request was not kept, in words.
+/// Names the part of a request that was not kept; `None`: all was kept.
 fn hidden(asked: &Asked) -> Option<String> {
     let header = asked.headers.iter().find(|(_, value)| value.contains(MASK));
     match header {

@@ -1,4 +1,4 @@
-//! The database of an app under check: a scratch one stands in for its own.
+//! Replaces the database of a checked app by a scratch database.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::runtime::{
     App, DATABASE_VARIABLES, Fill, OwnDatabase, RuntimeError, filling, own_database, with_scratch,
 };
 
-/// `app` as it is checked. A user's database is not to be written to by the way: one that is made
-/// for the check stands in for it, unless a person says otherwise (`--own-database`, or `--env`
-/// with another).
+/// Returns `app` as it is checked. A check must not write to a user's own database. A database made
+/// for the check replaces it, unless the user chooses otherwise (`--own-database`, or another one
+/// in `--env`).
 ///
 /// # Errors
-/// Nobody knows which database that would be, or what is in it.
+/// It is unknown which kind of database is needed, or how to fill it.
 pub fn scratched(
     app: App,
     choice: &RuntimeChoice,
@@ -37,7 +37,7 @@ pub fn scratched(
         Some(own) => {
             let fill = filling(&app, &own, file.as_deref()).ok_or_else(|| empty(&own))?;
             let kind = own.kind.ok_or_else(|| strange(&own))?;
-            // It says where the scratch database is.
+            // The app gets the address of the scratch database instead.
             env.retain(|name, _| !DATABASE_VARIABLES.contains(&name.as_str()));
             tell(&format!("note: {}", said(&own, kind, &fill)));
             Ok(with_scratch(&app, kind, &fill))
@@ -45,7 +45,7 @@ pub fn scratched(
     }
 }
 
-/// What to do where filling a scratch database failed.
+/// Advice for a scratch database that could not be filled; `None` for other errors.
 pub fn hint(error: &RuntimeError, app: &App) -> Option<&'static str> {
     let is_filled =
         app.manifest.database.as_ref().is_some_and(|database| database.schema.is_none());
@@ -65,7 +65,7 @@ fn said(own: &OwnDatabase, kind: &str, fill: &Fill) -> String {
     )
 }
 
-/// Its whole path: it is read from elsewhere.
+/// Returns the file's absolute path, because other working directories are used later.
 fn readable(file: &Path) -> Result<PathBuf, Failure> {
     std::fs::File::open(file).and_then(|_| file.canonicalize()).map_err(|error| {
         Failure::rendered(format!("--database: cannot read `{}`: {error}", file.display())).hint(

@@ -1,4 +1,4 @@
-//! `check.json` and its page: written without secrets, read again.
+//! Reads and writes `check.json` and its page, without secrets.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::check::html::html;
 use crate::check::model::{Asked, CheckReport, FORMAT};
 use crate::mask::{MASK, mask_json, mask_known, mask_secrets};
 
-/// What an earlier check has found. What a person has to know of it is told.
+/// Reads the findings of an earlier check. Prints a notice if the user should know something about
+/// it.
 pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
     let Some(path) = path else { return Ok(Baseline::default()) };
     let report = read(path)?;
@@ -21,7 +22,7 @@ pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
     Ok(Baseline::of(&report))
 }
 
-/// Reads a check: its directory or its file.
+/// Reads a check from its directory or its file.
 pub fn read(path: &Path) -> Result<CheckReport, Failure> {
     let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
     let failed = |why: String| {
@@ -29,7 +30,7 @@ pub fn read(path: &Path) -> Result<CheckReport, Failure> {
             .hint("`stampede check` writes its result to stampede-results/<check>/check.json")
     };
     let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
-    // A newer one may have other fields: its version is read first.
+    // A newer check may have other fields, so its version is read first.
     let Version { format } =
         serde_json::from_str(&text).map_err(|error| failed(format!("it is no check: {error}")))?;
     if format > FORMAT {
@@ -46,7 +47,7 @@ struct Version {
     format: u32,
 }
 
-/// The newest check of a directory of results.
+/// Returns the newest check of a results directory.
 pub fn last(results: &Path) -> Result<PathBuf, Failure> {
     let mut directories: Vec<PathBuf> = crate::store::directories(results);
     directories.retain(|directory| directory.join(FILE).is_file());
@@ -57,10 +58,10 @@ pub fn last(results: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Writes it and its page.
+/// Writes a check and its page.
 pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
     let text = json(report)?;
-    // Later it is not the newest: the page names it.
+    // The page names the check's directory, because later it may not be the newest check.
     let page = html(report, &command(Some(out)));
     let written = std::fs::create_dir_all(out)
         .and_then(|()| std::fs::write(out.join(FILE), text))
@@ -71,13 +72,14 @@ pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
     })
 }
 
-/// As `check.json` has it.
+/// Returns the JSON of `check.json`.
 pub fn json(report: &CheckReport) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
     Ok(mask_json(&text) + "\n")
 }
 
-/// A report whose requests have no secrets: those of a list bring what lets their sender in.
+/// Removes secrets from a report's requests. Requests from a file may contain what authorises their
+/// sender.
 pub fn without_secrets(mut report: CheckReport) -> CheckReport {
     let findings = report.runtimes.iter_mut().flat_map(|one| &mut one.findings);
     for step in findings.flat_map(|one| &mut one.steps) {
@@ -86,7 +88,7 @@ pub fn without_secrets(mut report: CheckReport) -> CheckReport {
     report
 }
 
-/// A request as a check keeps it.
+/// Returns a request as a check keeps it, without secrets.
 pub fn masked(asked: &Asked) -> Asked {
     let header = |(name, value): &(String, String)| match is_secret(name) {
         true => (name.clone(), MASK.to_owned()),
@@ -106,7 +108,7 @@ fn is_secret(header: &str) -> bool {
 }
 
 const FILE: &str = "check.json";
-/// Beside it, for people.
+/// The page beside it, for people.
 pub const PAGE: &str = "check.html";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The flags of a check as it keeps them: they ask for the same again, and no secret is among them.
+//! The flags that a check keeps. They repeat the check, and contain no secret.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,19 +10,19 @@ use clap::{Args as _, Command, FromArgMatches as _, value_parser};
 use super::Failure;
 use super::args_check::CheckArgs;
 
-/// Flags with their values, in the order of the help.
+/// Flags with their values, in the order of the help text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flags(Vec<Flag>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Flag {
-    /// Without its hyphens.
+    /// Name without its hyphens.
     name: String,
-    /// None of a switch; of others one or more.
+    /// Values: none for a switch, else one or more.
     values: Vec<String>,
 }
 
-/// A flag that holds what only a person has.
+/// A flag with a value that is not kept, so only the user can give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secret {
     /// `--login ann:PASSWORD`.
@@ -45,7 +45,7 @@ impl Secret {
         }
     }
 
-    /// What stands between a name and what only a person has.
+    /// The character between the kept name and the secret value.
     const fn sign(self) -> char {
         match self {
             Secret::Login => ':',
@@ -53,7 +53,7 @@ impl Secret {
         }
     }
 
-    /// What stands for that.
+    /// The placeholder for the secret value.
     const fn what(self) -> &'static str {
         match self {
             Secret::Login => "PASSWORD",
@@ -62,16 +62,16 @@ impl Secret {
     }
 }
 
-/// A flag whose value only a person has.
+/// A flag whose secret value is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFlag {
-    /// Which.
+    /// The flag.
     pub secret: Secret,
-    /// The name that is known.
+    /// The name before the secret value.
     name: String,
 }
 
-/// As it has to be typed again: `--login ann:PASSWORD`.
+/// Formats the flag as it has to be typed again: `--login ann:PASSWORD`.
 impl fmt::Display for MissingFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MissingFlag { secret, name } = self;
@@ -80,18 +80,18 @@ impl fmt::Display for MissingFlag {
     }
 }
 
-/// Flags of how a result is shown, not of what is asked.
+/// Flags that affect only how a result is shown or chosen.
 const OF_RESULT: [&str; 4] = ["out", "json", "finding", "of"];
-/// After `stampede` and `check`.
+/// The words `stampede` and `check`.
 const WORDS_BEFORE: usize = 2;
 
 impl Flags {
-    /// What was typed.
+    /// Reads the flags of this command line.
     pub fn typed() -> Result<Flags, Failure> {
         Flags::read(std::env::args_os().skip(WORDS_BEFORE))
     }
 
-    /// Of words, as a shell hands them over.
+    /// Reads flags from words, as a shell passes them.
     pub fn read<W: Into<OsString> + Clone>(
         words: impl IntoIterator<Item = W>,
     ) -> Result<Flags, Failure> {
@@ -111,7 +111,7 @@ impl Flags {
         Ok(Flags(flags.collect()))
     }
 
-    /// As words, as a shell hands them over.
+    /// Returns the flags as words, as a shell passes them.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         for Flag { name, values } in &self.0 {
@@ -119,7 +119,7 @@ impl Flags {
                 words.push(format!("--{name}"));
             }
             for value in values {
-                // What begins with a hyphen would be taken for a flag.
+                // A separate value that begins with a hyphen would be read as a flag.
                 match value.starts_with('-') {
                     true => words.push(format!("--{name}={value}")),
                     false => words.extend([format!("--{name}"), value.clone()]),
@@ -129,7 +129,7 @@ impl Flags {
         words
     }
 
-    /// As clap reads them.
+    /// Returns the flags as clap reads them.
     pub fn args(&self) -> Result<CheckArgs, Failure> {
         let matches = command()
             .try_get_matches_from(self.words())
@@ -137,8 +137,8 @@ impl Flags {
         CheckArgs::from_arg_matches(&matches).map_err(|error| Failure::from_flags(&error))
     }
 
-    /// What a check keeps of them: names in place of secrets, and paths that hold wherever it is
-    /// read.
+    /// Returns what a check keeps: names in place of secrets, and absolute paths, so that they are
+    /// valid in every working directory.
     pub fn kept(mut self) -> Flags {
         self.0.retain(|flag| !OF_RESULT.contains(&flag.name.as_str()));
         let paths = paths();
@@ -155,14 +155,15 @@ impl Flags {
         self
     }
 
-    /// With a flag of one value.
+    /// Sets a flag to one value.
     pub fn with(mut self, name: &str, value: impl ToString) -> Flags {
         self.0.retain(|flag| flag.name != name);
         self.0.push(Flag { name: name.to_owned(), values: vec![value.to_string()] });
         self
     }
 
-    /// The same, but what `typed` has is as typed; of what only a person has by its names.
+    /// Replaces flags by those in `typed`. For flags with secrets, the typed values complete the
+    /// kept names.
     pub fn over(mut self, typed: Flags) -> Flags {
         for flag in typed.0 {
             let known = self.0.iter_mut().find(|known| known.name == flag.name);
@@ -176,7 +177,7 @@ impl Flags {
         self
     }
 
-    /// Flags whose value only a person has.
+    /// Returns the flags whose secret values are missing.
     pub fn missing(&self) -> Vec<MissingFlag> {
         let missing = Secret::ALL.into_iter().flat_map(|secret| {
             let flags = self.0.iter().filter(move |flag| flag.name == secret.flag());
@@ -189,7 +190,7 @@ impl Flags {
 }
 
 impl Flag {
-    /// Values in place of their names; others behind them.
+    /// Replaces names by their typed values, and appends the other typed values.
     fn fill(&mut self, typed: &Flag, sign: char) {
         let name = |value: &str| name_of(value, sign).to_owned();
         for value in &typed.values {
@@ -205,7 +206,7 @@ impl Flag {
     }
 }
 
-/// What stands before what only a person has.
+/// Returns the part before the secret value.
 fn name_of(value: &str, sign: char) -> &str {
     value.split(sign).next().unwrap_or_default()
 }
@@ -214,7 +215,7 @@ fn command() -> Command {
     CheckArgs::augment_args(Command::new("check").no_binary_name(true).disable_help_flag(true))
 }
 
-/// Flags whose values are paths.
+/// Returns the names of flags whose values are paths.
 fn paths() -> Vec<String> {
     let is_path = |parser: &ValueParser| parser.type_id() == value_parser!(PathBuf).type_id();
     let command = command();
@@ -222,7 +223,7 @@ fn paths() -> Vec<String> {
     flags.filter_map(|argument| Some(argument.get_long()?.to_owned())).collect()
 }
 
-/// Whether an app is a directory and no name of the catalogue.
+/// Whether an app is a directory and not a name in the catalogue.
 fn is_directory(flag: &str, value: &str) -> bool {
     flag == "app" && (value.contains('/') || value.starts_with('.')) && !value.starts_with('~')
 }
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!((args.timeout.as_str(), args.users), ("9s", 2));
     }
 
-    /// A new flag is looked at by a person before its values are kept.
+    /// Makes sure that somebody decides about every new flag before its values are kept.
     #[test]
     fn of_every_flag_it_is_known_whether_it_may_be_kept() {
         let command = command();

@@ -1,4 +1,4 @@
-//! `stampede compare`: plan, run, table.
+//! The command `stampede compare`: reads a plan, runs it, prints a table.
 
 use std::path::Path;
 
@@ -28,14 +28,14 @@ use crate::trial::comparison::Comparison;
 use crate::trial::{cases, refusal};
 use crate::{interrupt, keeper, machine, plan, progress, store};
 
-/// Runs a comparison, prints the table.
+/// Runs a comparison and prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
     let mut plan = read(&args, &catalogue)?;
     let out = plan.out.clone();
     let facts = machine::facts();
     if plan.fairness == Fairness::EachAtItsBest && !args.dry_run {
-        // What is wrong is said before minutes are spent.
+        // Mistakes in the plan are reported before minutes are spent on tuning.
         Comparison::new(plan.clone(), catalogue.clone(), &facts)
             .map_err(|refusal| Failure::from_refusal(&refusal))?;
         is_free(out.as_deref())?;
@@ -44,7 +44,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     if !args.dry_run {
         super::peak::choose_rates(&mut plan)?;
     }
-    // Dropped at the end: the other version's copy is there until then.
+    // Kept until the end of the run, because dropping it removes the other version's copy.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
     let comparison = Comparison::new(plan, catalogue, &facts)
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
@@ -72,14 +72,14 @@ fn is_free(out: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// Puts the app's other version into the plan, where one is asked for.
+/// Adds the other version of the app to the plan, if `--against` names one.
 fn other_version(
     args: &CompareArgs,
     plan: &mut Plan,
     catalogue: &Catalogue,
 ) -> Result<Option<Copies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
-    // What is wrong with the directory is said of the directory.
+    // The apps are checked first, so that a mistake in the directory is reported as such.
     refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
@@ -141,26 +141,26 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     Ok(Plan { notices, ..plan })
 }
 
-/// `steady: 50 % of the baseline's peak`.
+/// Describes a load, such as `steady: 50 % of the baseline's peak`.
 fn load_words(load: &LoadChoice) -> String {
     format!("{}: {}", load.name, cases::load_words(load))
 }
 
-/// This directory where it looks like an app, else the catalogue's smallest one.
+/// Returns this directory if it looks like an app, else the catalogue's smallest app.
 fn default_app() -> &'static str {
     let is_app = APP_FILES.iter().any(|file| Path::new(file).exists());
     if is_app { "." } else { "hello" }
 }
 
-/// What PHP projects have in their directory.
+/// Files that PHP projects have in their directory.
 const APP_FILES: [&str; 5] =
     ["composer.json", "index.php", "public/index.php", "web/index.php", "app.yaml"];
 
-/// The fewest that `rounds: auto` would look at, too: three show a difference only where it is
-/// large.
+/// Number of rounds, which is also the fewest that `rounds: auto` checks. Three rounds show a
+/// difference only if it is large.
 const AGAINST_ROUNDS: &str = "5";
 
-/// Fills in the runtimes that can serve the apps here. What was chosen, for the reader.
+/// Fills in the runtimes that can serve the apps here. Returns notices about the choice.
 fn suggested(
     path: Option<&Path>,
     flags: &mut Overrides,
@@ -173,7 +173,8 @@ fn suggested(
     Ok(fill(flags, &suggestion))
 }
 
-/// Summary and table of what is on disk: the same as `stampede report` prints later.
+/// Writes the summary and prints the table from the stored results. `stampede report` prints the
+/// same later.
 fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, Failure> {
     let shown = Shown::read(Path::new(store::RESULTS), &[path.display().to_string()])
         .map_err(|error| Failure::from_store(&error))?;
@@ -193,7 +194,7 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
     Ok(outcome(stored, summary))
 }
 
-/// What to do with the answer, under the table.
+/// Returns the text below the table: what the user can do next.
 fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Summary) -> String {
     let shown = path.display();
     let measured = summary.cases.iter().any(|case| case.trials_counted > 0);
@@ -217,8 +218,8 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     text + &format!("\nReport: {report}\nAll figures: stampede report {shown} --details\n")
 }
 
-/// A runtime of the catalogue that keeps the app in memory and is better than a baseline that does
-/// not.
+/// Returns a runtime that keeps the app in memory and is better than the baseline; `None` if there
+/// is none.
 fn worker_that_leads(summary: &Summary) -> Option<&str> {
     let keeps_state = |name: &str| {
         let case = summary.cases.iter().find(|case| case.runtime == name);
@@ -233,7 +234,8 @@ fn worker_that_leads(summary: &Summary) -> Option<&str> {
     better.into_iter().find(|name| keeps_state(name))
 }
 
-/// Whether a trial kept any: of what never started the message has the last lines.
+/// Whether a trial kept a log. If a runtime never started, the message has the last lines of its
+/// log.
 fn has_logs(run: &Path) -> bool {
     let trials = std::fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
     let mut logs = trials.filter_map(|trial| std::fs::read_dir(trial.path().join("logs")).ok());
@@ -241,7 +243,8 @@ fn has_logs(run: &Path) -> bool {
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
-    // A runtime that works, with an app that only redirects, is a row that is invalid.
+    // A runtime that works with an app that only redirects makes an invalid row, so it counts as
+    // working.
     let has_worked =
         |trial: &StoredTrial| trial.record.load.is_some() || trial.record.runtime.before.is_some();
     if !stored.trials.iter().any(has_worked) && !interrupt::asked() {
@@ -255,7 +258,7 @@ fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
     }
 }
 
-/// What would run, in order, and how long it takes.
+/// Describes what would run, in order, and how long it would take.
 fn dry_run(comparison: &Comparison, json: bool) -> String {
     let record = comparison.record();
     if json {

@@ -1,4 +1,4 @@
-//! `stampede diff`: runs held against the first of them.
+//! The command `stampede diff`: compares runs with the first of them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::store;
 use crate::summary::diff::{Diff, FORMAT, Named, Unfit, between, keep_own, of_plan, within};
 use crate::summary::overlay::label;
 
-/// Compares and prints; what is not comparable is refused.
+/// Compares and prints the runs. Refuses runs that are not comparable.
 pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
     let asked = expectations(&args.expect)?;
     let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
@@ -35,17 +35,18 @@ pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
     Ok(outcome(&diffs))
 }
 
-/// How the versions of an app that a run measured compare; `None`: it measured one.
+/// Returns the comparison of the two versions of an app in a run; `None`: it measured only one.
 pub fn text_of_versions(shown: &Shown) -> Option<String> {
     let (_, data, summary) = shown.runs().next()?;
     data.record.against.as_ref()?;
     let mut diff = versions(&Named { label: "", data, summary }, &[]).ok()?;
-    // The table above has them.
+    // The table above has these notes already.
     diff.cases.iter_mut().for_each(|case| case.notes.clear());
     Some(report::diff_text(&diff, &style()))
 }
 
-/// The summary of a run; where it measured two versions of an app, with how they compare.
+/// Returns the summary of a run. If the run measured two versions of an app, their comparison is
+/// added.
 pub fn json_of_run(shown: &Shown) -> Result<String, Failure> {
     let Some((_, data, summary)) =
         shown.runs().next().filter(|(run, ..)| run.record.against.is_some())
@@ -59,7 +60,7 @@ pub fn json_of_run(shown: &Shown) -> Result<String, Failure> {
     Ok(format!("{:#}\n", serde_json::Value::Object(fields)))
 }
 
-/// What `compare --against` found, again.
+/// Repeats what `compare --against` found.
 fn versions(run: &Named<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
     let one = |expect: &[Expectation]| {
         let found = within(run.data, run.summary, expect).map_err(unfit)?;
@@ -124,13 +125,14 @@ fn outcome(diffs: &[Diff]) -> Outcome {
     }
 }
 
-/// As typed; a mistake is shown where it is.
+/// Parses the expectations of the command line. An error marks the place of the mistake.
 fn expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
     let read = |text: &String| text.parse().map_err(|error| Failure::from_plan(&error));
     texts.iter().map(read).collect()
 }
 
-/// Refuses what has no case in common, and, unless told to, what is not alike.
+/// Refuses runs that have no case in common, and, unless `anyway`, runs that differ in their
+/// conditions.
 fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
     let labels = [diff.base.label.as_str(), diff.other.label.as_str()];
     let (base, other) = (&diff.base.run, &diff.other.run);
@@ -168,5 +170,5 @@ fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
     Err(Failure::rendered(text).hint("`--anyway` compares them and says so above the table"))
 }
 
-/// More would push the first off the screen.
+/// More lines would push the first ones off the screen.
 const MOST_SHOWN: usize = 12;

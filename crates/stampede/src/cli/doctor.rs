@@ -1,4 +1,4 @@
-//! `stampede doctor`: what this machine allows, and how to fix what it does not.
+//! The command `stampede doctor`: shows what this machine allows, and how to fix what it does not.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::{Failure, Outcome};
 use crate::keeper::{self, Capabilities, KeeperOptions, PidNamespace, Writable};
 use crate::machine;
 
-/// Looks, and says what was seen.
+/// Examines the machine and prints the findings.
 pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
     let allowed = keeper::capabilities(&KeeperOptions::default().program);
     let facts = machine::facts();
@@ -56,7 +56,8 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
     print(text.as_bytes())
 }
 
-/// Lines that fit the terminal; later ones are indented. The blanks before `indent` stand in columns and stay.
+/// Wraps a line to the terminal's width and indents the lines after the first. Blanks before
+/// `indent` align columns and are kept.
 fn wrapped(line: &str, indent: usize) -> String {
     let at = line.char_indices().nth(indent).map_or(line.len(), |(at, _)| at);
     let (head, rest) = line.split_at(at);

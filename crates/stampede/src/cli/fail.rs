@@ -1,4 +1,4 @@
-//! How a command ends: exit codes, and errors in words.
+//! The ways in which a command ends: exit codes, and error messages.
 
 use std::error::Error;
 use std::io::IsTerminal as _;
@@ -13,7 +13,7 @@ use crate::suggest::SuggestError;
 use crate::target::TargetError;
 use crate::trial::refusal::Refusal;
 
-/// A command that ran.
+/// The result of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Exit code 0.
@@ -37,57 +37,58 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// A command that could not do its work. Exit code 2.
+/// Why a command could not do its work. The exit code is 2.
 #[derive(Debug)]
 pub struct Failure {
     text: Text,
     hint: Option<String>,
 }
 
-/// What is printed of a failure.
+/// The printed text of a failure.
 #[derive(Debug)]
 enum Text {
-    /// In a sentence, that `error:` stands before.
+    /// A sentence, which is printed after `error:`.
     Sentence(String),
-    /// A whole message, which begins with that itself.
+    /// A whole message, which begins with `error:` itself.
     Message(String),
 }
 
 impl Failure {
-    /// An error without a hint; causes follow after colons.
+    /// Makes a failure without a hint. Causes follow the error after colons.
     pub fn new(error: &dyn Error) -> Failure {
         Failure { text: Text::Sentence(chain(error)), hint: None }
     }
 
-    /// Text that is already laid out, such as a plan's error with its source line.
+    /// Makes a failure from text that is already laid out, such as a plan's error with its source
+    /// line.
     pub fn rendered(text: String) -> Failure {
         Failure { text: Text::Sentence(text), hint: None }
     }
 
-    /// What is wrong with flags, in the words of the library that reads them: it says `error:`
-    /// itself.
+    /// Makes a failure from an error in the flags. The text is that of the library that parses
+    /// flags, and it begins with `error:`.
     pub fn from_flags(error: &clap::Error) -> Failure {
         Failure { text: Text::Message(error.to_string()), hint: None }
     }
 
-    /// A plan's error, with the line that it points into.
+    /// Makes a failure from a plan's error, with the source line.
     pub fn from_plan(error: &PlanError) -> Failure {
         let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         Failure::rendered(error.render(if colour { Look::Colour } else { Look::Plain }))
     }
 
-    /// A runtime's or an app's error, with its hint.
+    /// Makes a failure from the error of a runtime or an app, with its hint.
     pub fn from_runtime(error: &RuntimeError) -> Failure {
         Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
-    /// The same, where the hint would name the command that was just run.
+    /// Does the same, but leaves out a hint that names the command that was just run.
     pub fn from_runtime_alone(error: &RuntimeError) -> Failure {
         let hint = error.hint().filter(|_| !error.is_for_a_look_alone());
         Failure { hint, ..Failure::new(error) }
     }
 
-    /// A plan that cannot run here.
+    /// Makes a failure from a plan that cannot run here.
     pub fn from_refusal(refusal: &Refusal) -> Failure {
         match refusal {
             Refusal::Plan(error) => Failure::from_plan(error),
@@ -95,39 +96,39 @@ impl Failure {
         }
     }
 
-    /// Why nothing can be suggested, with its hint.
+    /// Makes a failure from the reason why nothing can be suggested, with its hint.
     pub fn from_suggest(error: &SuggestError) -> Failure {
         Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
-    /// A URL's error, with its hint.
+    /// Makes a failure from a URL's error, with its hint.
     pub fn from_target(error: &TargetError) -> Failure {
         Failure { hint: error.hint().map(str::to_owned), ..Failure::new(error) }
     }
 
-    /// Why another version cannot be had, with its hint.
+    /// Makes a failure from the reason why another version is not available, with its hint.
     pub fn from_against(error: &AgainstError) -> Failure {
         Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
-    /// An error of the results, with its hint.
+    /// Makes a failure from an error of the results, with its hint.
     pub fn from_store(error: &StoreError) -> Failure {
         Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
-    /// Says what to do next.
+    /// Sets the hint, which says what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Prints it to stderr; exit code 2.
+    /// Prints the failure to stderr, and returns exit code 2.
     pub fn print(&self) -> ExitCode {
         eprint!("{}", self.text());
         ExitCode::from(2)
     }
 
-    /// As printed.
+    /// Returns the text as it is printed.
     pub fn text(&self) -> String {
         let mut text = match &self.text {
             Text::Sentence(text) => format!("error: {}\n", text.trim_end()),

@@ -1,4 +1,5 @@
-//! `fairness: each-at-its-best`: the workers of each runtime are tuned before all are compared.
+//! Implements `fairness: each-at-its-best`: tunes the workers of each runtime before all are
+//! compared.
 
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{Arrivals, Model, WhenFull};
@@ -16,8 +17,8 @@ use crate::tune::settings::{Setting, variant};
 use crate::tune::tuning_search::{Objective, TuningSearch};
 use crate::{interrupt, machine, progress};
 
-/// Tunes `workers` of every runtime of the catalogue that has them; what was found is a setting and
-/// a notice of the plan.
+/// Tunes `workers` of every runtime that stampede starts. Each result becomes a setting and a
+/// notice of the plan.
 pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
     let first_app_alone = plan.apps.len() > 1;
     for index in 0..plan.runtimes.len() {
@@ -41,9 +42,9 @@ pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
 }
 
 enum Found {
-    /// So many, and the run that shows it.
+    /// The best number of workers, and the run that shows it.
     Workers(u32, String),
-    /// Why there is no best.
+    /// Why there is no best number.
     Nothing(NotTuned),
 }
 
@@ -82,7 +83,8 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     })
 }
 
-/// The plan with this runtime alone, its first app, and an open load that the search fills.
+/// Returns the plan with only this runtime, its first app, and an open load whose rate the search
+/// sets.
 fn alone(plan: &Plan, index: usize) -> Result<Plan, Failure> {
     let mut alone = plan.clone();
     alone.runtimes = vec![plan.runtimes[index].clone()];
@@ -90,7 +92,7 @@ fn alone(plan: &Plan, index: usize) -> Result<Plan, Failure> {
     alone.loads.truncate(1);
     alone.notices.clear();
     alone.out = None;
-    // What compares, or says how much, is no help in finding how much.
+    // Expectations that compare runs or demand throughput cannot be used to search for a capacity.
     alone.expect.retain(is_of_a_search);
     let load = &mut alone.loads[0];
     (load.only, load.except, load.expect) = (Vec::new(), Vec::new(), Vec::new());
@@ -105,9 +107,9 @@ fn alone(plan: &Plan, index: usize) -> Result<Plan, Failure> {
     settled(alone)
 }
 
-/// For each runtime, at most; `time_scale` shortens it.
+/// Time limit for each runtime in seconds. `time_scale` shortens it.
 const MAX_TIME_S: f64 = 300.0;
-/// Of each point's capacity.
+/// Precision of each measured capacity, as a share.
 const PRECISION: f64 = 0.1;
-/// As `stampede tune`.
+/// Length of a short trial in seconds, as in `stampede tune`.
 const TRIAL_S: f64 = 2.0;

@@ -1,9 +1,9 @@
-//! What other load generators call options, for whoever types them after `fire`.
+//! Explains options of other load generators to users who type them after `fire`.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// The error, and where `fire` was given an option of another load generator, what it is here:
-/// nearest names would mislead.
+/// Returns the error. If `fire` got an option of another load generator, the error names `fire`'s
+/// own option for it. A suggestion by the nearest name would be misleading.
 pub fn explained(error: clap::Error) -> clap::Error {
     let is_fire = std::env::args_os().nth(1).is_some_and(|command| command == "fire");
     if is_fire { explained_to_fire(error) } else { error }
@@ -20,19 +20,20 @@ fn explained_to_fire(mut error: clap::Error) -> clap::Error {
     let text =
         format!("`{given}` of other load generators, here: {here} (all: docs/coming-from.md)");
     error.remove(ContextKind::SuggestedArg);
-    // It goes by the nearest name.
+    // The usage line is based on the nearest name, too.
     error.remove(ContextKind::Usage);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![text.into()]));
     error
 }
 
-/// `-n` or `--iterations`, with its value or without one.
+/// Returns the explanation for an option such as `-n` or `--iterations`, given with or without a
+/// value.
 fn here(given: &str) -> Option<&'static str> {
     let name = given.split_once('=').map_or(given, |(name, _)| name);
     NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, here)| *here)
 }
 
-/// Those that are no option of `fire`.
+/// Options that `fire` does not have.
 const NAMES: [(&[&str], &str); 20] = [
     (&["-n", "--iterations"], "`--requests 1000`, beside `--concurrency`"),
     (&["--clients", "--vus"], "`-c 100`"),

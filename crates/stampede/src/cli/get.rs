@@ -1,5 +1,5 @@
-//! What no package has: made by a script of a runtime's directory, into a directory of stampede's
-//! own.
+//! Makes needs that no package contains. A script in a runtime's directory makes them, and the
+//! result goes into a directory of stampede's own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,27 +17,27 @@ use super::shell::tell;
 use crate::interrupt;
 use crate::runtime::{Catalogue, Get, LIB, Places, Release, RuntimeDirectory, sha256};
 
-/// One need: how it is made, with what, and where it goes.
+/// How one need is made, and where it goes.
 #[derive(Debug)]
 pub struct Recipe {
     get: Get,
-    /// The script and what lies beside it.
+    /// The script and the files beside it.
     files: BTreeMap<String, Vec<u8>>,
-    /// `lib` of stampede's own directory.
+    /// The directory `lib` in stampede's own directory.
     lib: PathBuf,
-    /// The PHP that it is for.
+    /// The PHP that the need is made for.
     php: Option<PathBuf>,
-    /// Command that prints the version of what it makes; its first word is the need.
+    /// Command that prints the version of the result. Its first word is the need's name.
     version: Option<String>,
-    /// Whether a release is asked for first.
+    /// Whether an upstream release is preferred.
     release_first: bool,
 }
 
-/// What is to be made for these runtimes, each need once. `lacks` says which of its needs a
-/// runtime lacks; `build`: nothing is taken that upstream built.
+/// Returns the recipes for these runtimes, one per need. `lacks` returns the needs that a runtime
+/// lacks. With `build`, upstream's releases are not used.
 ///
 /// # Errors
-/// No home to keep it in, or no such script.
+/// There is no directory of stampede's own, or the script does not exist.
 pub fn wanted(
     catalogue: &Catalogue,
     runtimes: &[&RuntimeDirectory],
@@ -87,17 +87,17 @@ impl Recipe {
         })
     }
 
-    /// The need that it makes.
+    /// The name of the need.
     pub fn need(&self) -> &str {
         &self.get.need.value
     }
 
-    /// Debian packages that it needs.
+    /// Debian packages that the script needs.
     pub fn packages(&self) -> &[String] {
         &self.get.packages
     }
 
-    /// The commands that do the same, for a person.
+    /// Returns shell commands that do the same, for people.
     pub fn commands(&self, places: &Places) -> String {
         let names: Vec<&str> = self.files.keys().map(String::as_str).collect();
         let directory = Path::new(&self.get.run).parent().unwrap_or(Path::new(""));
@@ -130,16 +130,17 @@ impl Recipe {
         )
     }
 
-    /// the upstream program for this machine, where one is wanted.
+    /// The upstream program for this machine; `None` if there is none, or if it must be built.
     fn release(&self) -> Option<&Release> {
         self.get.release.get(std::env::consts::ARCH).filter(|_| self.release_first)
     }
 
-    /// Takes the upstream program where there is one for this machine, it can be had, and it
-    /// is the one that is pinned; says so where not. Whether it is there.
+    /// Downloads the upstream program for this machine, if there is one. Returns whether the
+    /// program is now in place. Prints why not if it cannot be downloaded, is not the pinned one,
+    /// or does not start.
     ///
     /// # Errors
-    /// Interrupted (the caller listens), or a file cannot be written.
+    /// Interrupted (the caller handles the signals), or a file cannot be written.
     pub fn take_release(&self, places: &Places) -> Result<bool, Failure> {
         let Some(release) = self.release() else { return Ok(false) };
         let Some(curl) = tool(places, "curl") else {
@@ -174,17 +175,17 @@ impl Recipe {
         Ok(unwanted.is_none())
     }
 
-    /// Whether it can say its version, where it has one.
+    /// Whether the program prints its version. True if no command for that is known.
     fn starts(&self, file: &Path) -> Result<bool, Failure> {
         let Some(version) = &self.version else { return Ok(true) };
         self.ended_well(Command::new(file).args(version.split_whitespace().skip(1)))
     }
 
-    /// Makes it elsewhere and moves it to its place whole; interrupted (the caller listens), it
-    /// leaves nothing there.
+    /// Runs the script elsewhere, and moves the complete result to its place. If interrupted (the
+    /// caller handles the signals), it leaves nothing there.
     ///
     /// # Errors
-    /// A tool is missing, the script fails, after its own words, or a file cannot be written.
+    /// A tool is missing, the script fails and prints why, or a file cannot be written.
     pub fn run(&self, places: &Places) -> Result<(), Failure> {
         let tools = self.tools(places)?;
         let place = tempfile::Builder::new()
@@ -200,13 +201,14 @@ impl Recipe {
         self.to_its_place(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
     }
 
-    /// What is put into a new directory goes to its place whole, or not at all: on an error, and
-    /// where `put` says why it is not wanted.
+    /// Lets `put` fill a new directory, and moves it to its place as a whole. On an error, or if
+    /// `put` returns why the result is not wanted, nothing is moved.
     fn to_its_place(
         &self,
         put: impl FnOnce(&Path) -> Result<Option<String>, Failure>,
     ) -> Result<Option<String>, Failure> {
-        // The same name each time: what a killed one left is removed, and never found.
+        // The name is always the same, so the remains of a killed process are removed, and nothing
+        // finds them.
         let part = self.lib.join(format!(".{}.part", self.need()));
         let out = self.lib.join(self.need());
         let empty = || {
@@ -239,7 +241,7 @@ impl Recipe {
         self.get.tools.iter().map(find).collect()
     }
 
-    /// `GO` and so on: paths that the script finds in its environment.
+    /// Returns the script's environment variables with paths, such as `GO`.
     fn variables(&self, tools: &BTreeMap<String, PathBuf>) -> BTreeMap<String, PathBuf> {
         let tools = tools.iter().map(|(name, path)| (variable(name), path.clone()));
         tools.chain(self.php.clone().map(|php| ("PHP".to_owned(), php))).collect()
@@ -262,14 +264,15 @@ impl Recipe {
         }
     }
 
-    /// Runs it to its end, all that it starts with it.
+    /// Runs a command to its end, together with everything that it starts. Returns whether it
+    /// succeeded.
     fn ended_well(&self, command: &mut Command) -> Result<bool, Failure> {
         let program = command.get_program().to_string_lossy().into_owned();
         let ended_well = command
             .stdin(Stdio::null())
-            // Results of ours go to standard output; these are words on the way.
+            // Standard output is for stampede's results only. The command's output is progress.
             .stdout(std::io::stderr())
-            // All that it starts is asked to end together.
+            // A process group of its own, so that all its processes can be ended together.
             .process_group(0)
             .spawn()
             .and_then(watched)
@@ -286,13 +289,13 @@ fn failed(what: &str, error: &std::io::Error) -> Failure {
     Failure::rendered(format!("cannot {what}: {error}"))
 }
 
-/// Waits for the end; asked to end, the whole group is.
+/// Waits for the end. If an interrupt asks for it, the whole process group is ended.
 fn watched(mut child: Child) -> std::io::Result<bool> {
     let group = Pid::from_child(&child);
     let mut asked = None;
     loop {
         if let Some(status) = child.try_wait()? {
-            // What it started and left behind ends too.
+            // Ends processes that the command started and left behind.
             let _ = kill_process_group(group, Signal::KILL);
             return Ok(status.success());
         }
@@ -322,7 +325,7 @@ fn php_of(places: &Places, runtime: &RuntimeDirectory) -> Option<PathBuf> {
     places.find(name, need, None, None).ok().flatten().map(|found| found.path)
 }
 
-/// `STAMPEDE_GO`, PATH, or where Go's own installation puts it.
+/// Finds a tool: by `STAMPEDE_GO`, in PATH, or where Go's own installation puts it.
 fn tool(places: &Places, name: &str) -> Option<PathBuf> {
     let named = places.named.get(&format!("STAMPEDE_{}", variable(name))).map(PathBuf::from);
     let in_path = places.path.iter().map(|directory| directory.join(name));
@@ -338,11 +341,11 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Fails soon where there is no way, and for a download that hangs.
+/// Options of curl. It fails soon without a connection, and ends a download that hangs.
 const CURL: [&str; 5] = ["-fsSL", "--connect-timeout", "15", "--max-time", "900"];
 const BASH: &str = "bash -euo pipefail";
 const GO: &str = "/usr/local/go/bin/go";
-/// What it gets to clean up in, asked to end.
+/// Time for cleaning up after the request to end.
 const GRACE: Duration = Duration::from_secs(10);
-/// Between two looks whether the script has ended; nobody notices.
+/// Pause between two checks whether the script has ended, too short to notice.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! `stampede history`: the runs that are there.
+//! The command `stampede history`: lists the stored runs.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::shell::{print, tell};
 use super::{Failure, Outcome};
 use crate::{history, report, store};
 
-/// Lists them, the newest first.
+/// Lists the runs, newest first.
 pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
     let results = args.results.as_deref().unwrap_or(Path::new(store::RESULTS));
     readable(results)?;
@@ -24,7 +24,8 @@ pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
     print(report::history(&entries, &style()).as_bytes())
 }
 
-/// A directory that was named must be there; the usual one is made by the first run.
+/// Checks the results directory. A directory that was named must exist. The default one may be
+/// missing, because the first run creates it.
 pub fn readable(results: &Path) -> Result<(), Failure> {
     let is_usual = results == Path::new(store::RESULTS) && !results.exists();
     match std::fs::read_dir(results) {

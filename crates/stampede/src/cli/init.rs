@@ -1,4 +1,4 @@
-//! `stampede init`: a commented plan for the app that is here.
+//! The command `stampede init`: writes a commented plan for the app in this directory.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -15,7 +15,7 @@ use crate::runtime::{App, Catalogue, Places};
 use crate::suggest::{Suggestion, suggest, written};
 use crate::trial::refusal;
 
-/// Writes it, and says what to try next.
+/// Writes the plan, and prints what to try next.
 pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(PLAN));
     if out.exists() {
@@ -47,12 +47,12 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     print(said(&out, &app, &suggestion, &command).as_bytes())
 }
 
-/// What the stack gets where no plan says it.
+/// Returns the number of CPUs that the stack gets without a plan.
 fn cpus() -> u32 {
     u32::try_from(keeper::split_cpus(0).stack.len()).unwrap_or(1).max(1)
 }
 
-/// Never over a file that is there, also not over one that has just come.
+/// Writes the plan. Never overwrites a file, even one that has just been created.
 fn write(out: &Path, text: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(out);
     match file.and_then(|mut file| file.write_all(text.as_bytes())) {
@@ -68,7 +68,7 @@ fn exists(out: &Path) -> Failure {
         .hint("`--out` names another file")
 }
 
-/// The app as the plan names it: paths in a plan start where it lies.
+/// Returns the app as the plan names it. Paths in a plan are relative to the plan's directory.
 fn named(plan: &Plan, out: &Path) -> String {
     let (directory, kind) = match &plan.apps[0] {
         AppChoice::Named(name) => return name.clone(),
@@ -82,8 +82,8 @@ fn named(plan: &Plan, out: &Path) -> String {
     }
 }
 
-/// `directory` as it is reached from the directory of `file`, where one lies in the other; else in
-/// full.
+/// Returns the path from the directory of `file` to `directory` if one contains the other, else the
+/// full path.
 fn from(file: &Path, directory: &Path) -> String {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let here = file.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -100,12 +100,12 @@ fn from(file: &Path, directory: &Path) -> String {
     }
 }
 
-/// In quotes where YAML needs them.
+/// Quotes a text if YAML requires it.
 fn scalar(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_./-~".contains(c);
     match text.chars().all(plain) {
         true => text.to_owned(),
-        // A string of JSON is one of YAML.
+        // A JSON string is also a YAML string.
         false => serde_json::Value::from(text).to_string(),
     }
 }
@@ -126,5 +126,5 @@ fn said(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String
     )
 }
 
-/// In the directory that it is started in.
+/// File in the current directory.
 pub(super) const PLAN: &str = "stampede.yaml";

@@ -1,5 +1,5 @@
-//! `stampede install`: Debian packages of runtimes, and no service started for them; and programs
-//! that no package has.
+//! The command `stampede install`: installs the Debian packages of runtimes without starting their
+//! services, and programs that no package contains.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -19,10 +19,10 @@ use super::{Failure, Outcome};
 use crate::interrupt;
 use crate::runtime::{self, Catalogue, Listed, Places, RuntimeDirectory, State};
 
-/// The same that `make demo` runs: one way to install for both.
+/// The script that `make demo` runs too, so that both install in the same way.
 const SCRIPT: &str = include_str!("../../../../scripts/install-packages");
 
-/// Installs what is missing, or shows the commands.
+/// Installs what is missing, or prints the commands.
 pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
     let runtimes: Vec<RuntimeDirectory> = args
@@ -43,11 +43,11 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     };
     let packaged: Vec<&RuntimeDirectory> = incomplete.iter().filter(of_packages).copied().collect();
     let mut words = words(&catalogue, &packaged)?;
-    // Once for all that follows: packages and programs may both be missing.
+    // Called once for all steps, because both packages and programs may be missing.
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let mut installed = Vec::new();
     if !args.print {
-        // First, for what is built needs packages that a release does not.
+        // Releases come first, because building needs packages that a release does not need.
         installed = take_releases(&mut recipes, places)?;
     }
     if is_debian(&catalogue) {
@@ -57,8 +57,8 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     if args.print {
         return print(all_commands(&words, &recipes, places)?.as_bytes());
     }
-    // With nothing missing the script only puts back what an installation changed that was
-    // killed: a policy-rc.d left behind would keep every service of the machine from starting.
+    // If nothing is missing, the script only restores what a killed installation changed. A
+    // policy-rc.d left behind would keep every service of the machine from starting.
     let fixes = rustix::process::geteuid().is_root()
         && is_debian(&catalogue)
         && HELD.iter().any(|path| Path::new(path).exists());
@@ -91,7 +91,8 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     print(text.as_bytes())
 }
 
-/// The needs that are there afterwards; recipes of others are left.
+/// Downloads releases. Returns the needs that are in place now, and leaves the other recipes in
+/// `recipes`.
 fn take_releases(recipes: &mut Vec<Recipe>, places: &Places) -> Result<Vec<String>, Failure> {
     let mut taken = Vec::new();
     let mut left = Vec::new();
@@ -109,8 +110,8 @@ fn is_complete(one: &Listed) -> bool {
     matches!(one.state, State::Found { .. })
 }
 
-/// Needs of a runtime that are nowhere; with `build` also those that are a release, where they
-/// could be built.
+/// Returns the missing needs of a runtime. With `build`, also the needs that are releases and could
+/// be built.
 fn lacks(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool) -> Vec<String> {
     match runtime::listed(catalogue, &runtime.name).state {
         State::Missing { missing, .. } => missing,
@@ -146,7 +147,7 @@ fn is_debian(catalogue: &Catalogue) -> bool {
     catalogue.places.family.iter().any(|family| family == DEBIAN)
 }
 
-/// Packages of those that lack something, each once, as the script takes them.
+/// Returns the packages of runtimes that lack something, each once, as the script reads them.
 fn words(
     catalogue: &Catalogue,
     runtimes: &[&RuntimeDirectory],
@@ -170,7 +171,8 @@ fn words(
     Ok(words)
 }
 
-/// The words, or none where what recipes need is installed: nobody looked for their packages yet.
+/// Returns the words, or none if the packages of the recipes are installed. Nothing has checked
+/// those packages before.
 fn missing(words: BTreeSet<String>, recipes: &[Recipe]) -> Result<Vec<String>, Failure> {
     let words: Vec<String> = words.into_iter().collect();
     let unseen = recipes.iter().any(|recipe| !recipe.packages().is_empty());
@@ -203,8 +205,8 @@ fn commands(words: &[String]) -> Result<String, Failure> {
     }
 }
 
-/// Runs the script to its end, also when Ctrl-C asks it to end early: it puts back what it
-/// changed for the time of the installation. Answers with the packages that it installed.
+/// Runs the script to its end, even after Ctrl-C, because it restores what it changed for the
+/// installation. Returns the packages that it installed.
 fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure> {
     if !rustix::process::geteuid().is_root() && !has_sudo() {
         let text = "packages are missing, and only root can install them".to_owned();
@@ -236,15 +238,15 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
     }
 }
 
-/// Its output. A signal that only stampede got is passed on: the script may wait for another
-/// program. It ends at once then, and otherwise when what it runs has ended.
+/// Waits for the script and returns its output. A signal that only stampede received is passed on.
+/// The script ends at once if it waits, and otherwise when the command that it runs has ended.
 fn finished(child: Child) -> io::Result<Output> {
     let pid = Pid::from_child(&child);
     let (ended, waits) = mpsc::channel::<()>();
     let guard = thread::spawn(move || {
         while waits.recv_timeout(LOOKS_EVERY) == Err(RecvTimeoutError::Timeout) {
             if interrupt::asked() {
-                // Of sudo, which passes it on; or gone already.
+                // The process may be sudo, which passes the signal on, or may have ended already.
                 let _ = kill_process(pid, Signal::TERM);
                 return;
             }
@@ -256,7 +258,7 @@ fn finished(child: Child) -> io::Result<Output> {
     output
 }
 
-/// A person's patience, and no load on a machine that installs.
+/// Short enough for a person's patience, and no load on a machine that installs packages.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 fn has_sudo() -> bool {
@@ -265,7 +267,7 @@ fn has_sudo() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// A file rather than a pipe: the script runs itself again as root.
+/// Writes the script to a file. A pipe would not do, because the script runs itself again as root.
 fn script() -> Result<tempfile::NamedTempFile, Failure> {
     let written =
         tempfile::Builder::new().prefix("stampede-install-").tempfile().and_then(|mut file| {
@@ -275,11 +277,11 @@ fn script() -> Result<tempfile::NamedTempFile, Failure> {
     written.map_err(|error| Failure::rendered(format!("cannot write a temporary file: {error}")))
 }
 
-/// What the script changes or keeps for the time of an installation.
+/// Files that the script changes or keeps during an installation.
 const HELD: [&str; 3] = [
     "/usr/sbin/policy-rc.d",
     "/usr/sbin/policy-rc.d.kept-by-stampede",
     "/run/stampede-services-before-install",
 ];
-/// The family that packages are installed for.
+/// The system family that packages are installed for.
 const DEBIAN: &str = "debian";

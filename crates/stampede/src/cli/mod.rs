@@ -1,4 +1,4 @@
-//! The command line: what can be asked, and who answers.
+//! The command line: reads the arguments and runs the commands.
 
 mod args;
 mod args_check;
@@ -40,7 +40,7 @@ pub use args::Cli;
 use args::Command;
 pub use fail::{Failure, Outcome};
 
-/// Runs what the arguments ask for. Results go to stdout, everything else to stderr.
+/// Runs the command of the arguments. Results go to stdout, everything else to stderr.
 pub fn run() -> ExitCode {
     mask::args(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     let cli = match Cli::try_parse() {
@@ -53,7 +53,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// clap's words, which quote what was typed. Help and version are such, too.
+/// Prints clap's message without secrets, because it quotes what was typed. Help and version are
+/// such messages too.
 fn not_understood(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if *mask::mask_known(&text) == *text {

@@ -1,8 +1,8 @@
-//! Rates that are a share of the baseline's peak: the peak is measured before the comparison
-//! begins.
+//! Chooses rates that are a share of the baseline's peak. The peak is measured before the
+//! comparison begins.
 //!
-//! A rate that all runtimes can serve shows how long answers take when nobody waits in a queue.
-//! Which rate that is depends on the app and the machine, so nobody can name one beforehand.
+//! A rate that all runtimes can serve shows how long answers take without queues. That rate depends
+//! on the app and the machine, so nobody can name it beforehand.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,8 +22,8 @@ use crate::store::record::{Judged, PeakRate, PeakRecord};
 use crate::trial::search_context::{Run, SearchContext};
 use crate::{interrupt, keeper, machine, progress};
 
-/// Gives every load that asks for a share of the peak its rate. Where the peak cannot be measured
-/// these loads are left out, and a notice says why; if no load would be left, that is a failure.
+/// Sets the rate of every load that asks for a share of the peak. If the peak cannot be measured,
+/// these loads are left out, and a notice says why. If no load remains, that is a failure.
 pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
     if plan.loads.iter().all(|load| load.rate_share.is_none()) {
         return Ok(());
@@ -53,7 +53,7 @@ pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The most that the baseline serves.
+/// The peak of the baseline.
 struct Peak {
     throughput_per_second: f64,
     length: Nanos,
@@ -77,16 +77,16 @@ fn set_rates(plan: &mut Plan, peak: Peak) {
     });
 }
 
-/// Two digits: nobody needs 1 237.5 requests a second.
+/// Rounds to two digits. Nobody needs 1 237.5 requests per second.
 fn rounded(rate: f64) -> f64 {
     let step = 10_f64.powf(rate.log10().floor() - 1.0);
     (rate / step).round() * step
 }
 
-/// One request in two seconds.
+/// The lowest rate: one request in two seconds.
 const SLOWEST: f64 = 0.5;
 
-/// Measures the baseline under the plan's first closed load. The trial itself is thrown away.
+/// Measures the baseline under the plan's first closed load. The trial's directory is deleted.
 fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     let context =
         SearchContext::new(alone(plan), Catalogue::load(Places::from_env()), machine::facts())
@@ -123,7 +123,7 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     })
 }
 
-/// The plan with its baseline alone, and the load that shows its peak.
+/// Returns the plan with only its baseline, and the load that shows its peak.
 fn alone(plan: &Plan) -> Plan {
     let mut alone = plan.clone();
     alone.runtimes.retain(|runtime| runtime.name == plan.baseline);
@@ -144,8 +144,8 @@ fn alone(plan: &Plan) -> Plan {
     alone
 }
 
-/// Some 128 random bits.
+/// About 128 random bits.
 const RANDOM_LETTERS: usize = 22;
 
-/// Some thousand answers of most apps, and short beside the comparison.
+/// Enough for some thousand answers of most apps, and short compared with the comparison.
 const MEASURED: Nanos = Nanos::from_secs(5);

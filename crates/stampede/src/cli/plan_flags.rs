@@ -1,10 +1,10 @@
-//! Flags as the plan's overrides: plan and flags are one thing, flags win.
+//! Converts flags to overrides of the plan. Flags win over the plan.
 
 use crate::plan::Overrides;
 
 use super::args::{CompareArgs, LoadFlags};
 
-/// What the flags say.
+/// Converts the flags of `compare`.
 pub fn overrides(args: &CompareArgs) -> Overrides {
     Overrides {
         app: args.app.clone(),
@@ -33,7 +33,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
     }
 }
 
-/// What the load's flags say.
+/// Converts the flags of a load.
 pub fn load(flags: &LoadFlags) -> Overrides {
     Overrides {
         rate: flags.rate.clone(),

@@ -1,4 +1,5 @@
-//! `stampede report`: an earlier run's page and table again, its charts, its test cases.
+//! The command `stampede report`: prints an earlier run's table again, or writes its page, charts
+//! or test cases.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -10,13 +11,13 @@ use crate::causes::chain;
 use crate::report::{self, Colour, Letters, Shown, Style};
 use crate::store;
 
-/// Prints the run in the format asked for.
+/// Prints the run in the requested format.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     if args.out.is_some() && args.format != Format::Svg {
         return Err(Failure::rendered("`--out` is the directory of `--format svg`".to_owned())
             .hint("the other formats go to stdout: `> FILE` puts them into a file"));
     }
-    // A search has words of its own; its trials are a run as any other in the other formats.
+    // A search has its own text. In the other formats its trials are printed like those of any run.
     if let Some(text) = super::capacity::of_run(args)?.or(super::tune::of_run(args)?) {
         return print(text.as_bytes());
     }
@@ -25,7 +26,7 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let summary = shown.summary();
     let text = match args.format {
         Format::Text => {
-            // Beside the table, which a pipe takes as it is.
+            // The path goes to stderr, because a pipe needs the table alone.
             if let Some(page) = write_page(&shown) {
                 tell(&format!("report: {}", page.display()));
             }
@@ -48,7 +49,7 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     print(text.as_bytes())
 }
 
-/// Writes the charts; their paths, a line each.
+/// Writes the charts, and returns their paths, one per line.
 fn charts(shown: &Shown, out: Option<&Path>) -> Result<String, Failure> {
     let from_store = |error| Failure::from_store(&error);
     let charts = report::svg::charts(&shown.page().map_err(from_store)?);
@@ -65,8 +66,8 @@ fn charts(shown: &Shown, out: Option<&Path>) -> Result<String, Failure> {
     Ok(paths.iter().map(|path| format!("{}\n", path.display())).collect())
 }
 
-/// Writes the page where it belongs. Where that cannot be it is said, and no more: a run of a
-/// read-only disk has its table all the same.
+/// Writes the page to its place, and returns its path. If that fails it only prints a message,
+/// because a run on a read-only disk still has its table.
 pub fn write_page(shown: &Shown) -> Option<PathBuf> {
     let path = shown.page_path();
     let written =
@@ -75,8 +76,8 @@ pub fn write_page(shown: &Shown) -> Option<PathBuf> {
     Some(path)
 }
 
-/// How standard output can be written: its width, and whether colour and more than ASCII
-/// fit.
+/// Returns the style of standard output: its width, and whether it takes colour and more than
+/// ASCII.
 pub fn style() -> Style {
     let stdout = std::io::stdout();
     let terminal = stdout.is_terminal();
@@ -89,8 +90,8 @@ pub fn style() -> Style {
     }
 }
 
-/// What the locale says, in the order that POSIX gives; nothing said is UTF-8, as in every
-/// container.
+/// Whether the locale is UTF-8, by the variables in the order that POSIX gives. Without any, the
+/// answer is yes, because containers have no locale.
 fn is_utf8() -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
@@ -102,5 +103,5 @@ fn is_utf8() -> bool {
     })
 }
 
-/// Wide enough for every column: a pipe has no edge.
+/// Wide enough for every column, because a pipe has no edge.
 const PIPE_WIDTH: u16 = 160;

@@ -1,11 +1,11 @@
-//! `stampede runtimes`: what can be compared here.
+//! The command `stampede runtimes`: lists what can be compared on this machine.
 
 use super::args::ListArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::runtime::{self, Catalogue, Listed, Places, State};
 
-/// Lists them.
+/// Lists the runtimes.
 pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
     let listed = runtime::list(&catalogue);
@@ -16,7 +16,7 @@ pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
     print(listed.iter().map(lines).collect::<String>().as_bytes())
 }
 
-/// Later lines of one entry begin below its text.
+/// Indent of an entry's later lines, so that they begin below its text.
 const HANGING: usize = 4;
 
 fn lines(one: &Listed) -> String {

@@ -1,4 +1,4 @@
-//! `stampede serve`: the runs in a browser.
+//! The command `stampede serve`: shows the runs in a browser.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let results = args.results.clone().unwrap_or_else(|| PathBuf::from(store::RESULTS));
     readable(&results)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    // Something may be measured beside us.
+    // A measurement may run on the same machine.
     let _ = rustix::process::nice(STEP_BACK);
     let server = Server::bind(results, args.port).map_err(|error| {
         let port = args.port;
@@ -32,9 +32,9 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Fine)
 }
 
-/// Opens a browser on a file that leads on, which only its owner can read: every user of the
-/// machine sees the command line of a browser, and the token is none of theirs. Where it fails
-/// the address is there to click on.
+/// Opens the browser on a file that redirects to the address and that only its owner can read.
+/// Every user of the machine can see the browser's command line, which must not contain the token.
+/// If this fails, the printed address can be used.
 fn door(address: &str) -> Option<tempfile::TempPath> {
     let mut file = tempfile::Builder::new().prefix("stampede-").suffix(".html").tempfile().ok()?;
     let address = address.replace('&', "&amp;");
@@ -45,7 +45,7 @@ fn door(address: &str) -> Option<tempfile::TempPath> {
     Some(path)
 }
 
-/// A person at a screen: not a server, not a script.
+/// Whether a person uses a screen here, and not a server or a script.
 fn can_open() -> bool {
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
@@ -53,5 +53,5 @@ fn can_open() -> bool {
     has_screen && std::io::stdout().is_terminal()
 }
 
-/// As `nice -n 10`.
+/// Niceness, as of `nice -n 10`.
 const STEP_BACK: i32 = 10;

@@ -1,4 +1,4 @@
-//! What shells and editors read: completions, the manual page, the plan's schema.
+//! Prints what shells and editors read: completions, the manual page, and JSON Schemas.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use super::args::Described;
 use super::{Cli, Failure, Outcome};
 use crate::mask::{mask_printed, mask_secrets};
 
-/// A JSON Schema, on stdout.
+/// Prints a JSON Schema to stdout.
 pub fn schema(of: Described) -> Result<Outcome, Failure> {
     let schema = match of {
         Described::Plan => crate::plan::schema(),
@@ -23,14 +23,14 @@ pub fn schema(of: Described) -> Result<Outcome, Failure> {
     print(format!("{schema}\n").as_bytes())
 }
 
-/// Completions for `shell`, on stdout.
+/// Prints completions for `shell` to stdout.
 pub fn completions(shell: Shell) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "stampede", &mut script);
     print(&script)
 }
 
-/// The manual page in roff, on stdout: `stampede man | man -l -`.
+/// Prints the manual page in roff to stdout: `stampede man | man -l -`.
 pub fn man() -> Result<Outcome, Failure> {
     let mut page = Vec::new();
     let command = Cli::command();
@@ -49,13 +49,13 @@ pub fn man() -> Result<Outcome, Failure> {
     print(&page)
 }
 
-/// Says something on stderr, secrets masked.
+/// Prints a message to stderr, with secrets masked.
 pub fn tell(text: &str) {
     eprintln!("{}", mask_secrets(text));
 }
 
-/// Writes to stdout, without the values that are known to be secrets; a reader that went away (`|
-/// head`) is not an error.
+/// Writes to stdout, without the values that are known to be secrets. A closed pipe (`| head`) is
+/// no error.
 pub fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
     let text = String::from_utf8_lossy(bytes);
     match std::io::stdout().write_all(mask_printed(&text).as_bytes()) {

@@ -1,4 +1,4 @@
-//! `stampede tune`: which settings give a runtime the most.
+//! The command `stampede tune`: finds the best settings of a runtime.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ use crate::tune::text::text;
 use crate::tune::tuning_search::{Objective, TuningSearch};
 use crate::{interrupt, store};
 
-/// Tunes and says what to choose.
+/// Tunes a runtime, and prints which settings to choose.
 pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let numbers = Numbers::read(&args.max_time, &args.precision, &args.length)?;
     let rate = args.rate.as_deref().map(read_rate).transpose()?;
@@ -66,14 +66,15 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     Ok(outcome(&report, &tuned))
 }
 
-/// A tuning, and what its trials were configured by.
+/// The state of a tuning, with the configuration of its trials.
 pub struct Tuned {
-    /// What was found.
+    /// The search and its results.
     pub work: TuningSearch,
     configured: Vec<(Vec<Place>, Configured)>,
 }
 
-/// Measures point after point on the ground's first runtime; the run's directory comes back.
+/// Measures one point after the other on the first runtime of `context`. Also returns the run's
+/// directory.
 pub fn tune(
     context: &SearchContext,
     mut run: Run<'_>,
@@ -104,7 +105,7 @@ fn read_rate(typed: &str) -> Result<f64, Failure> {
         .map_err(|error| Failure::new(&error).hint("requests per second, such as `--rate 200`"))
 }
 
-/// `workers` alone where nothing is said.
+/// Parses the settings; `workers` if none is given.
 fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
     let texts = if typed.is_empty() { vec![WORKERS.to_owned()] } else { typed.to_vec() };
     let mut settings: Vec<Setting> = Vec::new();
@@ -121,7 +122,7 @@ fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
     Ok(settings)
 }
 
-/// Every value that will be tried first is one that the runtime takes, said before anything starts.
+/// Checks before anything starts that the runtime accepts the values that are tried first.
 fn check(context: &SearchContext, settings: &[Setting]) -> Result<(), Failure> {
     let choice = &context.plan.runtimes[0];
     let first: Vec<Place> = settings.iter().map(Setting::least).collect();
@@ -130,7 +131,7 @@ fn check(context: &SearchContext, settings: &[Setting]) -> Result<(), Failure> {
             let mut at = first.clone();
             at[index] = value;
             context.check(&variant(choice, settings, &at)).map_err(|refusal| match refusal {
-                // Its place is in no plan: the flag says where.
+                // The plan does not contain the value, so the error names the flag.
                 Refusal::Runtime(error) => from_runtime(setting, &error),
                 Refusal::Plan(error) => Failure::from_plan(&error),
             })?;
@@ -143,7 +144,7 @@ fn from_runtime(setting: &Setting, error: &RuntimeError) -> Failure {
     Failure::from_runtime(error).hint(format!("`--set {}` asks for it", setting.text))
 }
 
-/// What is known now.
+/// Returns the report on what is known so far.
 pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> TuneReport {
     let work = &tuned.work;
     let chosen = work.chosen();
@@ -178,7 +179,7 @@ pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> Tun
     }
 }
 
-/// The choice, and what may lie beyond.
+/// Describes the choice, and whether better values may lie outside the range.
 fn said(work: &TuningSearch) -> fact::Tuned {
     if let Some(hopeless) = &work.hopeless {
         return fact::Tuned::Hopeless { result: Box::new(hopeless.clone()) };
@@ -205,7 +206,8 @@ fn said(work: &TuningSearch) -> fact::Tuned {
     }
 }
 
-/// From two trials of the best, and those of all others.
+/// Returns the configuration lines, from the first and last trial of the best point and from the
+/// trials of all others.
 fn lines(tuned: &Tuned) -> Vec<Line> {
     let Some((best, _)) = tuned.work.chosen() else { return Vec::new() };
     let of_best: Vec<&Configured> =
@@ -216,7 +218,7 @@ fn lines(tuned: &Tuned) -> Vec<Line> {
     first.lines(last, &others)
 }
 
-/// (workers, a figure) of the points that did not fail.
+/// Returns (workers, figure) of the points that did not fail.
 fn by_workers(
     work: &TuningSearch,
     of: impl Fn(&crate::tune::model::TunePoint) -> Option<f64>,
@@ -227,7 +229,7 @@ fn by_workers(
         .collect()
 }
 
-/// The slope of memory over workers (least squares).
+/// Returns the slope of memory over workers, by least squares.
 fn per_worker(work: &TuningSearch) -> Option<f64> {
     let points = by_workers(work, |point| point.memory_bytes_max);
     let count = points.len() as f64;
@@ -246,7 +248,7 @@ fn scaling(work: &TuningSearch) -> Option<Scaling> {
     Some(Scaling { one_worker_per_second: lambda, contention: sigma, coherency: kappa })
 }
 
-/// `tune.json`, after each point.
+/// Writes `tune.json` and its chart, after each point.
 pub fn write(run: &Path, report: &TuneReport) -> Result<(), StoreError> {
     let text = mask_json(&serde_json::to_string_pretty(report).unwrap_or_default()) + "\n";
     store::write_page(&run.join(FILE), &text)?;
@@ -281,12 +283,12 @@ fn outcome(report: &TuneReport, tuned: &Tuned) -> Outcome {
     }
 }
 
-/// What `stampede report` prints of a run that was a tuning; `None`: it was none, or a format of
-/// its trials is asked for.
+/// Returns what `stampede report` prints for a tuning; `None`: the run is no tuning, or the format
+/// is one for its trials.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(_, TuneReport)> = super::capacity::stored(args, FILE, FORMAT)?;
     let Some((directory, mut found)) = found else { return Ok(None) };
-    // An older one is printed as this version would have written it.
+    // An older result is printed as this version would have written it.
     found.format = FORMAT;
     match args.format {
         Format::Text => Ok(Some(format!("{}\n{}", text(&found), next(&directory)))),
@@ -295,15 +297,15 @@ pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     }
 }
 
-/// JSON Schema of `--json`.
+/// Returns the JSON Schema of `--json`.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(TuneReport);
     schema.insert("title".to_owned(), "What `stampede tune --json` prints".into());
     schema.to_value()
 }
 
-/// In the run's directory.
+/// Files in the run's directory.
 const FILE: &str = "tune.json";
 const CHART: &str = "tune.html";
-/// What everybody asks first.
+/// The setting that is tuned by default.
 pub const WORKERS: &str = "workers=2..64";

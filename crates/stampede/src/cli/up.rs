@@ -1,4 +1,4 @@
-//! `stampede up`: one runtime alone, until Ctrl-C.
+//! The command `stampede up`: runs one runtime alone until Ctrl-C.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::summary;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
 
-/// Starts it, says what was started, waits, stops it.
+/// Starts the runtime, prints what was started, waits, and stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let mut plan =
         plan::stack_from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
@@ -72,7 +72,8 @@ fn overrides(args: &UpArgs) -> Overrides {
     }
 }
 
-/// Until Ctrl-C, or until a process ends by itself: then what ended, in words.
+/// Waits until Ctrl-C, and then returns `None`. If a process ends by itself, returns a sentence
+/// about it.
 fn wait(running: &mut Running) -> Option<String> {
     while !interrupt::asked() {
         if let Some(exit) = running.exited().first() {
@@ -104,7 +105,7 @@ fn as_text(running: &Running) -> String {
     text
 }
 
-/// What its app answered, and how soon.
+/// Describes the app's answer and when it came.
 fn answered(running: &Running) -> String {
     let Some(arrived) = running.arrived() else {
         return format!("`{}` has not been answered yet\n", running.page_path());
@@ -126,7 +127,7 @@ fn answered(running: &Running) -> String {
     mask_secrets(&running.without_secrets(text)) + "\n"
 }
 
-/// A process's command line as the kernel shows it; servers write their state there.
+/// Returns a process's command line from the kernel. Some servers write their state there.
 fn command(pid: u32) -> String {
     let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     mask_secrets(String::from_utf8_lossy(&text).replace('\0', " ").trim_end())
@@ -162,5 +163,5 @@ fn as_json(running: &Running) -> String {
     mask_json(&format!("{value:#}\n"))
 }
 
-/// How often a process that ended is looked for.
+/// Pause between two checks for ended processes.
 const LOOK: Duration = Duration::from_millis(100);

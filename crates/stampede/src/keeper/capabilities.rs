@@ -1,4 +1,4 @@
-//! What this machine allows, tried for real; for `doctor`.
+//! Finds out what this machine allows, by trying it. The command `doctor` shows the result.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use stampede_load::time::Nanos;
 /// First argument of the hidden command that tries namespaces.
 pub(super) const ROLE: &str = "__namespaces";
 
-/// What ends and limits a stack here.
+/// The means on this machine to limit and end a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// `cgroup v2`, `cgroup v1`, `cgroup v1 and v2` or `no cgroups`.
@@ -23,36 +23,36 @@ pub struct Capabilities {
     pub pid_namespace: PidNamespace,
     /// CPUs that this process may use.
     pub cpus: Vec<usize>,
-    /// Which guarantee holds, in words.
+    /// The guarantee that holds, as a sentence.
     pub guarantee: String,
-    /// How to fix what is missing, one line each; empty: nothing is missing.
+    /// How to fix what is missing, one line each; empty if nothing is missing.
     pub hints: Vec<String>,
 }
 
-/// One controller.
+/// A cgroup controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Controller {
-    /// Its name; `kill` is `cgroup.kill`.
+    /// The controller's name; `kill` means `cgroup.kill`.
     pub name: &'static str,
-    /// Which interface has it.
+    /// The interface that offers the controller.
     pub writable: Writable,
 }
 
 /// Whether a stack can use a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writable {
-    /// Through this interface: `cgroup-v2` or `cgroup-v1`.
+    /// A stack can use it through this interface: `cgroup-v2` or `cgroup-v1`.
     By(&'static str),
-    /// It is not there, or not ours to use.
+    /// The controller is missing, or this process may not use it.
     No,
 }
 
-/// How a PID namespace is had.
+/// How a PID namespace can be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PidNamespace {
-    /// As root.
+    /// By root.
     Root,
-    /// Within a user namespace, as an ordinary user.
+    /// Inside a user namespace, by an ordinary user.
     User,
     /// Not at all.
     No,
@@ -61,9 +61,8 @@ pub enum PidNamespace {
 /// Controllers that a stack uses.
 const USED: [&str; 3] = ["cpuset", "memory", "cpuacct"];
 
-/// Tries what this machine allows: creates and removes a group in every hierarchy, and
-/// starts an init in new namespaces, in a process of its own that executes `program`
-/// (`KeeperOptions::program`).
+/// Tries what this machine allows. Creates and removes a group in every hierarchy. Starts an init
+/// in new namespaces, from a separate process that executes `program` (`KeeperOptions::program`).
 pub fn capabilities(program: &Path) -> Capabilities {
     let mounts = Mounts::read();
     let cgroups = match (mounts.v1.is_empty(), mounts.v2.is_some()) {
@@ -85,7 +84,7 @@ pub fn capabilities(program: &Path) -> Capabilities {
     }
 }
 
-/// The hidden command: exit code 0 if an init could be born in namespaces.
+/// The hidden command. Exits with code 0 if an init could start in new namespaces.
 pub(super) fn main() -> ! {
     let spawn_mode = match rustix::process::geteuid().is_root() {
         true => sys::SpawnMode::Namespaces,
@@ -108,8 +107,8 @@ fn try_namespace(program: &Path) -> PidNamespace {
     }
 }
 
-/// Creates the groups of a stack without processes, looks, and removes them. Also says
-/// whether the v1 freezer is there.
+/// Creates a stack's groups without processes, looks at them, and removes them. Also returns
+/// whether the v1 freezer can be used.
 fn try_groups() -> (Vec<Controller>, bool) {
     let spec = probe_spec();
     let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
@@ -178,14 +177,14 @@ fn guarantee(pid_namespace: PidNamespace, kill: bool, freezer: bool) -> &'static
     }
 }
 
-/// What is in the way of controllers that are missing.
+/// Why controllers are missing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Situation {
-    /// An ordinary user.
+    /// The process belongs to an ordinary user.
     User,
-    /// Root, in a container whose visible root group holds processes.
+    /// The process is root in a container, and the container's visible root group holds processes.
     FullRoot,
-    /// Root, and the tree is read-only or not there.
+    /// The process is root, and the cgroup tree is read-only or missing.
     NoTree,
 }
 
@@ -248,7 +247,7 @@ fn hints(
     hints
 }
 
-/// What happens without these controllers.
+/// Describes the effects of missing controllers.
 fn without(missing: &[&str]) -> String {
     let effects = [
         ("cpuset", "CPUs are pinned by affinity"),
@@ -272,7 +271,7 @@ mod tests {
         let hints = hints(PidNamespace::No, &controllers, Situation::User);
         assert_eq!(hints.len(), 2);
         assert!(hints[1].starts_with("cpuset: run as root"), "{hints:?}");
-        // Only what is really missing is said to be.
+        // Only controllers that are really missing are mentioned.
         assert!(hints[1].ends_with("until then CPUs are pinned by affinity"), "{hints:?}");
         assert!(super::hints(PidNamespace::User, &controllers[1..], Situation::User).is_empty());
     }

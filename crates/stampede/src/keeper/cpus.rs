@@ -1,4 +1,4 @@
-//! Which CPUs are the stack's and which are ours.
+//! Divides the CPUs between the stack and the load generator.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,41 +17,42 @@ pub struct CpuSplit {
     pub stack: Vec<usize>,
     /// CPUs of the load threads and of stampede itself, ascending.
     pub load: Vec<usize>,
-    /// What the two have in common.
+    /// What `stack` and `load` have in common.
     pub shared: Sharing,
 }
 
 /// What stack and load have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// No CPU and no core.
+    /// They share no CPU and no physical core.
     Apart,
-    /// A physical core with two hardware threads, one each.
+    /// They share a physical core with two hardware threads: each has one of them.
     Cores,
-    /// CPUs: there are not enough of them for both.
+    /// They share CPUs, because there are not enough for both.
     Cpus,
 }
 
-/// Divides the CPUs that this process may use (its affinity when first asked, which already
-/// lies inside its cgroup's CPU set): `wanted` for the stack, 0 for half of them.
+/// Divides the CPUs that this process may use. These are its affinity at the first call, which
+/// already lies inside its cgroup's CPU set. The stack gets `wanted` CPUs, or half of them if
+/// `wanted` is 0.
 pub fn split_cpus(wanted: u32) -> CpuSplit {
     let allowed = allowed();
     split(allowed, &cores(allowed, Path::new("/sys/devices/system/cpu")), wanted)
 }
 
-/// Puts stampede and all its threads on `cpus`; threads that start later inherit it.
+/// Puts stampede and all its threads on `cpus`. Threads that start later inherit the affinity.
 ///
 /// # Errors
-/// The kernel refuses: none of them exists, or none is allowed here.
+/// The kernel refuses: none of the CPUs exists, or none is allowed here.
 pub fn place_self(cpus: &[usize]) -> Result<(), KeeperError> {
-    // Before we shrink it, so that a later `split_cpus` divides the same CPUs.
+    // Remembers the affinity before it shrinks, so that a later `split_cpus` divides the same CPUs.
     allowed();
     let set = cpu_set(cpus);
     rustix::thread::sched_setaffinity(None, &set)
         .map_err(|error| KeeperError::Affinity(error.into()))?;
     for entry in fs::read_dir("/proc/self/task").map_err(KeeperError::Affinity)?.flatten() {
         let thread = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        // A thread may end while we walk.
+        // A thread may end during this walk.
         if let Some(thread) = thread.and_then(Pid::from_raw) {
             let _ = rustix::thread::sched_setaffinity(Some(thread), &set);
         }
@@ -59,7 +60,7 @@ pub fn place_self(cpus: &[usize]) -> Result<(), KeeperError> {
     Ok(())
 }
 
-/// Affinity when first asked.
+/// The affinity at the first call.
 pub(super) fn allowed() -> &'static [usize] {
     static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
     ALLOWED.get_or_init(|| match rustix::thread::sched_getaffinity(None) {
@@ -68,8 +69,8 @@ pub(super) fn allowed() -> &'static [usize] {
     })
 }
 
-/// As the kernel wants it; empty: every CPU that a set can hold, of which the kernel keeps
-/// those that are there and allowed.
+/// Returns the set for the kernel. Empty `cpus` set every CPU that a set can hold, and the kernel
+/// keeps those that exist and are allowed.
 pub(super) fn cpu_set(cpus: &[usize]) -> CpuSet {
     let mut set = CpuSet::new();
     if cpus.is_empty() {
@@ -79,7 +80,7 @@ pub(super) fn cpu_set(cpus: &[usize]) -> CpuSet {
     set
 }
 
-/// Hardware threads of one core, restricted to `allowed`, in the order of the first.
+/// Groups the CPUs in `allowed` by core. Cores are in the order of their first CPU.
 fn cores(allowed: &[usize], directory: &Path) -> Vec<Vec<usize>> {
     let mut placed = BTreeSet::new();
     let mut cores = Vec::new();
@@ -100,8 +101,8 @@ fn cores(allowed: &[usize], directory: &Path) -> Vec<Vec<usize>> {
     cores
 }
 
-/// Whole cores first for the stack, from the last core down: interrupts and the rest of the
-/// system tend to the first ones, and are better charged to us than to the runtime.
+/// Gives the stack whole cores, starting with the last core. Interrupts and other system work tend
+/// to use the first cores. That work should disturb the load generator rather than the runtime.
 fn split(allowed: &[usize], cores: &[Vec<usize>], wanted: u32) -> CpuSplit {
     let wanted = match wanted {
         0 => (allowed.len() / 2).max(1),
@@ -128,7 +129,7 @@ fn split(allowed: &[usize], cores: &[Vec<usize>], wanted: u32) -> CpuSplit {
     CpuSplit { stack: stack.into_iter().collect(), load, shared }
 }
 
-/// `0-2,5` as the kernel writes it; what is not a number is left out.
+/// Parses the kernel's notation `0-2,5`. A part that is not a number is left out.
 pub(super) fn parse_list(text: &str) -> Vec<usize> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {
@@ -140,7 +141,7 @@ pub(super) fn parse_list(text: &str) -> Vec<usize> {
     cpus
 }
 
-/// `0,1,2,5`: the kernel reads it like ranges.
+/// Writes `0,1,2,5`, which the kernel reads as it reads ranges.
 pub(super) fn format_list(cpus: &[usize]) -> String {
     cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!(split, CpuSplit { stack: vec![1], load: vec![0], shared: Sharing::Apart });
     }
 
-    /// Four cores of two threads, numbered as Linux does: 0 and 4 are one core.
+    /// Returns four cores of two threads each, numbered as Linux does: 0 and 4 are one core.
     fn smt() -> (Vec<usize>, Vec<Vec<usize>>) {
         ((0..8).collect(), (0..4).map(|core| vec![core, core + 4]).collect())
     }

@@ -1,4 +1,4 @@
-//! What can go wrong between stampede, its keeper and a stack.
+//! The errors of starting and stopping a stack, in stampede and in its keeper.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeeperError {
-    /// The id names cgroups and files.
+    /// The id is not a safe name for cgroups and files.
     #[error("stack id `{0}` is not 1 to 64 letters, digits, `-`, `_` or `.`")]
     BadId(String),
-    /// Two stacks with one id would remove each other's directories.
+    /// A stack with this id is running. Two stacks with one id would remove each other's
+    /// directories.
     #[error("a stack with id `{0}` is running")]
     InUse(String),
     /// The directory of journal entries belongs to someone else, or is a link.
@@ -20,10 +21,10 @@ pub enum KeeperError {
     JournalUnsafe {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the directory.
         why: Unsafe,
     },
-    /// The journal cannot be read or written: without it nothing is started.
+    /// The journal cannot be read or written. Without a journal nothing is started.
     #[error("cannot use journal `{path}`")]
     Journal {
         /// The directory or entry.
@@ -41,13 +42,13 @@ pub enum KeeperError {
         #[serde(skip)]
         source: io::Error,
     },
-    /// The keeper ended before its time; the stack was ended too.
+    /// The keeper ended too early. The stack was ended too.
     #[error("the keeper of stack `{id}` is gone, its processes were ended")]
     Gone {
         /// The stack.
         id: String,
     },
-    /// The stack's init ended before its time.
+    /// The stack's init ended too early.
     #[error("the init process of stack `{id}` ended before its time")]
     Init {
         /// The stack.
@@ -64,7 +65,7 @@ pub enum KeeperError {
         #[serde(skip)]
         source: io::Error,
     },
-    /// A working directory, log or working directory cannot be used.
+    /// A working directory, an input file or a log cannot be used.
     #[error("cannot use `{path}`{}", for_role(role))]
     Directory {
         /// Role of the process; empty for the stack's own directory.
@@ -75,7 +76,7 @@ pub enum KeeperError {
         #[serde(skip)]
         source: io::Error,
     },
-    /// The user that a process shall run as cannot be taken.
+    /// The process cannot switch to its user.
     #[error("cannot run `{program}` as user {uid}, group {gid}")]
     User {
         /// Program.
@@ -88,15 +89,15 @@ pub enum KeeperError {
         #[serde(skip)]
         source: io::Error,
     },
-    /// Something is still there after everything was tried.
+    /// Something of the stack remains after every attempt to end it.
     #[error("stack `{id}` left behind: {}", left.join(", "))]
     Left {
         /// The stack.
         id: String,
-        /// Processes, cgroups and directories.
+        /// Processes, cgroups and directories that remain.
         left: Vec<String>,
     },
-    /// CPUs of our own could not be set or read.
+    /// The CPUs of stampede's own threads could not be set or read.
     #[error("cannot set the CPUs of our own threads")]
     Affinity(
         #[serde(skip)]
@@ -105,23 +106,23 @@ pub enum KeeperError {
     ),
 }
 
-/// Why a directory is not ours alone.
+/// Why a directory does not belong to this user alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Unsafe {
-    /// It leads elsewhere, or holds nothing.
+    /// The path is a link, or not a directory.
     #[error("it is a link or no directory")]
     NoDirectory,
-    /// Somebody else's.
+    /// The directory belongs to another user.
     #[error("it belongs to another user")]
     OtherOwner,
-    /// Its mode lets others write.
+    /// The directory's mode lets others write.
     #[error("others may write there")]
     WritableByOthers,
 }
 
 impl KeeperError {
-    /// Whether something has the name of the working directory already.
+    /// Whether the working directory's name is taken already.
     pub fn is_taken(&self) -> bool {
         match self {
             KeeperError::Directory { role, source, .. } => {
@@ -131,7 +132,7 @@ impl KeeperError {
         }
     }
 
-    /// What to do next, for a line of its own; `None` where there is nothing to say.
+    /// Returns advice for the hint line; `None` if there is none.
     pub fn hint(&self) -> Option<String> {
         match self {
             KeeperError::InUse(_) => Some("wait for the other stampede, or end it".to_owned()),
@@ -161,8 +162,8 @@ fn for_role(role: &str) -> String {
 
 fn program_hint(program: &std::path::Path, source: &io::Error) -> Option<String> {
     match source.kind() {
-        // execve says "not found" of a script whose `#!` line names a missing program, and of
-        // a binary whose loader is missing: the path alone would puzzle.
+        // execve reports "not found" for a script whose `#!` line names a missing program, and for
+        // a binary whose loader is missing. The path alone would be misleading.
         io::ErrorKind::NotFound if program.exists() => {
             Some("the file is there: its interpreter or loader is missing".to_owned())
         }
@@ -175,46 +176,46 @@ fn program_hint(program: &std::path::Path, source: &io::Error) -> Option<String>
     }
 }
 
-/// A start that failed, as it crosses from init to keeper to stampede.
+/// A failed start, in the form in which init sends it to the keeper and the keeper to stampede.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Failure {
-    /// What was being done.
+    /// The step that failed.
     pub step: Step,
-    /// Role of the process; empty when it is about no process.
+    /// Role of the process; empty if the failure concerns no process.
     pub role: String,
     /// Program or directory.
     pub path: PathBuf,
     /// User and group id, for `Step::User`.
     pub user: Option<(u32, u32)>,
-    /// `errno`; 0: none.
+    /// `errno`; 0 if there is none.
     pub errno: i32,
 }
 
-/// What was being done when a start failed.
+/// The step of a start that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Step {
-    /// Taking the id.
+    /// Checking that the id is free.
     Id,
-    /// Journal entry.
+    /// Writing the journal entry.
     Journal,
-    /// The init process.
+    /// Starting the init process.
     Init,
-    /// Working directory or log.
+    /// Opening a working directory, input file or log.
     Directory,
-    /// Taking the user's identity.
+    /// Switching to the process's user.
     User,
-    /// `execve`.
+    /// Executing the program.
     Program,
 }
 
 impl Failure {
-    /// Of what is about no process.
+    /// Makes a failure that concerns no process.
     pub(super) fn new(step: Step, path: PathBuf, errno: i32) -> Failure {
         Failure { step, role: String::new(), path, user: None, errno }
     }
 
-    /// Of an error of the keeper's own, before there is a process.
+    /// Converts an error of the keeper itself, before any process exists.
     pub(super) fn of(error: KeeperError) -> Failure {
         let errno = |source: io::Error| source.raw_os_error().unwrap_or(0);
         match error {
@@ -232,7 +233,7 @@ impl Failure {
         }
     }
 
-    /// The error that stampede shows, for stack `id`.
+    /// Converts the failure into the error that stampede shows for stack `id`.
     pub(super) fn into_error(self, id: &str) -> KeeperError {
         let Failure { step, role, path, user, errno } = self;
         let source = io::Error::from_raw_os_error(errno);

@@ -1,4 +1,4 @@
-//! What the tests kill at random moments: a stampede that only holds a stack.
+//! A stampede that only holds a stack. Tests kill it at random moments.
 //!
 //! ```text
 //! stampede __hold stack.json      prints `ready {…}`; takes `stop` and `drop` on its input
@@ -16,17 +16,17 @@ use super::error::KeeperError;
 use super::spec::StackSpec;
 use super::stack::{CgroupUse, Keeper, KeeperOptions, NamespaceUse, WorkingDirectory};
 
-/// First argument of the hidden command; the second is the file.
+/// First argument of the hidden command; the second is the file with the stack.
 pub(super) const ROLE: &str = "__hold";
 
-/// First argument of another one, a process of the stack that listens; the second is a file
-/// that gets its port.
+/// First argument of another hidden command, a process of the stack that listens. The second
+/// argument is a file to which it writes its port.
 pub(super) const LISTENER: &str = "__listen";
 
-/// How often the stack is looked at while nothing is ordered.
+/// How often the stack is checked while no order comes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The file.
+/// The content of the file.
 #[derive(Serialize, Deserialize)]
 struct Held {
     spec: StackSpec,
@@ -94,24 +94,27 @@ fn hold(held: Held) -> Result<(), KeeperError> {
             Ok(_) => return Ok(()),
             _ if stack.lost().is_some() => return stack.stop().map(|_| ()),
             Err(RecvTimeoutError::Timeout) => {}
-            // No more orders: held until something is killed.
+            // No more orders will come. The stack is held until something is killed.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_EVERY),
         }
     }
 }
 
-/// Stands for the copy of an app: killed meanwhile, stampede leaves a directory half full.
+/// Fills the directory as the copy of an app would. A stampede killed meanwhile leaves it half
+/// full.
 fn fill(directory: &Path) {
     for number in 0..FILES {
-        // A keeper that was killed takes nothing along: the start that follows says so.
+        // The result is ignored. If the keeper was killed, the directory stays, and the start
+        // reports the loss.
         let _ = std::fs::write(directory.join(format!("{number}.php")), [b'x'; 64 * 1024]);
     }
 }
 
-/// Some ten milliseconds.
+/// Number of files. Writing them takes some ten milliseconds.
 const FILES: u32 = 200;
 
-/// First argument of a third: sweeps the journal that the second names.
+/// First argument of a third hidden command, which sweeps the journal that the second argument
+/// names.
 pub(super) const SWEEPER: &str = "__sweep";
 
 pub(super) fn sweep(mut args: impl Iterator<Item = OsString>) -> ! {

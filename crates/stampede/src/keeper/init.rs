@@ -1,5 +1,5 @@
-//! The init process: parent of a stack's processes, PID 1 of their namespace where that is
-//! allowed. Starts them, tells how they ended, stops them in order.
+//! The init process of a stack: the parent of its processes, and PID 1 of their namespace where
+//! that is allowed. It starts the processes, reports how they ended, and stops them in order.
 
 use std::ffi::{CString, OsString};
 use std::fs::OpenOptions;
@@ -26,12 +26,12 @@ use super::{cpus, proc, sys};
 
 /// First argument of the hidden command.
 pub(super) const ROLE: &str = "__init";
-/// Second argument where the kernel ends everything with us.
+/// Second argument if the kernel ends all processes together with init.
 pub(super) const NAMESPACED: &str = "namespaced";
-/// Second argument where we must do it ourselves.
+/// Second argument if init must end all processes itself.
 pub(super) const PLAIN: &str = "plain";
 
-/// How long a process that got SIGKILL may take to be reaped.
+/// How long a process may take to be reaped after SIGKILL.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
 pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
@@ -54,8 +54,8 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
         })
     };
     match ready() {
-        // A keeper that died before the death signal was set has closed its end: the first
-        // read says so.
+        // The keeper may have died before the death signal was set. Its end of the channel is
+        // closed then, and the first read reports it.
         Ok(mut init) => {
             let gone = init.run();
             init.end(gone)
@@ -66,13 +66,13 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
 
 /// What ends the stack when the keeper is gone.
 enum Guard {
-    /// Our own end: the kernel kills all inside.
+    /// The kernel: when init ends, it kills every process in the namespace.
     Namespace,
-    /// We do, by all means there are.
+    /// Init itself, by every means available.
     Ourselves { id: String, v2: Option<PathBuf>, freezer: Option<PathBuf> },
 }
 
-/// One process that we started.
+/// A process that init started.
 struct Child {
     process: usize,
     pid: u32,
@@ -87,7 +87,7 @@ struct Init {
     guard: Guard,
 }
 
-/// Why `run` returned: the keeper is gone.
+/// Why `run` returns: the keeper is gone.
 struct KeeperGone;
 
 impl Init {
@@ -124,7 +124,7 @@ impl Init {
         self.control.send(reply).map_err(|_| KeeperGone)
     }
 
-    /// Sleeps until the keeper says something, a child ends, or `until`.
+    /// Sleeps until the keeper sends something, a child ends, or the time is `until`.
     fn wait(&mut self, until: Option<Instant>) -> Result<(), KeeperGone> {
         let timeout = until.map(|until| {
             let left = until.saturating_duration_since(Instant::now());
@@ -134,21 +134,22 @@ impl Init {
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.ended.as_fd(), PollFlags::IN),
         ];
-        // Signals are blocked: EINTR can only come from a debugger, and the loop asks again.
+        // Signals are blocked, so only a debugger can cause EINTR. The caller's loop polls again
+        // then.
         let _ = poll(&mut polled, timeout.as_ref());
         let [control, ended] = polled.map(|one| !one.revents().is_empty());
         if control && self.control.fill().map_or(true, |peer| peer == Peer::Gone) {
             return Err(KeeperGone);
         }
         if ended {
-            // One read takes all pending SIGCHLDs, which are merged anyway.
+            // One read takes all pending SIGCHLDs. The kernel merges them anyway.
             let _ = rustix::io::read(&self.ended, &mut [0_u8; 512]);
             self.reap()?;
         }
         Ok(())
     }
 
-    /// Takes every exit status: of our processes, and of orphans that became ours.
+    /// Collects every exit status: of the stack's processes, and of orphans that init adopted.
     fn reap(&mut self) -> Result<(), KeeperGone> {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get().unsigned_abs();
@@ -171,7 +172,8 @@ impl Init {
         match spawn(&prepared) {
             Ok(spawned) => {
                 let Prepared { process, spec, .. } = prepared;
-                // Before anything is reaped: even a process that ended already has its line.
+                // Done before anything is reaped, so that a process that has already ended is
+                // reported too.
                 let pid = proc::host_pid_of_child(spawned.pid);
                 self.children.push(Child { process, pid: spawned.pid, spec, running: true });
                 self.tell(&Reply::Spawned { process, pid, refused: spawned.refused })
@@ -180,7 +182,8 @@ impl Init {
         }
     }
 
-    /// In reverse order: its signal, its grace, then SIGKILL.
+    /// Stops the processes in reverse order. Each gets its signal, then its grace period, then
+    /// SIGKILL.
     fn stop(&mut self) -> Result<(), KeeperGone> {
         for index in (0..self.children.len()).rev() {
             let child = &self.children[index];
@@ -212,8 +215,8 @@ impl Init {
         Ok(())
     }
 
-    /// Daemons and strays that no root process took with it. In a namespace the kernel does
-    /// it when we end.
+    /// Ends daemons and strays that no stopped process took with it. In a namespace the kernel does
+    /// this when init ends.
     fn end_rest(&self) {
         if let Guard::Ourselves { id, v2, freezer } = &self.guard {
             let (v2, freezer) = (v2.as_deref(), freezer.as_deref());
@@ -222,7 +225,7 @@ impl Init {
         }
     }
 
-    /// The keeper is gone, and so is the stack.
+    /// Ends the stack and this process, because the keeper is gone.
     fn end(&self, _: KeeperGone) -> ! {
         self.end_rest();
         std::process::exit(0)
@@ -243,7 +246,7 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
         user: spec.user,
         errno: error.raw_os_error().unwrap_or(0),
     };
-    // Checked here because execve's "not found" would not say what was not found.
+    // Checked here because execve's "not found" would not name the directory.
     let is_directory = std::fs::metadata(&spec.cwd).and_then(|found| match found.is_dir() {
         true => Ok(()),
         false => Err(io::Error::from_raw_os_error(libc::ENOTDIR)),
@@ -270,13 +273,14 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
         .stdin(input)
         .stdout(out)
         .stderr(err)
-        // Its own group: Apache, for one, signals its whole group when it stops.
+        // The process gets a group of its own. Apache for one signals its whole group when it
+        // stops.
         .process_group(0);
-    // SAFETY: runs between fork and exec; `enter` only makes system calls on memory that was
-    // prepared before the fork. (This process has one thread besides.)
+    // SAFETY: the closure runs between fork and exec. `enter` only makes system calls, on memory
+    // that was prepared before the fork. This process also has only one thread.
     unsafe { command.pre_exec(move || plan.enter()) };
     let child = command.spawn();
-    // Closes our copy of the pipe's writing end, held by the closure.
+    // Closes our copy of the pipe's write end, which the closure holds.
     drop(command);
     let mut said = Vec::new();
     let _ = told.read_to_end(&mut said);
@@ -294,22 +298,22 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
     }
 }
 
-/// Standard output and error; readable and reopenable by the user that the process runs as
-/// (`error_log = /proc/self/fd/2` opens it anew).
+/// Opens the log for standard output and error. The process's user owns it, so that the process can
+/// open it again (`error_log = /proc/self/fd/2` does so).
 fn open_log(spec: &ProcessSpec) -> io::Result<(std::fs::File, std::fs::File)> {
     let log = OpenOptions::new().append(true).create(true).open(&spec.log)?;
     if let Some((uid, gid)) = spec.user {
-        // Refused to ordinary users, whose processes are all of one user anyway.
+        // Ordinary users may not do this, but all their processes have the same user anyway.
         let _ = fchown(&log, Some(uid), Some(gid));
     }
     Ok((log.try_clone()?, log))
 }
 
-/// Said through the pipe when the user's identity cannot be taken. Other bytes are indices
-/// of groups that could not be entered.
+/// The byte sent through the pipe when the process cannot switch to its user. Other bytes are
+/// indices of groups that could not be entered.
 const USER: u8 = u8::MAX;
 
-/// What a process does between fork and exec, prepared so that it allocates nothing.
+/// The steps of a process between fork and exec, prepared so that they allocate nothing.
 struct CgroupEntry {
     groups: Vec<CString>,
     cpus: CpuSet,
@@ -330,15 +334,15 @@ impl CgroupEntry {
         })
     }
 
-    /// Groups and CPUs first, while we still may; the user's identity last.
+    /// Enters the groups and sets the CPUs while the process still may. Switches the user last.
     fn enter(&self) -> io::Result<()> {
         for (index, procs) in self.groups.iter().enumerate() {
             if enter_group(procs).is_err() {
                 let _ = rustix::io::write(&self.tell, &[u8::try_from(index).unwrap_or(USER - 1)]);
             }
         }
-        // Even inside a CPU set: the affinity that stampede gave itself is inherited, and a
-        // set that does not contain it would leave us on CPUs of the kernel's choice.
+        // The affinity is needed even inside a CPU set. The process inherits stampede's own
+        // affinity, and if no CPU of the set is in it, the kernel would choose the CPUs.
         let _ = rustix::thread::sched_setaffinity(None, &self.cpus);
         sys::default_signals();
         sys::unblock_signals();
@@ -356,13 +360,14 @@ impl CgroupEntry {
         {
             let (uid, gid) =
                 (rustix::process::Uid::from_raw(uid), rustix::process::Gid::from_raw(gid));
-            // This thread is the whole process: we are between fork and exec.
+            // This thread is the whole process between fork and exec.
             set_thread_groups(&[gid])?;
             set_thread_gid(gid)?;
             set_thread_uid(uid)?;
         }
-        // Nothing of a runtime needs to gain privileges, and what became root by a set-uid
-        // program could not be killed by an ordinary user. A root process cannot gain any.
+        // No program of a runtime needs to gain privileges. An ordinary user could not kill a
+        // process that became root through a set-uid program. A root process cannot gain any
+        // privileges.
         if !old_uid.is_root() || self.user.is_some() {
             set_no_new_privs(true)?;
         }
@@ -370,7 +375,7 @@ impl CgroupEntry {
     }
 }
 
-/// "0" is the writer, in whatever namespace it is.
+/// Puts the calling process into a group. "0" means the writer, in whatever namespace it is.
 fn enter_group(procs: &CString) -> io::Result<()> {
     let file = rustix::fs::open(procs.as_c_str(), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, b"0")?;

@@ -1,5 +1,5 @@
-//! What is under way on this machine: one file a stack, so that the next start can end and
-//! remove what a stampede and its keeper left when both were killed at once.
+//! The journal: one file for each stack that runs on this machine. With it the next start can end
+//! and remove what stampede and its keeper left when both were killed at once.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -14,32 +14,34 @@ use super::error::{KeeperError, Unsafe};
 use super::proc::{self, Identity};
 use super::work::WorkRecord;
 
-/// Raised when a field changes its meaning; entries of another format are left alone.
+/// Version of the format. It is raised when a field changes its meaning. Entries of another version
+/// are ignored.
 const FORMAT: u32 = 1;
 
-/// One stack.
+/// The journal's entry for one stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub format: u32,
     pub id: String,
-    /// Processes and cgroups of another boot are gone by themselves.
+    /// After another boot, the processes and cgroups of this entry no longer exist.
     pub boot_id: String,
-    /// Pids mean nothing in another one (a container that shares our `/tmp`).
+    /// Pids have no meaning in another PID namespace, for example in a container that shares our
+    /// `/tmp`.
     pub pid_namespace: String,
     pub stampede: Identity,
     pub keeper: Option<Identity>,
     pub init: Option<Identity>,
-    /// Whether init's death ends all the others.
+    /// Whether the death of init ends all other processes.
     pub namespaced: bool,
     /// The processes that were started.
     pub roots: Vec<Identity>,
-    /// The stack's directories in every hierarchy; some may never have been created.
+    /// The stack's directories in every hierarchy. Some may never have been created.
     pub cgroups: Vec<PathBuf>,
     pub work: Option<WorkRecord>,
 }
 
 impl Entry {
-    /// Of a stack that this process is about to start.
+    /// Makes the entry of a stack that `stampede` is about to start.
     pub(super) fn new(id: &str, stampede: Identity) -> Entry {
         Entry {
             format: FORMAT,
@@ -56,17 +58,17 @@ impl Entry {
         }
     }
 
-    /// Whether its pids and cgroups can still be there.
+    /// Whether the pids and cgroups of the entry can still exist.
     pub(super) fn same_boot(&self) -> bool {
         self.boot_id == proc::boot_id()
     }
 
-    /// Whether somebody still looks after it.
+    /// Whether its stampede or its keeper still runs.
     pub(super) fn guarded(&self) -> bool {
         self.same_boot() && (self.stampede.alive() || self.keeper.is_some_and(|one| one.alive()))
     }
 
-    /// Whether we may judge it at all.
+    /// Whether this process can interpret the entry at all.
     pub(super) fn readable(&self) -> bool {
         self.format == FORMAT && (!self.same_boot() || self.pid_namespace == own_namespace())
     }
@@ -76,16 +78,16 @@ fn own_namespace() -> String {
     proc::own_namespace().map(|path| path.display().to_string()).unwrap_or_default()
 }
 
-/// The directory of entries. Each use opens it and checks what was opened, whatever happens to
-/// the path; it goes with its last entry.
+/// The directory of entries. Each use opens the directory and checks the opened one, whatever
+/// happens to the path. It is removed with its last entry.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
     path: PathBuf,
 }
 
 impl Journal {
-    /// Where entries are kept: `$XDG_RUNTIME_DIR/stampede/journal` if that directory is ours,
-    /// else `/tmp/stampede-<uid>/journal`.
+    /// The default directory: `$XDG_RUNTIME_DIR/stampede/journal` if `$XDG_RUNTIME_DIR` belongs to
+    /// this user, else `/tmp/stampede-<uid>/journal`.
     pub(super) fn default_path() -> PathBuf {
         let uid = rustix::process::geteuid().as_raw();
         let ours = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() == uid);
@@ -95,12 +97,13 @@ impl Journal {
         }
     }
 
-    /// Opens the directory if it is there; the first entry creates it, and its parent, for us
-    /// alone.
+    /// Checks the directory and its parent if they exist. The first entry creates both, for this
+    /// user alone.
     ///
     /// # Errors
-    /// Either is a link, belongs to someone else, or others may write there: in `/tmp` anyone
-    /// can take the name first, and we would remove what they tell us to.
+    /// Either is a link, belongs to somebody else, or is writable for others. In `/tmp` anyone can
+    /// take the name first, and entries written by others would make us remove their choice of
+    /// files.
     pub(super) fn open(path: &Path) -> Result<Journal, KeeperError> {
         for directory in path.parent().into_iter().chain([path]) {
             match private_directory(directory, Missing::Leave) {
@@ -111,8 +114,8 @@ impl Journal {
         Ok(Journal { path: path.to_owned() })
     }
 
-    /// The directory, created if it is not there. Opened anew each time: it goes with its last
-    /// entry, and another stampede may have been the one to remove it.
+    /// Opens the directory, and creates it if it does not exist. Each call opens it anew, because
+    /// another stampede may have removed the directory with its last entry.
     fn created(&self) -> Result<OwnedFd, KeeperError> {
         let parent = self.path.parent();
         for _ in 0..TRIES {
@@ -125,7 +128,7 @@ impl Journal {
         private_directory(&self.path, Missing::Create)
     }
 
-    /// Removes the directory and its parent, if this was the last entry of all.
+    /// Removes the directory and its parent if no entry is left.
     pub(super) fn retire(&self) {
         let parent = self.path.parent().filter(|parent| {
             parent.file_name().is_some_and(|name| name.to_string_lossy().starts_with("stampede"))
@@ -133,10 +136,10 @@ impl Journal {
         let _ = fs::remove_dir(&self.path).and_then(|()| parent.map_or(Ok(()), fs::remove_dir));
     }
 
-    /// Writes an entry whole or not at all.
+    /// Writes an entry completely or not at all.
     pub(super) fn write(&self, entry: &Entry) -> Result<(), KeeperError> {
         let name = file_name(&entry.id);
-        // One writer: the keeper.
+        // An entry has one writer: the keeper.
         let draft = draft_name(&entry.id, std::process::id());
         let write = |directory: &OwnedFd| -> io::Result<()> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
@@ -157,7 +160,7 @@ impl Journal {
         written.map_err(|source| self.error(&name, source))
     }
 
-    /// One entry; `None` where there is none, or it cannot be read.
+    /// Reads one entry; `None` if it does not exist or cannot be read.
     pub(super) fn read(&self, id: &str) -> Option<Entry> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = private_directory(&self.path, Missing::Leave).ok()?;
@@ -168,7 +171,7 @@ impl Journal {
         (entry.id == id && entry.readable()).then_some(entry)
     }
 
-    /// Every entry that we may judge.
+    /// Returns every entry that this process can interpret.
     pub(super) fn entries(&self) -> Result<Vec<Entry>, KeeperError> {
         let fail = |source: rustix::io::Errno| self.error("", source.into());
         let mut found = Vec::new();
@@ -186,8 +189,7 @@ impl Journal {
         Ok(found)
     }
 
-    /// Removes an entry, and drafts of it whose writer was killed; that they are gone already
-    /// is fine.
+    /// Removes an entry, and drafts of it whose writer was killed. Missing files are no error.
     pub(super) fn remove(&self, id: &str) {
         let name = file_name(id);
         if let Ok(directory) = private_directory(&self.path, Missing::Leave) {
@@ -198,7 +200,8 @@ impl Journal {
         self.retire();
     }
 
-    /// Removes what a writer that is gone left of one entry, and the directory if that was all.
+    /// Removes the draft that a dead writer left of one entry, and the directory if nothing else is
+    /// in it.
     pub(super) fn remove_draft(&self, id: &str, writer: u32) {
         let own = draft_name(id, writer);
         self.remove_drafts(|draft| draft == own);
@@ -237,22 +240,22 @@ fn file_name(id: &str) -> String {
     format!("{id}.json")
 }
 
-/// What to do about a directory that is not there.
+/// How to treat a missing directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Create,
     Leave,
 }
 
-/// Whether the directory, or the one that it is in, is not there.
+/// Whether the directory or its parent is missing.
 fn is_gone(error: &KeeperError) -> bool {
     matches!(error, KeeperError::Journal { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
-/// How often a directory that others remove at the same moment is made again.
+/// How often the directory is created again while others remove it at the same moment.
 const TRIES: u32 = 100;
 
-/// Opens a directory that is ours alone.
+/// Opens a directory that only this user may write to.
 fn private_directory(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperError> {
     let fail = |source: io::Error| KeeperError::Journal { path: path.to_owned(), source };
     let unsafe_because = |why: Unsafe| KeeperError::JournalUnsafe { path: path.to_owned(), why };
@@ -302,7 +305,7 @@ mod tests {
         assert_eq!(journal.entries().unwrap(), []);
     }
 
-    /// Killed before its first entry had its name.
+    /// The writer was killed before its first entry had its final name.
     #[test]
     fn what_a_writer_left_of_an_entry_goes_and_that_of_others_stays() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! The keeper process: watches stampede and init, and removes everything once either is gone.
+//! The keeper process. It watches stampede and init, and removes the whole stack once either is
+//! gone.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,8 +23,8 @@ use super::wire::{Channel, News, Order, Peer, Prepared, Reply, Request, Started,
 use super::work::{self, WorkRecord};
 use super::{init, sweep};
 
-/// First argument of the hidden command; the second is stampede's pid,
-/// the third the stack's id, for people who look at the list of processes.
+/// First argument of the hidden command. The second is stampede's pid. The third is the stack's id,
+/// for people who read the list of processes.
 pub(super) const ROLE: &str = "__keeper";
 
 pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
@@ -37,23 +38,23 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
     };
     let stampede = watch(parent);
     let mut control = Channel::new(UnixStream::from(control));
-    // The order was in the socket before we were born, so it is there even if stampede died
-    // meanwhile.
+    // stampede wrote the order to the socket before it started this process. So the order is there
+    // even if stampede has died since.
     if let Ok(Some(Order::Guard(request))) = control.receive() {
         keep(&request, control, raw(parent), stampede);
     }
     std::process::exit(0)
 }
 
-/// stampede's pidfd; the check after the opening closes the race with its death. `None`
-/// where pidfds are forbidden: the socket alone then tells.
+/// Opens stampede's pidfd. The check after the opening closes the race with stampede's death.
+/// `None` where pidfds are forbidden: then only the socket shows that stampede is gone.
 fn watch(parent: Pid) -> Option<OwnedFd> {
     let pidfd = rustix::process::pidfd_open(parent, PidfdFlags::empty()).ok()?;
     (rustix::process::getppid() == Some(parent)).then_some(pidfd)
 }
 
 fn keep(request: &Request, mut control: Channel, parent: u32, stampede: Option<OwnedFd>) {
-    // Gone already: nothing is there yet.
+    // stampede is gone already, and nothing was created yet.
     let Some(parent) = Identity::of(parent) else { return };
     let (journal, entry) = match enter(request, parent) {
         Ok(entered) => entered,
@@ -69,7 +70,7 @@ fn keep(request: &Request, mut control: Channel, parent: u32, stampede: Option<O
     keeper.finish(end);
 }
 
-/// Takes the id and makes the working directory.
+/// Takes the id and creates the working directory.
 fn enter(request: &Request, stampede: Identity) -> Result<(Journal, Entry), KeeperError> {
     let journal = Journal::open(&request.journal)?;
     if journal.read(&request.id).is_some_and(|entry| entry.guarded()) {
@@ -81,13 +82,13 @@ fn enter(request: &Request, stampede: Identity) -> Result<(Journal, Entry), Keep
     Ok((journal, entry))
 }
 
-/// Longest orderly stop: every grace, every kill, and some patience.
+/// Returns the longest duration of an orderly stop: every grace period, plus time for the kills.
 fn stop_limit(spec: &StackSpec) -> Duration {
     let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
     graces.sum::<Duration>() + PATIENCE * 2
 }
 
-/// Init as the keeper sees it.
+/// The init process as the keeper sees it.
 struct Init {
     pid: Pid,
     pidfd: Option<OwnedFd>,
@@ -95,7 +96,7 @@ struct Init {
     spawn_mode: SpawnMode,
 }
 
-/// Why it is over.
+/// Why the keeper's work ends.
 enum End {
     StampedeGone,
     InitGone,
@@ -103,7 +104,7 @@ enum End {
     Stopped,
 }
 
-/// What woke the keeper.
+/// An event that wakes the keeper.
 enum Event {
     Order(Order),
     Reply(Reply),
@@ -117,17 +118,17 @@ struct Keeper {
     groups: Option<Groups>,
     entry: Entry,
     journal: Journal,
-    /// Indices of processes that have not ended, as far as we know.
+    /// Indices of processes that have not ended, as far as the keeper knows.
     running: Vec<usize>,
 }
 
 impl Keeper {
-    /// From the working directory to the end, whatever it is.
+    /// Serves stampede from the created working directory to the end, and returns why it ended.
     fn work(&mut self, request: &Request) -> End {
         if self.control.send(&News::Guards).is_err() {
             return End::StampedeGone;
         }
-        // The directory is being filled.
+        // Until the next order, stampede fills the directory.
         let spec = match self.next(None) {
             Ok(Event::Order(Order::Start(spec))) => spec,
             Ok(_) => return End::Stopped,
@@ -166,7 +167,7 @@ impl Keeper {
         self.spawn_all(spec, Vec::new(), first)
     }
 
-    /// Up to process number `until`; `pids` run already.
+    /// Starts the processes up to number `until`; those of `pids` run already.
     fn spawn_all(
         &mut self,
         spec: &StackSpec,
@@ -198,7 +199,7 @@ impl Keeper {
         Started { pids, isolation, roles, init }
     }
 
-    /// What ends everything, as the record spells it.
+    /// Returns what ends all processes, as the record spells it.
     fn guarantee(&self) -> &'static str {
         let groups = self.groups.as_ref();
         match self.entry.namespaced {
@@ -211,7 +212,7 @@ impl Keeper {
         }
     }
 
-    /// The best birth that the machine allows.
+    /// Starts init in the best way that the machine allows.
     fn start_init(&mut self, namespaces: NamespaceUse, in_memory: &[PathBuf]) -> Result<(), End> {
         let births: &[SpawnMode] = match namespaces {
             NamespaceUse::Forbidden => &[SpawnMode::Plain],
@@ -228,7 +229,7 @@ impl Keeper {
             match self.next(None) {
                 Ok(Event::Reply(Reply::Hello)) => return Ok(()),
                 Err(End::StampedeGone) => return Err(End::StampedeGone),
-                // Namespaces are forbidden: the child ended without a word.
+                // Namespaces are forbidden: the child ended without a message.
                 _ => self.end_init(),
             }
         }
@@ -256,13 +257,13 @@ impl Keeper {
                 }
                 Event::Reply(Reply::Failed(failure)) => return Err(End::Failed(failure)),
                 Event::Reply(Reply::Exited(exit)) => self.exited(exit),
-                // stampede orders nothing before it heard of the start.
+                // stampede sends no order before it knows that the stack has started.
                 _ => {}
             }
         }
     }
 
-    /// Until the end, asleep.
+    /// Serves a running stack until its end. The keeper sleeps between events.
     fn serve(&mut self, spec: &StackSpec, started: Started) -> End {
         let (mut pids, stop_limit) = (started.pids.clone(), stop_limit(spec));
         if self.control.send(&News::Started(started)).is_err() {
@@ -298,7 +299,7 @@ impl Keeper {
 
     fn exited(&mut self, exit: Exit) {
         self.running.retain(|&process| process != exit.process);
-        // That stampede is gone is seen by the next poll.
+        // If stampede is gone, the next poll reports it.
         let _ = self.control.send(&News::Exited(exit));
     }
 
@@ -307,7 +308,7 @@ impl Keeper {
         init.channel.send(task).map_err(|_| End::InitGone)
     }
 
-    /// Sleeps until somebody says something or dies.
+    /// Sleeps until a peer sends a message or dies, or until the time limit.
     fn next(&mut self, until: Option<Instant>) -> Result<Event, End> {
         loop {
             if let Some(order) = self.control.take().map_err(|_| End::StampedeGone)? {
@@ -324,10 +325,10 @@ impl Keeper {
         }
     }
 
-    /// Until somebody says something, dies, or it is `until`.
+    /// Polls once, until a peer sends a message or dies, or the time is `until`.
     fn sleep(&mut self, until: Option<Instant>) -> Result<(), End> {
         let control = self.control.as_fd();
-        // Whoever is not there is polled for as the control that is.
+        // For a missing descriptor the control descriptor is polled in its place.
         let stampede = self.stampede.as_ref().map_or(control, AsFd::as_fd);
         let init = self.init.as_ref().map_or(control, |init| init.channel.as_fd());
         let mut polled =
@@ -346,10 +347,11 @@ impl Keeper {
         self.journal.write(&self.entry).map_err(|error| End::Failed(Failure::of(error)))
     }
 
-    /// Ends init, and with it, or after it, all the others.
+    /// Ends init, and through it all other processes.
     fn end_init(&mut self) {
         let Some(Init { pid, pidfd, channel, spawn_mode }) = self.init.take() else { return };
-        // A plain init ends its processes when we hang up; a namespaced one takes them along.
+        // A plain init ends its processes when the channel closes. A namespaced init takes them
+        // along.
         drop(channel);
         let patience = match spawn_mode {
             SpawnMode::Plain => PATIENCE + Duration::from_secs(1),
@@ -401,8 +403,8 @@ impl Keeper {
     }
 }
 
-/// The directories that the stack alone sees, and has in memory. One that itself lives in
-/// `/dev/shm` must see the machine's.
+/// Returns the directories that are private to the stack and in memory. `/dev/shm` is one of them,
+/// unless the stack itself lives there and so must see the machine's.
 fn in_memory(spec: &StackSpec) -> Vec<PathBuf> {
     let shared = Path::new("/dev/shm");
     let processes = spec.processes.iter();
@@ -412,7 +414,7 @@ fn in_memory(spec: &StackSpec) -> Vec<PathBuf> {
     spec.in_memory.iter().cloned().chain(own).collect()
 }
 
-/// The stack's id is only for people who look at the list of processes.
+/// Starts init. The stack's id in its arguments is only for people who read the list of processes.
 fn spawn_init(spawn_mode: SpawnMode, in_memory: &[PathBuf], id: &str) -> io::Result<Init> {
     let (near, far) = UnixStream::pair()?;
     let mode = if spawn_mode == SpawnMode::Plain { init::PLAIN } else { init::NAMESPACED };
@@ -422,12 +424,12 @@ fn spawn_init(spawn_mode: SpawnMode, in_memory: &[PathBuf], id: &str) -> io::Res
     Ok(Init { pid, pidfd, channel: Channel::new(near), spawn_mode })
 }
 
-/// Whether our child `pid` ended within `patience`; takes its exit status.
+/// Whether our child `pid` ended within `patience`. Collects its exit status.
 fn wait_dead(pidfd: Option<&OwnedFd>, pid: Pid, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     loop {
         match rustix::process::waitpid(Some(pid), WaitOptions::NOHANG) {
-            // An error: it is not our child any more, so it was reaped.
+            // An error means that the process is not our child any more, so it was reaped.
             Ok(Some(_)) | Err(_) => return true,
             Ok(None) if Instant::now() >= until => return false,
             Ok(None) => {}
@@ -451,7 +453,7 @@ fn raw(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Tries for real whether an init can be born this way; for `doctor`.
+/// Tries whether an init can really be started this way; for `doctor`.
 pub(super) fn try_birth(spawn_mode: SpawnMode) -> bool {
     let Ok(Init { pid, pidfd, mut channel, .. }) = spawn_init(spawn_mode, &[], "probe") else {
         return false;

@@ -1,4 +1,4 @@
-//! Ends every process of a stack where the kernel does not do it for us.
+//! Ends every process of a stack where the kernel does not do so.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,34 +9,34 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::proc::{self, Identity};
 
-/// How long ending may take before it is called a failure: a process in uninterruptible
-/// sleep cannot be killed, and nobody shall wait for it forever.
+/// How long the kills may take before they count as failed. A process in uninterruptible sleep
+/// cannot be killed, and nobody should wait for it forever.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What belongs to a stack.
 pub(super) struct KillTarget<'a> {
-    /// Its marker's value.
+    /// The stack's id, which is the value of its marker.
     pub id: &'a str,
-    /// Its directory in the v2 tree.
+    /// The stack's directory in the v2 tree.
     pub v2: Option<&'a Path>,
-    /// Its directory in the v1 freezer hierarchy.
+    /// The stack's directory in the v1 freezer hierarchy.
     pub freezer: Option<&'a Path>,
-    /// Known processes.
+    /// Processes recorded in the journal.
     pub known: &'a [Identity],
-    /// Whether all that descends from us belongs to it too.
+    /// Whether all descendants of this process belong to the stack too.
     pub own: Own,
 }
 
-/// Whose descendants belong to the stack.
+/// Which descendants of this process belong to the stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Own {
-    /// All of ours: we are a keeper or an init and start nothing else.
+    /// All of them: this process is a keeper or an init and starts nothing else.
     AllDescendants,
-    /// Only those that are known or marked: stampede has other children.
+    /// Only known or marked processes: stampede has other children.
     OnlyKnown,
 }
 
-/// Kills until nothing is found; returns the pids that are still there after `PATIENCE`.
+/// Kills until no process is found. Returns the pids that still exist after `PATIENCE`.
 pub(super) fn everything(prey: &KillTarget<'_>) -> Vec<u32> {
     let deadline = Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(1);
@@ -60,27 +60,28 @@ pub(super) fn everything(prey: &KillTarget<'_>) -> Vec<u32> {
     }
 }
 
-/// How often nothing must be found where there is no proof: a process that forks and ends
-/// between the listing of pids and the look at each is missed with its child, and one in the
-/// middle of `execve` shows no environment.
+/// How many times in a row nothing must be found where there is no proof. A process that forks and
+/// ends between the listing of pids and the look at each is missed together with its child. A
+/// process in the middle of `execve` shows no environment.
 const LOOKS: u32 = 4;
 
-/// What reaping says of those that are left.
+/// What reaping proves about remaining processes.
 enum Proof {
-    /// A subreaper without children has no descendants: every orphan would be its child.
+    /// No process remains. A subreaper without children has no descendants, because every orphan
+    /// would be its child.
     NoChildren,
-    /// Somebody is there, found or not.
+    /// A process remains, whether it was found or not.
     Children,
-    /// Others' children are counted with ours: only looking tells.
+    /// Nothing, because this process has other children too. Only repeated looks can show it.
     Looks,
 }
 
-/// One pass over every way to find a process; returns those that were alive.
+/// Runs every search for processes once, and kills what it finds. Returns those that were alive.
 fn round(prey: &KillTarget<'_>) -> Vec<u32> {
     let mut found = BTreeSet::new();
     if let Some(directory) = prey.v2 {
         found.extend(members(directory));
-        // Absent before Linux 5.14: the pids below then do it.
+        // The file is missing before Linux 5.14. Then the kills below do the work.
         let _ = fs::write(directory.join("cgroup.kill"), "1");
     }
     let thaw = prey.freezer.filter(|directory| directory.exists()).map(freeze);
@@ -96,24 +97,24 @@ fn round(prey: &KillTarget<'_>) -> Vec<u32> {
         kill(pid);
     }
     if let Some(directory) = thaw {
-        // A frozen process dies of SIGKILL only once it is thawed.
+        // A frozen process dies of SIGKILL only after it is thawed.
         let _ = fs::write(directory.join("freezer.state"), "THAWED");
     }
     found.into_iter().collect()
 }
 
-/// Stops forking while the pids are read: else a fork bomb could outrun the list.
+/// Stops forking while the pids are read. Otherwise a fork bomb could outrun the list.
 fn freeze(directory: &Path) -> PathBuf {
     let _ = fs::write(directory.join("freezer.state"), "FROZEN");
     directory.to_owned()
 }
 
-/// Processes of a cgroup and the groups below it, zombies left out.
+/// Returns the processes of a cgroup and of the groups below it, without zombies.
 pub(super) fn members(directory: &Path) -> Vec<u32> {
     let mut found: Vec<u32> = fs::read_to_string(directory.join("cgroup.procs"))
         .unwrap_or_default()
         .lines()
-        // 0 is a process outside our PID namespace: not ours to kill.
+        // 0 stands for a process outside our PID namespace, which is not ours to kill.
         .filter_map(|line| line.parse().ok().filter(|&pid| pid != 0))
         .filter(|&pid| proc::stat(pid).is_some_and(|stat| !stat.is_dead()))
         .collect();
@@ -125,14 +126,14 @@ pub(super) fn members(directory: &Path) -> Vec<u32> {
     found
 }
 
-/// SIGKILL to one process; that it is gone already is fine.
+/// Sends SIGKILL to one process. A process that is gone already is no error.
 pub(super) fn kill(pid: u32) {
     if let Some(pid) = pid.try_into().ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
 }
 
-/// Takes the exit status of those that became our children, so that no zombie stays.
+/// Collects the exit status of processes that became our children, so that no zombie stays.
 fn reap(own: Own, seen: &BTreeSet<u32>) -> Proof {
     match own {
         Own::AllDescendants => loop {
@@ -149,7 +150,7 @@ fn reap(own: Own, seen: &BTreeSet<u32>) -> Proof {
     }
 }
 
-/// Takes the exit status of one process, if it is our child and has ended.
+/// Collects the exit status of one process, if it is our child and has ended.
 pub(super) fn reap_one(pid: u32) {
     if let Some(pid) = pid.try_into().ok().and_then(Pid::from_raw) {
         let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);

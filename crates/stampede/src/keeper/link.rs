@@ -1,4 +1,5 @@
-//! The line to one keeper, and what was heard over it; hanging up ends what it keeps.
+//! The connection to one keeper, and the news received over it. Closing it makes the keeper end its
+//! stack.
 
 use std::io;
 use std::net::Shutdown;
@@ -18,13 +19,13 @@ use super::stack::KeeperOptions;
 use super::sweep::clean;
 use super::wire::{Channel, News, Order, Request, Started, encode};
 
-/// Longest time until the keeper has made a directory or started a stack: it starts processes, it
-/// does not wait for them to be ready.
+/// Longest time in which the keeper creates a directory or starts a stack. It starts processes and
+/// does not wait until they are ready.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// What hard ends may take: the keeper's own patience with processes, groups and directories.
+/// Longest time for a forced end, in which the keeper waits for processes, groups and directories.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
-/// The line to a keeper. Dropping it ends everything hard.
+/// The connection to a keeper. Dropping it forces the end of the whole stack.
 #[derive(Debug)]
 pub(super) struct Link {
     entry: OwnEntry,
@@ -41,51 +42,51 @@ struct OwnEntry {
 }
 
 impl OwnEntry {
-    /// Ends and removes what the keeper did not; returns what stayed.
+    /// Ends and removes what the keeper did not; returns what remains.
     fn clean(&self) -> Vec<String> {
-        // A keeper that was killed at its first word leaves no entry, only what it wrote of it.
+        // A keeper that was killed while it wrote its first entry leaves a draft and no entry.
         self.journal.remove_draft(&self.id, self.keeper);
-        // An id that was taken is another keeper's.
+        // If the id was in use, the entry belongs to another keeper.
         let is_ours = |entry: &Entry| entry.keeper.is_some_and(|one| one.pid == self.keeper);
         let entry = self.journal.read(&self.id).filter(is_ours);
         entry.map(|entry| clean(&self.journal, &entry)).unwrap_or_default()
     }
 }
 
-/// What the listening thread learns.
+/// The state that the listening thread shares.
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// What was heard so far.
+/// The news received so far.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// The working directory is there.
+    /// The working directory exists.
     pub guards: bool,
-    /// It is filled no more: who looks after it may remove it.
+    /// stampede has finished filling the working directory, so the listener may remove it.
     is_filled: bool,
-    /// The stack runs.
+    /// Set once the stack runs.
     pub started: Option<Started>,
     exits: Vec<Exit>,
     failure: Option<Failure>,
     ended: Option<Ended>,
 }
 
-/// How it ended.
+/// How a stack ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
-    /// What did not work, or was gone before its time.
+    /// The step that failed, or the process that ended too early.
     failure: Option<Failure>,
-    /// Whether the keeper itself said that it ended.
+    /// Whether the keeper reported the end itself.
     told: bool,
-    /// What was left behind.
+    /// What could not be removed.
     left: Vec<String>,
 }
 
 impl Ended {
-    /// Whether nothing went wrong and nothing is left.
+    /// Whether nothing went wrong and nothing remains.
     pub(super) fn is_orderly(&self) -> bool {
         self.told && self.failure.is_none() && self.left.is_empty()
     }
@@ -93,11 +94,11 @@ impl Ended {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A poisoned state is still a list of exits.
+        // After a panic elsewhere, the state is still a usable list of exits.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `heard` gives something.
+    /// Waits until `heard` returns a value; `None` after `limit`.
     fn wait<T>(&self, limit: Duration, heard: impl Fn(&State) -> Option<T>) -> Option<T> {
         let until = Instant::now() + limit;
         let mut state = self.lock();
@@ -132,8 +133,8 @@ impl Link {
             work: options.work,
             journal: options.journal.clone(),
         });
-        // Before the keeper is there: it finds its order even if we die at once. A few hundred
-        // bytes, which the socket takes without a reader.
+        // Sent before the keeper starts, so that the keeper finds its order even if this process
+        // dies at once. The socket takes these few hundred bytes without a reader.
         encode(&request).and_then(|order| send(&orders, &order)).map_err(fail)?;
         let child = execute(id, options, far).map_err(fail)?;
         let entry = OwnEntry { id: id.to_owned(), keeper: child.id(), journal };
@@ -153,17 +154,18 @@ impl Link {
         self.entry.keeper
     }
 
-    /// From now on nobody writes to the working directory but the stack.
+    /// Records that from now on only the stack writes to the working directory.
     pub(super) fn filled(&self) {
         self.shared.lock().is_filled = true;
     }
 
-    /// Tells the keeper. One that cannot hear it is gone, which the listener learns.
+    /// Sends an order to the keeper. If the send fails, the keeper is gone, which the listener
+    /// notices.
     pub(super) fn order(&self, order: &Order) {
         let _ = encode(order).and_then(|order| send(&self.orders, &order));
     }
 
-    /// Waits until `heard` gives something; an error when everything ended first.
+    /// Waits until `heard` returns a value. Returns an error if the stack ended first.
     pub(super) fn wait<T>(&self, heard: impl Fn(&State) -> Option<T>) -> Result<T, KeeperError> {
         let found = self.shared.wait(START_LIMIT, |state| match (heard(state), &state.ended) {
             (Some(found), _) => Some(Ok(found)),
@@ -176,12 +178,12 @@ impl Link {
         }
     }
 
-    /// How it ended, if it did.
+    /// How the stack ended; `None` if it has not.
     pub(super) fn ended(&self) -> Option<Ended> {
         self.shared.lock().ended.clone()
     }
 
-    /// An end that was not orderly, as an error.
+    /// Converts an end that was not orderly into an error.
     pub(super) fn error(&self, ended: Ended) -> KeeperError {
         let id = self.entry.id.clone();
         match ended {
@@ -191,8 +193,8 @@ impl Link {
         }
     }
 
-    /// How processes of `roles` ended so far. When whoever could have told is gone, the others
-    /// were killed.
+    /// Returns how the processes of `roles` ended so far. If keeper or init was lost, the processes
+    /// without a report were killed, and are listed so.
     pub(super) fn exits(&self, roles: &[&str]) -> Vec<Exit> {
         let state = self.shared.lock();
         let mut exits = state.exits.clone();
@@ -207,8 +209,9 @@ impl Link {
         exits
     }
 
-    /// Waits for an end that was ordered or is near, for `grace` and some patience; then hangs
-    /// up, which the keeper takes for our death.
+    /// Waits for an end that was ordered or is expected, for `grace` and some more time. Then
+    /// closes the connection, which the keeper treats as the death of stampede. A `grace` of zero
+    /// closes it at once.
     pub(super) fn end(&self, grace: Duration) -> Ended {
         let waited = |limit| self.shared.wait(limit, |state| state.ended.clone());
         if let Some(ended) = (!grace.is_zero()).then(|| waited(grace + END_LIMIT)).flatten() {
@@ -218,7 +221,7 @@ impl Link {
         if let Some(ended) = waited(END_LIMIT) {
             return ended;
         }
-        // A keeper that does not do its work is no keeper: the listener then cleans up.
+        // The keeper does not react, so it is given up. The listener kills it and cleans up.
         let _ = self.orders.shutdown(Shutdown::Both);
         waited(END_LIMIT).unwrap_or_else(|| Ended {
             failure: None,
@@ -231,12 +234,12 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         self.end(Duration::ZERO);
-        // Nothing, but where the keeper was lost while the directory was being filled.
+        // Does something only if the keeper was lost while the directory was being filled.
         self.entry.clean();
     }
 }
 
-/// Reads the keeper's news until it is gone, then makes sure that all is gone.
+/// Receives the keeper's news until the keeper is gone, then makes sure that nothing remains.
 struct Listener {
     entry: OwnEntry,
     channel: Channel,
@@ -259,12 +262,14 @@ impl Listener {
             drop(state);
             self.shared.changed.notify_all();
         }
-        // It said its last word, or is dead, or we do not trust it any more.
+        // The keeper sent its last message, or is dead, or was given up, or sent something
+        // unreadable.
         if !told {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
-        // Whoever still fills the directory would fill it behind our back.
+        // While stampede fills the directory it cannot be removed for good. The drop of `Link`
+        // cleans up then.
         let is_filled = self.shared.lock().is_filled;
         let left = if is_filled { self.entry.clean() } else { Vec::new() };
         let mut state = self.shared.lock();
@@ -275,7 +280,7 @@ impl Listener {
     }
 }
 
-/// Executes the keeper, `far` as its standard input.
+/// Executes the keeper with `far` as its standard input.
 fn execute(id: &str, options: &KeeperOptions, far: UnixStream) -> io::Result<Child> {
     let mut command = Command::new(&options.program);
     command
@@ -286,16 +291,16 @@ fn execute(id: &str, options: &KeeperOptions, far: UnixStream) -> io::Result<Chi
         .stdin(Stdio::from(OwnedFd::from(far)))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // SAFETY: runs between fork and exec; setsid is one system call. Done here and not by the
-    // keeper, so that there is no moment at which Ctrl-C reaches it.
+    // SAFETY: the closure runs between fork and exec, and setsid is one system call. It is called
+    // here and not by the keeper, so that Ctrl-C can at no moment reach the keeper.
     unsafe {
         command.pre_exec(|| {
             rustix::process::setsid()?;
             Ok(())
         });
     }
-    // The command goes with this function: else our copy of the keeper's end would hide its
-    // death from us.
+    // The command is dropped with this function. Otherwise our copy of the keeper's end of the
+    // socket would hide the keeper's death from us.
     command.spawn()
 }
 

@@ -1,11 +1,11 @@
-//! Nothing outlives stampede: a helper process that ends what was started.
+//! Guarantees that nothing outlives stampede: a helper process ends everything that was started.
 //!
 //! ```text
 //! stampede → keeper (own session, subreaper, holds stampede's pidfd)
 //!          → init (PID 1 of a new PID and IPC namespace; of a user namespace too when not root)
 //!          → the runtime's processes
 //! ```
-//! Who dies, and who then ends the rest:
+//! Which process may die, and what then ends the rest:
 //!
 //! | gone | ends the processes | removes cgroups, working directory, journal entry |
 //! |---|---|---|
@@ -14,8 +14,9 @@
 //! | both at once | the kernel, as above | the next start, from the journal |
 //! | init | the kernel | keeper |
 //!
-//! Where namespaces are not allowed, init is an ordinary subreaper that ends everything itself
-//! (`cgroup.kill`, else the v1 freezer, else every adopted child) when its keeper is gone.
+//! Where namespaces are not allowed, init is an ordinary subreaper. It ends all processes itself
+//! when its keeper is gone: by `cgroup.kill`, else by the v1 freezer, else by killing every adopted
+//! child.
 
 mod capabilities;
 mod cgroup;
@@ -45,8 +46,8 @@ pub use stack::{
 };
 pub use sweep::{Swept, sweep, sweep_in};
 
-/// Runs the keeper, init or another hidden role and never returns, if the command line asks
-/// for one; otherwise does nothing. The first thing in `main`: before any thread, and before
+/// Runs the keeper, init or another hidden role if the command line asks for one, and then never
+/// returns. Otherwise does nothing. `main` calls it first, before any thread starts and before
 /// anything is printed.
 pub fn main_if_asked() {
     let mut args = std::env::args_os().skip(1);

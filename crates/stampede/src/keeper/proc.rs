@@ -1,5 +1,5 @@
-//! What `/proc` says of processes. A process may be gone at any moment: everything is an
-//! `Option` or a list that may be out of date.
+//! Reads processes from `/proc`. A process may end at any moment, so every result is an `Option` or
+//! a list that may be out of date.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,25 +7,25 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Variable that every process of a stack carries: finds strays that left every group.
+/// Environment variable of every process of a stack. It finds strays that left every group.
 pub(super) const MARKER: &str = "STAMPEDE_STACK";
 
-/// A process for good: a pid alone may be given to another one later.
+/// A process, identified beyond its pid. A pid alone may be given to another process later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     /// Host pid.
     pub pid: u32,
-    /// Clock ticks since boot, field 22 of `/proc/PID/stat`.
+    /// Start time in clock ticks since boot: field 22 of `/proc/PID/stat`.
     pub start_ticks: u64,
 }
 
 impl Identity {
-    /// Of a process that is there now.
+    /// Identifies a process that exists now.
     pub(super) fn of(pid: u32) -> Option<Identity> {
         stat(pid).map(|stat| Identity { pid, start_ticks: stat.start_ticks })
     }
 
-    /// Whether this very process still runs; a zombie does not.
+    /// Whether this very process still runs. A zombie does not.
     pub(super) fn alive(&self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.is_dead())
     }
@@ -40,7 +40,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// A zombie, or about to be one: nothing to kill, only to reap.
+    /// Whether the process is a zombie or about to be one. It cannot be killed, only reaped.
     pub(super) fn is_dead(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x')
     }
@@ -52,7 +52,7 @@ pub(super) fn stat(pid: u32) -> Option<Stat> {
 }
 
 fn parse_stat(text: &str) -> Option<Stat> {
-    // The name is in parentheses and may contain both blanks and parentheses.
+    // The name is in parentheses, and may itself contain blanks and parentheses.
     let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
     let parent = fields.next()?.parse().ok()?;
@@ -60,13 +60,13 @@ fn parse_stat(text: &str) -> Option<Stat> {
     Some(Stat { state, parent, start_ticks })
 }
 
-/// Every pid, in no order.
+/// Returns every pid, in no order.
 pub(super) fn pids() -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Processes below `root`, zombies left out.
+/// Returns the processes below `root`, without zombies.
 pub(super) fn descendants(root: u32) -> Vec<u32> {
     let stats: BTreeMap<u32, Stat> =
         pids().into_iter().filter_map(|pid| Some((pid, stat(pid)?))).collect();
@@ -76,7 +76,7 @@ pub(super) fn descendants(root: u32) -> Vec<u32> {
         let parent = found[next];
         found.extend(stats.iter().filter(|(_, s)| s.parent == parent).map(|(&pid, _)| pid));
         next += 1;
-        // A snapshot taken while pids are reused could hold a circle.
+        // A snapshot taken while pids are reused could contain a cycle.
         if found.len() > stats.len() + 1 {
             break;
         }
@@ -85,7 +85,8 @@ pub(super) fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// Processes that carry the marker of stack `id`, as far as we may read environments.
+/// Returns the processes that carry the marker of stack `id`, as far as their environments are
+/// readable.
 pub(super) fn marked(id: &str) -> Vec<u32> {
     let wanted = format!("{MARKER}={id}");
     let own = std::process::id();
@@ -93,14 +94,15 @@ pub(super) fn marked(id: &str) -> Vec<u32> {
         fs::read(format!("/proc/{pid}/environ"))
             .is_ok_and(|all| all.split(|&byte| byte == 0).any(|one| one == wanted.as_bytes()))
     };
-    // The environment of a zombie is empty.
+    // A zombie's environment is empty.
     pids().into_iter().filter(|&pid| pid != own).filter(carries).collect()
 }
 
-/// Host pid of our child with pid `inner` in our namespace. `/proc` shows the host's pids
-/// because it is not mounted anew inside the namespace; without a namespace both are one.
+/// Returns the host pid of our child with pid `inner` in our namespace. `/proc` shows host pids
+/// because it is not mounted again inside the namespace. Without a namespace both pids are the
+/// same.
 pub(super) fn host_pid_of_child(inner: u32) -> u32 {
-    // Our own children first; without CONFIG_PROC_CHILDREN every process is looked at.
+    // Only our own children are tried. Without CONFIG_PROC_CHILDREN every process is tried.
     let children = fs::read_to_string("/proc/thread-self/children").ok();
     let candidates = match &children {
         Some(text) => text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
@@ -116,18 +118,18 @@ pub(super) fn host_pid_of_child(inner: u32) -> u32 {
     candidates.into_iter().find(is_it).unwrap_or(inner)
 }
 
-/// Our PID namespace, as `pid:[4026531836]`.
+/// Our PID namespace, such as `pid:[4026531836]`.
 pub(super) fn own_namespace() -> Option<PathBuf> {
     fs::read_link("/proc/self/ns/pid").ok()
 }
 
-/// Last number of the line `NSpid:`: the pid in the innermost namespace.
+/// Returns the last number of the line `NSpid:`, which is the pid in the innermost namespace.
 fn innermost_pid(status: &str) -> Option<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     line.split_ascii_whitespace().last()?.parse().ok()
 }
 
-/// Differs after every boot.
+/// The id of this boot; it differs after every boot.
 pub(super) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())

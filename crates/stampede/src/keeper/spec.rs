@@ -1,4 +1,4 @@
-//! What the keeper is asked to start, and what it says of it.
+//! The description of a stack that the keeper starts, and of its isolation and exits.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,26 +6,26 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use stampede_load::time::Nanos;
 
-/// A whole stack: its processes as one group in its own working directory.
+/// A whole stack: a group of processes with one working directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StackSpec {
-    /// Unique on this machine while it lives: names cgroups and the journal's entry.
+    /// Id, unique on this machine while the stack lives. It names the cgroups and the journal's
+    /// entry.
     pub id: String,
-    /// The stack's working directory; removed with the stack.
+    /// The stack's working directory; it is removed with the stack.
     pub work: PathBuf,
-    /// Directories that are there: each is a tmpfs of the stack's own, where namespaces are
-    /// allowed. `/dev/shm` is one anyway.
+    /// Existing directories, each of which becomes a private tmpfs of the stack, where namespaces
+    /// are allowed. `/dev/shm` becomes one without being listed.
     pub in_memory: Vec<PathBuf>,
     /// CPUs of the whole stack; empty: all.
     pub cpus: Vec<usize>,
-    /// CPUs of single roles (unequal budgets); a role not named has `cpus`.
+    /// CPUs of single roles (unequal budgets). A role that is not listed has `cpus`.
     pub cpus_by_role: BTreeMap<String, Vec<usize>>,
-    /// Memory limit of the whole stack in bytes; 0: none.
+    /// Memory limit of the whole stack in bytes; 0: no limit.
     pub memory_bytes: u64,
-    /// Started in this order, stopped in the reverse.
+    /// Processes in the order of their start. They are stopped in the reverse order.
     pub processes: Vec<ProcessSpec>,
-    /// How many of them are started at first, the others once that is asked for (`Stack::go`); 0:
-    /// all.
+    /// Number of processes to start first; 0: all. The others start on request (`Stack::go`).
     #[serde(default)]
     pub first: usize,
 }
@@ -33,88 +33,88 @@ pub struct StackSpec {
 /// One process of a stack.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProcessSpec {
-    /// `web`, `php` …: what its CPU and memory are counted as.
+    /// Role such as `web` or `php`, under which its CPU time and memory are counted.
     pub role: String,
     /// Absolute path of the program.
     pub program: PathBuf,
     /// Arguments without the program's own name.
     pub args: Vec<String>,
-    /// The whole environment: nothing is inherited.
+    /// The whole environment. Nothing is inherited.
     pub env: BTreeMap<String, String>,
     /// Working directory.
     pub cwd: PathBuf,
-    /// File that it reads; `None`: it has nothing to read.
+    /// File for its standard input; `None`: `/dev/null`.
     #[serde(default)]
     pub input: Option<PathBuf>,
-    /// User and group id to run as; `None`: as stampede does.
+    /// User and group id to run as; `None`: those of stampede.
     pub user: Option<(u32, u32)>,
-    /// Standard output and error are appended here.
+    /// File to which standard output and error are appended.
     pub log: PathBuf,
-    /// How it is asked to end.
+    /// How the process is asked to end.
     pub stop: StopSpec,
 }
 
-/// How a process is asked to end; after `grace` it is killed.
+/// How a process is asked to end. After `grace` it is killed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StopSpec {
     /// Signal number.
     pub signal: i32,
-    /// Time it gets.
+    /// Time between the signal and the kill.
     pub grace: Nanos,
 }
 
-/// What guards this stack, per resource: recorded with every trial.
+/// The isolation of a stack, for each resource. It is recorded with every trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IsolationRecord {
-    /// `cgroup-v2`, `cgroup-v1`, `affinity` or `none`.
+    /// How CPUs are limited: `cgroup-v2`, `cgroup-v1`, `affinity` or `none`.
     pub cpu_set: String,
     /// CPUs of the stack.
     pub cpus: Vec<usize>,
-    /// CPUs of each role; empty: none is pinned, or an earlier version did not write it down.
+    /// CPUs of each role; empty: no CPUs are set, or an earlier version did not record them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cpus_by_role: BTreeMap<String, Vec<usize>>,
-    /// `cgroup-v2`, `cgroup-v1` or `none`.
+    /// How memory is limited: `cgroup-v2`, `cgroup-v1` or `none`.
     pub memory_limit: String,
-    /// Bytes; 0: none.
+    /// Memory limit in bytes; 0: none.
     pub memory_bytes: u64,
-    /// `pid-namespace`, `cgroup-kill`, `cgroup-freezer` or `children`: what ends everything.
+    /// What ends all processes: `pid-namespace`, `cgroup-kill`, `cgroup-freezer` or `children`.
     pub process_group: String,
-    /// `cgroup-v2`, `cgroup-v1` or `proc`: where CPU and memory are read.
+    /// Where CPU time and memory are read: `cgroup-v2`, `cgroup-v1` or `proc`.
     pub accounting: String,
 }
 
-/// A stack's processes as the monitor sees them.
+/// A stack's processes, as the monitor sees them.
 #[derive(Clone, Debug)]
 pub struct ProcessGroup {
-    /// By role, in the order of the stack.
+    /// The roles, in the order of the stack.
     pub roles: Vec<RoleGroup>,
 }
 
 /// The processes of one role.
 #[derive(Clone, Debug)]
 pub struct RoleGroup {
-    /// `web`, `php` …
+    /// Name of the role: `web`, `php` …
     pub role: String,
-    /// Where its figures are read.
+    /// The source of its figures.
     pub accounting: Accounting,
-    /// Host pids of the processes that we started for it (their children are not listed).
+    /// Host pids of the processes that the keeper started for the role, without their children.
     pub roots: Vec<u32>,
 }
 
-/// Where a role's figures are read.
+/// The source of a role's figures.
 #[derive(Clone, Debug)]
 pub enum Accounting {
-    /// One directory has `cpu.stat`, `memory.stat`, `memory.current`, `cgroup.procs`; files of
-    /// controllers that are not enabled are absent.
+    /// One directory with `cpu.stat`, `memory.stat`, `memory.current` and `cgroup.procs`. Files of
+    /// controllers that are not enabled are missing.
     CgroupV2(PathBuf),
-    /// Directories of the v1 hierarchies; `None` where one is not there.
+    /// Directories of the v1 hierarchies; `None` if the hierarchy is missing.
     CgroupV1 {
-        /// `cpuacct.usage`, `cpuacct.stat`, `cgroup.procs`.
+        /// Has `cpuacct.usage`, `cpuacct.stat` and `cgroup.procs`.
         cpuacct: Option<PathBuf>,
-        /// `memory.stat`, `memory.kmem.usage_in_bytes`.
+        /// Has `memory.stat` and `memory.kmem.usage_in_bytes`.
         memory: Option<PathBuf>,
     },
-    /// `/proc` of the roots and their descendants.
+    /// `/proc`, for the roots and their descendants.
     Proc,
 }
 
@@ -123,10 +123,10 @@ pub enum Accounting {
 pub struct Exit {
     /// Index in `StackSpec::processes`.
     pub process: usize,
-    /// Its role.
+    /// Role of the process.
     pub role: String,
-    /// Exit code, when it ended by itself.
+    /// Exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// Signal, when one ended it.
+    /// Signal that ended the process; `None` if it ended by itself.
     pub signal: Option<i32>,
 }

@@ -1,4 +1,4 @@
-//! A stack as stampede holds it: started, watched, stopped; ended hard when dropped.
+//! A stack in the hands of stampede: started, watched and stopped. Dropping it ends it by force.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::wire::{Order, RoleDirectories, Started};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NamespaceUse {
-    /// Where the machine allows them.
+    /// Namespaces are used where the machine allows them.
     #[default]
     Allowed,
-    /// Never: what follows is tried as if the machine forbade them.
+    /// Namespaces are never used. The stack is started as if the machine forbade them.
     Forbidden,
 }
 
@@ -27,12 +27,12 @@ pub enum NamespaceUse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CgroupUse {
-    /// All that the machine allows.
+    /// All cgroups that the machine allows.
     #[default]
     Allowed,
     /// Only v1 hierarchies.
     OnlyV1,
-    /// None.
+    /// No cgroups.
     Forbidden,
 }
 
@@ -40,17 +40,17 @@ pub enum CgroupUse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkingDirectory {
-    /// It goes with the stack.
+    /// The directory is removed with the stack.
     #[default]
     Remove,
-    /// It stays, to be looked at.
+    /// The directory stays, so that people can look at it.
     Keep,
 }
 
-/// How a stack is kept.
+/// The options for the keeper of a stack.
 #[derive(Clone, Debug)]
 pub struct KeeperOptions {
-    /// The stampede binary, executed anew as keeper and init.
+    /// The stampede binary, which is executed again as keeper and init.
     pub program: PathBuf,
     /// Whether namespaces may be used.
     pub namespaces: NamespaceUse,
@@ -65,7 +65,7 @@ pub struct KeeperOptions {
 impl Default for KeeperOptions {
     fn default() -> KeeperOptions {
         KeeperOptions {
-            // Not its path: the file may have been replaced by a newer build meanwhile.
+            // Not the binary's path: a newer build may have replaced the file since.
             program: PathBuf::from("/proc/self/exe"),
             namespaces: NamespaceUse::default(),
             cgroups: CgroupUse::default(),
@@ -75,10 +75,10 @@ impl Default for KeeperOptions {
     }
 }
 
-/// One process that was started.
+/// A process of a running stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessInfo {
-    /// Its role.
+    /// Role of the process.
     pub role: String,
     /// Host pid.
     pub pid: u32,
@@ -86,8 +86,8 @@ pub struct ProcessInfo {
     pub command: String,
 }
 
-/// A keeper that looks after a working directory in which nothing runs yet. Dropped, both go; so do
-/// they when this process dies, at whatever moment.
+/// A keeper that guards a working directory in which nothing runs yet. Dropping this value ends the
+/// keeper and removes the directory. So does the death of this process, at any moment.
 #[derive(Debug)]
 pub struct Keeper {
     link: Link,
@@ -95,12 +95,12 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a keeper, which makes the working directory: mode 0700, and new, unless it stays at
-    /// the end. Stacks that nobody looks after any more are swept first.
+    /// Starts a keeper, which creates the working directory with mode 0700. The directory must be
+    /// new, unless it stays at the end. Stacks that nobody guards any more are removed first.
     ///
     /// # Errors
-    /// The id is not usable or taken, journal or directory cannot be written, the keeper does not
-    /// start; nothing is left then.
+    /// The id is not usable or in use, the journal or the directory cannot be written, or the
+    /// keeper does not start. Nothing remains then.
     pub fn guard(
         id: &str,
         directory: &Path,
@@ -108,15 +108,16 @@ impl Keeper {
     ) -> Result<Keeper, KeeperError> {
         check_id(id)?;
         sweep_in(&options.journal)?;
-        // Orphans of a keeper that is killed come to us, so that we can reap them.
+        // If the keeper is killed, its orphans become children of this process, which can reap
+        // them.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let link = Link::open(id, directory, options)?;
         link.wait(|state| state.guards.then_some(()))?;
         Ok(Keeper { link, options: options.clone() })
     }
 
-    /// Starts a stack of its own in the same working directory, which stays when that stack ends.
-    /// Its id is another one.
+    /// Starts another stack, with a different id, in the same working directory. The directory
+    /// stays when that stack ends.
     ///
     /// # Errors
     /// As `Stack::start`.
@@ -124,13 +125,13 @@ impl Keeper {
         Stack::start(spec, &KeeperOptions { work: WorkingDirectory::Keep, ..self.options.clone() })
     }
 
-    /// Starts every process of `spec` that is not to wait, in order. Its id and working directory
-    /// are those of `guard`.
+    /// Starts in order every process of `spec` that is not to start later. The id and the working
+    /// directory of `spec` must be those of `guard`.
     ///
     /// # Errors
-    /// A program cannot be executed, a directory cannot be used, a user cannot be taken, the keeper
-    /// was lost; nothing runs then, and nothing is left. Isolation that the machine does not
-    /// allow is no error: see `Stack::isolation`.
+    /// A program cannot be executed, a directory cannot be used, a process cannot switch to its
+    /// user, or the keeper was lost. Then nothing runs and nothing remains. Isolation that the
+    /// machine does not allow is no error: see `Stack::isolation`.
     pub fn start(self, spec: &StackSpec) -> Result<Stack, KeeperError> {
         let Keeper { link, .. } = self;
         link.filled();
@@ -143,7 +144,7 @@ impl Keeper {
     }
 }
 
-/// A stack that runs. Dropping it ends everything hard.
+/// A running stack. Dropping it ends everything by force.
 #[derive(Debug)]
 pub struct Stack {
     spec: StackSpec,
@@ -162,7 +163,8 @@ impl Stack {
         Keeper::guard(&spec.id, &spec.work, options)?.start(spec)
     }
 
-    /// Starts the processes that waited, in order, until `number` of the stack's run.
+    /// Starts the remaining processes in order, until the first `number` of the stack's processes
+    /// run.
     ///
     /// # Errors
     /// As `Keeper::start`.
@@ -177,19 +179,18 @@ impl Stack {
         Ok(())
     }
 
-    /// The processes that were started, in the order of the stack; their children are not
-    /// listed.
+    /// The processes that were started, in the order of the stack, without their children.
     pub fn processes(&self) -> &[ProcessInfo] {
         &self.processes
     }
 
-    /// How processes ended so far, in the order of their ends. Does not wait.
+    /// Returns how processes ended so far, in the order of their ends. Does not wait.
     pub fn exited(&self) -> Vec<Exit> {
         let roots: Vec<&str> = self.processes.iter().map(|one| one.role.as_str()).collect();
         self.link.exits(&roots)
     }
 
-    /// For the monitor.
+    /// Describes the processes for the monitor.
     pub fn group(&self) -> ProcessGroup {
         let roots = |role: &str| {
             self.processes.iter().filter(|one| one.role == role).map(|one| one.pid).collect()
@@ -202,12 +203,13 @@ impl Stack {
         ProcessGroup { roles: self.started.roles.iter().map(role).collect() }
     }
 
-    /// What guards this stack.
+    /// The isolation of this stack.
     pub fn isolation(&self) -> &IsolationRecord {
         &self.started.isolation
     }
 
-    /// Why the stack was ended before its time, once it was: its keeper or init is gone.
+    /// Why the stack ended too early, which means that its keeper or init is gone; `None`: it did
+    /// not.
     pub fn lost(&self) -> Option<KeeperError> {
         self.link.ended().map(|ended| self.link.error(ended))
     }
@@ -222,11 +224,12 @@ impl Stack {
         self.started.init
     }
 
-    /// Stops the processes in reverse order, each with its signal and grace, then ends and
-    /// removes everything. Returns how each ended.
+    /// Stops the processes in reverse order, each with its signal and grace. Then ends and removes
+    /// everything else. Returns how each process ended.
     ///
     /// # Errors
-    /// Keeper or init had been lost (all was ended then, too), or something is left behind.
+    /// The keeper or init was lost, which also ended the whole stack, or something could not be
+    /// removed.
     pub fn stop(self) -> Result<Vec<Exit>, KeeperError> {
         self.link.order(&Order::Stop);
         let ended = self.link.end(self.stop_limit);
@@ -237,7 +240,7 @@ impl Stack {
     }
 }
 
-/// An id is part of file and cgroup names.
+/// Checks an id, which is part of file and cgroup names.
 pub(super) fn check_id(id: &str) -> Result<(), KeeperError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     match (1..=64).contains(&id.len()) && id.chars().all(fits) && !id.starts_with('.') {

@@ -1,4 +1,4 @@
-//! Ends and removes what an earlier stampede left behind.
+//! Ends and removes the stacks that an earlier stampede left behind.
 
 use std::path::Path;
 use std::thread;
@@ -10,29 +10,29 @@ use super::journal::{Entry, Journal};
 use super::kill::{self, KillTarget, Own};
 use super::work::WorkRecord;
 
-/// An init without namespaces ends its processes itself when its keeper is gone: this is how
-/// long it gets before we do it.
+/// An init without namespaces ends its processes itself when its keeper is gone. This is the time
+/// that it gets before init is killed.
 const INIT_GRACE: Duration = Duration::from_secs(3);
 
 /// What a sweep did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Stacks that nobody looked after, ended and removed.
+    /// Ids of stacks that nobody guarded. They were ended and removed.
     pub stacks: Vec<String>,
     /// What could not be removed, in words.
     pub left: Vec<String>,
 }
 
-/// Ends and removes every stack of this user whose stampede and keeper are gone.
-/// `Keeper::guard` does it too.
+/// Ends and removes every stack of this user whose stampede and keeper are gone. `Keeper::guard`
+/// does the same.
 ///
 /// # Errors
-/// The journal's directory is not ours alone or cannot be read.
+/// The journal's directory does not belong to this user alone, or cannot be read.
 pub fn sweep() -> Result<Swept, KeeperError> {
     sweep_in(&Journal::default_path())
 }
 
-/// As `sweep`, with a journal elsewhere (`KeeperOptions::journal`).
+/// Does the same as `sweep`, with another journal (`KeeperOptions::journal`).
 ///
 /// # Errors
 /// As `sweep`.
@@ -50,8 +50,8 @@ pub fn sweep_in(path: &Path) -> Result<Swept, KeeperError> {
     Ok(swept)
 }
 
-/// Ends and removes all of one stack that has no keeper (any more); returns what stayed. The
-/// entry goes only if nothing stayed, so that the next start tries again.
+/// Ends and removes everything of one stack that has no keeper. Returns what remains. The entry is
+/// removed only if nothing remains, so that the next start tries again.
 pub(super) fn clean(journal: &Journal, entry: &Entry) -> Vec<String> {
     let mut left = Vec::new();
     if entry.same_boot() {
@@ -76,7 +76,8 @@ pub(super) fn clean(journal: &Journal, entry: &Entry) -> Vec<String> {
     left
 }
 
-/// A namespaced init takes everything with it; another one is ending everything just now.
+/// Ends init. A namespaced init takes all processes with it. A plain init is already ending them,
+/// so it gets some time first.
 fn end_init(entry: &Entry) {
     let Some(init) = entry.init else { return };
     let grace = if entry.namespaced { Duration::ZERO } else { INIT_GRACE };
@@ -91,7 +92,7 @@ fn end_init(entry: &Entry) {
     kill::reap_one(init.pid);
 }
 
-/// Removes the stack's directory in every hierarchy; returns those that stayed.
+/// Removes the stack's directory in every hierarchy; returns those that remain.
 pub(super) fn remove_groups(directories: &[impl AsRef<Path>]) -> Vec<String> {
     let stayed = |directory: &Path| match cgroup::remove(directory) {
         Ok(()) => None,

@@ -1,4 +1,4 @@
-//! The few system calls that neither std nor rustix offers, each wrapped once.
+//! Wraps the few system calls that neither std nor rustix offers.
 
 use std::ffi::CString;
 use std::io;
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
 
-/// Signal numbers that may be reset: 1 to 64 on Linux; those that cannot are skipped by the
-/// kernel with an error.
+/// Signal numbers to reset: 1 to 64 on Linux. The kernel returns an error for signals that cannot
+/// be reset.
 const SIGNALS: std::ops::RangeInclusive<i32> = 1..=64;
 
-/// Blocks every signal of this thread, inherited over fork and exec: a keeper is ended by
-/// its peers alone, not by Ctrl-C or a service manager that signals the whole group.
+/// Blocks every signal for this thread. Fork and exec inherit the mask. Only its peers end a
+/// keeper: Ctrl-C, or a service manager that signals the whole group, does not.
 pub(super) fn block_signals() {
     set_mask(libc::sigfillset);
 }
@@ -25,25 +25,24 @@ pub(super) fn unblock_signals() {
 
 fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> i32) {
     let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: `fill` initialises the whole set, which the second call only reads; a null old
-    // set is allowed. Neither fails with these arguments.
+    // SAFETY: `fill` initialises the whole set, and the second call only reads it. The old set may
+    // be null. Neither call fails with these arguments.
     unsafe {
         fill(set.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut());
     }
 }
 
-/// Every signal to its default action. Async-signal-safe; a parent's "ignore" would
-/// otherwise survive exec (`nohup`, and Rust's own for SIGPIPE).
+/// Sets every signal to its default action. Async-signal-safe. Otherwise a signal that the parent
+/// ignored would stay ignored after exec: `nohup` ignores SIGHUP, and Rust ignores SIGPIPE.
 pub(super) fn default_signals() {
-    // The kernel's `struct sigaction`, 32 bytes at most, all zero: SIG_DFL without flags.
+    // The kernel's `struct sigaction` has at most 32 bytes. All zero means SIG_DFL without flags.
     let default = [0_u64; 8];
     let mask_bytes = 8_usize;
     for signal in SIGNALS {
-        // Not `signal(3)`: glibc keeps 32 and 33 for itself and refuses to reset them, even
-        // if a parent ignored them.
-        // SAFETY: the kernel only reads the zeroed structure; no handler is installed;
-        // numbers that may not be changed only fail.
+        // `signal(3)` cannot be used: glibc reserves 32 and 33 and refuses to reset them, even if a
+        // parent ignored them. SAFETY: the kernel only reads the zeroed structure, and no handler
+        // is installed. For signals that may not be changed the call only fails.
         unsafe {
             let none = std::ptr::null_mut::<u64>();
             libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, mask_bytes);
@@ -51,11 +50,11 @@ pub(super) fn default_signals() {
     }
 }
 
-/// Readable whenever a child ended; SIGCHLD must be blocked.
+/// Returns a descriptor that is readable whenever a child has ended. SIGCHLD must be blocked.
 pub(super) fn child_signals() -> io::Result<OwnedFd> {
     let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: the set is initialised by sigemptyset before it is used; -1 asks for a new
-    // descriptor, which nobody else owns.
+    // SAFETY: sigemptyset initialises the set before it is used. -1 asks for a new descriptor,
+    // which nobody else owns.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
@@ -64,23 +63,23 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// Marks every descriptor from 3 on as close-on-exec: whatever our caller left open (make's
-/// job server, a log) must not reach the runtime.
+/// Marks every descriptor from 3 on as close-on-exec. A descriptor that our caller left open, such
+/// as make's job server or a log, must not reach the runtime.
 pub(super) fn close_on_exec_all() {
-    // SAFETY: only sets a flag on descriptors; nobody's descriptor is closed now.
+    // SAFETY: the call only sets a flag on descriptors. It closes none now.
     unsafe {
         libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
     }
 }
 
-/// What an init is created with.
+/// How an init is created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SpawnMode {
-    /// New PID and IPC namespace, and a mount namespace for directories in memory.
+    /// With a new PID and IPC namespace, and a mount namespace for directories in memory.
     Namespaces,
-    /// A user namespace too, in which we are who we are outside.
+    /// With a user namespace too. User and group are the same inside as outside.
     UserNamespaces,
-    /// An ordinary child.
+    /// As an ordinary child.
     Plain,
 }
 
@@ -95,11 +94,11 @@ impl SpawnMode {
     }
 }
 
-/// Forks into new namespaces and executes our own binary with `args`, `control` as its
-/// standard input and no environment; where it has namespaces, each of `in_memory` is a tmpfs
-/// of its own. The caller must have one thread only.
+/// Forks into new namespaces and executes our own binary with `args`. The child has `control` as
+/// its standard input and no environment. With namespaces, each directory of `in_memory` is a
+/// private tmpfs. The caller must have only one thread.
 ///
-/// The child tells nothing when it fails: `control` closes.
+/// A child that fails sends no message: `control` closes.
 pub(super) fn spawn_init(
     spawn_mode: SpawnMode,
     in_memory: &[PathBuf],
@@ -117,10 +116,10 @@ pub(super) fn spawn_init(
     let gid = rustix::process::getegid().as_raw();
     let maps = Maps { uid: format!("{uid} {uid} 1"), gid: format!("{gid} {gid} 1") };
 
-    // clone(2) as fork does it: no stack, so the child runs on a copy of ours. All but the
-    // flags is zero, which hides that architectures differ in the order of the rest.
-    // SAFETY: this process has one thread (the keeper, before it starts any), so the child
-    // finds no lock held; it makes only system calls until it executes or exits.
+    // Calls clone(2) as fork does. There is no stack argument, so the child runs on a copy of ours.
+    // All arguments but the flags are zero, so their order, which differs by architecture, does not
+    // matter. SAFETY: this process is the keeper and has only one thread, so the child finds no
+    // lock held. The child makes only system calls until it executes or exits.
     let pid =
         unsafe { libc::syscall(libc::SYS_clone, spawn_mode.flags() | libc::SIGCHLD, 0, 0, 0, 0) };
     if pid < 0 {
@@ -128,8 +127,8 @@ pub(super) fn spawn_init(
     }
     if pid == 0 {
         become_init(spawn_mode, &directories, &maps, control.as_raw_fd());
-        // SAFETY: both arrays end with null and outlive the call; /proc/self/exe is this
-        // very binary, even if its file was replaced meanwhile.
+        // SAFETY: both arrays end with null and outlive the call. `/proc/self/exe` is this very
+        // binary, even if its file was replaced since.
         unsafe {
             libc::execve(c"/proc/self/exe".as_ptr(), argv.as_ptr(), envp.as_ptr());
             libc::_exit(1);
@@ -146,27 +145,28 @@ struct Maps {
     gid: String,
 }
 
-/// In the child: dies with its parent, takes its identity, puts its control at 0.
+/// Runs in the child. Maps user and group, ties the child's life to its parent's, mounts the
+/// directories in memory, and makes `control` its standard input.
 fn become_init(spawn_mode: SpawnMode, in_memory: &[CString], maps: &Maps, control: RawFd) {
     let mapped = match spawn_mode {
         SpawnMode::UserNamespaces => {
-            // user_namespaces(7): without privilege outside, `setgroups` must be denied
-            // before the group map may be written.
+            // user_namespaces(7): without privilege outside, `setgroups` must be denied before the
+            // group map may be written.
             write_file(c"/proc/self/setgroups", "deny")
                 && write_file(c"/proc/self/uid_map", &maps.uid)
                 && write_file(c"/proc/self/gid_map", &maps.gid)
         }
         SpawnMode::Namespaces | SpawnMode::Plain => true,
     };
-    // After the maps: a change of identity clears the parent-death signal. A plain init has
-    // none: it must live to end the others.
+    // Done after the maps, because a change of identity clears the parent-death signal. A plain
+    // init gets no such signal: it must live on to end the other processes.
     if spawn_mode != SpawnMode::Plain {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     }
     if spawn_mode != SpawnMode::Plain {
         mount_in_memory(in_memory);
     }
-    // SAFETY: dup2 onto our own standard input; `_exit` ends only this child.
+    // SAFETY: dup2 replaces our own standard input, and `_exit` ends only this child.
     unsafe {
         if !mapped || libc::dup2(control, 0) < 0 {
             libc::_exit(1);
@@ -174,13 +174,13 @@ fn become_init(spawn_mode: SpawnMode, in_memory: &[CString], maps: &Maps, contro
     }
 }
 
-/// A tmpfs of the stack's own on each directory, gone with it: what is killed leaves its POSIX
-/// shared memory in `/dev/shm`, and the IPC namespace is about System V's alone. Where that is
-/// not allowed the directory stays as it is. Before the execution, which takes an ordinary user's
-/// rights away.
+/// Mounts a private tmpfs on each directory, which disappears with the stack. A killed process
+/// leaves its POSIX shared memory in `/dev/shm`, and the IPC namespace covers only System V shared
+/// memory. If the mount is not allowed, the directory stays as it is. It must happen before exec,
+/// which takes an ordinary user's rights away.
 fn mount_in_memory(directories: &[CString]) {
-    // SAFETY: system calls with strings that end with null; the namespace is this child's
-    // alone, and nothing mounted in it shows outside.
+    // SAFETY: the strings of these system calls end with null. The namespace belongs to this child
+    // alone, and its mounts are not visible outside.
     unsafe {
         let null = std::ptr::null();
         if libc::unshare(libc::CLONE_NEWNS) != 0
@@ -197,7 +197,7 @@ fn mount_in_memory(directories: &[CString]) {
     }
 }
 
-/// Without std's file type: nothing here may allocate.
+/// Writes a small file. It does not use std's file type, because nothing here may allocate.
 fn write_file(path: &std::ffi::CStr, text: &str) -> bool {
     use rustix::fs::{Mode, OFlags};
     rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
@@ -205,7 +205,7 @@ fn write_file(path: &std::ffi::CStr, text: &str) -> bool {
         .is_ok_and(|written| written == text.len())
 }
 
-/// Takes our standard input as a descriptor of its own and leaves `/dev/null` in its place.
+/// Moves our standard input to a descriptor of its own, and puts `/dev/null` in its place.
 pub(super) fn take_stdin() -> io::Result<OwnedFd> {
     let taken = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;

@@ -1,4 +1,4 @@
-//! One JSON object a line over a socket pair: stampede ⇄ keeper ⇄ init.
+//! Messages between stampede, keeper and init: one JSON object per line over a socket pair.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,25 +12,25 @@ use super::error::Failure;
 use super::spec::{Exit, IsolationRecord, ProcessSpec, StackSpec};
 use super::stack::{CgroupUse, NamespaceUse, WorkingDirectory};
 
-/// stampede → keeper.
+/// A message from stampede to the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Look after a working directory; the first message.
+    /// Create and guard a working directory. This is the first message.
     Guard(Request),
-    /// Start this stack in it.
+    /// Start this stack in the directory.
     Start(Box<StackSpec>),
-    /// Start those of its processes that waited, as far as this number of them.
+    /// Start the remaining processes, until this number of them run.
     Go(usize),
-    /// End it in order, each process with its signal and grace.
+    /// Stop the stack in order, each process with its signal and grace.
     Stop,
 }
 
-/// All that a keeper needs to know before there is a stack.
+/// Everything that a keeper needs to know before there is a stack.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     /// The stack's id.
     pub id: String,
-    /// Its working directory, which the keeper creates.
+    /// The stack's working directory, which the keeper creates.
     pub directory: PathBuf,
     pub namespaces: NamespaceUse,
     pub cgroups: CgroupUse,
@@ -38,34 +38,34 @@ pub(super) struct Request {
     pub journal: PathBuf,
 }
 
-/// keeper → stampede.
+/// A message from the keeper to stampede.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum News {
-    /// The working directory is there, and goes with us.
+    /// The working directory exists. It is removed when the keeper ends.
     Guards,
-    /// Every process runs, or every one that was not to wait.
+    /// Every process runs that is not to start later.
     Started(Started),
-    /// Something did not work; all was ended and removed.
+    /// A step failed. Everything was ended and removed.
     Failed(Failure),
     /// A process ended.
     Exited(Exit),
-    /// All ended; what could not be removed is in the journal. The last message.
+    /// All processes ended. The journal lists what could not be removed. This is the last message.
     Ended,
 }
 
-/// A stack that runs.
+/// A running stack.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Started {
     /// Host pids in the order of the stack's processes.
     pub pids: Vec<u32>,
     pub isolation: IsolationRecord,
-    /// In the order of the stack.
+    /// Directories of the roles, in the order of the stack.
     pub roles: Vec<RoleDirectories>,
     /// Host pid of init.
     pub init: u32,
 }
 
-/// Where one role's figures are.
+/// The directories with the figures of one role.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RoleDirectories {
     pub role: String,
@@ -74,10 +74,11 @@ pub(super) struct RoleDirectories {
     pub memory: Option<PathBuf>,
 }
 
-/// keeper → init.
+/// A message from the keeper to init.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Task {
-    /// How to end what is left when the keeper is gone; first, and only without namespaces.
+    /// How to end the remaining processes when the keeper is gone. Sent first; an init in a
+    /// namespace ignores it.
     Guard { id: String, v2: Option<PathBuf>, freezer: Option<PathBuf> },
     /// Start one process.
     Spawn(Box<Prepared>),
@@ -85,7 +86,7 @@ pub(super) enum Task {
     Stop,
 }
 
-/// One process with the groups that it enters before `execve`.
+/// A process, with the groups that it enters before `execve`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Prepared {
     /// Index in the stack.
@@ -93,16 +94,16 @@ pub(super) struct Prepared {
     pub spec: ProcessSpec,
     /// Directories of cgroups.
     pub groups: Vec<PathBuf>,
-    /// Affinity; empty: every CPU that there is.
+    /// Affinity; empty: every available CPU.
     pub cpus: Vec<usize>,
 }
 
-/// init → keeper.
+/// A message from init to the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// Init runs and is guarded.
+    /// Init runs, and its death is watched.
     Hello,
-    /// `groups` could not be entered.
+    /// A process runs. The groups in `refused` could not be entered.
     Spawned {
         process: usize,
         pid: u32,
@@ -110,7 +111,7 @@ pub(super) enum Reply {
     },
     Failed(Failure),
     Exited(Exit),
-    /// Every process of the stack has ended, or was killed after its grace.
+    /// Every process of the stack has ended, or was killed after its grace period.
     Stopped,
 }
 
@@ -132,12 +133,13 @@ impl Channel {
         Channel { stream, pending: Vec::new() }
     }
 
-    /// Sends one message; an error means that the peer is gone.
+    /// Sends one message. An error means that the peer is gone.
     pub(super) fn send<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
         self.stream.write_all(&encode(message)?)
     }
 
-    /// One `read`; blocks unless the descriptor was polled. A reset is an end like any other.
+    /// Reads once. Blocks unless the descriptor was polled. A connection reset counts as the peer's
+    /// end.
     pub(super) fn fill(&mut self) -> io::Result<Peer> {
         let mut chunk = [0_u8; 16 * 1024];
         match self.stream.read(&mut chunk) {
@@ -152,7 +154,7 @@ impl Channel {
         }
     }
 
-    /// The next whole message that was read.
+    /// Returns the next complete message that was read; `None` if there is none yet.
     pub(super) fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let Some(end) = self.pending.iter().position(|&byte| byte == b'\n') else {
             return Ok(None);
@@ -180,7 +182,7 @@ impl AsFd for Channel {
     }
 }
 
-/// A message as it crosses.
+/// Encodes a message as a line.
 pub(super) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');

@@ -1,4 +1,5 @@
-//! Working directories: made under the journal's protection, removed only if they are still ours.
+//! Working directories: created under the journal's protection, and removed only if they are still
+//! ours.
 
 use std::fs;
 use std::io;
@@ -12,23 +13,23 @@ use super::error::KeeperError;
 use super::journal::{Entry, Journal};
 use super::stack::WorkingDirectory;
 
-/// Far longer than a killed process can go on writing.
+/// How long a removal is tried. A killed process stops writing much sooner.
 const EMPTIED_WITHIN: Duration = Duration::from_secs(2);
-/// Between two tries.
+/// Pause between two tries.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
-/// A working directory that shall be removed.
+/// A working directory that will be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorkRecord {
     pub path: PathBuf,
-    /// Device and inode: a directory that took its name since is not ours. Both are 0 while the
-    /// directory is about to be created: then it is removed only if it is empty.
+    /// Device and inode, because another directory may have taken the name since. Both are 0 while
+    /// the directory is about to be created. Then it is removed only if it is empty.
     pub device: u64,
     pub inode: u64,
 }
 
 impl WorkRecord {
-    /// Of a directory that is there.
+    /// Records an existing directory.
     pub(super) fn of(path: &Path) -> io::Result<WorkRecord> {
         let found = fs::symlink_metadata(path)?;
         if !found.is_dir() {
@@ -37,25 +38,25 @@ impl WorkRecord {
         Ok(WorkRecord { path: path.to_owned(), device: found.dev(), inode: found.ino() })
     }
 
-    /// Of a directory that is about to be created.
+    /// Records a directory that is about to be created.
     fn planned(path: &Path) -> WorkRecord {
         WorkRecord { path: path.to_owned(), device: 0, inode: 0 }
     }
 
-    /// Whether it was written down before the directory was there.
+    /// Whether the record was written before the directory existed.
     fn is_planned(&self) -> bool {
         (self.device, self.inode) == (0, 0)
     }
 
-    /// Whether that very directory is still there.
+    /// Whether that very directory still exists.
     fn is_there(&self) -> bool {
         WorkRecord::of(&self.path).is_ok_and(|now| now == *self)
     }
 
-    /// Removes the directory if it is still the one that was recorded; says what stayed.
+    /// Removes the directory if it is still the recorded one. Returns a description if it remains.
     pub(super) fn remove(&self) -> Option<String> {
         if self.is_planned() {
-            // Empty, if it is there at all; one with anything in it is not ours.
+            // If the directory exists, it is empty. A directory with any content is not ours.
             let _ = fs::remove_dir(&self.path);
         }
         if !self.is_there() {
@@ -63,7 +64,8 @@ impl WorkRecord {
         }
         let until = Instant::now() + EMPTIED_WITHIN;
         while let Err(error) = fs::remove_dir_all(&self.path) {
-            // What another keeper is ending just now may still write, and remove.
+            // Processes that another keeper is ending at this moment may still write or remove
+            // files.
             let passes =
                 matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty);
             if !self.is_there() {
@@ -78,11 +80,11 @@ impl WorkRecord {
     }
 }
 
-/// Writes the entry, creates the directory (mode 0700; whoever fills it opens it to an unprivileged
-/// worker), and writes which one it is: in this order, so that there is no moment at which a
-/// directory is there that no entry knows. A directory that goes at the end must be new: what is
-/// there already is not ours, whoever it belongs to. One that stays may be there (a stack beside
-/// another), and be ours alone to write.
+/// Writes the entry, creates the directory with mode 0700, and writes the directory's identity.
+/// This order leaves no moment at which a directory exists that no entry knows. A caller who runs
+/// an unprivileged worker in the directory must open it up. A directory that is removed at the end
+/// must be new: an existing one is not ours, whoever owns it. One that stays may exist, for a stack
+/// beside another. Then only this user may have write access.
 pub(super) fn create(
     journal: &Journal,
     entry: &mut Entry,
@@ -106,7 +108,7 @@ pub(super) fn create(
     journal.write(entry)
 }
 
-/// Fails where anything has the name, also a link.
+/// Fails if the name exists, even as a link.
 fn make(directory: &Path) -> io::Result<()> {
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent)?;
@@ -114,7 +116,7 @@ fn make(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(directory)
 }
 
-/// A directory, no link, that nobody but us may write to.
+/// Checks that the path is a directory and no link, and that only this user may write to it.
 fn ours(directory: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(directory)?;
     let is_ours = found.is_dir()
@@ -129,7 +131,7 @@ mod tests {
     use crate::keeper::proc::Identity;
     use crate::keeper::sweep::{Swept, sweep_in};
 
-    /// Killed between the creation of the directory and the entry that tells its inode.
+    /// The keeper was killed after it created the directory and before it recorded the inode.
     #[test]
     fn a_working_directory_of_which_only_the_plan_was_written_was_left() {
         let place = tempfile::tempdir().unwrap();

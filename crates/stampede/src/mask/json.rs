@@ -1,11 +1,11 @@
-//! Secrets in JSON: its texts are masked; its names, its numbers, its form and what stampede itself
-//! says stay, so that no secret can break a record.
+//! Masks secrets in JSON. Only its texts are masked. Names, numbers, structure and stampede's own
+//! words stay, so that no secret can break a record.
 
 use super::{names, own, shapes};
 
-/// `text`, which is JSON or lines of it, with each text as `mask` makes it, and the texts behind
-/// the names that `is_secret` as `***`. A name is masked only where it is none of a field, a
-/// variable, a header or a file, but a text, such as a path. What is no JSON comes back as it was.
+/// Returns `text`, which is JSON or lines of JSON, with each text masked by `mask`. Texts under
+/// names for which `is_secret` is true become `***`. A name, such as a path, is masked only if no
+/// field, variable, header or file can have it. Anything but JSON is returned unchanged.
 pub(super) fn strings(
     text: &str,
     mask: impl Fn(&str) -> Option<String>,
@@ -13,7 +13,7 @@ pub(super) fn strings(
 ) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    // Behind a secret name: how deep in a list.
+    // After a secret name: how deep the position is inside lists.
     let (mut secret, mut depth) = (false, 0_u32);
     let mut is_weak = false;
     while let Some(begin) = rest.find(['"', '[', ']', '{', ',', '}']) {
@@ -55,12 +55,13 @@ pub(super) fn strings(
     out + rest
 }
 
-/// Of a field, a variable, a header, a setting or a file: a name is no secret.
+/// Whether a text can be the name of a field, variable, header, setting or file. Names are not
+/// secret.
 pub(super) fn is_field(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-/// Length of the literal that `text` begins with, its quotes included.
+/// Returns the length of the literal at the start of `text`, including its quotes.
 fn length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

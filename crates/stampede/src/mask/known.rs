@@ -1,4 +1,4 @@
-//! Values that are known to be secrets, and what a text is without them.
+//! Masks values that are known to be secrets.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,51 +9,51 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 
 use super::{MASK, own, shapes};
 
-/// Shorter ones would turn up everywhere.
+/// Shorter values would occur everywhere.
 const SHORTEST: usize = 4;
-/// Digits alone are as likely to be a figure.
+/// A shorter number could just as well be a figure.
 const SHORTEST_NUMBER: usize = 6;
-/// Below this length a value is masked as a word of its own only.
+/// A value below this length is masked only as a separate word.
 const SHORTEST_PART: usize = 8;
-/// The same of one that is letters alone, as words are.
+/// A value of letters only, as words are, is masked only as a separate word below this length.
 const SHORTEST_PLAIN: usize = 16;
-/// A file of requests may have a token for each of a million users.
+/// Highest number of values. A request file may have a token for each of a million users.
 const VALUES_MAX: usize = 20_000;
-/// Nothing longer is a secret; a body may be.
+/// A longer value is not a secret, but may be a body.
 const LONGEST: usize = 64 << 10;
 
-/// Words that stand in every report; where they are a password, they are masked behind its name
-/// only.
+/// Words that occur in every report. If one of them is a password, it is masked only after its
+/// name.
 const COMMON: &str = " true false null none auto default root admin user users test testing tests prod production \
 dev development local localhost password passwd secret token changeme guest public private basic bearer digest \
 cookie file files redis mysql mysqli pgsql sqlite postgres postgresql mariadb memcached array database session sync \
 smtp mail http https utf8 utf8mb4 apps shop demo example symfony laravel lumen hello nginx apache stampede index \
 html json text base64 plain string value name email required nullable write read strict unset some ";
 
-/// Secrets by value.
+/// Secrets that are known by value.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     values: BTreeSet<String>,
-    /// As they may be written, by their first bytes: what a search takes does not grow with their
-    /// number.
+    /// The values in every spelling, by their first bytes. So the time of a search does not grow
+    /// with the number of values.
     heads: BTreeMap<Four, BTreeSet<String>>,
-    /// The same by their last bytes.
+    /// The values in every spelling, by their last bytes.
     tails: BTreeMap<Four, BTreeSet<String>>,
-    /// Bytes of the longest.
+    /// Bytes of the longest value.
     longest: usize,
-    /// Words that stand in other texts too: masked behind a secret name alone.
+    /// Secret words that also occur in other texts. They are masked only after a secret name.
     words: BTreeSet<String>,
-    /// Those of them that are words of stampede's own: masked in what others wrote.
+    /// Secret words that are also stampede's own words. They are masked in text that others wrote.
     own: BTreeSet<String>,
-    /// There were more than it takes.
+    /// Whether there were more values than are kept.
     is_full: bool,
 }
 
-/// No value is shorter.
+/// The first or last bytes of a value. No value is shorter.
 type Four = [u8; SHORTEST];
 
 impl Known {
-    /// None.
+    /// An empty set.
     pub const fn new() -> Known {
         Known {
             values: BTreeSet::new(),
@@ -66,7 +66,7 @@ impl Known {
         }
     }
 
-    /// Adds a value, and each of its lines where it has several.
+    /// Adds a value, and each line of a value with several lines.
     pub fn add(&mut self, value: &str) {
         let value = value.trim();
         if self.values.contains(value) {
@@ -115,14 +115,14 @@ impl Known {
         self.heads.entry(*head).or_default().insert(form);
     }
 
-    /// `text` with `***` in their places; values that overlap are masked together.
+    /// Returns `text` with `***` in place of the values. Overlapping values are masked together.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let places = self.places(text);
         if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
     }
 
-    /// The same of a text that others wrote, such as a log or an app's page: there a word of
-    /// stampede's own that is a secret is masked too.
+    /// Does the same for a text that others wrote, such as a log or an app's page. In such a text,
+    /// a secret that is also a word of stampede's own is masked too.
     pub fn mask_foreign<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut places = self.places(text);
         places.extend(words(text).filter(|place| self.own.contains(&text[place.clone()])));
@@ -150,7 +150,7 @@ impl Known {
         places
     }
 
-    /// What stands behind secret names and is a word that is known for a secret.
+    /// Finds values after secret names that contain a known secret word.
     fn behind_names(&self, text: &str) -> Vec<Range<usize>> {
         if self.words.is_empty() {
             return Vec::new();
@@ -162,7 +162,7 @@ impl Known {
         shapes::places(text).into_iter().filter(is_known).collect()
     }
 
-    /// The beginning of a value, of `least` bytes or more, that `text` was cut off behind.
+    /// Finds the beginning of a value, of `least` bytes or more, where `text` was cut off at `end`.
     fn before(&self, text: &str, end: usize, least: usize, places: &mut Vec<Range<usize>>) {
         let range = end.saturating_sub(self.longest)..end;
         for (at, form) in begun(&self.heads, text.as_bytes(), range) {
@@ -172,7 +172,7 @@ impl Known {
         }
     }
 
-    /// The end of a value that `text` was cut off before.
+    /// Finds the end of a value where `text` was cut off before `begin`.
     fn behind(&self, text: &str, begin: usize, places: &mut Vec<Range<usize>>) {
         let range = begin..text.len().min(begin + self.longest);
         for (at, form) in begun(&self.tails, text.as_bytes(), range) {
@@ -184,7 +184,8 @@ impl Known {
     }
 }
 
-/// Where in `range` of `text` the bytes stand by which forms are found, with each such form.
+/// Finds the places in `range` of `text` whose bytes are a key of `forms`, with each form of that
+/// key.
 fn begun<'a>(
     forms: &'a BTreeMap<Four, BTreeSet<String>>,
     text: &'a [u8],
@@ -196,12 +197,13 @@ fn begun<'a>(
         .flat_map(move |(at, forms)| forms.iter().map(move |form| (begin + at, form)))
 }
 
-/// How a text says that it was cut.
+/// Mark of a text that was cut.
 const CUT: &str = "…";
-/// The shortest text that is cut without saying so.
+/// The shortest text that may be cut without a mark.
 const SHORTEST_CUT: usize = 100;
 
-/// `text` with `***` in place of each of `places`, in any order; those that overlap are one.
+/// Returns `text` with `***` in each of `places`, which may have any order. Overlapping places
+/// become one.
 pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
     places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
     let mut out = String::with_capacity(text.len());
@@ -216,12 +218,12 @@ pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
     out + &text[done..]
 }
 
-/// Whether a value is no word or number that stands in every text.
+/// Whether a value may be masked everywhere, because it is not a word or number of ordinary texts.
 pub(super) fn is_worth(value: &str) -> bool {
     is_telling(value) && !own::is_own(value)
 }
 
-/// The same where the text is not stampede's.
+/// Whether a value may be masked everywhere in a text that stampede did not write.
 fn is_telling(value: &str) -> bool {
     let length = value.chars().count();
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
@@ -238,7 +240,7 @@ fn is_telling(value: &str) -> bool {
         && !is_variable()
 }
 
-/// One word: what is masked behind a name at least.
+/// Whether a value is one word that can be masked at least after a name.
 fn is_word(value: &str) -> bool {
     value.len() >= 3
         && value.len() <= 64
@@ -251,7 +253,7 @@ fn is_part(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '-'
 }
 
-/// Where the words of `text` stand, as [`is_word`] means them.
+/// Returns the places of the words in `text`, in the sense of [`is_word`].
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.split(|letter| !is_part(letter)).filter(|word| !word.is_empty()).map(|word| {
         let begin = word.as_ptr() as usize - text.as_ptr() as usize;
@@ -259,7 +261,7 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// A value as it may stand in JSON, HTML, a URL, a shell's word, YAML and PHP, and in Base64.
+/// Returns the spellings of a value in JSON, HTML, URLs, shell words, YAML, PHP and Base64.
 fn forms(value: &str) -> BTreeSet<String> {
     let inner = |json: String| json[1..json.len() - 1].to_owned();
     let quoted = inner(serde_json::Value::from(value).to_string());
@@ -318,7 +320,7 @@ fn forms(value: &str) -> BTreeSet<String> {
     all
 }
 
-/// RFC 3986 section 2.3.
+/// The unreserved characters of RFC 3986 section 2.3.
 const UNRESERVED: &percent_encoding::AsciiSet =
     &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
@@ -332,7 +334,7 @@ fn lower_hex(url: &str) -> String {
     out
 }
 
-/// Whether what was found is the value, and no part of another word or a figure of JSON.
+/// Whether a match is the value itself, and not a part of another word or a figure in JSON.
 fn stands_alone(text: &str, place: &Range<usize>) -> bool {
     let value = &text[place.clone()];
     let (before, behind) = (&text[..place.start], &text[place.end..]);
@@ -347,7 +349,7 @@ fn stands_alone(text: &str, place: &Range<usize>) -> bool {
     !ends_in_word(before) && !behind.starts_with(|letter: char| letter.is_alphanumeric())
 }
 
-/// A letter before it that is no part of `%3D` or `\n`.
+/// Whether a letter or digit precedes that is not part of `%3D` or `\n`.
 fn ends_in_word(before: &str) -> bool {
     let mut letters = before.chars().rev();
     let Some(last) = letters.next().filter(|last| last.is_alphanumeric()) else { return false };
@@ -359,7 +361,8 @@ fn ends_in_word(before: &str) -> bool {
     !is_escape && !is_code
 }
 
-/// `"planned": 1000000,`: masked, it would be no JSON any more.
+/// Whether the place is a number in JSON, such as `"planned": 1000000,`. Masked, the text would not
+/// be JSON any more.
 fn is_figure(before: &str, behind: &str) -> bool {
     let (before, behind) = (before.trim_end(), behind.trim_start());
     let is_value = before.strip_suffix(':').is_some_and(|key| key.trim_end().ends_with('"'));

@@ -1,4 +1,4 @@
-//! Where secrets become known: plans, flags, headers, requests, environments.
+//! Learns secrets from plans, flags, headers, requests and environments.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,22 +12,23 @@ use super::known::Known;
 use super::names::{Secrecy, is_weak, secrecy_of};
 use super::{KNOWN, shapes};
 
-/// Whatever in `text` looks like a secret.
+/// Learns every part of `text` that looks like a secret.
 pub fn text(text: &str) {
     with(|known| text_into(known, text));
 }
 
-/// The value of a variable, a setting or a parameter of this name.
+/// Learns the value of a variable, a setting or a parameter, if its name or form is secret.
 pub fn named(name: &str, value: &str) {
     with(|known| named_into(known, name, value));
 }
 
-/// A request's header.
+/// Learns the header of a request.
 pub fn header(name: &str, value: &str) {
     with(|known| header_into(known, name, value));
 }
 
-/// The words of a command line, without the program's: before anything is made of them.
+/// Learns the arguments of a command line, without the program's name. Call it before they are
+/// used.
 pub fn args(words: impl IntoIterator<Item = String>) {
     let mut flag = String::new();
     with(|known| {
@@ -72,12 +73,12 @@ fn of_flag(known: &mut Known, flag: &str, value: &str) {
     }
 }
 
-/// A file of requests, whatever its format: its beginning, for it may be endless.
+/// Learns from the beginning of a request file of any format. The file may be endless.
 pub fn requests_file(path: &Path) {
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
     let Some(file) = is_file.then(|| std::fs::File::open(path).ok()).flatten() else { return };
     let mut bytes = Vec::new();
-    // A line of headers that is cut is one secret less of very many.
+    // A header that the limit cuts is one secret less of very many.
     if file.take(READ_MAX).read_to_end(&mut bytes).is_ok() {
         text(&String::from_utf8_lossy(&bytes));
     }
@@ -94,17 +95,17 @@ fn with(learn: impl FnOnce(&mut Known)) {
     }
 }
 
-/// Whether a person was told of [`FULL`].
+/// Whether the message [`FULL`] was printed.
 static SAID: AtomicBool = AtomicBool::new(false);
 
-/// As many as `known` keeps.
+/// The number is the limit of `known`.
 const FULL: &str =
     "more than 20 000 secret values: those beyond are masked only by how they are written";
 
 pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
-    // Of a file: `DB_PASS of .env`.
+    // The name of a variable in a file: `DB_PASS of .env`.
     let name = name.split(" of ").next().unwrap_or_default();
-    // The working directory of a shell.
+    // `PWD` is the working directory of a shell.
     let is_secret = secrecy_of(name).is_some()
         && !["PWD", "OLDPWD"].contains(&name)
         && (!is_weak(name) || shapes::is_token(value));
@@ -115,7 +116,7 @@ pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
     text_into(known, value);
 }
 
-/// Each cookie is a secret for itself, and so is what is behind `Bearer`.
+/// Learns a header. Each cookie is a secret by itself, and so is the word after `Bearer`.
 fn header_into(known: &mut Known, name: &str, value: &str) {
     let value = value.trim();
     match secrecy_of(name) {
@@ -142,7 +143,8 @@ fn header_into(known: &mut Known, name: &str, value: &str) {
     }
 }
 
-/// What `shapes` would mask, without quotes; of `user:word` in a URL the word.
+/// Learns what `shapes` would mask, without quotes. From `user:word` in a URL it also learns the
+/// word.
 fn text_into(known: &mut Known, text: &str) {
     for place in shapes::places(text) {
         let value = &text[place.clone()];
@@ -154,7 +156,7 @@ fn text_into(known: &mut Known, text: &str) {
             continue;
         }
         let plain = unquoted(value);
-        // A list of cookies, the end of a line of traffic.
+        // This may be a list of cookies, or the end of a line of traffic.
         let plain = plain.trim_end_matches([']', ',', ';', ' ', '\r']);
         if plain.contains("; ") || plain.contains(' ') {
             header_into(known, "Authorization", plain);
@@ -184,7 +186,7 @@ fn unquoted(value: &str) -> &str {
     value
 }
 
-/// As much as has the users of a large file.
+/// As much as a file with many users has.
 const READ_MAX: u64 = 16 << 20;
 
 #[cfg(test)]

@@ -1,19 +1,21 @@
-//! Takes secrets out of everything that stampede writes and says: people publish their results.
+//! Removes secrets from everything that stampede writes and prints, because people publish their
+//! results.
 //!
-//! A secret is found in two ways. By how it is written: `DB_PASS=…`, `Cookie: …`, `//user:…@host`
-//! (`shapes`, `names`). And by its value: what a plan, a flag, a header, a request or an app's
-//! `.env` says under such a name is learnt as it is read, and masked wherever it turns up later,
-//! also as an app, a URL or JSON writes it (`known`).
+//! A secret is found in two ways. One is its form: `DB_PASS=…`, `Cookie: …`, `//user:…@host`
+//! (`shapes`, `names`). The other is its value. Under such a name in a plan, a flag, a header, a
+//! request or an app's `.env` it is learnt when it is read. From then on it is masked everywhere,
+//! also in the spelling of an app, a URL or JSON (`known`).
 //!
-//! Rules of values: one of less than 4 characters, a number of less than 6 digits, a word that
-//! stands everywhere (`root`, `true`, `localhost`) and every word of stampede's own (`valid`,
-//! `workers`, `own`) are masked behind their names alone; the last also by value in what others
-//! wrote: logs and answers of the app. One of less than 8 characters, or of letters alone, is
-//! masked where it is a word of its own. The longest of several is masked first. A secret under an
-//! innocent name, which nothing tells from other text, stays.
+//! Some values are masked only after their names: values of less than 4 characters, numbers of less
+//! than 6 digits, words that occur everywhere (`root`, `true`, `localhost`), and stampede's own
+//! words (`valid`, `workers`, `own`). The last are masked by value too in text that others wrote,
+//! which is logs and answers of the app. Numbers, values of less than 8 characters, and values of
+//! less than 16 characters that are letters only are masked only as separate words. The longest of
+//! several matches is masked first. A secret that has an innocent name and looks like other text
+//! stays.
 //!
-//! No secret breaks a record: JSON's names are never masked, and no text that is one of stampede's
-//! own words.
+//! Masking never breaks a record: it changes no names in JSON, and no text that is one of
+//! stampede's own words.
 
 mod json;
 mod known;
@@ -32,20 +34,20 @@ pub use learn::{args, header, named, requests_file, text};
 
 use known::Known;
 
-/// What stands where a secret was.
+/// The text in place of a secret.
 pub const MASK: &str = "***";
 
-/// Those of this process: learnt as they are read, forgotten never.
+/// The secrets of this process. They are learnt when they are read, and never forgotten.
 static KNOWN: RwLock<Known> = RwLock::new(Known::new());
 
-/// `text` with what is known or looks like a secret replaced by `***`. A guess: it errs towards
-/// masking.
+/// Returns `text` with `***` in place of known secrets and of everything that looks like a secret.
+/// This is a guess that masks too much rather than too little.
 pub fn mask_secrets(text: &str) -> String {
     text_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
 }
 
-/// The same of what others wrote, a log or an answer of the app: words of stampede's own that are
-/// secrets are masked there too.
+/// Does the same for text that others wrote, such as a log or an answer of the app. In such text,
+/// secrets that are also words of stampede's own are masked too.
 pub fn mask_foreign(text: &str) -> String {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
     without_shapes(known.mask_foreign(text))
@@ -60,21 +62,21 @@ fn without_shapes(text: Cow<'_, str>) -> String {
     if places.is_empty() { text.into_owned() } else { known::masked(&text, places) }
 }
 
-/// `text` without the values that are known to be secrets: for what has no names any more, such as
-/// a page.
+/// Returns `text` without the known secrets. For text in which values have no names any more, such
+/// as a page.
 pub fn mask_known(text: &str) -> Cow<'_, str> {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).mask(text)
 }
 
-/// The same by the values of `env` whose names, or whose form, say that they are secret.
+/// Does the same, and also masks the values of `env` that are secret by their name or form.
 pub fn mask_env(text: &str, env: &BTreeMap<String, String>) -> String {
     let mut known = Known::new();
     env.iter().for_each(|(name, value)| learn::named_into(&mut known, name, value));
     known.mask(&mask_known(text)).into_owned()
 }
 
-/// JSON, or lines of it, with [`mask_secrets`] in each of its texts. No name of a field and no word
-/// of stampede's own is masked: whatever is a secret, what was written can be read.
+/// Returns JSON, or lines of JSON, with [`mask_secrets`] applied to each text. No field name and no
+/// word of stampede's own is masked, so the result stays readable whatever the secrets are.
 pub fn mask_json(text: &str) -> String {
     json_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
 }
@@ -84,7 +86,7 @@ fn json_without(known: &Known, text: &str) -> String {
     json::strings(text, mask, |name| names::secrecy_of(name).is_some())
 }
 
-/// What is printed: JSON stays JSON.
+/// Masks text for output. JSON stays JSON.
 pub fn mask_printed(text: &str) -> Cow<'_, str> {
     let is_json =
         text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -98,18 +100,18 @@ pub fn mask_printed(text: &str) -> Cow<'_, str> {
     Cow::Owned(json::strings(text, mask, |_| false))
 }
 
-/// Whether a field of this name is taken for a secret.
+/// Whether the value of a field with this name counts as a secret.
 #[cfg(test)]
 pub fn is_secret_name(name: &str) -> bool {
     names::secrecy_of(name).is_some()
 }
 
-/// Writes lines without the values that are known to be secrets.
+/// Writes text without the values that are known to be secrets.
 #[derive(Debug)]
 pub struct Masked<W: Write>(pub W);
 
 impl<W: Write> Write for Masked<W> {
-    /// Each call is masked for itself.
+    /// Masks each call by itself.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_all(mask_known(&String::from_utf8_lossy(bytes)).as_bytes())?;
         Ok(bytes.len())
@@ -163,7 +165,7 @@ mod tests {
     static RECORDS: LazyLock<(RunRecord, TrialRecord, Summary)> =
         LazyLock::new(|| (run(), trial(), summary()));
 
-    /// Every name and every text of a value.
+    /// Collects every name and every text in a value.
     fn words(value: &Value, all: &mut Vec<String>) {
         match value {
             Value::String(text) => all.push(text.clone()),
@@ -176,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Names, numbers, form and stampede's own words are the same.
+    /// Asserts that names, numbers, structure and stampede's own words are unchanged.
     fn assert_bones(before: &Value, after: &Value, name: &str) {
         match (before, after) {
             (Value::String(before), Value::String(after)) => {

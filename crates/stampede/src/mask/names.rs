@@ -1,10 +1,10 @@
-//! Which names say that their value is a secret.
+//! Decides which names have a secret as their value.
 //!
-//! A name is read word by word: `_`, `-`, `.` and a change of case end a word. So `STRIPE_KEY`,
-//! `stripeKey` and `stripe-key` hold a key, and `MONKEY` holds none. Too much is masked rather than
-//! too little.
+//! A name is split into words: `_`, `-`, `.` and a change of case end a word. So `STRIPE_KEY`,
+//! `stripeKey` and `stripe-key` contain the word `key`, and `MONKEY` does not. In doubt, a value is
+//! masked.
 
-/// Whole words that are a secret.
+/// Words that by themselves mean a secret.
 const WORDS: [&str; 37] = [
     "pass",
     "pw",
@@ -45,11 +45,11 @@ const WORDS: [&str; 37] = [
     "passwds",
 ];
 
-/// Words that follow each other.
+/// Successive words that mean a secret.
 const PAIRS: [(&str, &str); 4] =
     [("session", "id"), ("connection", "string"), ("web", "hook"), ("session", "cookie")];
 
-/// Parts of a name, without what stands between its words: nothing harmless has them.
+/// Parts of a name without its separators. No harmless name contains them.
 const PARTS: [&str; 15] = [
     "password",
     "passwd",
@@ -71,7 +71,7 @@ const PARTS: [&str; 15] = [
 /// Ends of a word, as in `dbpass`, `requirepass`, `redisauth`.
 const ENDS: [&str; 5] = ["pass", "pwd", "dsn", "auth", "pw"];
 
-/// Words with such an end or part that are none.
+/// Words with such an end or part that do not mean a secret.
 const INNOCENT: [&str; 9] = [
     "compass",
     "bypass",
@@ -84,8 +84,8 @@ const INNOCENT: [&str; 9] = [
     "multipass",
 ];
 
-/// A last word that says something about a secret, such as how long it is or where it is kept; and
-/// ends of files, behind which stands a line: `Auth.php:12`.
+/// Last words of names that only describe a secret, such as its length or place. Also file endings
+/// after which a line number follows: `Auth.php:12`.
 const ABOUT: [&str; 57] = [
     "mode",
     "type",
@@ -146,7 +146,7 @@ const ABOUT: [&str; 57] = [
     "hosts",
 ];
 
-/// Before `key`: it is one of a table, a page or a sort.
+/// Words before `key` that make it the key of a table, a page or a sort order.
 const OF_NO_LOCK: [&str; 16] = [
     "sort",
     "sorting",
@@ -166,7 +166,7 @@ const OF_NO_LOCK: [&str; 16] = [
     "array",
 ];
 
-/// Whether a name may be one of a secret or of a word: `key`, `sort_key`. The value tells.
+/// Whether a name such as `key` or `sort_key` may have a secret or a plain word. The value decides.
 pub fn is_weak(name: &str) -> bool {
     match words(name).as_slice() {
         [key] => key == "key",
@@ -175,18 +175,18 @@ pub fn is_weak(name: &str) -> bool {
     }
 }
 
-/// How a secret is written behind its name.
+/// How far a secret reaches after its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrecy {
-    /// One word or one quoted text behind `=`, `:` or `=>`.
+    /// One word or one quoted text after `=`, `:` or `=>`.
     Value,
-    /// All to the end of the line, or of the quoted text: headers hold blanks.
+    /// Everything up to the end of the line or of the quoted text, because headers contain blanks.
     Line,
-    /// The next word: `Bearer abc`.
+    /// The next word, as in `Bearer abc`.
     NextWord,
 }
 
-/// Whether the value behind `name` is a secret, and how far it reaches.
+/// Returns how far the secret after `name` reaches; `None`: the value is not secret.
 pub fn secrecy_of(name: &str) -> Option<Secrecy> {
     let words = words(name);
     let last = words.last().map(String::as_str)?;
@@ -213,7 +213,8 @@ fn is_secret(words: &[String], last: &str) -> bool {
         || PARTS.iter().any(|part| joined.contains(part))
 }
 
-/// In small letters; digits at the end of a word, as in `PASSWORD2`, are no part of it.
+/// Splits a name into words in lower case. Digits at the end of a word, as in `PASSWORD2`, are
+/// dropped.
 fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -224,7 +225,7 @@ fn words(name: &str) -> Vec<String> {
         }
         let before = at.checked_sub(1).map(|before| letters[before]);
         let next = letters.get(at + 1);
-        // `apiKey` and `APIKey`.
+        // As in `apiKey` and `APIKey`.
         let begins = letter.is_ascii_uppercase()
             && before.is_some_and(|before| {
                 before.is_ascii_lowercase()

@@ -1,5 +1,5 @@
-//! Words and names of stampede itself: in its records, tables, messages and pages. `build.rs` lists
-//! them.
+//! The words and names of stampede itself, in its records, tables, messages and pages. `build.rs`
+//! lists them.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 static WORDS: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| include_str!(concat!(env!("OUT_DIR"), "/own_words.txt")).lines().collect());
 
-/// A phrase of more words is no piece of a table.
+/// Most words of a phrase. A longer one is not a piece of a table.
 const PHRASE: usize = 3;
 
-/// Whether `text` is a word, a name or a short phrase of stampede's own: a secret that is such a
-/// word is masked behind its name alone.
+/// Whether `text` is a word, a name or a short phrase of stampede's own. A secret that is such a
+/// word is masked only after its name.
 pub(super) fn is_own(text: &str) -> bool {
     let mut words = text.split(' ');
     let is_word = |word: &str| WORDS.contains(word.to_ascii_lowercase().as_str());
@@ -23,27 +23,27 @@ pub(super) fn is_own(text: &str) -> bool {
             && words.all(|word| is_word(word) || is_small(word))
 }
 
-/// Whether the whole of a text in a record is stampede's own: one of its words, a moment, a run's
+/// Whether a whole text in a record is stampede's own: one of its words, a time stamp or a run's
 /// id.
 pub(super) fn is_of_record(text: &str) -> bool {
     is_own(text) || is_moment(text) || is_run_id(text)
 }
 
-/// `2026-11-21T03:51:51…`.
+/// Whether a text is a time stamp: `2026-11-21T03:51:51…`.
 fn is_moment(text: &str) -> bool {
     has_form(text.as_bytes().get(..19), b"0000-00-00T00:00:00")
         && text.len() <= 80
         && text.parse::<jiff::Zoned>().is_ok() | text.parse::<jiff::Timestamp>().is_ok()
 }
 
-/// `20261121-035151-3f9a`.
+/// Whether a text is a run's id: `20261121-035151-3f9a`.
 fn is_run_id(text: &str) -> bool {
     has_form(text.as_bytes().get(..16), b"00000000-000000-")
         && text.len() == 20
         && text.bytes().skip(16).all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// `form`: `0` stands for any digit.
+/// Whether a text has a form, in which `0` stands for any digit.
 fn has_form(text: Option<&[u8]>, form: &[u8]) -> bool {
     text.is_some_and(|text| {
         text.iter().zip(form).all(|(byte, form)| match form {

@@ -1,15 +1,17 @@
-//! Secrets by how they are written: behind a name, in a URL, in a header, in a key.
+//! Finds secrets by their form: after a name, in a URL, in a header, in a key.
 
 use std::ops::Range;
 
 use super::names::{Secrecy, is_weak, secrecy_of};
 use super::tokens;
 
-/// Where `text` has what looks like a secret: values of names like `DB_PASS`, `api-key` or
-/// `access_token` (`name=value`, `name: value`, `'name' => 'value'`, `env[NAME] = "value"`, `--name
-/// value`, `SetEnv NAME value`), everything behind `Authorization:` and `Cookie:`, the word behind
-/// `Bearer` and `Basic`, what stands before the `@` of a URL, private keys in PEM, and the tokens
-/// that `tokens` knows by their form.
+/// Returns the places in `text` that look like secrets:
+///
+/// - values of names such as `DB_PASS`, `api-key` or `access_token` (`name=value`, `name: value`,
+///   `'name' => 'value'`, `env[NAME] = "value"`, `--name value`, `SetEnv NAME value`)
+/// - everything after `Authorization:` and `Cookie:`, and the word after `Bearer` and `Basic`
+/// - the part before the `@` of a URL, private keys in PEM, and tokens with a form that `tokens`
+///   knows.
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut inside_key = ends_a_key_that_it_does_not_begin(text);
@@ -34,7 +36,7 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// A log that was cut from the front may begin inside a key.
+/// Whether `text` begins inside a key, as a log does that was cut at the front.
 fn ends_a_key_that_it_does_not_begin(text: &str) -> bool {
     let begin = text.find("-----BEGIN");
     text.lines()
@@ -47,7 +49,7 @@ fn is_key_end(line: &str) -> bool {
     line.contains("-----END") && line.contains("PRIVATE KEY")
 }
 
-/// `user:word` of `scheme://user:word@host` (RFC 3986 section 3.2.1).
+/// Finds `user:word` in `scheme://user:word@host` (RFC 3986 section 3.2.1).
 fn userinfo(line: &str, places: &mut Vec<Range<usize>>) {
     let mut from = 0;
     while let Some(at) = line[from..].find("://") {
@@ -56,7 +58,7 @@ fn userinfo(line: &str, places: &mut Vec<Range<usize>>) {
         let word_ends = |c: char| c.is_whitespace() || "\"'<>`".contains(c);
         let word = &authority[..authority.find(word_ends).unwrap_or(authority.len())];
         let length = word.find(['/', '?', '#']).unwrap_or(word.len());
-        // A password may have a slash where nobody encoded it; a port has none.
+        // A password that was not encoded may contain a slash. A port cannot.
         let has_password = || {
             let (_, behind) = word[..length].split_once(':')?;
             let is_port = word.starts_with('[') || behind.bytes().all(|byte| byte.is_ascii_digit());
@@ -69,7 +71,7 @@ fn userinfo(line: &str, places: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The values of names that sound secret.
+/// Finds the values of names that mean a secret.
 fn values(line: &str, places: &mut Vec<Range<usize>>) {
     let mut from = 0;
     while let Some(start) = line[from..].find(is_name_part).map(|at| from + at) {
@@ -91,7 +93,7 @@ fn values(line: &str, places: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Words in front of a name and its value, with nothing but a blank between: Apache, nginx, Caddy,
+/// Words before a name and its value that are separated only by blanks: in Apache, nginx, Caddy and
 /// shells.
 const DIRECTIVES: [&str; 13] = [
     "setenv",
@@ -109,13 +111,13 @@ const DIRECTIVES: [&str; 13] = [
     "php_admin_value",
 ];
 
-/// Longer than each of them, with what is before it.
+/// Longer than each directive with the character before it.
 const NEAR: usize = 40;
 
-/// Where the value begins behind a name; `None` when no value follows.
+/// Returns where the value begins after a name; `None` if no value follows.
 fn value_start(behind: &str, secrecy: Secrecy, name: &str, ahead: &str) -> Option<usize> {
     let blank = |c: char| c == ' ' || c == '\t';
-    // `auth[]=`, also in a URL.
+    // As in `auth[]=`, also encoded in a URL.
     let closed = ["[]", "%5B%5D", "%5b%5d"].iter().find_map(|list| behind.strip_prefix(list));
     let closed = closed.unwrap_or(behind).trim_start_matches(['\\', '"', '\'', ']', ')']);
     let is_quoted = closed.len() < behind.len() && ahead.ends_with(['"', '\'']);
@@ -141,12 +143,12 @@ fn value_start(behind: &str, secrecy: Secrecy, name: &str, ahead: &str) -> Optio
     Some(behind.len() - separated.trim_start_matches(blank).len())
 }
 
-/// No `::` of PHP.
+/// Strips one colon, but not PHP's `::`.
 fn one_colon(closed: &str) -> Option<&str> {
     closed.strip_prefix(':').filter(|rest| !rest.starts_with(':'))
 }
 
-/// `, "value"` behind a quoted name, and HAR's `, "value": "…"`.
+/// Strips `, "value"` after a quoted name, and HAR's `, "value": "…"`.
 fn as_pair(closed: &str) -> Option<&str> {
     let blank = |c: char| c == ' ' || c == '\t';
     let next = closed.strip_prefix(',')?.trim_start_matches(blank);
@@ -157,18 +159,19 @@ fn as_pair(closed: &str) -> Option<&str> {
     next.starts_with(['"', '\'', '\\']).then_some(next)
 }
 
-/// Length of a value, its quotes included.
+/// Returns the length of a value, including its quotes.
 fn value_length(value: &str, secrecy: Secrecy) -> usize {
     let escapes = value.len() - value.trim_start_matches('\\').len();
     let quote = value[escapes..].chars().next().filter(|c| "\"'".contains(*c));
     if let Some(quote) = quote {
-        // An escaped quote opens inside quoted text (JSON in a log), and one closes it.
+        // An escaped quote opens a value inside quoted text (JSON in a log). Only an escaped quote
+        // closes it.
         let closing = format!("{}{quote}", &value[..escapes]);
         let open = closing.len();
         let mut from = open;
         while let Some(found) = value[from..].find(&closing) {
             let end = from + found;
-            let doubled = value[end + open..].starts_with(&closing); // YAML and SQL
+            let doubled = value[end + open..].starts_with(&closing); // as in YAML and SQL
             let escaped = escapes == 0 && value[..end].ends_with('\\');
             if !doubled && !escaped {
                 return end + open;
@@ -188,14 +191,14 @@ fn is_name_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.'
 }
 
-/// What a setting beside a secret says: no secret, and a reader wants to know it.
+/// Whether a value is a mere switch. Such a value is not secret, and readers want to see it.
 pub(super) fn is_switch(value: &str) -> bool {
     let plain = value.trim_matches(|c: char| "\\\"' ".contains(c)).to_ascii_lowercase();
     SWITCHES.contains(&plain.as_str())
 }
 
-/// Whether a value looks like a token and not like a word: digits among its letters, punctuation,
-/// or long.
+/// Whether a value looks like a token and not like a word: it has letters and digits, or
+/// punctuation, or is long.
 pub(super) fn is_token(value: &str) -> bool {
     let plain = value.trim_matches(|c: char| "\\\"' ".contains(c));
     let has = |is_one: fn(&char) -> bool| plain.chars().any(|letter| is_one(&letter));
@@ -214,7 +217,7 @@ mod tests {
     use super::*;
     use crate::mask::known::masked;
 
-    /// By form alone: what other tests make known is none of these.
+    /// Masks by form alone. Values that other tests have learnt do not count here.
     fn mask_secrets(text: &str) -> String {
         masked(text, places(text))
     }

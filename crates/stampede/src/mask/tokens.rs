@@ -1,11 +1,11 @@
-//! Tokens that are known by their form, whatever the name before them.
+//! Finds tokens that are recognised by their form, whatever name they have.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Keys of AWS, Stripe, GitHub, GitLab, Slack and Google, and JSON Web Tokens.
+/// Forms of keys of AWS, Stripe, GitHub, GitLab, Slack and Google, and of JSON Web Tokens.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
         "A(?:KIA|SIA)[0-9A-Z]{16}",
@@ -17,17 +17,17 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         "AIza[0-9A-Za-z_-]{35}",
         r"eyJ[0-9A-Za-z_-]{5,}\.eyJ[0-9A-Za-z_-]{5,}\.[0-9A-Za-z_-]*",
     ];
-    // `%3D` and `\n` are no part of a word that goes on.
+    // `%3D` and `\n` do not belong to the word that follows them.
     let begin = r"(?:^|[^0-9A-Za-z_]|%[0-9A-Fa-f]{2}|\\[nrt])";
     Regex::new(&format!("{begin}({})", forms.join("|"))).expect("they are well-formed")
 });
 
-/// A code by which OAuth lets in: `state` stands beside it, or the path says what it is.
+/// A login code of OAuth. `state` is in the same URL, or the path shows it.
 static CODE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("[?&;]code=([^&#;\\s\"'<>)\\\\]{6,})").expect("it is well-formed"));
 const OF_OAUTH: [&str; 6] = ["oauth", "openid", "oidc", "callback", "/sso", "/authorize"];
 
-/// Adds where `line` has such.
+/// Adds the places of tokens in `line`.
 pub(super) fn places(line: &str, places: &mut Vec<Range<usize>>) {
     places.extend(FORMS.captures_iter(line).filter_map(|found| Some(found.get(1)?.range())));
     if !line.contains("code=") {

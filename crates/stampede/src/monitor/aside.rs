@@ -1,4 +1,5 @@
-//! What befell a load from outside, where nothing but the machine is watched.
+//! Measures what disturbed a load generator from outside, for loads against a server that is not
+//! monitored. Only the machine is watched.
 
 use std::time::Instant;
 
@@ -7,7 +8,8 @@ use super::quota::Quota;
 use super::sample::ResourceSample;
 use super::source::{Sources, Text};
 
-/// From its beginning to its end: CPU time taken by the host, and by a quota on this process.
+/// A measurement from the begin to the end of a load: CPU time that the hypervisor took (steal),
+/// and time that a CPU quota stopped this process.
 #[derive(Debug)]
 pub struct Aside {
     sources: Sources,
@@ -18,7 +20,7 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Begins now.
+    /// Begins the measurement now.
     pub fn begin() -> Aside {
         Aside::of(Sources::default(), std::process::id())
     }
@@ -30,7 +32,7 @@ impl Aside {
         Aside { sources, text, host, quota, began: Instant::now() }
     }
 
-    /// One sample for all of it, without roles.
+    /// Returns one sample for the whole time, without roles.
     pub fn end(mut self) -> ResourceSample {
         let interval_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         ResourceSample {

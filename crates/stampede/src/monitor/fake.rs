@@ -1,4 +1,4 @@
-//! A `/proc` made of plain files, for tests.
+//! Imitates `/proc` with plain files, for tests.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::source::Sources;
 
-/// Processes, the machine's counters, and whatever cgroup directories a test puts beside them.
+/// A directory with processes, the machine's counters, and the cgroup directories that a test adds.
 pub struct FakeProc {
     directory: tempfile::TempDir,
     parents: RefCell<BTreeMap<u32, u32>>,
@@ -23,12 +23,12 @@ impl FakeProc {
         fake
     }
 
-    /// The same on a kernel without `CONFIG_PROC_CHILDREN`.
+    /// An idle machine whose kernel lacks `CONFIG_PROC_CHILDREN`.
     pub fn without_children_files() -> FakeProc {
         FakeProc { children_files: false, ..FakeProc::new() }
     }
 
-    /// 100 ticks a second: 10 ms each.
+    /// Sources with 100 ticks per second: one tick is 10 ms.
     pub fn sources(&self) -> Sources {
         Sources { proc: self.path().to_owned(), ticks_per_second: 100 }
     }
@@ -38,7 +38,7 @@ impl FakeProc {
         self.directory.path()
     }
 
-    /// Writes a file in place, so that readers that keep it open see it.
+    /// Writes a file in place, so that readers that keep it open see the change.
     pub fn put(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().expect("below the directory")).expect("a directory");
@@ -46,12 +46,12 @@ impl FakeProc {
         path
     }
 
-    /// A process with its own and its reaped ticks, started at tick 1.
+    /// Adds a process with its own ticks and those of its reaped children. It started at tick 1.
     pub fn process(&self, pid: u32, parent: u32, ticks: [u64; 2]) {
         self.process_started_at(pid, parent, ticks, 1);
     }
 
-    /// The same, with its start.
+    /// Adds a process with a given start tick.
     pub fn process_started_at(&self, pid: u32, parent: u32, ticks: [u64; 2], started: u64) {
         let [own, reaped] = ticks;
         let stat = format!(
@@ -63,7 +63,7 @@ impl FakeProc {
         self.link();
     }
 
-    /// Context switches and proportional memory of a process with one thread.
+    /// Sets the context switches and the proportional memory of a process with one thread.
     pub fn figures(&self, pid: u32, switches: u64, memory_kib: u64) {
         self.put(
             &format!("{pid}/status"),
@@ -78,7 +78,7 @@ impl FakeProc {
         );
     }
 
-    /// A process is gone.
+    /// Removes a process.
     pub fn end(&self, pid: u32) {
         fs::remove_dir_all(self.path().join(pid.to_string())).expect("it was there");
         self.parents.borrow_mut().remove(&pid);

@@ -1,4 +1,4 @@
-//! What the machine does meanwhile: CPU, steal, pressure, full listen queues.
+//! Samples the machine during a load: CPU use, steal, pressure, and overflows of listen queues.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::parse::{self, HostTicks};
 use super::sample::HostSample;
 use super::source::{Kept, Sources, Text};
 
-/// Reads the machine's counters; what a kernel does not offer stays zero or empty.
+/// Reads the machine's counters. A counter that the kernel lacks stays zero or empty.
 #[derive(Debug)]
 pub struct Host {
     stat: Option<Kept>,
@@ -25,7 +25,7 @@ struct Counters {
 }
 
 impl Host {
-    /// Opens what is there; differences start now.
+    /// Opens the available files. Differences are counted from now.
     pub fn open(sources: &Sources, text: &mut Text) -> Host {
         let open = |name: &str| Kept::open(&sources.proc.join(name)).ok();
         let pressure = RESOURCES
@@ -42,7 +42,7 @@ impl Host {
         host
     }
 
-    /// What changed since the previous reading.
+    /// Returns the changes since the previous reading.
     pub fn read(&mut self, sources: &Sources, text: &mut Text) -> HostSample {
         let now = self.counters(text);
         let before = &self.before;

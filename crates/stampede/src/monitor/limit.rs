@@ -1,4 +1,4 @@
-//! How often a stack met its memory limit, and how long its processes waited for memory.
+//! Counts how often a stack reached its memory limit, and how long its processes waited for memory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::parse;
 use super::source::{Kept, Text};
 use crate::keeper::spec::{Accounting, ProcessGroup};
 
-/// Reads the groups that have a limit: those of the roles, and the one that holds them all.
+/// Reads the groups that have a limit: those of the roles, and their common parent.
 #[derive(Debug, Default)]
 pub struct Limit {
     groups: Vec<Limited>,
@@ -21,11 +21,11 @@ struct Limited {
     /// `memory.pressure`; v2 only.
     pressure: Option<Kept>,
     stalled_us_before: u64,
-    /// v1 only: there are kernels (6.18) that leave its counters at zero.
+    /// v1 only, because some kernels (6.18) leave the counters of v1 at zero.
     uncounted: Option<Uncounted>,
 }
 
-/// What tells that a limit was met where nobody counts. Both include page cache.
+/// Shows that a limit was reached if the kernel does not count. Both values include page cache.
 #[derive(Debug)]
 struct Uncounted {
     limit: u64,
@@ -35,7 +35,7 @@ struct Uncounted {
     now: Kept,
 }
 
-/// Where a version has its limit and counts how often that was met.
+/// The files of a cgroup version: its limit, and the counters of how often the limit was reached.
 #[derive(Debug)]
 struct Files {
     limit: &'static str,
@@ -43,7 +43,7 @@ struct Files {
 }
 
 impl Limit {
-    /// Opens what is there; differences start now.
+    /// Opens the available files. Differences are counted from now.
     pub fn open(group: &ProcessGroup, text: &mut Text) -> Limit {
         let mut directories: BTreeMap<PathBuf, &Files> = BTreeMap::new();
         for role in &group.roles {
@@ -62,19 +62,22 @@ impl Limit {
         limit
     }
 
-    /// Since the last time. Where the kernel does not count, a reading at the limit counts once.
+    /// Number of hits since the last call. If the kernel does not count, a reading at the limit
+    /// counts as one.
     pub fn hits(&mut self, text: &mut Text) -> u64 {
         self.groups.iter_mut().map(|group| group.hits(text)).sum()
     }
 
-    /// Since the last time, in the group in which it was longest; `None`: no group tells.
+    /// Waiting time since the last call, in the group that waited longest; `None`: no group reports
+    /// it.
     pub fn stalled_ns(&mut self, text: &mut Text) -> Option<u64> {
         self.groups.iter_mut().filter_map(|group| group.stalled_ns(text)).max()
     }
 }
 
 impl Limited {
-    /// `None`: it has no limit. v2 says `max` then, v1 a number that no machine has.
+    /// Opens a group; `None` if it has no limit. v2 then says `max`, v1 a number larger than any
+    /// memory.
     fn open(directory: &Path, files: &Files, text: &mut Text) -> Option<Limited> {
         let limit = text.of(&directory.join(files.limit)).and_then(parse::single)?;
         let open = |name: &str| Kept::open(&directory.join(name)).ok();
@@ -116,7 +119,7 @@ impl Limited {
 }
 
 impl Uncounted {
-    /// It was at its limit once, and still is or nearly so.
+    /// Whether the memory reached its limit at some time, and is still within 1/16 of it.
     fn is_met(&self, text: &mut Text) -> bool {
         let mut used = |file| text.again(file).and_then(parse::single).unwrap_or(0);
         let (most, now) = (used(&self.most), used(&self.now));
@@ -125,13 +128,13 @@ impl Uncounted {
 }
 
 const V2: Files = Files { limit: "memory.max", counters: &["memory.events"] };
-/// With swap accounting both limits are the same, and the kernel tries and counts the one that
-/// includes swap first.
+/// With swap accounting both limits are the same. The kernel checks the one that includes swap
+/// first, and counts the hit there.
 const V1: Files =
     Files { limit: "memory.limit_in_bytes", counters: &["memory.failcnt", "memory.memsw.failcnt"] };
-/// The kernel charges 64 pages at once where it can.
+/// The kernel charges 64 pages at once if it can.
 const BATCH: u64 = 64 * 4096;
-/// An exbibyte.
+/// One exbibyte. A limit of this size or more means that there is none.
 const NO_LIMIT: u64 = 1 << 60;
 
 #[cfg(test)]
@@ -202,7 +205,7 @@ mod tests {
         assert_eq!(Limit::default().stalled_ns(&mut text), None);
     }
 
-    /// With memsw at the same limit that one fails first, and `memory.failcnt` stays at zero.
+    /// If memsw has the same limit it fails first, and `memory.failcnt` stays at zero.
     #[test]
     fn v1_counts_where_memory_with_swap_has_the_limit() {
         let fake = FakeProc::new();

@@ -1,7 +1,8 @@
-//! The listening sockets of a stack: how full their queues are, and what was dropped.
+//! Reads the listening sockets of a stack: how full their queues are, and how many connections were
+//! dropped.
 //!
-//! `/proc/net/netstat` counts overflows of the whole machine; the kernel's socket diagnosis
-//! (sock_diag(7), what `ss -ltm` prints) tells them by socket, and of unix sockets too.
+//! `/proc/net/netstat` counts overflows of the whole machine. The kernel's socket diagnosis
+//! (sock_diag(7), which `ss -ltm` prints) reports each socket, and unix sockets too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,10 +17,10 @@ use rustix::net::{
 use super::sample::ListenerSample;
 use super::source::Sources;
 
-/// Reads them again and again; nothing where the kernel does not tell.
+/// Reads the sockets repeatedly. Reads nothing if the kernel does not support it.
 #[derive(Debug)]
 pub struct Listeners {
-    /// Sockets that processes of the stack have open.
+    /// Inodes of the sockets that processes of the stack have open.
     own: BTreeSet<u32>,
     asks: Option<OwnedFd>,
     answer: Vec<u8>,
@@ -29,7 +30,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Those that these processes have open now; differences start now.
+    /// Finds the sockets that these processes have open now. Differences are counted from now.
     pub fn open<'a>(sources: &Sources, pids: impl Iterator<Item = &'a u32>) -> Listeners {
         let own: BTreeSet<u32> = pids
             .take(PROCESSES_MAX)
@@ -48,12 +49,13 @@ impl Listeners {
         listeners
     }
 
-    /// Looks once.
+    /// Reads the state of the sockets once.
     pub fn look(&mut self) {
         for request in [tcp(AddressFamily::INET), tcp(AddressFamily::INET6), unix()] {
             let mut found = Vec::new();
             if self.ask(&request, &mut found).is_none() {
-                // The next look asks anew: what is left of this answer must not be taken for its.
+                // The next call opens a new socket. Otherwise it would read the rest of this answer
+                // as its own.
                 self.asks = self.asks.take().and_then(|_| ask().ok());
                 return;
             }
@@ -61,7 +63,7 @@ impl Listeners {
         }
     }
 
-    /// What was seen since the last time.
+    /// Returns what was seen since the last call, by socket.
     pub fn take(&mut self) -> BTreeMap<String, ListenerSample> {
         std::mem::take(&mut self.seen)
     }
@@ -74,7 +76,7 @@ impl Listeners {
         let seen = self.seen.entry(found.name).or_default();
         seen.backlog = seen.backlog.max(found.backlog);
         seen.queued_max = seen.queued_max.max(found.queued);
-        // The kernel's counter has 32 bits and starts over.
+        // The kernel's counter has 32 bits and wraps around.
         seen.drops += u64::from(found.drops.wrapping_sub(before));
     }
 
@@ -103,7 +105,7 @@ fn ask() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol)
 }
 
-/// Inodes of the sockets among the descriptors in a directory.
+/// Returns the inodes of the sockets among the descriptors in a directory.
 fn sockets(directory: &Path) -> Vec<u32> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(DESCRIPTORS_MAX);
     let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -113,7 +115,7 @@ fn sockets(directory: &Path) -> Vec<u32> {
     links.filter_map(|link| inode(&link)).collect()
 }
 
-/// One listening socket of the machine.
+/// A listening socket of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
     inode: u32,
@@ -123,7 +125,7 @@ struct Found {
     drops: u32,
 }
 
-/// How an answer ended.
+/// How a part of an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Done,
@@ -131,7 +133,7 @@ enum End {
     Refused,
 }
 
-/// Gives each message's type and body (netlink(7)).
+/// Calls `give` with the type and body of each message (netlink(7)).
 fn messages(mut bytes: &[u8], mut give: impl FnMut(u16, &[u8])) -> End {
     while let (Some(length), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) {
         let length = length as usize;
@@ -156,7 +158,7 @@ fn parsed(kind: u16, body: &[u8]) -> Option<Found> {
     }
 }
 
-/// `struct inet_diag_msg` and its attributes (`linux/inet_diag.h`).
+/// Parses `struct inet_diag_msg` and its attributes (`linux/inet_diag.h`).
 fn parsed_tcp(body: &[u8]) -> Option<Found> {
     let port = u16::from_be_bytes(body.get(4..6)?.try_into().ok()?);
     let address: IpAddr = match i32::from(*body.first()?) {
@@ -173,7 +175,7 @@ fn parsed_tcp(body: &[u8]) -> Option<Found> {
     })
 }
 
-/// `struct unix_diag_msg` and its attributes (`linux/unix_diag.h`).
+/// Parses `struct unix_diag_msg` and its attributes (`linux/unix_diag.h`).
 fn parsed_unix(body: &[u8]) -> Option<Found> {
     let attributes = body.get(16..)?;
     let path = attribute(attributes, UNIX_DIAG_NAME).unwrap_or(b"unix");
@@ -209,18 +211,18 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// `struct nlmsghdr` before a request: all sockets that fit.
+/// Builds a request for all matching sockets: `struct nlmsghdr` and the body.
 fn request(body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(HEADER + body.len()).unwrap_or(0);
     let mut bytes = length.to_ne_bytes().to_vec();
     bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     bytes.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
-    bytes.extend([0; 8]); // sequence and port: one request at a time, to the kernel
+    bytes.extend([0; 8]); // sequence and port: there is one request at a time, to the kernel
     bytes.extend(body);
     bytes
 }
 
-/// `struct inet_diag_req_v2`: listening, with what they dropped.
+/// Asks for listening TCP sockets and their drops: `struct inet_diag_req_v2`.
 fn tcp(family: AddressFamily) -> Vec<u8> {
     let mut body = [0; 56];
     body[0] = family.as_raw() as u8;
@@ -230,7 +232,7 @@ fn tcp(family: AddressFamily) -> Vec<u8> {
     request(&body)
 }
 
-/// `struct unix_diag_req`: listening, with name and queue.
+/// Asks for listening unix sockets with name and queue: `struct unix_diag_req`.
 fn unix() -> Vec<u8> {
     let mut body = [0; 24];
     body[0] = libc::AF_UNIX as u8;
@@ -239,13 +241,13 @@ fn unix() -> Vec<u8> {
     request(&body)
 }
 
-/// Of a netlink message.
+/// Size of a netlink header in bytes.
 const HEADER: usize = 16;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST_DUMP: u16 = 0x301;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-/// `TCP_LISTEN`, which unix sockets share, as a bit.
+/// The state `TCP_LISTEN`, which unix sockets use too, as a bit.
 const LISTENING: u32 = 1 << 10;
 const INET_DIAG_SKMEMINFO: u16 = 7;
 const SK_MEMINFO_DROPS: usize = 8;
@@ -254,9 +256,9 @@ const UNIX_DIAG_RQLEN: u16 = 4;
 const SHOW_NAME_AND_QUEUE: u32 = 0x01 | 0x10;
 /// The kernel answers in pieces of at most 32 KiB (`netlink_dump`).
 const ANSWER_BYTES: usize = 32 << 10;
-/// More than a machine has that one wants to measure on.
+/// More parts than the answer of any machine has that is fit for measuring.
 const ANSWERS_MAX: usize = 64;
-/// Workers inherit their listener from the first process: more need not be asked.
+/// Workers inherit their listener from the first process, so more processes need not be searched.
 const PROCESSES_MAX: usize = 64;
 const DESCRIPTORS_MAX: usize = 512;
 

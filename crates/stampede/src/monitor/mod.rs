@@ -1,13 +1,14 @@
-//! Watches what the whole stack spends, once a second, for 1 % of a CPU at most.
+//! Watches once a second what the whole stack uses. The monitor itself may use at most 1 % of a
+//! CPU.
 //!
 //! ```text
 //! parse (text → numbers) ← role, host (files kept open, differences) ← reader ← thread
 //! ```
-//! CPU comes from the cgroup's counters where there is one, else from `/proc` of the
-//! processes. Memory comes from `memory.stat`, else it is proportional memory (PSS) at
-//! most every 5 s, which leaves out kernel memory: /proc does not tell it by process.
+//! CPU time comes from the cgroup's counters if there are any, else from `/proc` of the processes.
+//! Memory comes from `memory.stat`. Otherwise it is proportional memory (PSS), read at most every 5
+//! s. PSS leaves out kernel memory, because `/proc` does not show that for each process.
 //!
-//! What changes faster is looked at five times a second: where each worker stands (`workers`),
+//! Two things change faster and are read five times a second: what each worker does (`workers`),
 //! and how full the queues of the stack's sockets are (`listeners`).
 
 mod aside;
@@ -44,22 +45,22 @@ use sample::{OwnSample, ResourceSample};
 pub use source::Sources;
 pub use workers::{IdleIn, Workers, fits};
 
-/// A running monitor: one thread. It ends when this is dropped.
+/// A running monitor, which has one thread. Dropping this value ends it.
 #[derive(Debug)]
 pub struct Monitor {
-    /// `None` once it was told to end.
+    /// `None` once the thread was asked to end.
     end: Option<SyncSender<()>>,
-    /// `None` once it was waited for.
+    /// `None` once the thread was joined.
     thread: Option<JoinHandle<Vec<ResourceSample>>>,
 }
 
 impl Monitor {
-    /// Starts reading: every `interval` from now, each row handed to `sink` from the
-    /// monitor's own thread as it comes. What `sink` does counts as the monitor's CPU time.
+    /// Starts reading. A reading is taken every `interval` from now, and the monitor's thread
+    /// passes each to `sink` at once. CPU time of `sink` counts as the monitor's.
     ///
     /// # Errors
-    /// [`MonitorError::NoInterval`] for an interval below 10 ms, `Unreadable` where a cgroup
-    /// of the group is not there, `NoThread` when none could be started.
+    /// [`MonitorError::NoInterval`] if the interval is below 10 ms, `Unreadable` if a cgroup of the
+    /// group is missing, `NoThread` if the thread did not start.
     pub fn watch(
         group: ProcessGroup,
         interval: Nanos,
@@ -68,7 +69,7 @@ impl Monitor {
         Monitor::watch_with(group, None, interval, move |row| sink(row.clone()))
     }
 
-    /// The same, looking at the workers too. `sink` may add to a row what it knows.
+    /// Does the same as `watch`, and also observes the workers. `sink` may complete a reading.
     ///
     /// # Errors
     /// As `watch`.
@@ -91,13 +92,13 @@ impl Monitor {
         Ok(Monitor { end: Some(end), thread: Some(thread) })
     }
 
-    /// Takes the last, shorter reading, and returns all of them. To be called while the
-    /// stack still lives: what has ended holds no memory.
+    /// Takes the last, shorter reading, and returns all readings. Call it while the stack still
+    /// runs, because ended processes hold no memory.
     ///
     /// # Errors
-    /// [`MonitorError::Panicked`] when the thread did.
+    /// [`MonitorError::Panicked`] if the thread panicked.
     pub fn finish(mut self) -> Result<Vec<ResourceSample>, MonitorError> {
-        self.end = None; // hangs up: the thread wakes at once
+        self.end = None; // closes the channel, which wakes the thread at once
         let thread = self.thread.take().expect("only `finish` and `drop` take it");
         thread.join().map_err(|_| MonitorError::Panicked)
     }
@@ -107,7 +108,7 @@ impl Drop for Monitor {
     fn drop(&mut self) {
         self.end = None;
         if let Some(thread) = self.thread.take() {
-            // A panic was printed by its own thread; nobody asks for the rows any more.
+            // The thread printed its own panic. Nobody needs the readings any more.
             let _ = thread.join();
         }
     }
@@ -117,38 +118,38 @@ impl Drop for Monitor {
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MonitorError {
-    /// Readings that often would disturb what they measure.
+    /// The interval is too short. Such frequent readings would disturb what they measure.
     #[error("the monitor cannot read every {} ns, 10 ms at least", interval.0)]
     NoInterval {
-        /// What was asked for.
+        /// The requested interval.
         #[serde(rename = "interval_ns")]
         interval: Nanos,
     },
-    /// A file of a cgroup that must be there is not.
+    /// A required file of a cgroup is missing.
     #[error("role `{role}` cannot be watched at `{path}`")]
     Unreadable {
-        /// Whose.
+        /// The role.
         role: String,
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[serde(skip)]
         source: io::Error,
     },
-    /// No thread.
+    /// The thread could not be started.
     #[error("the monitor's thread did not start")]
     NoThread {
-        /// What the system said.
+        /// The system's error.
         #[serde(skip)]
         source: io::Error,
     },
-    /// Our own bug.
+    /// The thread panicked, which is a bug of ours.
     #[error("the monitor's thread panicked")]
     Panicked,
 }
 
-/// The monitor's thread: a reading at every multiple of `interval` after `began`, and one
-/// when `ended` hangs up; looks in between.
+/// Runs in the monitor's thread. Takes a reading at every multiple of `interval` after `began`, and
+/// one when the channel `ended` closes. Between readings it takes quick looks.
 fn read_until(
     ended: &Receiver<()>,
     began: Instant,
@@ -179,25 +180,25 @@ fn read_until(
     }
 }
 
-/// The first multiple of `interval` after `now`: multiplied out, so that readings do not
-/// drift, and those missed while the machine was busy are left out, not made up for.
+/// Returns the first multiple of `interval` after `now`. Multiples do not drift. Readings that were
+/// missed while the machine was busy are left out, not made up for.
 fn next_reading(now: Nanos, interval: Nanos) -> Nanos {
     Nanos((now.0 / interval.0 + 1).saturating_mul(interval.0))
 }
 
-/// CPU time of the calling thread and of the whole process so far.
+/// Returns the CPU time of the calling thread and of the whole process so far.
 fn own_cpu() -> OwnSample {
     let ns = |clock| {
         let time = clock_gettime(clock);
-        // CPU clocks start at zero with the thread or process: never negative.
+        // CPU clocks start at zero with the thread or process, so they are never negative.
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     };
     OwnSample { monitor_cpu_ns: ns(ClockId::ThreadCPUTime), cpu_ns: ns(ClockId::ProcessCPUTime) }
 }
 
-/// A look costs at most 0.3 ms: 64 workers, and the sockets.
+/// Interval of the quick looks. A look at 64 workers and the sockets costs at most 0.3 ms.
 const LOOK_EVERY: Nanos = Nanos::from_millis(200);
-/// Below this the readings themselves would cost more than 1 % of a CPU.
+/// With a shorter interval the readings themselves would cost more than 1 % of a CPU.
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
 #[cfg(test)]

@@ -1,28 +1,29 @@
-//! The kernel's text files as numbers: pure functions, `None` for what is not there.
+//! Parses the kernel's text files into numbers. All functions are pure, and return `None` for
+//! missing values.
 //!
 //! Sources: proc(5), and the kernel's admin guides to cgroup v1, cgroup v2 and PSI.
 
-/// What `/proc/<pid>/stat` says of one process.
+/// Fields of `/proc/<pid>/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
-    /// Its parent's pid.
+    /// Pid of the parent.
     pub parent: u32,
-    /// User and system time of its own threads, living and ended, in clock ticks.
+    /// User and system time of the process's own threads, living and ended, in clock ticks.
     pub own_ticks: u64,
-    /// The same of the children that it has waited for, and of theirs.
+    /// User and system time of the children that it has waited for, and of their children.
     pub reaped_ticks: u64,
-    /// Threads now.
+    /// Number of threads now.
     pub threads: u32,
-    /// Start in clock ticks since boot: tells a reused pid from its earlier owner.
+    /// Start in clock ticks since boot. It distinguishes a reused pid from its earlier owner.
     pub started_ticks: u64,
 }
 
-/// Parses `/proc/<pid>/stat`. The name in parentheses may itself hold blanks and
-/// parentheses (`php-fpm: pool (www) x`), so the fields are counted from the last `)`.
+/// Parses `/proc/<pid>/stat`. The name in parentheses may itself contain blanks and parentheses
+/// (`php-fpm: pool (www) x`), so the fields are counted from the last `)`.
 pub fn process_stat(text: &str) -> Option<ProcessStat> {
     let (_, after_name) = text.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace();
-    // Field numbers as in proc(5); the state, field 3, is the first after the name.
+    // Field numbers are those of proc(5). The state, field 3, is the first field after the name.
     let parent = fields.nth(1)?.parse().ok()?; // 4
     let mut number = |skip: usize| fields.nth(skip)?.parse::<u64>().ok();
     let own_ticks = number(9)? + number(0)?; // 14, 15
@@ -32,12 +33,12 @@ pub fn process_stat(text: &str) -> Option<ProcessStat> {
     Some(ProcessStat { parent, own_ticks, reaped_ticks, threads, started_ticks })
 }
 
-/// CPU time in ns, the first of the three numbers of a `schedstat`.
+/// Returns the CPU time in ns, which is the first of the three numbers of a `schedstat`.
 pub fn schedstat(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// The number behind `key` in a file of `key value` lines (`cpu.stat`, `memory.stat`).
+/// Returns the number after `key` in a file of `key value` lines (`cpu.stat`, `memory.stat`).
 pub fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(' ')?;
@@ -45,15 +46,16 @@ pub fn keyed(text: &str, key: &str) -> Option<u64> {
     })
 }
 
-/// A file that holds one number.
+/// Parses a file that contains one number.
 pub fn single(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Anonymous + shared + kernel memory of a cgroup v2 directory, from `memory.stat`, bytes.
+/// Returns anonymous + shared + kernel memory of a cgroup v2 directory in bytes, from
+/// `memory.stat`.
 ///
-/// `kernel` exists since Linux 5.18; before, its parts that are listed are summed. Socket
-/// buffers are left out in both, as v1's `memory.kmem.usage_in_bytes` leaves them out.
+/// `kernel` exists since Linux 5.18. On older kernels its listed parts are summed. Both leave out
+/// socket buffers, as `memory.kmem.usage_in_bytes` of v1 does.
 pub fn memory_v2(text: &str) -> Option<u64> {
     let kernel = keyed(text, "kernel").unwrap_or_else(|| {
         let parts = ["kernel_stack", "pagetables", "percpu", "slab"];
@@ -62,16 +64,16 @@ pub fn memory_v2(text: &str) -> Option<u64> {
     Some(keyed(text, "anon")? + keyed(text, "shmem").unwrap_or(0) + kernel)
 }
 
-/// Anonymous + shared memory of a cgroup v1 directory and those below it, from
-/// `memory.stat`, bytes. v1 calls anonymous memory `rss`; kernel memory is in a file apart.
+/// Returns anonymous + shared memory of a cgroup v1 directory and those below it in bytes, from
+/// `memory.stat`. v1 calls anonymous memory `rss`. Kernel memory is in a separate file.
 pub fn memory_v1(text: &str) -> Option<u64> {
     let with_below = |total: &str, alone: &str| keyed(text, total).or_else(|| keyed(text, alone));
     Some(with_below("total_rss", "rss")? + with_below("total_shmem", "shmem").unwrap_or(0))
 }
 
-/// Anonymous + shared memory in proportion to its sharers, from
-/// `/proc/<pid>/smaps_rollup`, bytes. `Pss_Anon` and `Pss_Shmem` exist since Linux 5.9;
-/// before, all of `Pss` counts, mapped files included.
+/// Returns anonymous + shared memory in bytes, divided by the number of its sharers, from
+/// `/proc/<pid>/smaps_rollup`. `Pss_Anon` and `Pss_Shmem` exist since Linux 5.9. On older kernels
+/// all of `Pss` counts, including mapped files.
 pub fn proportional(text: &str) -> Option<u64> {
     let kib = |key: &str| {
         text.lines().find_map(|line| {
@@ -83,8 +85,8 @@ pub fn proportional(text: &str) -> Option<u64> {
     without_files.or_else(|| kib("Pss")).map(|kib| kib * 1024)
 }
 
-/// Threads, and context switches (voluntary and not) of one thread, from
-/// `/proc/<pid>/task/<tid>/status`. The file of a process shows its first thread's switches.
+/// Returns the number of threads, and the context switches (voluntary and not) of one thread, from
+/// `/proc/<pid>/task/<tid>/status`. The file of a process shows the switches of its first thread.
 pub fn switches(text: &str) -> Option<(u32, u64)> {
     let field = |key: &str| {
         text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())
@@ -96,11 +98,11 @@ pub fn switches(text: &str) -> Option<(u32, u64)> {
 /// CPU time of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostTicks {
-    /// User, nice, system, interrupts; all CPUs, clock ticks. Guests are in user already.
+    /// User, nice, system and interrupt time of all CPUs in clock ticks. User time includes guests.
     pub busy: u64,
-    /// Idle and waiting for I/O.
+    /// Idle time and time waiting for I/O.
     pub idle: u64,
-    /// Given to others by the hypervisor.
+    /// Time that the hypervisor gave to others (steal).
     pub steal: u64,
 }
 
@@ -109,19 +111,19 @@ pub fn host_ticks(text: &str) -> Option<HostTicks> {
     let mut fields = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
     let mut next = || fields.next().and_then(|field| field.parse::<u64>().ok());
     let (user, nice, system, idle) = (next()?, next()?, next()?, next()?);
-    // Kernels before 2.6.11 end earlier; nothing else leaves these out.
+    // The line is shorter only on kernels before 2.6.11.
     let [io_wait, hard, soft, steal] = [(); 4].map(|()| next().unwrap_or(0));
     Some(HostTicks { busy: user + nice + system + hard + soft, idle: idle + io_wait, steal })
 }
 
-/// `total=` of the `some` line of `/proc/pressure/<resource>`, µs.
+/// Returns `total=` of the `some` line of `/proc/pressure/<resource>` in µs.
 pub fn pressure_some(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     line.rsplit_once("total=")?.1.trim().parse().ok()
 }
 
-/// One value of `/proc/net/netstat`: the names stand in one line, the values in the next,
-/// both behind the group's name (`TcpExt:`).
+/// Returns one value of `/proc/net/netstat`. One line has the names and the next line the values.
+/// Both begin with the group's name (`TcpExt:`).
 pub fn net_value(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group)?.strip_prefix(':'));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -129,8 +131,9 @@ pub fn net_value(text: &str, group: &str, name: &str) -> Option<u64> {
     values.split_ascii_whitespace().nth(at)?.parse().ok()
 }
 
-/// Pids, one a line or blank-separated (`cgroup.procs`, `children`); sorted, each once: v1
-/// may list one twice. 0 stands for a process outside our PID namespace and is left out.
+/// Parses pids, separated by newlines or blanks (`cgroup.procs`, `children`). The result is sorted
+/// and has no duplicates, because v1 may list a pid twice. 0 stands for a process outside our PID
+/// namespace and is left out.
 pub fn pids(text: &str, into: &mut Vec<u32>) {
     into.extend(text.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
     into.retain(|pid| *pid != 0);

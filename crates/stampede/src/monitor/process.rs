@@ -1,5 +1,5 @@
-//! The processes of a role where no cgroup holds them: the roots and their descendants,
-//! and the CPU time of all of them, the ended ones included.
+//! Tracks the processes of a role without a cgroup: the roots and their descendants, and the CPU
+//! time of all of them, including the ended ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,25 +7,26 @@ use std::path::Path;
 use super::parse::{self, ProcessStat};
 use super::source::{Sources, Text};
 
-/// A tree of processes over time.
+/// A process tree over time.
 ///
-/// CPU time is what the living ones show for themselves and for the children that they
-/// have waited for. A child that ends moves from the first to the second, so nothing is
-/// counted twice. What ends without being waited for inside the tree is remembered here.
+/// Its CPU time is what the living processes show for themselves and for the children that they
+/// have waited for. The time of a child that ends moves from the first to the second, so nothing is
+/// counted twice. If no process of the tree waits for an ended process, its time is remembered
+/// here.
 #[derive(Debug)]
 pub struct Tree {
     roots: Vec<u32>,
     discovery: Discovery,
     known: BTreeMap<u32, Member>,
-    /// CPU time of ended processes that no living one of the tree shows.
+    /// CPU time of ended processes that no living process of the tree shows.
     retired_ns: u64,
-    /// CPU time that was retired although the parent may yet come to show them: it was read
-    /// before it waited for the child.
+    /// CPU time in `retired_ns` that a parent may still come to show, by the parent's pid. The
+    /// parent was read before it waited for the ended child.
     owed_ns: BTreeMap<u32, u64>,
 }
 
 impl Tree {
-    /// The processes below `roots`, none read yet.
+    /// The tree below `roots`. Nothing is read yet.
     pub fn new(sources: &Sources, roots: &[u32]) -> Tree {
         let children_files = roots
             .iter()
@@ -40,15 +41,15 @@ impl Tree {
         }
     }
 
-    /// Looks at all of them again. A process stays a member when its parent ends.
+    /// Reads all processes again. A process stays a member when its parent ends.
     pub fn refresh(&mut self, sources: &Sources, text: &mut Text) {
         let mut now = BTreeMap::new();
         let scanned = match self.discovery {
             Discovery::ChildrenFiles => None,
             Discovery::Scan => Some(parents_of_all(sources, text)),
         };
-        // Parents before children: a child that is waited for in between is missing for
-        // one reading (and owed), never counted twice.
+        // Parents are read before their children. A child that is reaped in between is missing from
+        // one reading, and its time is owed. It is never counted twice.
         let mut left: Vec<u32> = self.known.keys().rev().copied().collect();
         left.extend(self.roots.iter().rev());
         while let Some(pid) = left.pop() {
@@ -66,30 +67,30 @@ impl Tree {
             }
         }
         self.settle(&now);
-        // An ended root's pid may be given to a stranger.
+        // The pid of an ended root may be given to a foreign process.
         self.roots.retain(|root| now.contains_key(root));
         self.known = now;
     }
 
-    /// Pids of the living members, ascending.
+    /// The pids of the living members, ascending.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.known.keys().copied()
     }
 
-    /// User and system time of all members so far.
+    /// User and system time of all members so far, in ns.
     pub fn cpu_ns(&self) -> u64 {
         let living: u64 = self.known.values().map(|one| one.own_ns + one.reaped_ns).sum();
         living + self.retired_ns
     }
 
-    /// Whether a known pid was given to a process outside the tree since the last look.
+    /// Whether a known pid was given to a process outside the tree since the last reading.
     fn is_someone_else(&self, pid: u32, stat: &Member, now: &BTreeMap<u32, Member>) -> bool {
         let reused =
             self.known.get(&pid).is_some_and(|known| known.started_ticks != stat.started_ticks);
         reused && !now.contains_key(&stat.parent)
     }
 
-    /// Accounts for the members that have ended since the last look.
+    /// Accounts for the members that have ended since the last reading.
     fn settle(&mut self, now: &BTreeMap<u32, Member>) {
         let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
         let lives = |pid: u32, stat: &Member| {
@@ -131,22 +132,22 @@ impl Tree {
     }
 }
 
-/// One process of the tree.
+/// A process of the tree.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     parent: u32,
-    /// User and system time of its own threads, living and ended.
+    /// User and system time of the process's own threads, living and ended.
     own_ns: u64,
-    /// The same of the children that it has waited for, and of theirs, in clock ticks.
+    /// User and system time of the children that it has waited for, and of their children.
     reaped_ns: u64,
     threads: u32,
     started_ticks: u64,
 }
 
 impl Member {
-    /// Clock ticks are whole hundredths of a second, too coarse for a worker that had little to
-    /// do; the scheduler's own figures are exact, and know living threads alone. Neither is ever
-    /// too high.
+    /// Reads one process. Clock ticks are hundredths of a second, which is too coarse for a worker
+    /// with little work. The scheduler's figures are exact, but cover only living threads. Neither
+    /// is ever too high, so the larger one is used.
     fn read(sources: &Sources, pid: u32, text: &mut Text) -> Option<Member> {
         let stat = read_stat(sources, pid, text)?;
         let ticks_ns = sources.ticks_as_ns(stat.own_ticks);
@@ -160,7 +161,7 @@ impl Member {
     }
 }
 
-/// CPU time of a process's living threads; 0 on kernels without `CONFIG_SCHED_INFO`.
+/// Returns the CPU time of a process's living threads; 0 on kernels without `CONFIG_SCHED_INFO`.
 fn scheduled_ns(sources: &Sources, pid: u32, threads: u32, text: &mut Text) -> u64 {
     let mut of = |path: &Path| text.of(path).and_then(parse::schedstat).unwrap_or(0);
     match threads {
@@ -178,7 +179,7 @@ fn scheduled_ns(sources: &Sources, pid: u32, threads: u32, text: &mut Text) -> u
 enum Discovery {
     /// `/proc/<pid>/task/<tid>/children`.
     ChildrenFiles,
-    /// Every process of the machine is asked for its parent: for kernels built without
+    /// Reads the parent of every process of the machine. Used on kernels without
     /// `CONFIG_PROC_CHILDREN`.
     Scan,
 }
@@ -191,7 +192,7 @@ fn children_path(sources: &Sources, pid: u32, thread: u32) -> std::path::PathBuf
     sources.of_process(pid, "task").join(thread.to_string()).join("children")
 }
 
-/// A child hangs on the thread that forked it, so all threads are asked.
+/// A child belongs to the thread that forked it, so every thread's file is read.
 fn children_of(sources: &Sources, pid: u32, threads: u32, text: &mut Text, into: &mut Vec<u32>) {
     let mut take = |thread: u32| {
         let children = text.of(&children_path(sources, pid, thread)).unwrap_or("");
@@ -213,7 +214,7 @@ fn parents_of_all(sources: &Sources, text: &mut Text) -> BTreeMap<u32, Vec<u32>>
     children
 }
 
-/// Names of the entries of a directory that are numbers.
+/// Returns the names of a directory's entries that are numbers.
 pub fn numbers_in(directory: &std::path::Path) -> impl Iterator<Item = u32> + use<> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -224,7 +225,7 @@ mod tests {
     use super::*;
     use crate::monitor::fake::FakeProc;
 
-    /// Ticks of 10 ms.
+    /// Reads the tree and returns its CPU time in ticks of 10 ms.
     fn ticks_after(fake: &FakeProc, tree: &mut Tree) -> u64 {
         tree.refresh(&fake.sources(), &mut Text::default());
         tree.cpu_ns() / 10_000_000
@@ -243,7 +244,7 @@ mod tests {
         assert_eq!(ticks_after(&fake, &mut tree), 12);
         assert_eq!(pids(&tree), [10, 11]);
         fake.end(11);
-        fake.process(10, 1, [6, 9]); // it ran 2 more before it ended
+        fake.process(10, 1, [6, 9]); // it ran 2 more ticks before it ended
         assert_eq!(ticks_after(&fake, &mut tree), 15);
         assert_eq!(pids(&tree), [10]);
     }
@@ -268,11 +269,11 @@ mod tests {
         fake.process(11, 10, [7, 0]);
         let mut tree = Tree::new(&fake.sources(), &[10]);
         assert_eq!(ticks_after(&fake, &mut tree), 15);
-        fake.end(11); // gone, and 10 was read with the old figures
+        fake.end(11); // gone, and 10 was read with its old figures
         assert_eq!(ticks_after(&fake, &mut tree), 15);
         fake.process(10, 1, [5, 10]);
         assert_eq!(ticks_after(&fake, &mut tree), 15);
-        fake.process(10, 1, [5, 12]); // a child that lived between two looks
+        fake.process(10, 1, [5, 12]); // a child that lived between two readings
         assert_eq!(ticks_after(&fake, &mut tree), 17);
     }
 
@@ -328,7 +329,7 @@ mod tests {
         let mut tree = Tree::new(&fake.sources(), &[10]);
         tree.refresh(&fake.sources(), &mut Text::default());
         assert_eq!(tree.cpu_ns(), 7_300_000);
-        // Ended threads are in the ticks alone.
+        // The time of ended threads is only in the ticks.
         fake.process(10, 1, [4, 0]);
         tree.refresh(&fake.sources(), &mut Text::default());
         assert_eq!(tree.cpu_ns(), 40_000_000);

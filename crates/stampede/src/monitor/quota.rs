@@ -1,5 +1,5 @@
-//! How long a CPU quota held a stack back: one of its own group, or of what holds that, as a
-//! container or a unit does.
+//! Measures how long a CPU quota stopped a stack. The quota may be that of the stack's own group,
+//! or that of a group around it, such as a container or a systemd unit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use super::parse;
 use super::source::{Kept, Sources, Text};
 use crate::keeper::Mounts;
 
-/// Reads the counters of all groups with a quota that a process is in.
+/// Reads the counters of all groups with a quota that contain a process of the stack.
 #[derive(Debug, Default)]
 pub struct Quota {
-    /// `cpu.stat` of each.
+    /// `cpu.stat` of each group.
     counters: Vec<Kept>,
     before: u64,
 }
 
 impl Quota {
-    /// Opens what is there; differences start now. One process of each role will do: a role is
-    /// one group.
+    /// Opens the available files. Differences are counted from now. One process of each role is
+    /// enough, because a role is one group.
     pub fn open(sources: &Sources, pids: impl Iterator<Item = u32>, text: &mut Text) -> Quota {
         let mounted = text.of(&sources.proc.join("self/mountinfo")).unwrap_or("").to_owned();
         let mut files = BTreeSet::new();
@@ -37,7 +37,7 @@ impl Quota {
         quota
     }
 
-    /// Since the last time; of several CPUs the sum.
+    /// Throttled time since the last call in ns, summed over CPUs.
     pub fn throttled_ns(&mut self, text: &mut Text) -> u64 {
         let mut of_one = |file: &Kept| {
             let stat = text.again(file)?;
@@ -51,7 +51,7 @@ impl Quota {
     }
 }
 
-/// v2 says `max` where there is none, v1 -1.
+/// Whether a group has a quota. Without one v2 says `max` and v1 says -1.
 fn has_quota(group: &Path, text: &mut Text) -> bool {
     let files = ["cpu.max", "cpu.cfs_quota_us"];
     files.iter().any(|file| {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::monitor::fake::FakeProc;
 
-    /// `cpu` is mounted apart, and the container has the quota.
+    /// The `cpu` hierarchy is mounted separately, and the container has the quota.
     #[test]
     fn a_quota_of_what_holds_the_stack_is_counted_once() {
         let fake = FakeProc::new();

@@ -1,4 +1,5 @@
-//! One whole reading: all roles, the machine, and ourselves. Time is passed in.
+//! Takes one complete reading: all roles, the machine, and stampede itself. The caller passes the
+//! time.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,7 +17,7 @@ use super::source::{Sources, Text};
 use super::workers::{Looker, Workers};
 use crate::keeper::spec::ProcessGroup;
 
-/// Takes readings; a counter in one is the difference from the one before.
+/// Takes readings. A counter in a reading is the difference from the previous reading.
 #[derive(Debug)]
 pub struct Reader {
     sources: Sources,
@@ -32,20 +33,20 @@ pub struct Reader {
     own: OwnSample,
 }
 
-/// Whether more readings follow: the last one includes what is dear.
+/// Whether more readings follow. The last one includes the expensive figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// One of many.
+    /// One of many readings.
     Middle,
-    /// The first or the last.
+    /// The first or the last reading.
     Edge,
 }
 
 impl Reader {
-    /// Opens everything; differences start at `now`.
+    /// Opens all files. Differences are counted from `now`.
     ///
     /// # Errors
-    /// [`MonitorError::Unreadable`] where a cgroup of the group is not there.
+    /// [`MonitorError::Unreadable`] if a cgroup of the group is missing.
     pub fn open(
         sources: Sources,
         group: &ProcessGroup,
@@ -72,7 +73,7 @@ impl Reader {
         })
     }
 
-    /// The same, looking at the workers too.
+    /// Returns a reader that also observes the workers.
     #[must_use]
     pub fn with_workers(mut self, workers: Option<Workers>) -> Reader {
         self.workers = workers.map(Looker::new);
@@ -80,7 +81,7 @@ impl Reader {
         self
     }
 
-    /// Looks at what changes faster than readings are taken.
+    /// Reads the figures that change faster than readings are taken.
     pub fn look(&mut self) {
         if let Some(workers) = &mut self.workers {
             workers.look(&mut self.text);
@@ -88,7 +89,7 @@ impl Reader {
         self.listeners.look();
     }
 
-    /// Who the workers are is looked up once a reading.
+    /// Finds the workers. This happens once per reading.
     fn meet(&mut self) {
         let Some(looker) = &mut self.workers else { return };
         let theirs = self.roles.iter().filter(|role| role.name == looker.workers.role);
@@ -96,7 +97,7 @@ impl Reader {
         looker.meet(&self.sources, &pids, &mut self.text);
     }
 
-    /// Reads. `own`: CPU time of the monitor's thread and of all threads so far.
+    /// Takes a reading. `own` is the CPU time so far of the monitor's thread and of all threads.
     pub fn read(&mut self, now: Nanos, own: OwnSample, position: Position) -> ResourceSample {
         self.look();
         let due = self.memory_read_at.is_none_or(|at| now.since(at) >= DEAR_EVERY);
@@ -112,7 +113,7 @@ impl Reader {
         let mut roles: BTreeMap<String, RoleSample> = BTreeMap::new();
         for role in &mut self.roles {
             let read = role.read(sources, memory, text);
-            // A role may be made of several groups: two pools of workers.
+            // A role may have several groups, for example two pools of workers.
             match roles.entry(role.name.clone()) {
                 Entry::Vacant(place) => {
                     place.insert(read);
@@ -142,14 +143,14 @@ impl Reader {
         sample
     }
 
-    /// CPU time that was ours before the first interval.
+    /// Sets the CPU time that stampede had used before the first interval.
     pub fn start_own_at(&mut self, own: OwnSample) {
         self.own = own;
     }
 }
 
 fn add(to: &mut RoleSample, read: &RoleSample) {
-    // Taken apart, so that a field that is added is not forgotten here.
+    // The struct is taken apart, so that the compiler reports a new field that is missing here.
     let RoleSample {
         cpu_ns,
         memory_bytes,
@@ -167,11 +168,12 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
     to.started += started;
     to.context_switches += context_switches;
     to.oom_kills += oom_kills;
-    // Of both, or nothing is known of the two together.
+    // The maximum is known only if it is known for both.
     to.thread_cpu_ns_max = to.thread_cpu_ns_max.zip(*thread_cpu_ns_max).map(|(a, b)| a.max(b));
 }
 
-/// The kernel walks every page of a process for `smaps_rollup`: 1 ms for 256 MB.
+/// Interval of the expensive figures. For `smaps_rollup` the kernel walks every page of a process,
+/// which takes 1 ms for 256 MB.
 const DEAR_EVERY: Nanos = Nanos::from_secs(5);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One role of a stack: its processes, CPU time, memory and context switches.
+//! Reads one role of a stack: its processes, CPU time, memory and context switches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,19 +10,19 @@ use super::source::{Kept, Sources, Text};
 use super::{MonitorError, parse};
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 
-/// Whether this reading includes what is dear.
+/// Whether a reading includes the expensive figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// Everything, proportional memory of single processes too.
+    /// Every figure, including proportional memory of single processes.
     Read,
-    /// Only what a cgroup tells for nothing.
+    /// Only figures that a cgroup provides at no cost.
     CgroupOnly,
 }
 
-/// Reads one role again and again.
+/// Reads one role repeatedly.
 #[derive(Debug)]
 pub struct Role {
-    /// `web`, `php` …
+    /// Name of the role: `web`, `php` …
     pub name: String,
     members: Members,
     cpu: Cpu,
@@ -34,9 +34,9 @@ pub struct Role {
 
 #[derive(Debug)]
 enum Members {
-    /// `cgroup.procs` of the group and of those within it. Opened anew for each reading: cgroup v1
-    /// goes on answering from the list that it made for the first, as long as it is asked every
-    /// second or more often.
+    /// `cgroup.procs` of the group and of those within it. Each reading opens the files anew. An
+    /// open file of cgroup v1 keeps its first list of processes as long as it is read every second
+    /// or more often.
     Listed(Vec<PathBuf>),
     Tree,
 }
@@ -51,27 +51,27 @@ enum Cpu {
 #[derive(Debug)]
 enum MemorySource {
     V2(Kept),
-    /// The second is `memory.kmem.usage_in_bytes`; kernels can be built without it.
+    /// The second file is `memory.kmem.usage_in_bytes`. Kernels can be built without it.
     V1(Kept, Option<Kept>),
     Processes,
 }
 
-/// The previous reading, to take differences from.
+/// The previous reading, from which differences are counted.
 #[derive(Debug, Default)]
 struct Before {
-    /// The highest seen, for counters never go back.
+    /// The highest value seen. Counters never go back.
     cpu_ns: u64,
     oom_kills: u64,
     /// `None` before the first reading.
     pids: Option<BTreeSet<u32>>,
-    /// By thread.
+    /// The counters of each thread.
     threads: BTreeMap<u32, Thread>,
 }
 
 /// A thread's counters.
 #[derive(Clone, Copy, Debug)]
 struct Thread {
-    /// Its process.
+    /// Pid of its process.
     pid: u32,
     switches: u64,
     /// User and system time in clock ticks; `None`: not read.
@@ -82,15 +82,16 @@ struct Thread {
 #[derive(Clone, Copy, Debug, Default)]
 struct ThreadsSince {
     switches: u64,
-    /// Of the busiest; `None`: not all were read.
+    /// CPU time of the busiest thread; `None`: not all threads were read.
     cpu_ns_max: Option<u64>,
 }
 
 impl Role {
-    /// Opens what is there and takes the first reading, from which differences start.
+    /// Opens the available files and takes the first reading, from which differences are counted.
     ///
     /// # Errors
-    /// [`MonitorError::Unreadable`] when the directory that the keeper named lists no processes.
+    /// [`MonitorError::Unreadable`] if the directory that the keeper named has no list of
+    /// processes.
     pub fn open(
         sources: &Sources,
         group: &RoleGroup,
@@ -130,7 +131,7 @@ impl Role {
         Ok(role)
     }
 
-    /// What was spent since the previous reading, and what is held now.
+    /// Returns what the role used since the previous reading, and the memory that it holds now.
     pub fn read(&mut self, sources: &Sources, memory: Memory, text: &mut Text) -> RoleSample {
         let cpu_ns = self.cpu(sources, text);
         let pids = self.pids(text);
@@ -155,12 +156,12 @@ impl Role {
         sample
     }
 
-    /// Its processes, as of the last reading.
+    /// The role's processes at the last reading.
     pub fn pids_before(&self) -> impl Iterator<Item = &u32> {
         self.before.pids.iter().flatten()
     }
 
-    /// CPU time so far, ns; zero once the cgroup is gone.
+    /// CPU time so far in ns; 0 once the cgroup is gone.
     fn cpu(&mut self, sources: &Sources, text: &mut Text) -> u64 {
         match &mut self.cpu {
             Cpu::V2(stat) => {
@@ -185,12 +186,12 @@ impl Role {
                 found.into_iter().collect()
             }
             (Members::Tree, Cpu::Processes(tree)) => tree.pids().collect(),
-            (Members::Tree, _) => BTreeSet::new(), // excluded by `open`
+            (Members::Tree, _) => BTreeSet::new(), // `open` excludes this
         }
     }
 
-    /// What the threads did since the previous reading. One first seen now counts from its start
-    /// where its process is new, and only from now on where it is not.
+    /// Returns what the threads did since the previous reading. A thread that appears now counts
+    /// from its start if its process is new, and otherwise only from now on.
     fn threads(
         &mut self,
         sources: &Sources,
@@ -251,7 +252,7 @@ impl Role {
         since
     }
 
-    /// Bytes held now; `None` where it was not read.
+    /// Memory held now in bytes; `None` if it was not read.
     fn memory(
         &self,
         sources: &Sources,
@@ -290,9 +291,7 @@ fn v1_memory(directory: &Option<PathBuf>) -> io::Result<MemorySource> {
     Ok(MemorySource::V1(stat, Kept::open(&directory.join("memory.kmem.usage_in_bytes")).ok()))
 }
 
-/// The lists of processes of a group and of the groups within it, which is where a container
-/// with an init of its own has its processes.
-/// Where the kernel counts what it ended for want of memory.
+/// Returns the file in which the kernel counts the processes that it killed for lack of memory.
 fn oom_file(accounting: &Accounting) -> Option<PathBuf> {
     match accounting {
         Accounting::CgroupV2(directory) => Some(directory.join("memory.events")),
@@ -303,14 +302,16 @@ fn oom_file(accounting: &Accounting) -> Option<PathBuf> {
     }
 }
 
-/// Processes of a stack that the kernel ended for want of memory, since it was started; 0 where
-/// nobody counts them.
+/// Returns how many processes of a stack the kernel has killed for lack of memory since the start;
+/// 0 if no counter exists.
 pub fn oom_kills(group: &ProcessGroup) -> u64 {
     let files = group.roles.iter().filter_map(|role| oom_file(&role.accounting));
     let read = |file: PathBuf| parse::keyed(&std::fs::read_to_string(file).ok()?, "oom_kill");
     files.filter_map(read).sum()
 }
 
+/// Returns the process lists of a group and of the groups within it. A container with an init of
+/// its own has its processes in an inner group.
 fn procs_files(role: &str, directory: &Path) -> Result<Vec<PathBuf>, MonitorError> {
     let path = directory.join("cgroup.procs");
     std::fs::File::open(&path).map_err(|source| MonitorError::Unreadable {
@@ -333,10 +334,10 @@ fn procs_files(role: &str, directory: &Path) -> Result<Vec<PathBuf>, MonitorErro
     Ok(procs)
 }
 
-/// Groups of one role whose processes are counted; more are no single runtime.
+/// Groups of one role whose processes are counted. A single runtime never has more.
 const GROUPS_MAX: usize = 256;
-/// Threads of one role whose context switches and CPU time are read: each costs about 20 µs a
-/// second, and a role of 64 busy workers is told well enough by its first 64.
+/// Threads of one role whose context switches and CPU time are read. Each costs about 20 µs a
+/// second, and the first 64 threads describe a role of busy workers well enough.
 const THREADS_MAX: usize = 64;
 
 #[cfg(test)]
@@ -377,7 +378,7 @@ mod tests {
             processes: 3,
             started: 2,
             context_switches: 35,
-            // The fake has no files of single threads here.
+            // The imitated `/proc` has no files of single threads here.
             thread_cpu_ns_max: None,
             oom_kills: 2,
         };
@@ -440,7 +441,7 @@ mod tests {
         fake.process(11, 10, [4, 0]);
         fake.figures(11, 9, 2);
         let sample = read(&fake, &mut role, Memory::Read);
-        // 7 ticks at 100 a second.
+        // 7 ticks at 100 per second.
         assert_eq!((sample.cpu_ns, sample.memory_bytes), (70_000_000, 3 * 1024));
         assert_eq!((sample.processes, sample.started, sample.context_switches), (2, 0, 2));
     }
@@ -461,10 +462,10 @@ mod tests {
         let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
         thread(10, 53);
         thread(11, 145);
-        // 95 ticks at 100 a second.
+        // 95 ticks at 100 per second.
         let sample = read(&fake, &mut role, Memory::CgroupOnly);
         assert_eq!(sample.thread_cpu_ns_max, Some(950_000_000));
-        // One process more, of which no thread can be read.
+        // One more process, whose threads cannot be read.
         fake.put("cg/cgroup.procs", "10\n11\n12\n");
         fake.figures(12, 0, 0);
         assert_eq!(read(&fake, &mut role, Memory::CgroupOnly).thread_cpu_ns_max, None);

@@ -1,8 +1,8 @@
-//! What the workers of a stack are doing: each is looked at some times a second.
+//! Observes what the workers of a stack do, several times a second.
 //!
-//! A worker without work stands in a system call that waits for some: PHP-FPM in `accept`,
-//! RoadRunner's in `read`. Whatever else it is in, it serves. `runtime.yaml` says which calls
-//! these are; the kernel says where a process stands (`/proc/<pid>/syscall`, proc(5)).
+//! A worker without work waits in a known system call: PHP-FPM's in `accept`, RoadRunner's in
+//! `read`. A worker in any other place serves a request. `runtime.yaml` lists the calls, and the
+//! kernel shows the call of each process (`/proc/<pid>/syscall`, proc(5)).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,16 +13,16 @@ use super::process::numbers_in;
 use super::sample::WorkersSample;
 use super::source::{Kept, Sources, Text};
 
-/// How the workers are known among the processes of a stack.
+/// How to recognise the workers among the processes of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workers {
-    /// Their role.
+    /// Role of the workers.
     pub role: String,
-    /// The name that the kernel has for the program that they run; `None`: all of the role.
+    /// Name of the workers' program, as the kernel shows it; `None`: all processes of the role.
     pub program: Option<String>,
-    /// The names of the threads that are workers (`php-*`); `None`: processes are.
+    /// Name pattern of the threads that are workers (`php-*`); `None`: processes are workers.
     pub threads: Option<String>,
-    /// Where they stand without work, and their masters always.
+    /// Calls in which a worker without work waits, and in which its master always waits.
     pub idle_in: Vec<IdleIn>,
 }
 
@@ -30,19 +30,19 @@ pub struct Workers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdleIn {
-    /// For a connection.
+    /// Waits for a connection.
     Accept,
-    /// For events.
+    /// Waits for events.
     Epoll,
-    /// The same, as older programs do.
+    /// Waits for events, in older programs.
     Poll,
-    /// The same.
+    /// Waits for events, in older programs.
     Select,
-    /// For another thread.
+    /// Waits for another thread.
     Futex,
-    /// For a pipe.
+    /// Waits for a pipe.
     Read,
-    /// For a child: masters.
+    /// Waits for a child, as a master does.
     Wait,
 }
 
@@ -61,7 +61,7 @@ impl IdleIn {
     }
 }
 
-// Younger architectures have the newer calls alone; no call has this number.
+// Newer architectures have only the newer calls. No call has this number.
 #[cfg(not(target_arch = "x86_64"))]
 const NO_CALL: libc::c_long = -2;
 #[cfg(target_arch = "x86_64")]
@@ -77,25 +77,25 @@ const SELECT: libc::c_long = libc::SYS_select;
 #[cfg(not(target_arch = "x86_64"))]
 const SELECT: libc::c_long = NO_CALL;
 
-/// Looks at them again and again.
+/// Looks at the workers repeatedly.
 #[derive(Debug)]
 pub struct Looker {
-    /// Who they are.
+    /// How to recognise the workers.
     pub workers: Workers,
-    /// Where each stands, kept open.
+    /// The `syscall` file of each observed worker, kept open.
     stands: Vec<Kept>,
-    /// All of them; of more than [`LOOKED_AT`] only so many are looked at.
+    /// Number of all workers. At most [`LOOKED_AT`] of them are observed.
     all: usize,
     sample: WorkersSample,
 }
 
 impl Looker {
-    /// Knows none of them yet.
+    /// A looker that has not found any workers yet.
     pub fn new(workers: Workers) -> Looker {
         Looker { workers, stands: Vec::new(), all: 0, sample: WorkersSample::default() }
     }
 
-    /// The processes of their role, as they are now.
+    /// Finds the workers among the current processes `pids` of their role.
     pub fn meet(&mut self, sources: &Sources, pids: &BTreeSet<u32>, text: &mut Text) {
         let named = |path: PathBuf, text: &mut Text| {
             text.of(&path).map(|name| name.trim_end().to_owned()).unwrap_or_default()
@@ -122,7 +122,7 @@ impl Looker {
         self.stands = looked_at.filter_map(|path| Kept::open(path).ok()).collect();
     }
 
-    /// Looks once; nothing is noted where the kernel shows nobody.
+    /// Looks once. Records nothing if the kernel shows no worker.
     pub fn look(&mut self, text: &mut Text) {
         let (mut seen, mut busy, mut running) = (0, 0, 0);
         for stands in &self.stands {
@@ -142,22 +142,22 @@ impl Looker {
         }
     }
 
-    /// What was seen since the last time.
+    /// Returns what was seen since the last call; `None`: nothing.
     pub fn take(&mut self) -> Option<WorkersSample> {
         let sample = std::mem::take(&mut self.sample);
         (!sample.busy.is_empty()).then_some(sample)
     }
 }
 
-/// Where a process stands.
+/// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stands {
     Running,
-    /// In a system call; -1: in none, as in a page fault.
+    /// It waits in a system call; -1: blocked in no call, as in a page fault.
     In(libc::c_long),
 }
 
-/// `running`, or the call's number and its arguments.
+/// Parses `running`, or the call's number and its arguments.
 fn stands_in(text: &str) -> Option<Stands> {
     match text.split_ascii_whitespace().next()? {
         "running" => Some(Stands::Running),
@@ -165,7 +165,7 @@ fn stands_in(text: &str) -> Option<Stands> {
     }
 }
 
-/// Whether a thread's name fits a pattern; `*` stands for digits.
+/// Whether a thread's name fits a pattern. `*` stands for digits.
 pub fn fits(name: &str, pattern: &str) -> bool {
     let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
     let middle = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
@@ -175,9 +175,9 @@ pub fn fits(name: &str, pattern: &str) -> bool {
     })
 }
 
-/// What the kernel keeps of a process's name.
+/// Length to which the kernel cuts a process's name.
 const NAME_BYTES: usize = 15;
-/// Workers that are looked at: each look costs some 2 µs, five times a second.
+/// Workers that are observed. Each costs some 2 µs per look, five times a second.
 const LOOKED_AT: usize = 64;
 
 #[cfg(test)]

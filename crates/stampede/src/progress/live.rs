@@ -1,4 +1,5 @@
-//! The live picture: three lines at the foot of the terminal, ended trials above them.
+//! Draws the live picture: up to four lines at the bottom of the terminal, with the ended trials
+//! above.
 
 use console::{Term, style};
 
@@ -9,7 +10,7 @@ use crate::mask::mask_known;
 use crate::progress::words;
 use crate::store::record::Judged;
 
-/// Draws on a terminal.
+/// A listener that draws on a terminal.
 pub struct Live {
     term: Term,
     tally: Tally,
@@ -17,12 +18,12 @@ pub struct Live {
 }
 
 impl Live {
-    /// Draws on `term`.
+    /// A listener that draws on `term`.
     pub fn new(term: Term) -> Live {
         Live { term, tally: Tally::default(), drawn: 0 }
     }
 
-    /// A closed terminal must not cost the trials, so what cannot be drawn is not drawn.
+    /// Draws the picture. Errors are ignored, because a closed terminal must not cost the trials.
     fn draw(&mut self, lines: &[String]) {
         self.erase();
         let width = usize::from(self.term.size().1);
@@ -71,7 +72,7 @@ impl Listen for Live {
     }
 }
 
-/// The picture as lines for a terminal of `width` columns, without colour where colour is off.
+/// Returns the picture's lines for a terminal of `width` columns. Without colour if colour is off.
 pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
     let phase = tally.phase.map_or("", phase_word);
     let head = format!(
@@ -132,7 +133,7 @@ fn figures(tally: &Tally) -> [String; 5] {
 
 /// Columns that all figures need on one line.
 const WIDE: usize = 80;
-/// Columns that three of them need.
+/// Columns that three figures need.
 const NARROW: usize = 56;
-/// Characters of the progress bar, where there is room for them.
+/// Longest progress bar in characters.
 const BAR: usize = 24;

@@ -1,5 +1,5 @@
-//! What a person sees while a comparison runs: a live picture on a terminal, one line a
-//! trial in a pipe. Both listen to the same events and go to stderr.
+//! Shows the progress of a comparison: a live picture on a terminal, one line per trial in a pipe.
+//! Both listen to the same events and write to stderr.
 
 pub mod live;
 pub mod plain;
@@ -11,7 +11,7 @@ use std::io::IsTerminal as _;
 use crate::event::Listen;
 use crate::mask::Masked;
 
-/// The listener that fits standard error.
+/// Returns the listener that fits standard error.
 pub fn for_stderr() -> Box<dyn Listen> {
     let stderr = std::io::stderr();
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");

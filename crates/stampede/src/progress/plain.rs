@@ -1,4 +1,4 @@
-//! One plain line a trial, for pipes and CI.
+//! Writes one plain line per trial, for pipes and CI.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::fact;
 use crate::progress::words;
 use crate::store::record::{CaseRecord, Judged, TrialRecord};
 
-/// Writes lines to `out`.
+/// A listener that writes lines to `out`.
 pub struct Plain<W: Write> {
     out: W,
     tally: Tally,
@@ -34,12 +34,12 @@ impl<W: Write> Listen for Plain<W> {
             Event::TrialEnded { record, case } => line(&self.tally, record, case),
             _ => return,
         };
-        // Nobody reads stderr any more: no reason to lose the trials.
+        // Errors are ignored: if nobody reads stderr any more, the trials must go on.
         let _ = self.out.write_all(format!("{line}\n").as_bytes());
     }
 }
 
-/// A trial in one line.
+/// Returns the line for a trial.
 pub fn line(tally: &Tally, record: &TrialRecord, case: &CaseRecord) -> String {
     let number = tally.of(record.number);
     let head = format!("{number} {} {} {}", case.runtime, case.app, case.load);

@@ -1,5 +1,5 @@
-//! Where a comparison stands, kept from its events. Reads no clock: time left is what the
-//! trials so far say of those still to come.
+//! Tracks the state of a comparison from its events. It reads no clock. The time left is estimated
+//! from the trials so far.
 
 use stampede_load::report::Second;
 use stampede_load::time::Nanos;
@@ -7,20 +7,20 @@ use stampede_stats::histogram::Times;
 
 use crate::event::{Event, Left, Phase};
 
-/// Where the comparison stands.
+/// The state of a comparison.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// 1 for the first trial; 0 before it.
+    /// Number of the trial, from 1; 0 before the first.
     pub number: u32,
-    /// Trials in all.
+    /// Number of all trials; 0 if it is not known.
     pub trials: u32,
     /// Runtime · app · load, and the round.
     pub title: String,
-    /// Phase under way.
+    /// Current phase.
     pub phase: Option<Phase>,
-    /// Its length where known.
+    /// Expected length of the phase, where it is known.
     pub phase_expected: Option<Nanos>,
-    /// Seconds of the load so far in this phase.
+    /// Seconds of load so far in this phase.
     pub seconds: u32,
     /// CPUs of the stack's budget.
     pub budget_cpus: u32,
@@ -28,26 +28,26 @@ pub struct Tally {
     pub measured: Measured,
     /// The last second alone.
     pub last: Measured,
-    /// CPU of the stack, share of one CPU, last reading.
+    /// CPU use of the stack at the last reading, as a share of one CPU.
     pub cpu_share: Option<f64>,
-    /// Expected length of this trial and of the rest.
+    /// Expected length of this trial and of those after it.
     pub expected: Left,
-    /// Known lengths of this trial's phases that are over.
+    /// Known lengths of this trial's ended phases.
     pub passed: Nanos,
 }
 
-/// Figures over one second or several.
+/// Figures of one or several seconds.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// Seconds that went in.
+    /// Number of seconds in the figures.
     pub seconds: u32,
-    /// Requests planned.
+    /// Planned requests.
     pub planned: u64,
     /// Correct answers.
     pub ok: u64,
-    /// Failed and dropped.
+    /// Failed and dropped requests.
     pub not_ok: u64,
-    /// Response times; service times in a closed load.
+    /// Response times. In a closed load: service times.
     pub times: Times,
 }
 
@@ -69,14 +69,14 @@ impl Measured {
         *self = Measured { times, ..Measured::default() };
     }
 
-    /// Per second, from a count; zero before the first second.
+    /// Converts a count to a rate per second; 0 before the first second.
     pub fn rate(&self, count: u64) -> f64 {
         count as f64 / f64::from(self.seconds.max(1))
     }
 }
 
 impl Tally {
-    /// Takes an event.
+    /// Takes in an event.
     pub fn take(&mut self, event: &Event<'_>) {
         match event {
             Event::RunStarted { trials, expected, .. } => {
@@ -115,14 +115,14 @@ impl Tally {
             Event::Resources(sample) => {
                 let cpu: u64 = sample.roles.values().map(|role| role.cpu_ns).sum();
                 let share = cpu as f64 / sample.interval_ns.max(1) as f64;
-                // Without a role nothing is watched.
+                // Without a role nothing is monitored.
                 self.cpu_share = (!sample.roles.is_empty()).then_some(share);
             }
             Event::Notice(_) | Event::TrialEnded { .. } | Event::RunEnded => {}
         }
     }
 
-    /// Which trial of how many, where that is known: `3/36`, or `3`.
+    /// Returns the trial's number, with the number of all trials where it is known: `3/36`, or `3`.
     pub fn of(&self, number: u32) -> String {
         match self.trials {
             0 => number.to_string(),
@@ -130,8 +130,8 @@ impl Tally {
         }
     }
 
-    /// Time left: trials not begun yet, and what this one has not had of its share; at least what
-    /// is left of its phase.
+    /// Returns the time left: the time of the later trials, and the rest of this trial's expected
+    /// time, which is at least the rest of its phase.
     pub fn left(&self) -> Nanos {
         let done = Nanos::from_secs(u64::from(self.seconds));
         let known = self.phase_expected.unwrap_or_default();
@@ -142,7 +142,7 @@ impl Tally {
     }
 }
 
-/// The word for a phase.
+/// Returns the word for a phase.
 pub fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Start => "start",

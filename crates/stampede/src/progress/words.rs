@@ -1,4 +1,4 @@
-//! Figures in words: the report's, and what only progress needs.
+//! Formats figures as text: the report's functions, and some that only progress needs.
 
 use stampede_load::time::Nanos;
 use stampede_stats::percentile::Percentile;
@@ -10,7 +10,7 @@ pub fn time_ns(ns: u64) -> String {
     crate::summary::words::time(ns as f64)
 }
 
-/// A percentile, or why there is none.
+/// Formats a percentile, or why there is none.
 pub fn percentile(percentile: Percentile) -> String {
     match percentile {
         Percentile::At(ns) => time_ns(ns),
@@ -19,7 +19,7 @@ pub fn percentile(percentile: Percentile) -> String {
     }
 }
 
-/// A length as people say it: `8 s`, `2 min 5 s`, `1 h 4 min`.
+/// Formats a length as people say it: `8 s`, `2 min 5 s`, `1 h 4 min`.
 pub fn length(length: Nanos) -> String {
     let seconds = (length.0 + 500_000_000) / 1_000_000_000;
     match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
@@ -30,7 +30,7 @@ pub fn length(length: Nanos) -> String {
     }
 }
 
-/// What is about to run: `3 trials, about 45 s (5 s of warm-up in each)`.
+/// Describes what will run: `3 trials, about 45 s (5 s of warm-up in each)`.
 pub fn announced(trials: u32, expected: Nanos, warm_up: Nanos) -> String {
     let all = format!("{}, about {}", number_of(trials, "trial"), length(expected));
     let each = if trials == 1 { "in it" } else { "in each" };

@@ -1,11 +1,13 @@
-//! `stampede serve`: the runs of a directory in a browser, the one under way live.
+//! The command `stampede serve`: shows the runs of a directory in a browser, and the current run
+//! live.
 //!
 //! ```text
 //! directory of results ─▶ shows (pages, the list) ─▶ HTTP on 127.0.0.1
 //!                  └─▶ watch (what changed) ────▶ server-sent events
 //! ```
-//! It reads, and nothing else: no request writes or starts anything. Who does not have the token
-//! sees nothing, and a page of another origin that guessed a name of ours (DNS rebinding) neither.
+//! The server only reads. No request writes or starts anything. A client without the token sees
+//! nothing. Neither does a page of another origin that reaches us under a name of its own (DNS
+//! rebinding).
 
 mod shows;
 mod watch;
@@ -32,7 +34,7 @@ use crate::store::StoreError;
 use shows::Site;
 use watch::{Message, Watch};
 
-/// A server that has its address and does not answer yet.
+/// A server that has its port and does not answer yet.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -40,26 +42,26 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes a port of 127.0.0.1 (0: a free one) for the runs of a directory.
+    /// Binds a port of 127.0.0.1 (0: a free one) for the runs of a directory.
     ///
     /// # Errors
-    /// The port is taken, or not ours to take.
+    /// The port is in use, or this user may not bind it.
     pub fn bind(results: PathBuf, port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         Ok(Server { listener, site: Arc::new(Site::new(results)) })
     }
 
-    /// Where the list is, with the token.
+    /// Returns the URL of the list, with the token.
     ///
     /// # Errors
-    /// The system does not tell the port.
+    /// The system does not report the port.
     pub fn address(&self) -> io::Result<String> {
         let at: SocketAddr = self.listener.local_addr()?;
         Ok(format!("http://{at}{}", self.site.home()))
     }
 
-    /// Answers until an end is asked for.
+    /// Answers requests until an end is asked for.
     ///
     /// # Errors
     /// The system gives no threads or no events.
@@ -77,7 +79,8 @@ impl Server {
                 () = asked_to_end() => Ok(()),
             }
         });
-        // Streams of events end with us; a page that is being read is not waited for.
+        // Streams of events end with this process. Pages that are still being read are not waited
+        // for.
         runtime.shutdown_background();
         result
     }
@@ -100,7 +103,7 @@ fn router(site: Arc<Site>) -> Router {
         .with_state(site)
 }
 
-/// Lets through who asks for us by a name of this machine and has the token.
+/// Lets a request through if its host is a name of this machine and it has the token.
 async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let name = host.unwrap_or_default();
@@ -140,7 +143,8 @@ async fn over(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Respo
     blocking(move || site.over_page(&query.all("run"))).await
 }
 
-/// Reading a run's directory may take a second: not on the thread that answers.
+/// Runs `read` outside the thread that answers, because reading a run's directory may take a
+/// second.
 async fn blocking(read: impl FnOnce() -> Result<String, StoreError> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(read).await {
         Ok(Ok(page)) => Html(page).into_response(),
@@ -165,7 +169,7 @@ async fn run_events(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) ->
     events(Watch::run(site, query.one("name"), ended))
 }
 
-/// What a watch says, a look a second.
+/// Returns the watch's messages as a stream. The watch looks once a second.
 fn events(watch: Watch) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let all = stream::unfold((watch, Vec::<Message>::new()), |(mut watch, mut told)| async {
         while told.is_empty() {
@@ -185,7 +189,7 @@ fn events(watch: Watch) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     Sse::new(all).keep_alive(KeepAlive::default())
 }
 
-/// A query's names and values.
+/// The names and values of a query.
 struct Query(Vec<(String, String)>);
 
 impl Query {
@@ -204,7 +208,7 @@ impl Query {
     }
 }
 
-/// Between two looks: rows are seconds.
+/// Pause between two looks. The rows of a run are seconds, too.
 const EVERY: Duration = Duration::from_secs(1);
 /// Threads that read: one for a page, one for events.
 const READERS: usize = 2;

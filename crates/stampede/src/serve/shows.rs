@@ -1,4 +1,4 @@
-//! What is shown: the list, a run, several runs.
+//! Makes the shown pages and data: the list, one run, several runs combined.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,14 +10,14 @@ use crate::report::page::model::Served;
 use crate::report::page::{self, Page};
 use crate::store::{self, RunState, StoreError};
 
-/// A directory of results and who may look at it.
+/// A results directory, and the token that gives access to it.
 #[derive(Debug)]
 pub struct Site {
     results: PathBuf,
     token: String,
 }
 
-/// The list of runs, as the page takes it.
+/// The list of runs, in the form that the page reads.
 #[derive(Debug, Serialize)]
 struct List {
     format: u32,
@@ -42,12 +42,12 @@ struct ListAddresses {
 }
 
 impl Site {
-    /// With a token of its own.
+    /// A site with a new token.
     pub fn new(results: PathBuf) -> Site {
         Site { results, token: crate::fresh::token() }
     }
 
-    /// Whether this is the token; how long that takes tells nothing of it.
+    /// Whether this is the right token. The time of the comparison reveals nothing about the token.
     pub fn lets_in(&self, token: &str) -> bool {
         let pairs = self.token.bytes().zip(token.bytes());
         let differ = pairs.fold(0, |differ, (ours, theirs)| differ | (ours ^ theirs));
@@ -59,7 +59,7 @@ impl Site {
         &self.results
     }
 
-    /// Address of the list.
+    /// Path and query of the list's page.
     pub fn home(&self) -> String {
         self.address("/", &[])
     }
@@ -70,12 +70,12 @@ impl Site {
         format!("{path}?{}", query.finish())
     }
 
-    /// The list, as data.
+    /// The list as JSON.
     pub fn list(&self) -> String {
         serde_json::to_string(&self.list_data()).expect("strings and numbers")
     }
 
-    /// The list, as a page.
+    /// The list as a page.
     pub fn list_page(&self) -> String {
         page::served_html(&self.list_data())
     }
@@ -98,7 +98,7 @@ impl Site {
         }
     }
 
-    /// The directory of a run of the list; a name is no path.
+    /// Returns the directory of a listed run. The name cannot be a path.
     ///
     /// # Errors
     /// [`StoreError::NoRun`].
@@ -112,7 +112,7 @@ impl Site {
         Err(store::no_run(&self.results, name))
     }
 
-    /// What is shown of runs of the list.
+    /// Reads what is shown of listed runs.
     ///
     /// # Errors
     /// As [`Shown::read`].
@@ -123,16 +123,16 @@ impl Site {
         Shown::read(&self.results, &directories)
     }
 
-    /// A run's page.
+    /// Returns the page of a run.
     ///
     /// # Errors
-    /// The run is not there or cannot be read.
+    /// The run does not exist or cannot be read.
     pub fn run_page(&self, name: &str) -> Result<String, StoreError> {
         let shown = self.shown(&[name.to_owned()])?;
         Ok(page::served_html(&self.run_data(name, &shown)?))
     }
 
-    /// What a run's page shows.
+    /// Returns the data of a run's page.
     ///
     /// # Errors
     /// A trial's seconds cannot be read.
@@ -146,7 +146,7 @@ impl Site {
         Ok(Page { served, ..shown.page()? })
     }
 
-    /// The page of runs laid over each other.
+    /// Returns the page of several runs combined.
     ///
     /// # Errors
     /// As [`Site::run_page`], and those of [`Shown::read`].

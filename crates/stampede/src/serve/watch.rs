@@ -1,5 +1,5 @@
-//! What changed since the last look. A look lists directories and reads the trial under way; only
-//! when a trial has ended is a whole run read: something is being measured beside us.
+//! Finds what changed since the last look. A look lists directories and reads the current trial. A
+//! whole run is read only after a trial has ended, because a measurement runs on the same machine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::store::{self, RunState, StoreError};
 /// A server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// `page`, `now`, `over` or `history`.
+    /// Name of the event: `page`, `now`, `over` or `history`.
     pub event: &'static str,
-    /// JSON.
+    /// Data of the event, as JSON.
     pub data: String,
 }
 
-/// Looks at a run, or at the list.
+/// Watches a run, or the list of runs.
 #[derive(Debug)]
 pub struct Watch {
     site: Arc<Site>,
@@ -31,7 +31,7 @@ pub struct Watch {
 enum Source {
     Run {
         name: String,
-        /// Trials that had ended when the page was made.
+        /// Number of ended trials when the page was made.
         ended: usize,
         shown: Option<Box<Shown>>,
     },
@@ -41,7 +41,7 @@ enum Source {
 }
 
 impl Watch {
-    /// Of a run whose page knows `ended` ended trials.
+    /// A watch for a run whose page has `ended` ended trials.
     pub fn run(site: Arc<Site>, name: &str, ended: usize) -> Watch {
         Watch {
             site,
@@ -50,18 +50,18 @@ impl Watch {
         }
     }
 
-    /// Of the list.
+    /// A watch for the list.
     pub fn list(site: Arc<Site>) -> Watch {
         let known = history::fingerprint(site.results());
         Watch { site, of: Source::List { known }, is_over: false }
     }
 
-    /// Nothing more will come.
+    /// Whether no more messages will come.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// What is new.
+    /// Looks once, and returns the messages about changes.
     pub fn look(&mut self) -> Vec<Message> {
         match &mut self.of {
             Source::List { known } => {
@@ -74,7 +74,7 @@ impl Watch {
             }
             Source::Run { name, ended, shown } => {
                 let told = look_at_run(&self.site, name, ended, shown);
-                // A run that went away has nothing more to tell.
+                // A run that no longer exists sends no more messages.
                 let told = told.unwrap_or_else(|_| vec![over()]);
                 self.is_over = told.last().is_some_and(|last| *last == over());
                 told
@@ -100,7 +100,8 @@ fn look_at_run(
     let state = RunState::of(&directory, is_whole);
     let mut told = Vec::new();
     if state != RunState::UnderWay {
-        // Read once more: between the two looks its last words may have been written.
+        // The run is read once more, because its last rows may have been written between the two
+        // looks.
         told.push(whole(site, name, &*read()?)?);
         told.push(over());
     } else if ended != *known {

@@ -1,4 +1,4 @@
-//! A case as it is on disk: what is sent, at what.
+//! The record of a case on disk: runtime, app, load, and the requests.
 
 use super::unknown::or_none;
 use crate::fact::{Fact, Reason};
@@ -9,35 +9,36 @@ use stampede_load::schedule::{Segments, Written};
 use stampede_load::spec::{Arrivals, Model, Until};
 use stampede_load::time::Nanos;
 
-/// One case of a run.
+/// A case of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseRecord {
-    /// Runtime's or variant's name.
+    /// Name of the runtime or variant.
     pub runtime: String,
-    /// App's name.
+    /// Name of the app.
     pub app: String,
-    /// Load's name.
+    /// Name of the load.
     pub load: String,
-    /// Open or closed.
+    /// Whether the load's model is open or closed.
     pub model: LoadModel,
-    /// Schedule or users in words: `const(200,60s)`, `50 users for 60s`.
+    /// The load in words: `const(200,60s)`, `50 users for 60s`.
     pub load_text: String,
-    /// The schedule; `None`: the model is closed, or a later version wrote what is not known here.
+    /// The schedule; `None`: the model is closed, or a later version wrote a schedule that is
+    /// unknown here.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Segments>,
-    /// Users and their end; `None`: the model is open, or an earlier version wrote it as text
-    /// alone.
+    /// Concurrency and end of a closed load; `None`: the model is open, or an earlier version wrote
+    /// only the text.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closed>,
-    /// Why it is not measured at all; `None`: it is.
+    /// Why the case is not measured; `None`: it is measured.
     pub refused: Option<Fact<Reason>>,
-    /// What is sent to what; `None`: an earlier version did not write it down.
+    /// The requests and the kind of app; `None`: an earlier version did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "fired")]
     pub sent: Option<SentRecord>,
 }
 
 impl CaseRecord {
-    /// Runs of before have the load as text alone.
+    /// Fills in the load from its text. Earlier versions wrote only the text.
     pub(super) fn read_load(&mut self) {
         match self.model {
             LoadModel::Open if self.schedule.is_none() => {
@@ -50,37 +51,37 @@ impl CaseRecord {
         }
     }
 
-    /// The load's shape, whatever the load is called; `None`: it is not known.
+    /// The load's shape, whatever the load's name is; `None`: it is not known.
     pub fn shape(&self) -> Option<LoadShape> {
         let open = self.schedule.clone().map(LoadShape::Open);
         open.or_else(|| self.closed.map(LoadShape::Closed))
     }
 }
 
-/// What a load does over time: two are the same load where this is the same.
+/// What a load does over time. Two loads are the same if their shapes are equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadShape {
-    /// By a schedule.
+    /// Requests follow a schedule.
     Open(Segments),
-    /// The next request follows each answer.
+    /// Each next request is sent after an answer.
     Closed(Closed),
 }
 
-/// A closed load. It ends after a length, after a number of requests, or with its file.
+/// A closed load. It ends after a length, after a number of requests, or with its request file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closed {
     /// Requests at a time.
     #[serde(alias = "users")]
     pub concurrency: u32,
-    /// How long it sends; null: something else ends it.
+    /// How long the load sends; null: something else ends it.
     pub length_ns: Option<u64>,
-    /// How many requests it sends; null: something else ends it.
+    /// How many requests the load sends; null: something else ends it.
     pub requests: Option<u64>,
 }
 
 impl Closed {
-    /// What a load is called that has no name: `8 at a time 10s`.
+    /// The name for a load without one: `8 at a time 10s`.
     pub fn name(&self) -> String {
         let Closed { concurrency, length_ns, requests } = self;
         let end = match (length_ns, requests) {
@@ -91,7 +92,7 @@ impl Closed {
         format!("{concurrency} at a time{end}")
     }
 
-    /// Of a load; `None`: its model is open.
+    /// Describes a closed load; `None`: the model is open.
     pub fn of(model: &Model) -> Option<Closed> {
         let Model::Closed { concurrency, until } = model else { return None };
         let (length_ns, requests) = match until {
@@ -102,8 +103,8 @@ impl Closed {
         Some(Closed { concurrency: *concurrency, length_ns, requests })
     }
 
-    /// Of the text, which runs of before have alone: `4 users for 10 s`, `1 user, 1 200 requests`, `8 at a time, no
-    /// pause, for 10 s`.
+    /// Parses the text of a closed load, which is all that earlier versions wrote:
+    /// `4 users for 10 s`, `1 user, 1 200 requests`, `8 at a time, no pause, for 10 s`.
     pub fn parse(text: &str) -> Option<Closed> {
         let digits = |text: &str| -> Option<u64> {
             let blanks: &[char] = &[' ', '\u{202f}', '\u{a0}'];
@@ -126,27 +127,28 @@ impl Closed {
     }
 }
 
-/// What a case's requests ask of what: what names and schedules do not tell.
+/// What the requests of a case ask for, beyond names and schedules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentRecord {
-    /// What the app is written for: `script`, `symfony` …; its framework's version is among the
-    /// runtime's versions.
+    /// Kind of the app: `script`, `symfony` … The framework's version is among the runtime's
+    /// versions.
     pub app_kind: String,
-    /// `GET /?ms=10`, or how many requests and the hash of all; secrets masked.
+    /// The requests: `GET /?ms=10`, or their number and the hash of all. Secrets are masked.
     pub requests: String,
-    /// How arrivals spread; `None`: the model is closed, or a later version wrote what is not known
-    /// here.
+    /// How arrivals spread; `None`: the model is closed, or a later version wrote a spread that is
+    /// unknown here.
     #[serde(default, deserialize_with = "or_none")]
     pub arrivals: Option<Spread>,
 }
 
-/// Open or closed.
+/// The model of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadModel {
-    /// Requests are due whether or not earlier ones were answered: response time exists.
+    /// Requests are due whether or not earlier ones were answered. Only this model has response
+    /// times.
     Open,
-    /// Each user sends the next request after its answer: only service time exists.
+    /// Each next request is sent after an answer. Only service times exist.
     Closed,
 }
 
@@ -159,19 +161,19 @@ impl From<&Model> for LoadModel {
     }
 }
 
-/// How arrivals spread around the offered rate. Not the seed: it decides which requests, not how
-/// they spread.
+/// How arrivals spread around the target rate. The seed does not belong here: it changes single
+/// arrivals, but not their spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spread {
-    /// Evenly.
+    /// At even distances.
     Uniform,
-    /// With independent gaps.
+    /// With independent random gaps.
     Poisson,
 }
 
 impl Spread {
-    /// Of a load; `None`: its model is closed.
+    /// The spread of a load; `None`: its model is closed.
     pub fn of(model: &Model) -> Option<Spread> {
         match model {
             Model::Open { arrivals: Arrivals::Uniform, .. } => Some(Spread::Uniform),

@@ -1,4 +1,4 @@
-//! The directory of a run, and of a trial while it is measured.
+//! Writes the directory of a run, and the directory of the running trial.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,23 +17,23 @@ use crate::event::{Event, Listen, Phase};
 use crate::mask::mask_foreign;
 use crate::monitor::sample::ResourceSample;
 
-/// Kept of an answer: differences show early, and a page may be large.
+/// How much of an answer is kept. Differences show early, and a page may be large.
 const ANSWER_CHARS: usize = 64 << 10;
 
 /// The directory of one run.
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    /// Held while the run is written: see [`super::RunState`].
+    /// The lock on the run while it is written; see [`super::RunState`].
     lock: Lock,
 }
 
 impl RunDirectory {
-    /// Makes `out`, or `stampede-results/<id>` in the current directory, and writes `run.json`
-    /// before anything is measured.
+    /// Creates `out`, or `stampede-results/<id>` in the current directory. Writes `run.json` before
+    /// anything is measured.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] for a directory that is there, [`StoreError::Write`] otherwise.
+    /// [`StoreError::Exists`] if the directory exists, [`StoreError::Write`] otherwise.
     pub fn create(out: Option<&Path>, record: &RunRecord) -> Result<RunDirectory, StoreError> {
         let path = match out {
             Some(out) => out.to_owned(),
@@ -55,7 +55,7 @@ impl RunDirectory {
         Ok(RunDirectory { lock, path })
     }
 
-    /// Writes `run.json` anew, whole or not at all: its order has grown.
+    /// Writes `run.json` again, completely or not at all, when trials were added to its order.
     ///
     /// # Errors
     /// [`StoreError::Write`].
@@ -64,21 +64,21 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Nothing more will be written; answers with where it is.
+    /// Ends the writing, and returns the directory's path.
     pub fn close(self) -> PathBuf {
         self.path
     }
 
-    /// Makes `trials/<nnn>-<name>` with its files, still empty, and `begun.json`: the record as
-    /// far as it is known.
+    /// Creates `trials/<nnn>-<name>` with its files, which are still empty, and `begun.json`, which
+    /// has the record as far as it is known.
     ///
     /// # Errors
-    /// [`StoreError::Write`], also when a trial of this number and name is there.
+    /// [`StoreError::Write`], also if a trial of this number and name exists.
     pub fn trial(&self, begun: &TrialRecord, name: &str) -> Result<TrialDirectory, StoreError> {
         let name = format!("{:03}-{}", begun.number, file_name(name));
         let path = self.path.join("trials").join(name);
@@ -102,8 +102,8 @@ impl RunDirectory {
     }
 }
 
-/// The directory of the trial under way. Takes events and writes each row as it comes: one
-/// write per file and second, nothing per request. Without `trial.json` a directory is an
+/// The directory of the running trial. It receives events and writes each row at once. That is one
+/// write per file and second, and none per request. A directory without `trial.json` is an
 /// unfinished trial.
 #[derive(Debug)]
 pub struct TrialDirectory {
@@ -114,18 +114,18 @@ pub struct TrialDirectory {
     errors: Growing,
     writer: Writer,
     phase: Option<Phase>,
-    /// The first failure: `finish` returns it.
+    /// The first failure, which `finish` returns.
     failed: Option<StoreError>,
 }
 
 impl TrialDirectory {
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Keeps the beginning of what the app's page answered before the load, secrets masked: what
-    /// two runtimes answer differently is looked for in it. A failure is returned by `finish`.
+    /// Keeps the beginning of the app's answer before the load, with secrets masked. It shows where
+    /// the answers of two runtimes differ. `finish` returns a failure.
     pub fn keep_answer(&mut self, answer: &str) {
         let begin: String = answer.chars().take(ANSWER_CHARS).collect();
         let path = self.path.join(ANSWER);
@@ -133,18 +133,18 @@ impl TrialDirectory {
         self.remember(written.map_err(|source| StoreError::Write { path, source }));
     }
 
-    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, secrets masked, by `mask` those
-    /// that are known. A file that is not there is passed over; a failure is returned by `finish`.
+    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, with secrets masked. `mask` removes
+    /// the known secrets. A missing file is skipped, and `finish` returns a failure.
     pub fn keep_log(&mut self, from: &Path, mask: impl Fn(String) -> String) {
         let kept = log::keep(from, &self.path.join("logs"), mask);
         self.remember(kept);
     }
 
-    /// Writes `total.hlog` and, last, `trial.json`. `totals`: all times of the measured load,
-    /// `None` when it never started.
+    /// Writes `total.hlog` and, as the last file, `trial.json`. `totals` has all times of the
+    /// measured load; `None` if the load never started.
     ///
     /// # Errors
-    /// The first failure since the directory was made; then there is no `trial.json`.
+    /// The first failure since the directory was created. Then there is no `trial.json`.
     pub fn finish(
         mut self,
         record: &TrialRecord,
@@ -167,7 +167,7 @@ impl TrialDirectory {
             write::whole(&path, &bytes)?;
         }
         write::record(&self.path.join("trial.json"), record)?;
-        // Where it cannot go it does no harm: a trial with `trial.json` has ended.
+        // If the removal fails, the file does no harm: a trial with `trial.json` has ended.
         let _ = fs::remove_file(self.path.join("begun.json"));
         Ok(self.path)
     }
@@ -198,7 +198,7 @@ impl TrialDirectory {
 }
 
 impl Listen for TrialDirectory {
-    /// The warm-up's seconds are discarded; its readings of the monitor are not taken either.
+    /// Discards the seconds of the warm-up and the monitor's readings during it.
     fn event(&mut self, event: &Event<'_>) {
         let discarded = self.phase == Some(Phase::WarmUp) || self.failed.is_some();
         let written = match event {

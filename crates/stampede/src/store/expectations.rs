@@ -1,4 +1,4 @@
-//! Expectations of a run as they are on disk: each one's text, and once what each text says.
+//! The expectations of a run on disk: the text of each, and once for each text its meaning.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::model::Expectation;
 
-/// Expectations of a run. On disk `expect` and `expect_by_load` have their texts, and
-/// `expectations` says of each text what it is: figure, relation, limit. Runs of before that have
-/// the texts alone.
+/// The expectations of a run. On disk, `expect` and `expect_by_load` have their texts, and
+/// `expectations` has the figure, relation and limit of each text. Runs of earlier versions have
+/// only the texts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "OnDisk", into = "OnDisk")]
 pub struct Expectations {
-    /// Of every load.
+    /// Expectations for every load.
     pub of_run: Vec<WrittenExpectation>,
-    /// Those of single loads, beside the run's: load → its own.
+    /// Additional expectations for single loads, by the load's name.
     pub by_load: BTreeMap<String, Vec<WrittenExpectation>>,
 }
 
 impl Expectations {
-    /// Those of the run, and of single loads.
+    /// All expectations, of the run and of single loads.
     pub fn all(&self) -> impl Iterator<Item = &WrittenExpectation> {
         self.of_run.iter().chain(self.by_load.values().flatten())
     }
 
-    /// What is expected of a load: what is of all, and its own.
+    /// The expectations for a load: those of the run and its own.
     pub fn of_load(&self, load: &str) -> impl Iterator<Item = &WrittenExpectation> {
         self.of_run.iter().chain(self.by_load.get(load).into_iter().flatten())
     }
@@ -33,14 +33,14 @@ impl Expectations {
 /// An expectation as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WrittenExpectation {
-    /// It is known what it says.
+    /// An expectation with a known meaning.
     Read(Expectation),
-    /// By a later version, and not to be read here: its text.
+    /// The text of an expectation by a later version, which cannot be read here.
     Unread(String),
 }
 
 impl WrittenExpectation {
-    /// As written.
+    /// The text as it was written.
     pub fn text(&self) -> &str {
         match self {
             WrittenExpectation::Read(expectation) => &expectation.text,
@@ -48,7 +48,7 @@ impl WrittenExpectation {
         }
     }
 
-    /// What it says; `None`: nobody here can tell.
+    /// The meaning; `None`: it cannot be read here.
     pub fn read(&self) -> Option<&Expectation> {
         match self {
             WrittenExpectation::Read(expectation) => Some(expectation),
@@ -63,7 +63,7 @@ impl From<Expectation> for WrittenExpectation {
     }
 }
 
-/// Of a run that has the text alone.
+/// Reads an expectation from its text alone.
 impl From<&str> for WrittenExpectation {
     fn from(text: &str) -> WrittenExpectation {
         let unread = |_| WrittenExpectation::Unread(text.to_owned());
@@ -77,12 +77,12 @@ struct OnDisk {
     expect: Vec<String>,
     #[serde(default)]
     expect_by_load: BTreeMap<String, Vec<String>>,
-    /// Each text once. What cannot be read here, a later version wrote.
+    /// The meaning of each text, once. A later version wrote those that cannot be read here.
     #[serde(default)]
     expectations: Vec<Said>,
 }
 
-/// What a text says.
+/// The meaning of a text.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Said {

@@ -1,6 +1,6 @@
-//! Histograms on disk: HDR V2 (deflated) in the interval log that HdrHistogram's own
-//! tools read, one line a second and kind of time. Starts and lengths are in seconds since
-//! measuring began, values in ns.
+//! Reads and writes histograms on disk. The format is HDR V2 (deflated) in the interval log that
+//! HdrHistogram's own tools read, with one line per second and kind of time. Starts and lengths are
+//! in seconds since the measurement began, values in ns.
 
 use std::io;
 use std::path::Path;
@@ -21,51 +21,51 @@ use stampede_stats::histogram::Times;
 use super::StoreError;
 use crate::fact::stored::Damage;
 
-/// What is wrong with a line of histograms.
+/// What is wrong with a line of a histogram log.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HistogramError {
-    /// Not of the log's format.
+    /// The line does not have the log's format.
     #[error("not a line of an interval log")]
     NotALine,
-    /// Its bytes are no base64.
+    /// The line's bytes are not base64.
     #[error(transparent)]
     Base64(
         #[serde(skip)]
         #[from]
         base64::DecodeError,
     ),
-    /// Its bytes are no histogram.
+    /// The line's bytes are not a histogram.
     #[error(transparent)]
     Encoding(
         #[serde(skip)]
         #[from]
         hdrhistogram::serialization::DeserializeError,
     ),
-    /// A histogram of another program.
+    /// The histogram comes from another program.
     #[error("its bounds are not stampede's")]
     Bounds,
 }
 
-/// Turns sets of times into lines.
+/// Converts sets of times into lines.
 pub struct Writer(V2DeflateSerializer);
 
 impl Writer {
-    /// Ready.
+    /// A writer that is ready to use.
     pub fn new() -> Writer {
         Writer(V2DeflateSerializer::new())
     }
 
-    /// The first line of a file.
+    /// Writes the first line of a file.
     pub fn head(into: &mut Vec<u8>) -> io::Result<()> {
         into.extend_from_slice(HEAD.as_bytes());
         Ok(())
     }
 
-    /// One interval: a line for each kind of time that has any.
+    /// Writes one interval: a line for each kind of time that has values.
     ///
     /// # Errors
-    /// Only when hdrhistogram cannot serialize.
+    /// Only if hdrhistogram cannot serialize.
     pub fn interval(
         &mut self,
         start: Nanos,
@@ -97,14 +97,14 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-/// One line that was read.
+/// A line that was read.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// When its interval starts.
+    /// Start of the line's interval, since the measurement began.
     pub start: Nanos,
-    /// `response_time`, `service_time`, `connection_wait` or `schedule_lag`.
+    /// Kind of time: `response_time`, `service_time`, `connection_wait` or `schedule_lag`.
     pub tag: String,
-    /// Its times.
+    /// The times.
     pub times: Times,
 }
 
@@ -118,7 +118,7 @@ pub fn no_times() -> TimeSet {
     }
 }
 
-/// Adds a line to the set; a tag that we do not know is left out.
+/// Adds a line to the set. A line with an unknown tag is left out.
 pub fn merge(line: &Line, into: &mut TimeSet) {
     match line.tag.as_str() {
         "response_time" => into.response_time.merge(&line.times),
@@ -129,11 +129,11 @@ pub fn merge(line: &Line, into: &mut TimeSet) {
     }
 }
 
-/// Reads a file line by line; hands each to `take`. Answers with a notice when the last
-/// line is torn: the trial was cut off while it was written.
+/// Reads a file line by line, and passes each line to `take`. Returns a notice if the last line is
+/// incomplete, because the trial was cut off while it was written.
 ///
 /// # Errors
-/// [`StoreError::Read`], and [`StoreError::DamagedHistogram`] for any line but the last.
+/// [`StoreError::Read`], and [`StoreError::DamagedHistogram`] for any complete line.
 pub fn read(path: &Path, mut take: impl FnMut(Line)) -> Result<Option<Damage>, StoreError> {
     let bytes =
         std::fs::read(path).map_err(|source| StoreError::Read { path: path.to_owned(), source })?;
@@ -175,6 +175,6 @@ fn by_tag(times: &TimeSet) -> [(&'static str, &Times); 4] {
     ]
 }
 
-/// The version is that of the log's format, as HdrHistogram's `HistogramLogWriter` puts it.
+/// The version is that of the log's format, as HdrHistogram's `HistogramLogWriter` writes it.
 const HEAD: &str = "#[Histogram log format version 1.3]\n\
                     #[stampede: starts and lengths in s since measuring began, values in ns]\n";

@@ -1,4 +1,4 @@
-//! A runtime's log files, kept with the trial: their ends, secrets masked.
+//! Keeps the end of a runtime's log files with the trial, with secrets masked.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -8,9 +8,9 @@ use super::name::file_name;
 use super::{StoreError, write};
 use crate::mask::mask_foreign;
 
-/// Copies the last 1 MiB of `from` into the directory `into`, from a line's beginning on.
-/// A file that is not there is no error: the process never came to write it. `mask` takes out
-/// secrets that are known; names and shapes of others are looked for here.
+/// Copies the last 1 MiB of `from` into the directory `into`, from the beginning of a line. A
+/// missing file is no error, because the process may never have written it. `mask` removes the
+/// known secrets. This function also masks other secrets by their names and shapes.
 ///
 /// # Errors
 /// [`StoreError::Read`] and [`StoreError::Write`].
@@ -23,15 +23,15 @@ pub fn keep(from: &Path, into: &Path, mask: impl Fn(String) -> String) -> Result
     let text = mask_foreign(&mask(String::from_utf8_lossy(&tail).into_owned()));
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let name = file_name(&name);
-    // Logs of two roles may have one name: `error.log`, `2-error.log`.
+    // Logs of two roles may have the same name, and become `error.log` and `2-error.log`.
     let free = |path: &std::path::PathBuf| !path.exists();
     let numbered = (2..1000).map(|number| into.join(format!("{number}-{name}")));
     let path = std::iter::once(into.join(&name)).chain(numbered).find(free);
     write::whole(&path.unwrap_or_else(|| into.join(&name)), text.as_bytes())
 }
 
-/// The last `limit` bytes; where that cuts, without the line that was cut: what is left of
-/// it could be a secret that lost its name.
+/// Returns the last `limit` bytes. If that cuts a line, the rest of the line is left out too. It
+/// could contain a secret without the name by which secrets are found.
 fn tail(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -49,8 +49,9 @@ fn tail(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Lines of the files in `directory` that tell of an error, each with its file's name: the last of
-/// each file, control characters left out, long ones cut.
+/// Returns the lines about errors from the files in `directory`, each with its file's name. Of each
+/// file only the last such lines are taken. Control characters are left out, and long lines are
+/// cut.
 pub fn error_lines(directory: &Path) -> Vec<(String, String)> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -81,16 +82,16 @@ fn shown(line: &str) -> String {
     cut
 }
 
-/// Words of error lines, as nginx, Apache, PHP, uWSGI and Go servers write them.
+/// Words in error lines of nginx, Apache, PHP, uWSGI and Go servers.
 const TELLING: [&str; 7] = ["error", "warn", "crit", "alert", "emerg", "fatal", "panic"];
-/// Lines of one file.
+/// Number of lines per file.
 const LINES_MAX: usize = 10;
-/// Characters of a line.
+/// Characters per line.
 const LINE_MAX: usize = 400;
-/// From the end of each file.
+/// Bytes that are read from the end of each file.
 const READ_MAX: u64 = 64 << 10;
 
-/// 1 MiB a file: a runtime that logs every request would fill the disk with one run.
+/// 1 MiB per file. A runtime that logs every request would fill the disk with one run.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[cfg(test)]

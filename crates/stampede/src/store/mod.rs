@@ -1,4 +1,4 @@
-//! Results on disk: one directory a run, one a trial, written as each trial ends.
+//! Stores results on disk: one directory per run and one per trial, written as each trial ends.
 //!
 //! ```text
 //! stampede-results/<run>/run.json                       first, before anything is measured
@@ -7,9 +7,9 @@
 //!                                            begun.json                       before it
 //!                                            logs/ total.hlog trial.json      last
 //! ```
-//! A crash loses at most the trial under way: with `begun.json` it is unfinished. While a run is
-//! written its `run.json` is locked; the kernel opens the lock when the writer is gone. Here
-//! the record is the product, so a failure to write fails the run.
+//! A crash loses at most the running trial, which then counts as unfinished because of its
+//! `begun.json`. While a run is written its `run.json` is locked. The kernel releases the lock when
+//! the writer is gone. A run is useless without its record, so a failure to write fails the run.
 
 mod case;
 pub mod directory;
@@ -38,7 +38,7 @@ pub use read::{
 };
 use record::FORMAT;
 
-/// Where runs go when nothing else is said, in the current directory.
+/// The default directory for runs, in the current directory.
 pub const RESULTS: &str = "stampede-results";
 
 /// Writes `summary.json` beside `run.json`.
@@ -49,7 +49,7 @@ pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
     write::text(&run.join("summary.json"), text)
 }
 
-/// Writes a page.
+/// Writes a page of a report.
 ///
 /// # Errors
 /// [`StoreError::Write`].
@@ -57,8 +57,8 @@ pub fn write_page(path: &Path, text: &str) -> Result<(), StoreError> {
     write::text(path, text)
 }
 
-/// Writes files into a directory, which is made where it is not there; answers with their paths,
-/// and how many of them were there before.
+/// Writes files into a directory, which is created if it does not exist. Returns their paths, and
+/// how many of the files existed before.
 ///
 /// # Errors
 /// [`StoreError::Write`].
@@ -80,99 +80,99 @@ pub fn write_files(
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreError {
-    /// Results never overwrite results.
+    /// The directory exists. Results never overwrite results.
     #[error("the result directory `{directory}` exists")]
     Exists {
-        /// Which.
+        /// The directory.
         directory: PathBuf,
     },
-    /// The disk said no.
+    /// The file cannot be written.
     #[error("`{path}` cannot be written")]
     Write {
-        /// What.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[serde(skip)]
         source: io::Error,
     },
-    /// The disk said no.
+    /// The file cannot be read.
     #[error("`{path}` cannot be read")]
     Read {
-        /// What.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[serde(skip)]
         source: io::Error,
     },
-    /// Not what stampede writes.
+    /// The record is not what stampede writes.
     #[error("`{path}` is damaged{}", at_line(*line))]
     Damaged {
-        /// What.
+        /// The file.
         path: PathBuf,
-        /// 1 for the first; 0: the file is one record.
+        /// Number of the line, from 1; 0: the file is one record.
         line: usize,
-        /// What is wrong with it.
+        /// The parser's error.
         #[serde(skip)]
         source: serde_json::Error,
     },
-    /// Not what stampede writes.
+    /// The histogram is not what stampede writes.
     #[error("`{path}` is damaged{}: {what}", at_line(*line))]
     DamagedHistogram {
-        /// What.
+        /// The file.
         path: PathBuf,
-        /// 1 for the first.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         what: HistogramError,
     },
-    /// Written by a later stampede, in which fields may mean something else.
+    /// A later stampede wrote the record, in which fields may have other meanings.
     #[error("`{path}` has format {format}, this stampede knows {FORMAT}")]
     Newer {
-        /// What.
+        /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Format of the record.
         format: u64,
     },
-    /// Every record that a stampede wrote has its format.
+    /// The record has no format. Every record of stampede has one.
     #[error("`{path}` names no format: no stampede wrote it")]
     Foreign {
-        /// What.
+        /// The file.
         path: PathBuf,
     },
-    /// There is something, and it is no run.
+    /// The path exists, and it is not a run.
     #[error("`{path}` is no run: it holds no run.json")]
     NotARun {
-        /// What.
+        /// The path.
         path: PathBuf,
     },
-    /// A run is not laid over itself.
+    /// The same run is named twice.
     #[error("the run `{directory}` is named twice")]
     Twice {
-        /// Which.
+        /// The directory.
         directory: PathBuf,
     },
-    /// Runs have a letter each.
+    /// Too many runs are named. Each run is shown with a letter.
     #[error("{named} runs are given; at most {most} can be combined")]
     TooMany {
-        /// So many.
+        /// Number of named runs.
         named: usize,
-        /// Letters.
+        /// Number of letters.
         most: usize,
     },
-    /// Nothing by that name.
+    /// No run has this name.
     #[error("there is no run `{name}`")]
     NoRun {
-        /// As asked for.
+        /// The name as given.
         name: String,
-        /// Where it was looked for, beside the current directory.
+        /// The results directory that was searched, in addition to the current directory.
         results: PathBuf,
-        /// Runs that are there, oldest first.
+        /// Names of the existing runs, oldest first.
         known: Vec<String>,
     },
 }
 
 impl StoreError {
-    /// What to do next, where we know.
+    /// What to do next; `None` if there is no advice.
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Exists { .. } => {
@@ -225,7 +225,7 @@ fn at_line(line: usize) -> String {
     if line == 0 { String::new() } else { format!(" at line {line}") }
 }
 
-/// What is to be known of a file whose last line was cut off.
+/// The notice about a file whose last line was cut off.
 fn torn(path: &Path) -> Damage {
     Damage::Torn { path: path.to_owned() }
 }

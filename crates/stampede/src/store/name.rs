@@ -1,17 +1,17 @@
-//! Names of runs and of trial directories.
+//! Makes the names of runs and of trial directories.
 
 use jiff::Zoned;
 
 use crate::mask::mask_known;
 
-/// A new run's id: when it started and four hex digits that tell apart what started in
-/// the same second: `20261121-035151-3f9a`. Sorts by time.
+/// Returns the id of a new run, such as `20261121-035151-3f9a`. It has the start time, and four hex
+/// digits that distinguish runs started in the same second. Ids sort by time.
 pub fn run_id(started: &Zoned) -> String {
     format!("{}-{:04x}", started.strftime("%Y%m%d-%H%M%S"), fastrand::u16(..))
 }
 
-/// `text` as one name in a directory: only `[A-Za-z0-9._=-]`, each run of anything else is
-/// one `-`; not hidden, not empty, 80 bytes at most.
+/// Converts `text` to a file name. Only `[A-Za-z0-9._=-]` stay, and each sequence of other
+/// characters becomes one `-`. The name is not hidden, not empty, and has at most 80 bytes.
 pub fn file_name(text: &str) -> String {
     let mut name = String::new();
     for character in mask_known(text).chars() {
@@ -28,7 +28,7 @@ pub fn file_name(text: &str) -> String {
     if name.is_empty() { "unnamed".to_owned() } else { name.to_owned() }
 }
 
-/// With `<nnn>-` before it still far below the 255 bytes of Linux' file systems.
+/// Even with `<nnn>-` in front, the name stays far below the 255 bytes of Linux file systems.
 const LENGTH_MAX: usize = 80;
 
 #[cfg(test)]

@@ -25,29 +25,29 @@ pub struct StoredRun {
     pub directory: PathBuf,
     /// Ended trials, in the order of their numbers.
     pub trials: Vec<StoredTrial>,
-    /// Directories of trials without `trial.json`: stampede was ended during them, or could
-    /// not write.
+    /// Directories of trials without `trial.json`: stampede was ended during them, or could not
+    /// write.
     pub unfinished: Vec<PathBuf>,
-    /// What trials cannot be read for.
+    /// Damage because of which some trials are left out.
     pub damaged: Vec<Damage>,
-    /// Whether it came to its end.
+    /// Whether the run ended, is still written, or was cut off.
     pub state: RunState,
 }
 
-/// Whether a run came to its end.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It has every trial of its plan.
+    /// The run has every trial of its plan.
     Ended,
-    /// Something writes it now: it holds the lock on `run.json`.
+    /// A stampede writes the run now, and holds the lock on `run.json`.
     UnderWay,
-    /// Neither: it was ended early, by Ctrl-C, a signal or a full disk.
+    /// The run ended early, because of Ctrl-C, a signal or a full disk.
     CutOff,
 }
 
 impl RunState {
-    /// Of a run's directory; `is_whole`: it has every trial of its plan.
+    /// The state of a run's directory. `is_whole`: the run has every trial of its plan.
     pub fn of(directory: &Path, is_whole: bool) -> RunState {
         let lock = File::open(directory.join("run.json")).map(|file| file.try_lock_shared());
         match lock {
@@ -59,8 +59,8 @@ impl RunState {
 }
 
 impl StoredRun {
-    /// Trials without `trial.json` as they are now, as far as they were known when they began,
-    /// in the order of their numbers. One of which not even that can be read is left out.
+    /// Returns the trials without `trial.json`, as they were recorded when they began, in the order
+    /// of their numbers. A trial without a readable `begun.json` is left out.
     pub fn begun(&self) -> Vec<StoredTrial> {
         let trials = directories(&self.directory.join("trials")).into_iter();
         let begun = trials.filter(|directory| !directory.join("trial.json").is_file());
@@ -77,30 +77,30 @@ impl StoredRun {
 pub struct StoredTrial {
     /// `trial.json`.
     pub record: TrialRecord,
-    /// Where it is.
+    /// The trial's directory.
     pub directory: PathBuf,
 }
 
 /// Rows of a file that grew line by line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows<R> {
-    /// In the order they were written.
+    /// The rows, in the order in which they were written.
     pub rows: Vec<R>,
-    /// Set when the last line is torn, and left out.
+    /// Set if the last line is incomplete. That line is left out.
     pub notice: Option<Damage>,
 }
 
-/// Reads a run: `last`, `last~1` (by start time), the name of one in a directory of results, or a
-/// directory.
+/// Reads a run. It is named as `last` or `last~1` (by start time), by its name in a results
+/// directory, or by its directory.
 ///
 /// # Errors
-/// [`StoreError::NoRun`], [`StoreError::NotARun`], [`StoreError::Newer`],
-/// [`StoreError::Damaged`], [`StoreError::Read`].
+/// [`StoreError::NoRun`], [`StoreError::NotARun`], [`StoreError::Newer`], [`StoreError::Damaged`],
+/// [`StoreError::Read`].
 pub fn read_below(results: &Path, path_or_name: &str) -> Result<StoredRun, StoreError> {
     read_run(&find(results, path_or_name)?)
 }
 
-/// The error for a name that no run of a directory of results has.
+/// The error for a name that no run in the results directory has.
 pub fn no_run(results: &Path, name: &str) -> StoreError {
     let known = runs(results);
     StoreError::NoRun {
@@ -110,7 +110,7 @@ pub fn no_run(results: &Path, name: &str) -> StoreError {
     }
 }
 
-/// Runs in a directory of results, oldest first. What is no run is passed over.
+/// Returns the runs in a results directory, oldest first. Other directories are skipped.
 pub fn runs(results: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(Option<Timestamp>, PathBuf)> = directories(results)
         .into_iter()
@@ -142,7 +142,7 @@ fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// `last` is 0 runs back, `last~2` two.
+/// Parses `last` as 0 runs back and `last~2` as 2; `None` for other names.
 pub(super) fn runs_back(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
         "" => Some(0),
@@ -150,7 +150,7 @@ pub(super) fn runs_back(name: &str) -> Option<usize> {
     }
 }
 
-/// A run's `run.json` alone.
+/// Reads only the `run.json` of a run.
 ///
 /// # Errors
 /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
@@ -160,12 +160,12 @@ pub fn read_record(directory: &Path) -> Result<RunRecord, StoreError> {
     Ok(read)
 }
 
-/// A trial's record.
+/// Reads a trial's record.
 fn read_trial(path: &Path) -> Result<TrialRecord, StoreError> {
     let mut read: TrialRecord = record(path)?;
     let runtime = &mut read.runtime;
     if runtime.custom_builds.is_empty() {
-        // Trials of before have it in the versions alone.
+        // Records of earlier versions have this only in the version texts.
         let build = |(name, version): (&String, &String)| {
             Some((name.clone(), CustomBuild::of_version(version)?))
         };
@@ -174,7 +174,7 @@ fn read_trial(path: &Path) -> Result<TrialRecord, StoreError> {
     Ok(read)
 }
 
-/// The records of a run's ended trials, as paths, in the order of their numbers.
+/// Returns the paths of the records of a run's ended trials, in the order of their numbers.
 pub fn ended_trials(directory: &Path) -> Vec<PathBuf> {
     let trials = directories(&directory.join("trials"));
     trials.iter().map(|trial| trial.join("trial.json")).filter(|path| path.is_file()).collect()
@@ -183,7 +183,7 @@ pub fn ended_trials(directory: &Path) -> Vec<PathBuf> {
 /// Reads the run in a directory.
 ///
 /// # Errors
-/// As [`read_below`], but for its name.
+/// As [`read_below`], except those about its name.
 pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
     let record = read_record(directory)?;
     let (mut trials, mut unfinished, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
@@ -208,7 +208,7 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
 pub(super) const ANSWER: &str = "answer.txt";
 
 impl StoredTrial {
-    /// Counts by second.
+    /// Returns the counts of each second.
     ///
     /// # Errors
     /// [`StoreError::Read`], and [`StoreError::Damaged`] for any line but the last.
@@ -232,18 +232,19 @@ impl StoredTrial {
         rows(&self.directory.join("errors.ndjson"))
     }
 
-    /// The beginning of what the app's page answered before the load; empty: it was not kept.
+    /// Returns the beginning of the app's answer before the load; empty: it was not kept.
     pub fn answer(&self) -> String {
         std::fs::read_to_string(self.directory.join(ANSWER)).unwrap_or_default()
     }
 
-    /// Lines of its logs that tell of an error, secrets masked: name of the file and line, in the
-    /// order of the files. Bounded, for a log may be anything; what cannot be read is left out.
+    /// Returns lines of its logs that report an error, with secrets masked: the file's name and the
+    /// line, in the order of the files. The number is limited, because a log may be of any size.
+    /// Unreadable files are left out.
     pub fn error_lines(&self) -> Vec<(String, String)> {
         log::error_lines(&self.directory.join("logs"))
     }
 
-    /// All times of the measured load; empty sets when it never started.
+    /// Returns all times of the measured load; empty sets if it never started.
     ///
     /// # Errors
     /// [`StoreError::Read`], [`StoreError::DamagedHistogram`].
@@ -256,14 +257,14 @@ impl StoredTrial {
         Ok(totals)
     }
 
-    /// What its histograms and counts lack: files that a trial with a load has, cut off
-    /// or gone.
+    /// Returns what is missing from its histograms and counts: files of a trial with a load that
+    /// are cut off or gone.
     pub fn losses(&self) -> Vec<Damage> {
         let files = ["seconds.ndjson", "seconds.hlog", "total.hlog"];
         let lost = files.iter().filter(|_| self.record.load.is_some()).filter_map(|name| {
             let path = self.directory.join(name);
             match fs::read(&path) {
-                // Rows say so themselves.
+                // `Rows` reports this itself.
                 Ok(_) if name.ends_with("ndjson") => None,
                 Ok(bytes) => (bytes.last() != Some(&b'\n')).then(|| super::torn(&path)),
                 Err(_) => Some(Damage::Gone { path }),
@@ -272,9 +273,9 @@ impl StoredTrial {
         lost.collect()
     }
 
-    /// Times by second: `take` gets each second's index and its set, in order; seconds
-    /// without an ok request and without a start are left out. One set is held at a time: ten
-    /// minutes of them would be 225 MB. Answers with a notice when the last line is torn.
+    /// Passes each second's index and times to `take`, in order. Seconds without an ok request and
+    /// without a start are left out. One set is held at a time, because those of ten minutes would
+    /// take 225 MB. Returns a notice if the last line is incomplete.
     ///
     /// # Errors
     /// As [`StoredTrial::totals`].
@@ -300,12 +301,12 @@ impl StoredTrial {
     }
 }
 
-/// What is damaged, of a run that can be read without it.
+/// The notice about something damaged in a run that can be read without it.
 pub fn left_out(error: &StoreError) -> Damage {
     Damage::LeftOut { cause: cause(error) }
 }
 
-/// A record, once its format is known to be ours.
+/// Reads a record, after a check that its format is one of ours.
 fn record<R: DeserializeOwned>(path: &Path) -> Result<R, StoreError> {
     let damaged = |source| StoreError::Damaged { path: path.to_owned(), line: 0, source };
     let bytes =
@@ -339,7 +340,7 @@ fn rows<R: DeserializeOwned>(path: &Path) -> Result<Rows<R>, StoreError> {
     Ok(Rows { rows: rows?, notice: (whole < bytes.len()).then(|| super::torn(path)) })
 }
 
-/// Directories in a directory, by name; none when it is not there.
+/// Returns the directories in a directory, sorted by name; none if it does not exist.
 pub fn directories(directory: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut directories: Vec<PathBuf> =

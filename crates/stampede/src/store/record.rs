@@ -1,4 +1,5 @@
-//! What is on disk. Versioned and self-describing; every raw number names its unit.
+//! The records on disk. They are versioned and self-describing, and every raw number names its
+//! unit.
 
 use std::collections::BTreeMap;
 
@@ -13,90 +14,92 @@ use super::unknown::known_values;
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
-/// Raised when a field changes its meaning; readers refuse what is newer.
+/// Raised when a field changes its meaning. Readers refuse newer formats.
 pub const FORMAT: u32 = 2;
 
-/// `run.json`: written before the first trial, and again whenever `order` grows.
+/// The record `run.json`. It is written before the first trial, and again whenever `order` grows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// `FORMAT`.
+    /// Format of the record: `FORMAT`.
     pub format: u32,
-    /// The directory's name.
+    /// Id of the run, which is the name of its directory.
     pub id: String,
-    /// stampede's version.
+    /// Version of stampede.
     pub stampede: String,
-    /// RFC 3339, local time with offset.
+    /// Start of the run in RFC 3339, local time with offset.
     pub started_at: String,
-    /// The plan's text as written.
+    /// The plan's text as it was written.
     pub plan_text: String,
-    /// Flags that changed it.
+    /// Flags that changed the plan.
     pub flags: Vec<String>,
-    /// Seed of the order.
+    /// Seed of the order of trials.
     pub seed: u64,
-    /// Rounds planned: of `rounds: auto` those up to the next look.
+    /// Planned rounds. With `rounds: auto`, those up to the next check.
     pub rounds: u32,
-    /// What `rounds: auto` was told and found; `None`: the plan says how many.
+    /// Limits and results of `rounds: auto`; `None`: the plan gives the number of rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoRecord>,
-    /// The row that the others are compared with, as its cases are named; it was chosen before the
-    /// first trial. `None`: the first one of each load.
+    /// Name of the row that the others are compared with. It was chosen before the first trial.
+    /// `None`: the first row of each load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// The peak that a fixed rate was chosen from before the first trial; `None`: the plan names
+    /// The peak from which a fixed rate was chosen before the first trial; `None`: the plan gives
     /// its rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
     /// Every case, in the plan's order.
     #[serde(alias = "cells")]
     pub cases: Vec<CaseRecord>,
-    /// Case indices in the order of trials, one list a round. A case whose trial came out invalid
-    /// may be there again at the round's end.
+    /// Case indices in the order of trials, one list per round. A case with an invalid trial may
+    /// appear again at the end of its round.
     pub order: Vec<Vec<usize>>,
     /// Expectations of the run and of single loads.
     #[serde(flatten)]
     pub expect: Expectations,
-    /// The machine: see `doctor`.
+    /// The machine, as `doctor` describes it.
     pub machine: Value,
-    /// What was decided for all cases and the reader should know (keep-alive off …).
+    /// Decisions for all cases that the reader should know, such as keep-alive off.
     pub notices: Vec<Fact<Notice>>,
-    /// The other version of the apps that is measured in the same rounds; `None`: there is none.
+    /// The other version of the apps, which is measured in the same rounds; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstRecord>,
 }
 
-/// Another version of the plan's apps. Its cases are named as the working tree's, and ` @main`.
+/// Another version of the plan's apps. Its cases have the names of the working tree's, followed by
+/// ` @main`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgainstRecord {
-    /// Behind the runtimes' names: `@main`.
+    /// Label after the runtimes' names: `@main`.
     pub label: String,
-    /// The revision as asked for.
+    /// The revision as given.
     pub rev: String,
-    /// The commit that it was, in full; of several apps the first one's.
+    /// Full id of its commit. With several apps, that of the first app.
     pub commit: String,
-    /// The commit that the working tree was based on, in short; empty: there was none.
+    /// Short id of the commit that the working tree is based on; empty: there is none.
     pub head: String,
-    /// Files of the working tree that were not as in it.
+    /// Number of files in the working tree that differ from that commit.
     pub changed: u32,
-    /// What git does not have and both versions were given as the working tree has it.
+    /// Files that git does not have. Both versions use the working tree's.
     pub brought: Vec<String>,
     /// Command that was run in the other version's copy; empty: none.
     pub prepare: String,
 }
 
 impl AgainstRecord {
-    /// The other version's name of a runtime.
+    /// Returns the name that a runtime has with the other version.
     pub fn name_of(&self, runtime: &str) -> String {
         format!("{runtime} {}", self.label)
     }
 
-    /// The runtime whose other version has this name; `None`: it is the working tree's.
+    /// Returns the runtime if `name` belongs to the other version; `None`: it belongs to the
+    /// working tree.
     pub fn version_of<'a>(&self, name: &'a str) -> Option<&'a str> {
         name.strip_suffix(self.label.as_str())?.strip_suffix(' ')
     }
 }
 
 impl RunRecord {
-    /// What its cases are named, each once, in the plan's order.
+    /// Returns one kind of name of its cases, each once, in the plan's order.
     pub fn names_of(&self, name: fn(&CaseRecord) -> &String) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for case in &self.cases {
@@ -107,66 +110,66 @@ impl RunRecord {
         names
     }
 
-    /// Trials of the plan.
+    /// Number of trials in the plan.
     pub fn trials(&self) -> usize {
         self.order.iter().map(Vec::len).sum()
     }
 
-    /// Whether a run with so many ended trials has come to its end.
+    /// Whether a run with `ended` ended trials is complete.
     pub fn is_whole(&self, ended: usize) -> bool {
         let is_over = self.auto.as_ref().is_none_or(|auto| auto.ended.is_some());
         is_over && ended >= self.trials()
     }
 }
 
-/// The most that the baseline served, and the rates that are a share of it.
+/// The peak of the baseline, and the rates that are a share of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeakRecord {
-    /// Runtime whose peak it is.
+    /// Runtime that has this peak.
     pub runtime: String,
-    /// Correct answers a second under the closed load.
+    /// Correct answers per second under the closed load.
     pub throughput_per_second: f64,
-    /// How long the closed load took.
+    /// Duration of the closed load.
     pub length_ns: u64,
-    /// The rates.
+    /// The rates that were chosen from the peak.
     pub rates: Vec<PeakRate>,
 }
 
-/// A rate that was chosen.
+/// A rate that was chosen from the peak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeakRate {
     /// Name of its load.
     pub load: String,
-    /// The rate ÷ the peak, as asked for.
+    /// The rate ÷ the peak, as given.
     pub share: f64,
-    /// Requests a second, rounded to two digits.
+    /// Requests per second, rounded to two digits.
     pub rate_per_second: f64,
 }
 
-/// `rounds: auto`.
+/// The record of `rounds: auto`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AutoRecord {
-    /// Intervals narrower than this share of their value are narrow.
+    /// An interval is narrow if it is narrower than this share of its value.
     pub precision_share: f64,
-    /// No round is begun that would end later than this after the run's start.
+    /// No round begins that would end later than this after the start of the run.
     pub max_time_ns: u64,
-    /// What was seen at each look.
+    /// What each check found.
     pub looks: Vec<LookRecord>,
-    /// Which of the limits ended it; `None`: it has not ended.
+    /// The limit that ended the rounds; `None`: they have not ended.
     pub ended: Option<AutoEnd>,
 }
 
-/// One look of `rounds: auto`.
+/// One check of `rounds: auto`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookRecord {
-    /// After how many rounds.
+    /// Number of rounds before the check.
     pub rounds: u32,
-    /// Why it went on or stopped.
+    /// Why the rounds went on or stopped.
     #[serde(alias = "said")]
     pub found: Fact<Look>,
 }
 
-/// What ended `rounds: auto`.
+/// Why `rounds: auto` ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoEnd {
@@ -174,33 +177,33 @@ pub enum AutoEnd {
     Precision,
     /// The next round would have ended too late.
     MaxTime,
-    /// Twenty rounds.
+    /// Twenty rounds were done.
     Rounds,
 }
 
-/// `trial.json`.
+/// The record `trial.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// `FORMAT`.
+    /// Format of the record: `FORMAT`.
     pub format: u32,
-    /// 1 for the first of the run.
+    /// Number of the trial in the run, from 1.
     pub number: u32,
-    /// 1 for the first.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// Index in `RunRecord::cases`.
+    /// Index of the case in `RunRecord::cases`.
     #[serde(alias = "cell")]
     pub case: usize,
-    /// RFC 3339.
+    /// Start of the trial in RFC 3339.
     pub started_at: String,
-    /// Phases in order: name, begin and end in ns since the trial began.
+    /// Phases in order, with begin and end in ns since the trial began.
     pub phases: Vec<PhaseRecord>,
-    /// What the load did; `None`: it never started (see `verdict`).
+    /// Results of the load; `None`: the load never started (see `verdict`).
     pub load: Option<LoadRecord>,
-    /// What the runtime is and how it was set.
+    /// The runtime and its settings.
     pub runtime: RuntimeRecord,
-    /// What guarded it.
+    /// The isolation of its stack.
     pub isolation: IsolationRecord,
-    /// CPUs of the whole stack's budget: 100 % of CPU.
+    /// CPUs of the whole stack's budget. All of them busy is 100 % of CPU.
     pub budget_cpus: u32,
     /// Whether the budget is split by role.
     pub budget_unequal: bool,
@@ -211,7 +214,7 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// Before anything has happened: whatever is not measured after all is invalid.
+    /// The record before anything has happened. A trial that is never measured stays invalid.
     pub fn empty(number: u32, round: u32, case: usize) -> TrialRecord {
         TrialRecord {
             format: FORMAT,
@@ -231,129 +234,129 @@ impl TrialRecord {
     }
 }
 
-/// One phase.
+/// One phase of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseRecord {
-    /// `start`, `verify`, `warm-up`, `measure`, `drain`, `stop`.
+    /// Name: `start`, `verify`, `warm-up`, `measure`, `drain` or `stop`.
     pub phase: String,
-    /// Since the trial began.
+    /// Begin, since the trial began.
     pub begin_ns: u64,
-    /// Since the trial began.
+    /// End, since the trial began.
     pub end_ns: u64,
 }
 
-/// The measured load in total. Histograms are in `seconds.hlog` (tags `response_time`,
+/// Totals of the measured load. Histograms are in `seconds.hlog` (tags `response_time`,
 /// `service_time`, `connection_wait`, `schedule_lag`) and, merged, in `total.hlog`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadRecord {
-    /// By outcome.
+    /// Number of requests by outcome.
     pub counts: Counts,
     /// Length of the schedule.
     pub scheduled_ns: u64,
-    /// Until the last answer.
+    /// Time until the last answer.
     pub lasted_ns: u64,
-    /// Ok requests done inside the schedule.
+    /// Ok requests that were done within the schedule.
     pub ok_inside: u64,
-    /// Highest number of requests under way.
+    /// Highest number of requests in flight.
     pub in_flight_max: u32,
-    /// In-flight gauge integrated ÷ `lasted_ns`: requests under way on average; `None`: an earlier
-    /// version did not write it down.
+    /// Mean number of requests in flight: the gauge's integral ÷ `lasted_ns`. `None`: an earlier
+    /// version did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_mean: Option<f64>,
-    /// In-flight gauge integrated ÷ (starts × mean service time); 1 is Little's law. NaN,
-    /// `null` in the file, where nothing started.
+    /// Integral of the in-flight gauge ÷ (starts × mean service time). 1 agrees with Little's law.
+    /// NaN (`null` in the file) if nothing started.
     #[serde(deserialize_with = "number_or_nan")]
     pub littles_law_ratio: f64,
-    /// Connections.
+    /// Counts of connections.
     pub connections: Connections,
-    /// Busiest load thread, 0 … 1; NaN, `null` in the file, where it cannot be told.
+    /// Busy share of the busiest load thread, 0 … 1; NaN (`null` in the file) if it is unknown.
     #[serde(deserialize_with = "number_or_nan")]
     pub busy_share_max: f64,
-    /// Real ÷ planned length; NaN, `null` in the file, where nothing was planned.
+    /// Real ÷ planned length; NaN (`null` in the file) if nothing was planned.
     #[serde(deserialize_with = "number_or_nan")]
     pub stretched: f64,
-    /// p99 of schedule lag; of fewer than 100 requests the longest.
+    /// p99 of schedule lag. With fewer than 100 requests, the longest.
     #[serde(alias = "lateness_ns_p99")]
     pub schedule_lag_ns_p99: u64,
-    /// Schedule lag at the same rank, or at the highest that ten requests lie beyond, as they do
-    /// beyond every percentile that is printed. Of fewer than 20 requests the median.
+    /// Schedule lag at the same rank, or at the highest rank that ten requests lie beyond. Every
+    /// printed percentile has ten requests beyond it. With fewer than 20 requests, the median.
     #[serde(default, alias = "lateness_ns_sure")]
     pub schedule_lag_ns_sure: u64,
-    /// Requests that took longer than an hour and are counted as an hour.
+    /// Requests that took longer than an hour. They count as one hour.
     #[serde(default)]
     pub clipped: u64,
-    /// Median service time, of ok requests.
+    /// Median service time of ok requests.
     pub service_time_ns_p50: u64,
     /// Timeout of a request.
     pub timeout_ns: u64,
-    /// Whether connections were kept.
+    /// Whether connections were kept open.
     pub keep_alive: bool,
-    /// Client's name.
+    /// Name of the client.
     pub client: String,
-    /// How it came to its end.
+    /// How the load ended.
     pub end: End,
 }
 
 impl LoadRecord {
-    /// Of a closed load: whether it could not have been more, for a load thread had no time left.
-    /// Of a shorter one than 100 ms that cannot be said: beginning counts as busy.
+    /// Whether the load generator limited a closed load, because a load thread had no time left.
+    /// This cannot be decided for loads below 100 ms, in which starting counts as busy.
     pub fn is_generators_limit(&self) -> bool {
         self.busy_share_max > BUSY_CLOSED && self.lasted_ns >= SURELY_BUSY_NS
     }
 }
 
-/// Beyond it a closed load measures the generator.
+/// Above this busy share a closed load measures the generator.
 const BUSY_CLOSED: f64 = 0.95;
-/// Shorter loads are busy with beginning.
+/// Shorter loads are mostly busy with starting.
 const SURELY_BUSY_NS: u64 = 100_000_000;
 
-/// What the runtime is.
+/// The runtime of a trial.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RuntimeRecord {
-    /// Title for people.
+    /// Title of the runtime for people.
     pub title: String,
-    /// `per-request`, `worker` or `event-loop`.
+    /// Mode: `per-request`, `worker` or `event-loop`.
     pub mode: String,
-    /// Program → version as printed.
+    /// Program → version as the program prints it.
     pub versions: BTreeMap<String, String>,
-    /// Those of them that are no upstream release: program → what it is instead.
+    /// Programs that are not an upstream release → what they are instead.
     #[serde(
         default,
         deserialize_with = "known_values",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub custom_builds: BTreeMap<String, CustomBuild>,
-    /// Settings in force, defaults included.
+    /// Settings in force, including defaults.
     pub settings: BTreeMap<String, Value>,
     /// Rendered file → text.
     pub files: BTreeMap<String, String>,
-    /// Command lines by role, as started.
+    /// Command lines by role, as they were started.
     pub commands: Vec<String>,
-    /// From start to the first correct answer.
+    /// Time from the start to the first correct answer.
     pub first_answer_ns: u64,
-    /// How long the request took that got it; 0: not known.
+    /// Duration of the request that got the first correct answer; 0: not known.
     #[serde(default)]
     pub first_request_ns: u64,
-    /// What explains what it shows of itself.
+    /// Choices that explain what the runtime shows of itself.
     #[serde(default)]
     pub given: Given,
-    /// Worker threads that began anew under load; processes show in the resource series.
+    /// Worker threads that restarted under load. The resource series shows restarted processes.
     #[serde(default)]
     pub thread_restarts: u64,
-    /// What verification found before load.
+    /// What verification found before the load.
     pub before: Option<Observed>,
-    /// And after it.
+    /// What verification found after the load.
     pub after: Option<Observed>,
-    /// What its logs said under load that tells of a limit or of a failure.
+    /// Log lines under load that show a limit or a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,
 }
 
-/// What was put together by stampede and is no upstream release.
+/// A build that stampede made and that is not an upstream release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CustomBuild {
-    /// A program, of upstream's modules.
+    /// A program made of upstream's modules.
     Assembled,
     /// A program around upstream's library.
     Library,
@@ -362,7 +365,7 @@ pub enum CustomBuild {
 impl CustomBuild {
     const ALL: [CustomBuild; 2] = [CustomBuild::Assembled, CustomBuild::Library];
 
-    /// Behind names in tables: ` (assembled)`.
+    /// The mark after names in tables: ` (assembled)`.
     pub const fn mark(self) -> &'static str {
         match self {
             CustomBuild::Assembled => " (assembled)",
@@ -370,49 +373,48 @@ impl CustomBuild {
         }
     }
 
-    /// What a program says of itself where its version is asked for: such a build has its mark in
-    /// it.
+    /// Recognises a custom build by the version that the program prints, which contains the mark.
     pub fn of_version(printed: &str) -> Option<CustomBuild> {
         CustomBuild::ALL.into_iter().find(|build| printed.contains(build.mark()))
     }
 }
 
-/// Lines of a program's log that mean the same.
+/// Log lines of one program with the same meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    /// Whose words they are: the need's name in `runtime.yaml`.
+    /// Program that wrote the lines: the need's name in `runtime.yaml`.
     pub program: String,
-    /// What they mean.
+    /// Meaning of the lines.
     pub means: LogSignal,
-    /// How many there were.
+    /// Number of the lines.
     pub lines: u64,
-    /// The first of them, secrets masked.
+    /// The first line, with secrets masked.
     pub first: String,
 }
 
-/// What a line of a log means, as `runtimes/common/log-patterns.yaml` tells.
+/// Meaning of a log line, according to `runtimes/common/log-patterns.yaml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogSignal {
-    /// The web server takes no more connections.
+    /// The web server accepts no more connections.
     WebServerLimit,
-    /// All of the web server's workers are taken. It says so whether or not a request waits for
-    /// one.
+    /// All workers of the web server are busy. The line appears whether or not a request waits for
+    /// a worker.
     WebServerFull,
-    /// The pool of workers is as large as it may be.
+    /// The pool of workers has its maximum size.
     WorkerLimit,
     /// A queue of connections is full.
     Backlog,
-    /// PHP, or what is before it, went away in a request, or was not there.
+    /// PHP, or a server in front of it, ended during a request or could not be reached.
     UpstreamGone,
-    /// The same, of a web server that answers 500 for it.
+    /// As `UpstreamGone`, from a web server that then answers 500.
     #[serde(rename = "upstream-gone-500")]
     UpstreamGone500,
-    /// It did not answer in the time that the web server gives it.
+    /// PHP did not answer within the web server's time limit.
     UpstreamTimeout,
     /// PHP's own memory limit was reached.
     PhpMemory,
-    /// By a later version: it cannot be said here.
+    /// A meaning of a later version, which is not known here.
     #[serde(other)]
     Other,
 }
@@ -424,172 +426,174 @@ pub enum Provider {
     /// Programs of this machine, started by stampede.
     #[default]
     Native,
-    /// Already running: nothing of it is stampede's.
+    /// A runtime that is already running. stampede neither starts nor stops it.
     #[serde(alias = "live")]
     External,
 }
 
-/// What explains what a runtime shows: what was asked of it, and what its SAPI decides.
+/// Choices that explain what a runtime shows: what was requested, and what its SAPI decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Given {
     /// Where the runtime comes from.
     pub provider: Provider,
-    /// Workers asked for; 0: not told.
+    /// Requested number of workers; 0: not known.
     pub workers: u32,
-    /// Whether it starts with fewer workers and adds them under load.
+    /// Whether the runtime starts with fewer workers and adds more under load.
     pub grows: bool,
-    /// Whether PHP goes on from request to request, by the runtime's nature.
+    /// Whether PHP keeps its memory from request to request, by design of the runtime.
     pub keeps_memory: bool,
-    /// Whether its workers are threads, which want a thread-safe PHP.
+    /// Whether its workers are threads, which need a thread-safe PHP.
     pub threads: bool,
-    /// php.ini keys that the plan or a setting decides → what was asked for.
+    /// php.ini keys that the plan or a setting decides → the requested value.
     pub ini: BTreeMap<String, String>,
-    /// Extensions that its SAPI has by itself. A trailing `*` stands for any rest.
+    /// Extensions that its SAPI always has. A trailing `*` matches any rest.
     pub forced_extensions: Vec<String>,
-    /// php.ini keys that its SAPI has or sets by itself. A trailing `*` stands for any rest.
+    /// php.ini keys that its SAPI has or sets itself. A trailing `*` matches any rest.
     pub forced_ini: Vec<String>,
 }
 
-/// What the runtime showed of itself, asked through its own door.
+/// What a runtime showed of itself, in its answers to requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// `PHP_VERSION`.
     pub php_version: String,
     /// `PHP_SAPI`.
     pub sapi: String,
-    /// ZTS or NTS.
+    /// Whether PHP is thread safe (ZTS) or not (NTS).
     pub thread_safe: bool,
-    /// Loaded extensions, sorted, lower case.
+    /// Loaded extensions, sorted, in lower case.
     pub extensions: Vec<String>,
-    /// `ini_get_all()`: key → value in force.
+    /// Result of `ini_get_all()`: key → value in force.
     pub ini: BTreeMap<String, String>,
-    /// OPcache on in this SAPI.
+    /// Whether OPcache is on in this SAPI.
     pub opcache: bool,
-    /// JIT on in this SAPI.
+    /// Whether JIT is on in this SAPI.
     pub jit: bool,
-    /// Files that OPcache preloaded.
+    /// Number of files that OPcache preloaded.
     #[serde(default)]
     pub preloaded: u32,
-    /// How full OPcache is; `None`: it does not say.
+    /// How full OPcache is; `None`: it does not report this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opcache_state: Option<OpcacheState>,
-    /// Workers seen; 0: could not be told.
+    /// Number of workers seen; 0: unknown.
     pub workers: u32,
     /// SHA-256 of the masked answer (status, headers, body).
     pub answer_sha256: String,
-    /// Whether that answer changes by itself: asked again, and a second later, it was another one.
+    /// Whether the answer changes by itself: it differed when requested again at once or a second
+    /// later.
     #[serde(default)]
     pub answer_changes: bool,
-    /// The masked answer, to show where a later one differs. In memory only.
+    /// The masked answer, which shows where a later answer differs. It is kept in memory only.
     #[serde(skip)]
     pub answer: String,
-    /// Requests of the load, each as often as its list has it; 0: not told.
+    /// Number of requests in the load's list, with repetitions; 0: not known.
     #[serde(default)]
     pub requests: u64,
-    /// What the requests of the load were answered with before it, in their order.
+    /// Answers to the load's requests before the load, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageRecord>,
-    /// Nothing of an earlier request was visible in a later one.
+    /// Whether nothing of an earlier request was visible in a later one.
     pub isolated: bool,
-    /// What else the reader should know.
+    /// Further observations for the reader.
     #[serde(default, deserialize_with = "observation::read")]
     pub notices: Vec<Fact<Observation>>,
 }
 
-/// What a request was answered with, as far as it should be the same on every runtime.
+/// The answer to a request, reduced to what should be the same on every runtime.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PageRecord {
-    /// Path and query, secrets masked.
+    /// Path and query, with secrets masked.
     pub path: String,
     /// HTTP status; 0: no answer came.
     pub status: u16,
-    /// Where a redirect leads, as the header says it, secrets masked.
+    /// Target of a redirect, as the header has it, with secrets masked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
-    /// The page's title, else its first line: 120 characters at most.
+    /// Title of the page, else its first line; at most 120 characters.
     pub title: String,
-    /// Of the body.
+    /// Length of the body.
     pub bytes: u64,
-    /// Whether it was another one when it was asked for again, or may be.
+    /// Whether the page differed when it was requested again, or may differ.
     #[serde(default)]
     pub changes: bool,
-    /// Whether its title was.
+    /// Whether its title differed.
     #[serde(default)]
     pub title_changes: bool,
-    /// The PHP error that it shows at its end, which a status of 200 hides.
+    /// PHP error at the end of the page. The status may be 200 all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub php_error: Option<String>,
 }
 
-/// How full OPcache is, of the worker that answered: `opcache_get_status`.
+/// How full the OPcache of the answering worker is, from `opcache_get_status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpcacheState {
-    /// It takes no more files.
+    /// Whether it accepts no more files.
     pub full: bool,
     /// Bytes in use.
     pub used_bytes: u64,
-    /// Bytes that it has.
+    /// Size in bytes.
     pub memory_bytes: u64,
-    /// Files that it has.
+    /// Number of cached files.
     pub files: u64,
-    /// Files that it may have.
+    /// Highest number of cached files.
     pub files_max: u64,
-    /// Files that were not in it when they were asked for.
+    /// Number of requests for files that were not cached.
     pub misses: u64,
-    /// How often it was emptied for want of memory or of room for files.
+    /// How often it was emptied because memory or file slots ran out.
     pub restarts: u64,
 }
 
 /// Whether a trial counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// How it is judged.
+    /// The judgement.
     pub judged: Judged,
-    /// Why; empty for `valid`.
+    /// Reasons for the judgement; empty for `valid`.
     pub reasons: Vec<Fact<Reason>>,
-    /// What is worth knowing and weighs nothing, whatever the verdict.
+    /// Information that does not affect the judgement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Fact<Reason>>,
 }
 
-/// Valid, suspect or invalid.
+/// The judgement of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judged {
-    /// Counts.
+    /// The trial counts.
     Valid,
-    /// Counts, with a mark.
+    /// The trial counts, with a mark.
     Suspect,
-    /// Does not count, never averaged in.
+    /// The trial does not count, and is in no average.
     Invalid,
 }
 
-/// A row of `seconds.ndjson`: counts of one second (its times are in `seconds.hlog`).
+/// A row of `seconds.ndjson`: the counts of one second. Its times are in `seconds.hlog`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondRecord {
-    /// 0 for the first.
+    /// Index of the second, from 0.
     pub second: u32,
-    /// Requests.
+    /// Number of requests by outcome.
     pub counts: Counts,
-    /// Highest number under way.
+    /// Highest number of requests in flight.
     pub in_flight_max: u32,
     /// CPU time of the load threads.
     pub busy_ns: u64,
 }
 
-/// A row of `errors.ndjson`.
+/// A row of `errors.ndjson`: failures of one kind in one second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorRecord {
-    /// 0 for the first.
+    /// Index of the second, from 0.
     pub second: u32,
-    /// As the keys of `Counts::failed`, and `dropped`.
+    /// A key of `Counts::failed`, or `dropped`.
     pub kind: String,
-    /// How many in this second.
+    /// Number of such requests in this second.
     pub count: u64,
 }
 
-/// JSON has no NaN: `serde_json` writes `null` for it, and would refuse to read it back.
+/// Reads a number or `null`. JSON has no NaN: `serde_json` writes `null`, and cannot read that back
+/// as a number.
 fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

@@ -1,4 +1,4 @@
-//! What a later version wrote and is not known here is left out: no reason not to read the rest.
+//! Reads records of later versions: unknown values are left out, so that the rest can be read.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// `None` in place of a value that is not known.
+/// Reads `None` in place of an unknown value.
 pub fn or_none<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Ok(known(Value::deserialize(deserializer)?))
 }
 
-/// A map without the values that are not known.
+/// Reads a map without its unknown values.
 pub fn known_values<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, T>, D::Error> {

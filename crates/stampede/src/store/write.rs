@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all, and files that grow line by line.
+//! Writes files that exist completely or not at all, and files that grow line by line.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::StoreError;
 use crate::mask::{mask_json, mask_printed};
 
-/// Writes a file whole: to a temporary name, to the disk, then renamed, and the directory's
-/// entry to the disk too. A crash leaves the old one, or none.
+/// Writes a whole file: under a temporary name, synced to disk, then renamed, with the directory
+/// synced too. A crash leaves the old file or none.
 ///
 /// # Errors
 /// [`StoreError::Write`].
@@ -18,7 +18,8 @@ pub fn whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     renamed(path, bytes).map(drop)
 }
 
-/// The same; answers with the file, locked before it got its name: nobody sees it open.
+/// Does the same, and returns the file's lock. The file is locked before it gets its name, so
+/// nobody sees it unlocked.
 fn renamed(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::Write { path: path.to_owned(), source };
     let mut temporary = path.as_os_str().to_owned();
@@ -34,12 +35,12 @@ fn renamed(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
     Ok(Lock(is_locked.then_some(file)))
 }
 
-/// Held while it is there. A file system without locks has runs all the same: they look cut off
-/// until they end.
+/// A lock that is held until it is dropped. On a file system without locks runs still work, but
+/// they look cut off until they end.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "open it holds the lock")] Option<File>);
 
-/// The same for a text, without the values that are known to be secrets.
+/// Writes a text as a whole file, without the values that are known to be secrets.
 ///
 /// # Errors
 /// [`StoreError::Write`].
@@ -47,7 +48,7 @@ pub fn text(path: &Path, text: &str) -> Result<(), StoreError> {
     whole(path, mask_printed(text).as_bytes())
 }
 
-/// The same for a record, as JSON that people can read; no secret is in it.
+/// Writes a record as a whole file of readable JSON, without secrets.
 ///
 /// # Errors
 /// [`StoreError::Write`].
@@ -55,7 +56,7 @@ pub fn record(path: &Path, record: &impl Serialize) -> Result<(), StoreError> {
     locked_record(path, record).map(drop)
 }
 
-/// The same, and the file stays locked as long as the answer is there.
+/// Does the same as `record`. The file stays locked until the returned lock is dropped.
 ///
 /// # Errors
 /// [`StoreError::Write`].
@@ -65,7 +66,7 @@ pub fn locked_record(path: &Path, record: &impl Serialize) -> Result<Lock, Store
     renamed(path, (mask_json(&text) + "\n").as_bytes())
 }
 
-/// A file that only grows. Each `append` is one write: a crash tears the last line at most.
+/// A file that only grows. Each `append` is one write, so a crash damages at most the last line.
 #[derive(Debug)]
 pub struct Growing {
     path: PathBuf,
@@ -74,10 +75,10 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// Creates it.
+    /// Creates the file.
     ///
     /// # Errors
-    /// [`StoreError::Write`], also when it is there already.
+    /// [`StoreError::Write`], also if the file exists already.
     pub fn create(path: PathBuf) -> Result<Growing, StoreError> {
         match OpenOptions::new().append(true).create_new(true).open(&path) {
             Ok(file) => Ok(Growing { path, file, buffer: Vec::new() }),
@@ -85,7 +86,7 @@ impl Growing {
         }
     }
 
-    /// Lets `fill` put bytes into an empty buffer and appends them.
+    /// Lets `fill` write bytes into an empty buffer, and appends them.
     ///
     /// # Errors
     /// [`StoreError::Write`].
@@ -99,7 +100,7 @@ impl Growing {
             .map_err(|source| StoreError::Write { path: self.path.clone(), source })
     }
 
-    /// Appends records, a line each; no secret is in them.
+    /// Appends records without secrets, one line each.
     ///
     /// # Errors
     /// [`StoreError::Write`].
@@ -116,7 +117,7 @@ impl Growing {
         })
     }
 
-    /// To the disk.
+    /// Syncs the file to disk.
     ///
     /// # Errors
     /// [`StoreError::Write`].

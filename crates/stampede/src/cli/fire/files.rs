@@ -1,5 +1,6 @@
-//! The files that `fire` writes beside its summary. One that cannot be made is refused before
-//! the first request; one that cannot be written is said at the end, for the load is measured.
+//! The files that `fire` writes besides its summary. A file that cannot be created is refused
+//! before the first request. A file that cannot be written is reported at the end, because the load
+//! is measured all the same.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,7 +26,7 @@ use crate::mask::mask_known;
 use crate::store::hlog;
 use crate::summary::model::LoadModel;
 
-/// All of them; those that were not asked for are not there.
+/// All files of a load. Files that were not requested are `None`.
 pub struct Files {
     csv: Option<Out>,
     hlog: Option<Out>,
@@ -36,16 +37,16 @@ pub struct Files {
     about: About,
 }
 
-/// What a row of `phout` says that no request does.
+/// What a row of `phout` needs besides the request.
 struct About {
-    /// When the load began.
+    /// Start of the load.
     began: SystemTime,
     tags: Tags,
-    /// Their names, without secrets.
+    /// Names of the tags, without secrets.
     names: BTreeMap<Tag, String>,
 }
 
-/// A file that is written, until that fails once.
+/// A file that is written until a write fails.
 pub(super) struct Out {
     path: PathBuf,
     file: BufWriter<File>,
@@ -65,14 +66,15 @@ impl Out {
         Ok(Out { path: path.to_owned(), file: BufWriter::new(file), failed: None })
     }
 
-    /// What follows a failure is left out: half a row would be read as one.
+    /// Writes bytes. After a failure nothing more is written, because half a row would be read as a
+    /// row.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.file.write_all(bytes).err();
         }
     }
 
-    /// The same for text: a tag or a check's text may hold a secret.
+    /// Writes text without secrets, which a tag or a check's text may contain.
     pub(super) fn write_text(&mut self, text: &str) {
         self.write(mask_known(text).as_bytes());
     }
@@ -87,7 +89,7 @@ impl Out {
 
 fn each_has_its_own(flags: &FileFlags) -> Result<(), Failure> {
     let all = [&flags.csv, &flags.hlog, &flags.prometheus, &flags.phout];
-    // /dev/null takes everything.
+    // Several outputs may share /dev/null.
     let is_file = |path: &&PathBuf| std::fs::metadata(path).map_or(true, |about| about.is_file());
     let mut paths: Vec<&PathBuf> = all.into_iter().flatten().filter(is_file).collect();
     paths.sort();
@@ -97,7 +99,7 @@ fn each_has_its_own(flags: &FileFlags) -> Result<(), Failure> {
 }
 
 impl Files {
-    /// Makes them, empty. Each has a place of its own.
+    /// Creates the files, still empty. Refuses two files with the same path.
     pub fn create(flags: &FileFlags) -> Result<Files, Failure> {
         each_has_its_own(flags)?;
         let out = |path: &Option<PathBuf>| path.as_deref().map(Out::create).transpose();
@@ -112,7 +114,7 @@ impl Files {
         })
     }
 
-    /// The measured load is about to be run.
+    /// Prepares the files for the measured load.
     pub fn begin(&mut self, load: &Load) {
         self.model = LoadModel::from(&load.model);
         self.about = About {
@@ -130,7 +132,7 @@ impl Files {
         }
     }
 
-    /// A second is over.
+    /// Writes a second of the load.
     pub fn second(&mut self, second: &Second) {
         if let Some(csv) = &mut self.csv {
             csv.write_text(&csv_row(second, self.model));
@@ -145,7 +147,7 @@ impl Files {
         }
     }
 
-    /// Some requests ended.
+    /// Writes requests that ended.
     pub fn requests(&mut self, requests: &[RequestRecord]) {
         let Some(phout) = &mut self.phout else { return };
         for request in requests {
@@ -153,14 +155,14 @@ impl Files {
         }
     }
 
-    /// The load is over.
+    /// Writes the figures of the whole load.
     pub fn end(&mut self, report: &Report, result: &LoadResult) {
         if let Some(out) = &mut self.prometheus {
             out.write_text(&prometheus::text(report, result));
         }
     }
 
-    /// Closes them; says which could not be written.
+    /// Closes the files. Returns a failure for each that could not be written.
     pub fn written(self) -> Vec<Failure> {
         let all = [self.csv, self.hlog, self.prometheus, self.phout];
         all.into_iter().flatten().filter_map(Out::close).collect()
@@ -191,9 +193,9 @@ impl About {
     }
 }
 
-/// A second as a row; errors as `kind=count`, a line each. Percentiles are of the
-/// requests that ended in it: `failed` where one without a correct answer stands, empty where
-/// there is none.
+/// Formats a second as a row. Errors are written as `kind=count`, one per line. Percentiles are
+/// those of the requests that ended in this second. They are `failed` if they fall on a request
+/// without a correct answer, and empty if no request ended.
 fn csv_row(second: &Second, model: LoadModel) -> String {
     let counts = &second.counts;
     let errors = counts.failed.iter().map(|(kind, count)| format!("{kind}={count}"));
@@ -213,7 +215,7 @@ fn csv_row(second: &Second, model: LoadModel) -> String {
     );
     let failed = counts.failed_total() + counts.dropped;
     let times = &second.times;
-    // In the closed model nobody said when a request was due.
+    // In the closed model requests have no due time.
     let of_response = if model == LoadModel::Open { failed } else { 0 };
     for (answered, failed) in [(&times.response_time, of_response), (&times.service_time, failed)] {
         for percent in PERCENTS {
@@ -228,7 +230,7 @@ fn csv_row(second: &Second, model: LoadModel) -> String {
     row
 }
 
-/// A field of CSV (RFC 4180).
+/// Quotes a field of CSV (RFC 4180).
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -237,7 +239,8 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// Also where few requests lie beyond it: a second has no more.
+/// Returns a percentile, even if few requests lie beyond it, because a second has only few
+/// requests.
 fn at(answered: &Times, failed: u64, percent: f64) -> String {
     let planned = Ranked { answered, failed }.planned();
     match rank(percent, planned) {
@@ -247,7 +250,7 @@ fn at(answered: &Times, failed: u64, percent: f64) -> String {
     }
 }
 
-/// Of each second's times; 100 is the maximum.
+/// Percentiles of each second's times. 100 is the maximum.
 const PERCENTS: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 100.0];
 
 const CSV_HEAD: &str = "second,planned,started,ok,failed,dropped,bytes_in,bytes_out,in_flight_max,cpu_ns,\

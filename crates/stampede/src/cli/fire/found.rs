@@ -1,4 +1,5 @@
-//! What else came back: what became of a request file, and an example of each failure.
+//! Further findings of a load: problems with a request file, and an example of each kind of
+//! failure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,28 +14,28 @@ use crate::monitor::sample::ResourceSample;
 use crate::store::record::Judged;
 use crate::trial::verdict::Judgement;
 
-/// The first failed request of a kind, secrets masked.
+/// The first failed request of a kind, with secrets masked.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Example {
-    /// A key of `errors`.
+    /// Kind of the failure: a key of `errors`.
     pub kind: String,
-    /// When it ended, since the load began.
+    /// Time of its end in seconds, since the load began.
     pub at_s: f64,
-    /// Tag of its request; empty: it has none.
+    /// Tag of the request; empty if it has none.
     pub tag: String,
-    /// done − started.
+    /// Service time: done − started.
     pub service_time_ns: u64,
-    /// Where its head came.
+    /// HTTP status; null if the head of the answer did not arrive.
     pub status: Option<u16>,
-    /// What there was instead of a correct answer, in words.
+    /// What arrived instead of a correct answer, in words.
     pub found: String,
-    /// Its head, or what came instead of one; 4 KiB at most.
+    /// Head of the answer, or the bytes that arrived instead; at most 4 KiB.
     pub head: String,
-    /// The beginning of its body; 2 KiB at most.
+    /// Beginning of the answer's body; at most 2 KiB.
     pub body: String,
 }
 
-/// All of a load.
+/// Returns all examples of a load.
 pub fn examples(result: &LoadResult, tags: &Tags) -> Vec<Example> {
     let shown = |example: &example::Example| Example {
         kind: example.kind.clone(),
@@ -49,7 +50,8 @@ pub fn examples(result: &LoadResult, tags: &Tags) -> Vec<Example> {
     result.examples.iter().map(shown).collect()
 }
 
-/// A stranger's bytes as text that does nothing to a terminal and tells no secret.
+/// Converts bytes of a server to text without secrets, and without characters that control a
+/// terminal.
 fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     let shown = |letter: char| letter == '\n' || letter == '\t' || !letter.is_control();
@@ -58,7 +60,7 @@ fn harmless(bytes: &[u8]) -> String {
     mask_foreign(&text)
 }
 
-/// What a reader of the result must know, and what counts against nobody.
+/// Returns facts that the reader should know and that do not affect the verdict.
 pub fn notes(result: &LoadResult, model: &Model) -> impl Iterator<Item = Judgement> {
     let naps = about_naps(result).map(Fact::from);
     let traffic = [about_slow_connects(result), about_early_end(result, model)];
@@ -67,20 +69,20 @@ pub fn notes(result: &LoadResult, model: &Model) -> impl Iterator<Item = Judgeme
         .map(|note| (Judged::Valid, note))
 }
 
-/// Short sleeps of the generator, which an answer may have come in.
+/// Reports short sleeps of the generator. An answer may have arrived during a sleep.
 fn about_naps(result: &LoadResult) -> Option<Generator> {
     let naps = result.naps.count;
     let mean_ns = result.naps.lasted.0.checked_div(naps)?;
     Some(Generator::Naps { naps, mean_ns })
 }
 
-/// A CPU quota that held the generator back.
+/// Reports a CPU quota that stopped the generator for some time.
 pub fn about_quota(aside: &ResourceSample) -> Option<Generator> {
     let throttled_ns = aside.throttled_ns;
     (throttled_ns > 0).then_some(Generator::Throttled { throttled_ns })
 }
 
-/// Connections whose first packet was not answered.
+/// Reports connections whose first packet got no answer.
 fn about_slow_connects(result: &LoadResult) -> Option<Traffic> {
     let times = &result.connect_time;
     let connections = times.histogram().count_between(ASKED_AGAIN_NS, u64::MAX);
@@ -88,7 +90,7 @@ fn about_slow_connects(result: &LoadResult) -> Option<Traffic> {
     (connections > 0).then_some(Traffic::SlowConnects { connections, opened })
 }
 
-/// A schedule whose traffic was over before.
+/// Reports a schedule whose requests ran out before its end.
 fn about_early_end(result: &LoadResult, model: &Model) -> Option<Traffic> {
     let Model::Open { schedule, .. } = model else { return None };
     let is_over = result.end == End::Complete && result.scheduled < schedule.length();
@@ -96,7 +98,7 @@ fn about_early_end(result: &LoadResult, model: &Model) -> Option<Traffic> {
     is_over.then_some(Traffic::RequestsOver { requests, after_ns })
 }
 
-/// What a reader of the result must know of the file of requests, and of records that were lost.
+/// Returns facts about the request file, and about lost records.
 pub fn about_traffic(result: &LoadResult) -> Vec<Judgement> {
     let traffic = &result.traffic;
     let mut found: Vec<Judgement> = Vec::new();
@@ -125,7 +127,7 @@ pub fn about_traffic(result: &LoadResult) -> Vec<Judgement> {
     found
 }
 
-/// Linux asks for a connection again after 1 s, 3 s and 7 s (tcp(7), `tcp_syn_retries`).
+/// Linux sends the SYN again after 1 s, 3 s and 7 s (tcp(7), `tcp_syn_retries`).
 const ASKED_AGAIN_NS: u64 = 1_000_000_000;
 
 #[cfg(test)]

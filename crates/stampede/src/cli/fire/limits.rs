@@ -1,4 +1,4 @@
-//! What the machine allows, looked at before the first request.
+//! Checks the limits of the machine before the first request.
 
 use std::net::IpAddr;
 
@@ -11,28 +11,28 @@ use crate::fact::before::WIDEN;
 use crate::machine::MachineFacts;
 use crate::summary::words;
 
-/// Who said how many connections there may be.
+/// Where the number of connections comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// A flag.
+    /// A flag sets it.
     ByFlag,
-    /// The client's habit.
+    /// It is the client's default.
     ByDefault,
 }
 
-/// What a load needs and the machine has.
+/// The limits of the machine, to compare with what a load needs.
 #[derive(Debug)]
 pub struct Limits<'a> {
     /// The machine.
     pub machine: &'a MachineFacts,
-    /// Who said how many connections.
+    /// Where the number of connections comes from.
     pub asked: Asked,
-    /// Result files, and what else is open beside the connections.
+    /// Files that are open besides the connections, such as result files.
     pub spare_files: u64,
 }
 
 impl Limits<'_> {
-    /// What people should know, or a refusal: a load that was asked for and cannot be is none.
+    /// Returns notes for the user. Refuses a load that was explicitly requested and is impossible.
     pub fn check(&self, load: &Load) -> Result<Vec<Before>, Failure> {
         let connections = match load.model {
             Model::Open { max_in_flight, .. } => u64::from(max_in_flight),
@@ -40,8 +40,8 @@ impl Limits<'_> {
         };
         let mut notes = Vec::new();
         notes.extend(self.files(connections)?);
-        // In 127.0.0.0/8 connections come from other addresses of this machine once the ports
-        // of one are taken.
+        // In 127.0.0.0/8, connections come from other addresses of this machine once the ports of
+        // one address are used up.
         let others = |ip: IpAddr| matches!(ip, IpAddr::V4(v4) if v4.is_loopback());
         if matches!(&load.target, Address::Tcp(address) if !others(address.ip())) {
             notes.extend(self.ports(connections)?);
@@ -88,8 +88,8 @@ impl Limits<'_> {
         }
     }
 
-    /// A connection per request keeps its port for a minute after its end (TIME_WAIT), where the
-    /// kernel may not reuse it.
+    /// Reports a load with one connection per request that needs too many ports. A closed
+    /// connection keeps its port for a minute (TIME_WAIT) if the kernel may not reuse it.
     fn ports_over_time(&self, load: &Load) -> Option<Before> {
         let ports = self.local_ports();
         if load.habits.connection == ConnectionHabit::KeepAlive || ports == 0 {
@@ -106,8 +106,8 @@ impl Limits<'_> {
     }
 }
 
-/// Requests that one minute may have, `u64::MAX` where it is as many as the server answers; `None`:
-/// as many as the traffic has.
+/// Returns the most requests in one minute. `u64::MAX`: as many as the server answers. `None`: as
+/// many as the traffic has.
 fn most_in_a_minute(model: &Model) -> Option<u64> {
     match model {
         Model::Open { schedule, .. } => {
@@ -121,7 +121,7 @@ fn most_in_a_minute(model: &Model) -> Option<u64> {
     }
 }
 
-/// An upper bound.
+/// Returns an upper bound of the requests in a segment.
 fn requests(segment: &Segment) -> u64 {
     let highest = match *segment {
         Segment::Const { rate, .. } => rate,

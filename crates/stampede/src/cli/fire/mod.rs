@@ -1,4 +1,4 @@
-//! `stampede fire`: load at one URL, and a summary.
+//! The command `stampede fire`: sends load to one URL and prints a summary.
 
 mod files;
 mod found;
@@ -43,9 +43,9 @@ use crate::summary::model::LoadModel;
 use crate::trial::load_record;
 use crate::trial::verdict::{self, Evidence, ModelKind};
 
-/// Sends, then prints the summary.
+/// Sends the load, then prints the summary.
 pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
-    // Steal is looked at over time, and there is none to look at here.
+    // Steal is measured over time, and no time is spent on it here.
     let machine = machine::facts_below(Path::new("/"), || {});
     let ready = Ready::of(&args, &machine)?;
     let mut files = Files::create(&args.files)?;
@@ -67,7 +67,8 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     } else {
         mask_secrets(&summary::text(&report))
     };
-    // It was sent: what cannot be written of it is said, and ends nothing else.
+    // The load was sent. If a part of its result cannot be written, that is reported, and the rest
+    // goes on.
     let printed = print(text.as_bytes()).err();
     let lost: Vec<Failure> = printed.into_iter().chain(files.written()).collect();
     let nothing = result.nothing.as_ref().map(|one| nothing::failure(one, &report, &ready));
@@ -93,15 +94,15 @@ fn cannot_run(error: &LoadError) -> Failure {
     }
 }
 
-/// What a measured load left.
+/// The results of a measured load.
 struct Measured {
     result: LoadResult,
     watched: Watched,
-    /// What befell it from outside.
+    /// What disturbed the generator from outside.
     aside: ResourceSample,
-    /// Why it was ended early.
+    /// The criterion that ended the load early; `None`: none did.
     autostop: Option<String>,
-    /// Whether that was a limit of time, which is no verdict on the server.
+    /// Whether that criterion was a limit of time, which says nothing about the server.
     is_limit: bool,
     /// Why there is no correct answer; `None`: there is one.
     nothing: Option<Nothing>,
@@ -117,7 +118,7 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
             let result = stampede_load::run_load(&ready.load, &stop, &mut guard)
                 .map_err(|error| cannot_run(&error))?;
-            // A criterion of the last second stopped nothing.
+            // A criterion that is met only in the last second stopped nothing.
             let reason = guard.reason().filter(|_| result.end == End::Stopped);
             let is_limit = matches!(guard.judge().met(), Some(Criterion::Limit { .. }));
             (result, reason.map(str::to_owned), is_limit)
@@ -128,8 +129,8 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
     Ok(Measured { result, watched: watch.watched, aside: aside.end(), autostop, is_limit, nothing })
 }
 
-/// Of a load that was ended early, what was not due by then was not planned: a percentile
-/// over all planned requests would say nothing else than how early that was.
+/// Leaves out planned requests that were not due when the load was ended early. Otherwise a
+/// percentile over all planned requests would only show how early the end was.
 fn due_until_the_end(mut result: LoadResult) -> LoadResult {
     result.counts.planned -= result.not_due;
     result.counts.dropped -= result.not_due;
@@ -163,7 +164,7 @@ impl Measured {
         })
     }
 
-    /// As a trial is judged. What a criterion ended was measured until then.
+    /// Judges the load as a trial is judged. A load that a criterion ended counts as complete.
     fn judge(&self, record: &LoadRecord, model: &Model, machine: &MachineFacts) -> Verdict {
         let model = match model {
             Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight: *max_in_flight },
@@ -173,7 +174,7 @@ impl Measured {
         let mut verdict = verdict::judge(&Evidence {
             load: &LoadRecord { end, ..record.clone() },
             model,
-            // A quota is this process's own here, not a stack's.
+            // The quota here is that of this process, not of a stack.
             resources: &[ResourceSample { throttled_ns: 0, ..self.aside.clone() }],
             changed: &[],
             clock_source: &machine.clock_source,
@@ -193,7 +194,7 @@ impl Measured {
         let stopped = report.autostop.is_some() && !self.is_limit;
         let kind = self.nothing.as_ref().map(|nothing| nothing.kind);
         match report.verdict {
-            // Expectations are of answers, and there are none.
+            // Expectations need answers, and there are none.
             _ if matches!(kind, Some(Kind::Unsent | Kind::Unanswered)) => Outcome::Incomplete,
             Judged::Invalid if asked => Outcome::Incomplete,
             _ if stopped || report.breaks_an_expectation() => Outcome::NotMet,
@@ -203,7 +204,7 @@ impl Measured {
     }
 }
 
-/// Figures by tag, where requests have tags.
+/// Returns the figures by tag; empty if no request has a tag.
 fn tags(result: &LoadResult, model: LoadModel) -> BTreeMap<String, Tagged> {
     if result.tags.keys().all(String::is_empty) {
         return BTreeMap::new();

@@ -1,5 +1,5 @@
-//! A load without one correct answer: why, in a sentence, and what to do next. Its figures are
-//! those of failures, so a script that only looks at the exit code must see it.
+//! Explains a load without a correct answer, and what to do next. All its figures are those of
+//! failures. So a script that checks only the exit code must notice it.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::fact::{Fact, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::summary::words;
 
-/// Why a load has no correct answer. `None`: something was correct, nothing was due, or a person
-/// stopped it who had seen answers, or before any request ended.
+/// Returns why a load has no correct answer. `None`: there is one, or no request was due, or the
+/// user stopped the load. The last counts only if some request was answered or none had ended.
 pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
     let counts = &result.counts;
     let was_answered = counts.failed.keys().any(|kind| FailureKind::of(kind).is_answered());
@@ -51,7 +51,7 @@ pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<
     })
 }
 
-/// As an error, with what to do next.
+/// Formats the reason as an error, with a hint.
 pub fn failure(nothing: &Nothing, report: &Report, ready: &Ready) -> Failure {
     let failure =
         Failure::rendered(Fact::from(Traffic::NothingCorrect(nothing.clone())).to_string());
@@ -90,7 +90,7 @@ fn seen(kind: &str, requests: u64, result: &LoadResult, load: &Load) -> Seen {
     }
 }
 
-/// Where an answer's head says that the page is; harmless to a terminal, secrets masked.
+/// Returns the `Location` of an answer's head, without control characters and secrets.
 fn location(head: &str) -> Option<String> {
     let mut lines = head.lines().filter_map(|line| line.split_once(':'));
     let (_, to) = lines.find(|(name, _)| name.trim().eq_ignore_ascii_case("location"))?;
@@ -163,8 +163,7 @@ fn redirected(to: &str, accept: &str, ready: &Ready) -> String {
     format!("send the requests to `{url}`, or {accept}")
 }
 
-/// What a `Location` means that a URL was answered with (RFC 9110, 10.2.2), as far as it is
-/// written in the usual ways.
+/// Resolves a `Location` against the requested URL (RFC 9110, 10.2.2), for its usual forms.
 fn absolute(to: &str, url: &str) -> String {
     let Some((scheme, rest)) =
         url.split_once("://").filter(|(scheme, _)| scheme.starts_with("http"))
@@ -179,9 +178,9 @@ fn absolute(to: &str, url: &str) -> String {
     }
 }
 
-/// More kinds are in the summary.
+/// Number of kinds of failures in the message. The summary has all.
 const KINDS_MAX: usize = 3;
-/// Characters of a `Location`; a login page's often has the whole URL once more.
+/// Characters of a `Location` in the message. A login page's often contains the whole URL again.
 const LOCATION_MAX: usize = 200;
 
 #[cfg(test)]

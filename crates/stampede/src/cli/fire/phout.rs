@@ -1,46 +1,46 @@
-//! A request as a row of Yandex Tank's `phout`, which phantom writes.
+//! Formats a request as a row of Yandex Tank's `phout`, the format of phantom.
 //!
-//! Twelve columns between tabs: when it was started (s since 1970, to the ms), tag, whole time,
-//! until it was connected, until the request was sent, until the first byte of the answer, until
-//! its last, time spent in waiting for events, bytes out, bytes in, code of the network, status.
-//! Times are µs, and the four parts add up to the whole.
+//! A row has twelve columns, separated by tabs: start (s since 1970, to the ms), tag, total time,
+//! time to connect, time to send the request, time to the first byte of the answer, time from there
+//! to its last byte, time spent waiting for events, bytes sent, bytes received, network code,
+//! status. Times are in µs, and the four parts add up to the total.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stampede_load::time::Nanos;
 
-/// One request; moments since the load began.
+/// One request. Times are since the load began.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// Its name.
+    /// Tag of the request.
     pub tag: &'a str,
-    /// First connect or write call.
+    /// Time of the first connect or write call.
     pub started: Nanos,
-    /// When a new connection was there; `None`: it went out on a kept one.
+    /// Time at which a new connection was ready; `None`: the request used a kept connection.
     pub connected: Option<Nanos>,
-    /// When the request was sent.
+    /// Time at which the request was sent.
     pub sent: Nanos,
-    /// When the first byte of the answer came; `None`: there was none.
+    /// Time of the first byte of the answer; `None`: there was no byte.
     pub first_byte: Option<Nanos>,
-    /// When it ended.
+    /// Time at which the request ended.
     pub done: Nanos,
     /// Bytes written.
     pub bytes_sent: u64,
     /// Bytes read.
     pub bytes_received: u64,
-    /// Tank's code of the network; 0: a whole answer.
+    /// Tank's network code; 0: a complete answer.
     pub net_code: u32,
-    /// Status of the answer; 0: there was no whole one.
+    /// Status of the answer; 0: there was no complete answer.
     pub status: u16,
 }
 
 impl Row<'_> {
-    /// With its line feed; `began`: the load's start on the wall clock.
+    /// Formats the row with its line feed. `began` is the load's start on the wall clock.
     pub fn line(&self, began: SystemTime) -> String {
         let at = began + Duration::from(self.started);
         let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-        // Each moment at or after the one before it, as phantom has them, and cut to µs before
-        // they are subtracted: so the parts add up to the whole.
+        // No time may be before the previous one, as in phantom. Each is cut to whole µs before the
+        // subtraction, so that the parts add up to the total.
         let connected = self.connected.unwrap_or(self.started).max(self.started);
         let sent = self.sent.max(connected).min(self.done.max(connected));
         let first_byte = self.first_byte.unwrap_or(self.done).max(sent);
@@ -56,7 +56,8 @@ impl Row<'_> {
             us(connected, sent),
             us(sent, first_byte),
             us(first_byte, done),
-            // What phantom waits for: connection, answer and its end, all of which we wait for.
+            // phantom waits for the connection, the answer and its end. stampede waits for all of
+            // these, too.
             us(self.started, done),
             self.bytes_sent,
             self.bytes_received,
@@ -66,7 +67,7 @@ impl Row<'_> {
     }
 }
 
-/// Tabs and line feeds would be columns and rows of their own.
+/// Replaces tabs and line feeds, which would start new columns and rows.
 fn one_word(tag: &str) -> String {
     tag.replace(['\t', '\n', '\r'], " ")
 }
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_row_has_tanks_twelve_columns() {
-        // Started 1.500999 s after 0.250 s; µs are cut before they are subtracted.
+        // The start is 1.500999 s after 0.250 s. Times are cut to µs before they are subtracted.
         let expected = "1700000001.750 /a·b 9001 501 20 8480 0 9001 97 4096 0 200";
         assert_eq!(columns(&Row { tag: "/a·b", ..row() }).join(" "), expected);
     }

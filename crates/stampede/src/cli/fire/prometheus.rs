@@ -1,4 +1,5 @@
-//! A report in Prometheus' text format, for a node exporter's text files or a push gateway.
+//! Writes a report in Prometheus' text format, for the text files of a node exporter or a push
+//! gateway.
 //!
 //! Source: the exposition format, version 0.0.4.
 
@@ -10,8 +11,8 @@ use stampede_stats::histogram::Times;
 use super::report::{Report, TimeNs, TimesNs};
 use crate::store::record::Judged;
 
-/// All figures; times in seconds. A percentile that lands on a failed request is `+Inf`: slower
-/// than any answer.
+/// Returns all figures, with times in seconds. A percentile that falls on a failed request is
+/// `+Inf`, because such a request counts as slower than any answer.
 pub fn text(report: &Report, result: &LoadResult) -> String {
     let times = &result.times;
     let mut text = Text(String::new());
@@ -70,7 +71,8 @@ pub fn text(report: &Report, result: &LoadResult) -> String {
     text.0
 }
 
-/// The same by tag, where there are tags: a name's rows stand together.
+/// Adds the figures by tag, if there are tags. The format requires that a metric's rows are
+/// together.
 fn tags(text: &mut Text, report: &Report, result: &LoadResult) {
     if report.tags.is_empty() {
         return;
@@ -94,7 +96,7 @@ fn tags(text: &mut Text, report: &Report, result: &LoadResult) {
     text.tagged("stampede_tag_service_time_seconds", started, &service.collect::<Vec<_>>());
 }
 
-/// Name, type, help and value of what has no label.
+/// Returns name, type, help text and value of the metrics without labels.
 fn singles(report: &Report) -> [(&'static str, &'static str, &'static str, Option<f64>); 9] {
     let cpu = report.cpu_ns_per_request.map(|ns| ns as f64 / 1e9);
     let some = |count: u64| Some(count as f64);
@@ -135,7 +137,7 @@ struct Text(String);
 
 impl Text {
     fn about(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a `String` does not fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
@@ -148,13 +150,13 @@ impl Text {
         let _ = writeln!(self.0, "{name}{labels} {value}");
     }
 
-    /// Of `all`, whose histogram gives sum and count.
+    /// Adds a summary of `all`. Its sum and count come from the histogram.
     fn summary(&mut self, name: &str, help: &str, all: &TimesNs, histogram: &Times) {
         self.about(name, "summary", help);
         self.figures(name, &[], all, histogram);
     }
 
-    /// Of each tag, whose histogram gives sum and count.
+    /// Adds a summary for each tag. Its sum and count come from the tag's histogram.
     fn tagged(&mut self, name: &str, help: &str, tags: &[(&String, &TimesNs, &Times)]) {
         if !tags.is_empty() {
             self.about(name, "summary", help);
@@ -188,7 +190,7 @@ impl Text {
     }
 }
 
-/// Backslash, quote and line feed are the format's own.
+/// Escapes backslash, quote and line feed, which have a meaning in the format.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

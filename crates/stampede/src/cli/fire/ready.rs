@@ -1,4 +1,4 @@
-//! From flags to a load that is ready to be sent.
+//! Converts flags to a load that is ready to be sent.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -22,29 +22,29 @@ use crate::reach::Reach;
 use crate::target::Target;
 use crate::trial;
 
-/// A load, and what is done with it.
+/// A load that is ready, with everything that belongs to it.
 pub struct Ready {
-    /// Where to, secrets and all.
+    /// URL of the target, with its secrets.
     pub url: String,
-    /// As the flags say it.
+    /// The load as the flags describe it.
     pub choice: LoadChoice,
-    /// The same, complete.
+    /// The complete load.
     pub load: Load,
-    /// Sent before and thrown away; `None`: nothing is.
+    /// The load of the warm-up, whose results are discarded; `None`: there is no warm-up.
     pub warm_up: Option<Load>,
-    /// What ends it early.
+    /// The criteria that end the load early; `None`: there are none.
     pub autostop: Option<Judge>,
-    /// What the person should know before it starts.
+    /// Notes for the user before the load starts.
     pub notes: Vec<Before>,
 }
 
 impl Ready {
-    /// The notes, as facts of the result.
+    /// Converts the notes to facts of the result.
     pub fn notes(&self) -> impl Iterator<Item = Fact<Reason>> {
         self.notes.iter().map(|found| Traffic::BeforeLoad { found: found.clone() }.into())
     }
 
-    /// Reads the flags, and looks at what the machine allows.
+    /// Reads the flags, and checks the limits of the machine.
     pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<Ready, Failure> {
         let tank = args.traffic.tank.as_deref().map(tank::read).transpose();
         let tank = tank.map_err(|error| Failure::from_plan(&error))?;
@@ -55,7 +55,7 @@ impl Ready {
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
         let mut target = Target::parse(&url).map_err(|error| Failure::from_target(&error))?;
-        // One that may be somebody else's is not even connected to.
+        // An address that may be somebody else's is not even connected to.
         let taken = target.choose(|ip| args.i_may_load_this_host || Reach::of(ip) == Reach::Near);
         may_be_loaded(args, &url, &target)?;
         if let Some(host) = host_header(args) {
@@ -101,13 +101,14 @@ impl Ready {
     }
 }
 
-/// The name that the flags ask for.
+/// Returns the `Host` header of the flags.
 fn host_header(args: &FireArgs) -> Option<&str> {
     let mut headers = args.header.iter().filter_map(|header| header.split_once(':'));
     headers.find(|(name, _)| name.trim().eq_ignore_ascii_case("host")).map(|(_, host)| host.trim())
 }
 
-/// `stampede fire load.yaml`: what is meant is known.
+/// Refuses a file in place of the URL, as in `stampede fire load.yaml`. The hint names the right
+/// flag.
 fn is_no_file(url: &str) -> Result<(), Failure> {
     let path = Path::new(url);
     if !path.is_file() {
@@ -120,7 +121,8 @@ fn is_no_file(url: &str) -> Result<(), Failure> {
     Err(Failure::rendered(format!("`{url}` is a file, and no URL")).hint(hint))
 }
 
-/// Flags of a schedule beside users, and a seed of nothing.
+/// Refuses flags that would have no effect: flags for schedules in the closed model, and a seed
+/// without anything random.
 fn does_something(args: &FireArgs) -> Result<(), Failure> {
     let by_schedule = args.load.rate.is_some() || args.load.schedule.is_some();
     let is_random = args.load.arrivals.as_deref() == Some("poisson")
@@ -143,21 +145,21 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A path in the URL beside a file that has its own.
+/// Notes a path in the URL that is not used, because the request file has its own paths.
 fn idle_path(args: &FireArgs, target: &Target) -> Option<Before> {
     let by_tank = args.traffic.tank.is_some() && args.url.is_some();
     let has_own = (args.traffic.traffic.is_some() || by_tank) && target.script().is_none();
     (has_own && target.path != "/").then(|| Before::PathUnused { path: target.path.clone() })
 }
 
-/// Traffic that is no file.
+/// Returns the traffic's path if it is not a regular file, but a pipe for example.
 fn pipe(args: &FireArgs) -> Option<&Path> {
     let path = args.traffic.traffic.as_deref()?;
     let kind = std::fs::metadata(path).ok()?;
     (!kind.is_file()).then_some(path)
 }
 
-/// The load's flags, read by the plan's own rules.
+/// Reads the load's flags by the same rules as a plan's load.
 fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice, Nanos), Failure> {
     let given = &args.load;
     let by_schedule = given.rate.is_some() || given.schedule.is_some();
@@ -170,7 +172,8 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         return Err(Failure::rendered("no load to send".to_owned()).hint(hint));
     }
     let flags = plan_flags::load(given);
-    // A connection carries one request at a time: as many as may be under way, or as users.
+    // A connection carries one request at a time. So the number of connections is the concurrency,
+    // or with a schedule the limit of requests in flight.
     let (concurrency, max_in_flight) = match (&args.connections, by_schedule) {
         (None, _) => (flags.concurrency.clone(), flags.max_in_flight.clone()),
         (Some(connections), true) => (None, Some(connections.to_string())),
@@ -183,7 +186,8 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     let ends = args.traffic.once || args.traffic.traffic_limit.is_some();
     let until_over = ends && !by_schedule && flags.for_.is_none();
     let until_over = until_over && flags.requests.is_none();
-    // One that is replaced below, by what the file says, or by its end.
+    // These requests are a placeholder. The load of the file or the end of the traffic replaces it
+    // below.
     let flags = match tank.is_some() || until_over {
         true => Overrides { requests: Some("1".to_owned()), ..flags },
         false => flags,
@@ -195,7 +199,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         max_in_flight,
         client,
         keep_alive,
-        // Without a schedule it is the traffic's alone.
+        // Without a schedule, the seed is only for the order of the traffic.
         seed: args.seed.clone().filter(|_| by_schedule),
         warm_up: args.warm_up.clone(),
         expect: args.expect.clone(),
@@ -220,7 +224,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     Ok((choice, read.warm_up))
 }
 
-/// The load of a `load.yaml`.
+/// Copies the load of a `load.yaml`.
 fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
     choice.model = tank.model.clone();
     choice.timeout = tank.timeout;
@@ -231,7 +235,7 @@ fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
     };
 }
 
-/// What a stack spends only `compare` sees.
+/// Refuses expectations about CPU and memory of the server, which only `compare` measures.
 fn is_measured(expectation: &Expectation) -> Result<(), Failure> {
     let why = match expectation.bound.figure {
         _ if expectation.bound.worse => "compares with another run",
@@ -244,7 +248,7 @@ fn is_measured(expectation: &Expectation) -> Result<(), Failure> {
     Err(Failure::rendered(text).hint("`stampede compare` does, for a server on this machine"))
 }
 
-/// Loopback and private addresses at will.
+/// Refuses a target that is neither loopback nor private, unless the flag for it is given.
 fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), Failure> {
     let Address::Tcp(address) = &target.address else { return Ok(()) };
     if args.i_may_load_this_host || Reach::of(address.ip()) == Reach::Near {
@@ -257,7 +261,7 @@ fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), Fail
     ))
 }
 
-/// The file's criteria, which were read with it, and those of the flags.
+/// Combines the criteria of the file, which was parsed before, with those of the flags.
 fn autostop(
     of_tank: &[Criterion],
     flags: &[String],
@@ -284,7 +288,7 @@ fn autostop(
 
 fn mistake(text: &str, error: &AutostopError) -> Failure {
     let text = format!("--autostop: {error}\n{}", marked(text, error.offset, error.length));
-    // All forms would be no help where one is meant.
+    // If one form is close to what was typed, a list of all forms would be no help.
     let hint = match error.nearest() {
         Some(nearest) => format!("did you mean `{nearest}`? docs/fire.md has them all"),
         None => format!("expected {}", error.expected()),
@@ -292,7 +296,7 @@ fn mistake(text: &str, error: &AutostopError) -> Failure {
     Failure::rendered(text).hint(hint)
 }
 
-/// The place marked below the text; offset and length in bytes.
+/// Returns the text with the place marked below it. Offset and length are in bytes.
 pub fn marked(text: &str, offset: usize, length: usize) -> String {
     let column = text[..offset].chars().count();
     let width = text[offset..offset + length].chars().count().max(1);
@@ -332,14 +336,14 @@ fn load(
     })
 }
 
-/// Those that were named: each once, and online.
+/// Returns the CPUs of `--load-cpus`. Each must be named once and be online.
 fn cpus(args: &FireArgs, machine: &MachineFacts) -> Result<Vec<usize>, Failure> {
     let mut seen = HashSet::new();
     if let Some(twice) = args.load_cpus.iter().find(|cpu| !seen.insert(**cpu)) {
         let text = format!("`--load-cpus` names CPU {twice} twice");
         return Err(Failure::rendered(text).hint("each load thread has a CPU of its own"));
     }
-    // Whether it may run on one that is there, the kernel says.
+    // The kernel decides whether a thread may run on an existing CPU.
     let online = &machine.cpus_online;
     let absent = |cpu: &&usize| !online.is_empty() && !online.contains(cpu);
     match args.load_cpus.iter().find(absent) {
@@ -354,5 +358,5 @@ fn cpus(args: &FireArgs, machine: &MachineFacts) -> Result<Vec<usize>, Failure> 
 }
 
 const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--concurrency 50 --for 60s`, `--concurrency 4 --requests 1000` or `--schedule`";
-/// Open files beside the connections: what the load library sets aside, too.
+/// Open files besides the connections. The load library reserves the same number.
 const SPARE_FILES: u64 = 128;

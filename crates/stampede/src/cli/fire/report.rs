@@ -1,4 +1,4 @@
-//! What `fire` found, as `--json` prints it: one flat object, described in
+//! The result of `fire`, as `--json` prints it: one flat object, described in
 //! `docs/fire.schema.json`.
 
 use std::collections::BTreeMap;
@@ -23,270 +23,272 @@ use crate::summary::judge::judge_load;
 use crate::summary::model::{Expected, Figure, LoadModel};
 use crate::trial::cases;
 
-/// A load that was run at a URL. Times are in ns, lengths in s, rates per second.
+/// The result of a load on a URL. Times are in ns, lengths in s, rates per second.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this format.
     pub format: u32,
     /// Version of stampede.
     pub stampede: String,
-    /// Where to, secrets masked.
+    /// URL of the target, with secrets masked.
     pub url: String,
-    /// The address that all requests went to: `127.0.0.1:8080`, or a socket's path.
+    /// Address that all requests were sent to: `127.0.0.1:8080`, or a socket's path.
     pub address: String,
-    /// What was sent: `const(500,60s)`, `50 users for 60 s`.
+    /// The load: `const(500,60s)`, `50 users for 60 s`.
     pub load: String,
-    /// Who decides when the next request is due.
+    /// Model of the load: what decides when the next request starts.
     #[schemars(with = "ModelName")]
     pub model: LoadModel,
-    /// Whether it was the server that was measured.
+    /// Whether the result counts as a measurement of the server.
     #[schemars(with = "VerdictName")]
     pub verdict: Judged,
-    /// Why; empty where the verdict is `valid`.
+    /// Reasons for the verdict; empty if it is `valid`.
     pub reasons: Vec<Fact<Reason>>,
-    /// What is worth knowing and weighs nothing.
+    /// Information that does not affect the verdict.
     pub notes: Vec<Fact<Reason>>,
-    /// How it came to its end.
+    /// How the load ended.
     pub end: Ended,
-    /// The criterion of `--autostop` that ended it, and what was found; null: none did.
+    /// The criterion of `--autostop` that ended the load, with what it found; null: none did.
     pub autostop: Option<String>,
-    /// Each `--expect`, judged.
+    /// Each `--expect` with its outcome.
     pub expectations: Vec<Expectation>,
-    /// Requests that were due; of a load that was ended early, until then. In the closed model
-    /// those that were started.
+    /// Requests that were due. If the load was ended early: due until then. In the closed model:
+    /// requests that were started.
     pub requests_planned: u64,
-    /// Requests of which the first connect or write call was made.
+    /// Requests with a first connect or write call.
     pub requests_started: u64,
     /// Correct answers.
     pub requests_ok: u64,
-    /// Requests that were started and had no correct answer.
+    /// Requests that were started and got no correct answer.
     pub requests_failed: u64,
     /// Requests that were due and never started.
     pub requests_dropped: u64,
     /// Failed requests by kind: `net:<why>`, `http:<status>`, `check`, `check:<which>`.
     pub errors: BTreeMap<String, u64>,
-    /// Length of the schedule, which rates refer to; in the closed model until no further request
+    /// Length of the schedule, to which rates refer. In the closed model: until no further request
     /// started, or until the last answer of `--requests`.
     pub duration_s: f64,
-    /// From the start to the last answer.
+    /// Time from the start to the last answer.
     pub lasted_s: f64,
     /// Requests due per second; null in the closed model.
     pub offered_per_s: Option<f64>,
-    /// Correct answers inside the schedule, per second of it.
+    /// Correct answers done within the schedule ÷ its length.
     pub throughput_per_s: f64,
-    /// done − due, over all planned requests: one without a correct answer ranks slower than all
-    /// answers. Null in the closed model.
+    /// Response time, done − due, over all planned requests. A request without a correct answer
+    /// counts as slower than all answers. Null in the closed model.
     pub response_time_ns: Option<TimesNs>,
-    /// The same of correct answers alone.
+    /// Response time of correct answers only. Null in the closed model.
     pub response_time_ok_ns: Option<TimesNs>,
-    /// done − started, over all planned requests.
+    /// Service time, done − started, over all planned requests.
     pub service_time_ns: TimesNs,
-    /// The same of correct answers alone.
+    /// Service time of correct answers only.
     pub service_time_ok_ns: TimesNs,
-    /// How long correct answers waited for a free connection: the server's doing. Null in the
+    /// How long correct answers waited for a free connection, which the server causes. Null in the
     /// closed model.
     pub connection_wait_ns: Option<TimesNs>,
-    /// started − max(due, free): the generator's own fault.
+    /// Schedule lag, started − max(due, free), which the generator causes.
     pub schedule_lag_ns: TimesNs,
-    /// From the connect call of each connection that was opened until it was there, without TLS;
-    /// null where none was.
+    /// Time from the connect call of each opened connection until it was established, without TLS;
+    /// null if none was opened.
     pub connect_time_ns: Option<TimesNs>,
-    /// Fields above that are only known to be at least what is given: a timeout cut a request
-    /// off, or the generator was at its limit.
+    /// Fields above whose real value is at least the given one, because a timeout cut off a request
+    /// or the generator was at its limit.
     pub lower_bounds: Vec<String>,
-    /// Bytes read, heads included.
+    /// Bytes read, including heads.
     pub bytes_in: u64,
-    /// Bytes of a whole answer on average, right or wrong, head included; null where there was
-    /// none.
+    /// Mean size in bytes of a complete answer, correct or not, including its head; null if there
+    /// was none.
     pub answer_bytes_mean: Option<f64>,
-    /// Bytes of its body, without chunks' sizes: ab's document length, on average.
+    /// Mean size in bytes of its body, without chunk sizes, which ab calls document length; null if
+    /// there was no complete answer.
     pub document_bytes_mean: Option<f64>,
-    /// Bytes written, heads included.
+    /// Bytes written, including heads.
     pub bytes_out: u64,
-    /// CPU time of the load threads per started request, spinning not counted; null where no
-    /// request was started.
+    /// CPU time of the load threads per started request, without spinning; null if no request was
+    /// started.
     pub cpu_ns_per_request: Option<u64>,
-    /// What moved the bytes: `epoll`, `io_uring`.
+    /// I/O engine: `epoll` or `io_uring`.
     pub engine: String,
-    /// Load threads.
+    /// Number of load threads.
     pub load_threads: u32,
-    /// Share of the busiest load thread's time spent on work, 0 to 1.
+    /// Share of time that the busiest load thread spent on work, 0 to 1.
     pub busy_share_max: f64,
-    /// Connections that were opened.
+    /// Number of opened connections.
     pub connections: u64,
-    /// Local addresses that they came from: more than one where the ports of one ran out.
+    /// Number of local addresses of the connections. More than one: the ports of one address ran
+    /// out.
     pub local_addresses: u32,
-    /// Of those connections, the ones of clients that never got an answer, in all of the time in
-    /// which others did.
+    /// Connections of those clients that never got an answer during the whole time in which others
+    /// did.
     pub connections_never_answered: u64,
-    /// Requests under way at once, at most.
+    /// Highest number of requests in flight.
     pub in_flight_max: u32,
-    /// Real length ÷ planned length, where the client stretches its schedule; else 1.
+    /// Real length ÷ planned length if the client stretches its schedule; else 1.
     pub stretched: f64,
-    /// Whose habits the connections have.
+    /// Name of the client whose connection habits were used.
     pub client: String,
-    /// What was spoken: `http`, `https` or `fastcgi`.
+    /// Protocol of the target: `http`, `https` or `fastcgi`.
     pub protocol: String,
-    /// `1.0` or `1.1`.
+    /// HTTP version: `1.0` or `1.1`.
     pub http: String,
-    /// Whether connections were to be kept.
+    /// Whether connections were kept open.
     pub keep_alive: bool,
-    /// After which a request is given up.
+    /// Time after which a request fails.
     pub timeout_ns: u64,
     /// Seed of Poisson arrivals; null: arrivals are uniform, or the model is closed.
     pub poisson_seed: Option<u64>,
-    /// Seed of a random order of the traffic; null: it was sent in order.
+    /// Seed of the random order of the traffic; null: it was sent in order.
     pub traffic_seed: Option<u64>,
-    /// The same by tag, where requests have tags.
+    /// Figures by tag; empty if no request has a tag.
     pub tags: BTreeMap<String, Tagged>,
     /// The first failed request of each kind.
     pub examples: Vec<Example>,
 }
 
-/// How a load came to its end.
+/// How a load ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// Ran to its end.
+    /// The load ran to its end.
     Complete,
-    /// By Ctrl-C.
+    /// Ctrl-C ended it.
     Stopped,
-    /// By a criterion.
+    /// A criterion of `--autostop` ended it.
     Autostop,
 }
 
-/// An expectation, judged.
+/// An expectation with its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Expectation {
-    /// As given.
+    /// The expectation as given.
     pub text: String,
-    /// How it came out.
+    /// Whether it is met.
     pub outcome: ExpectationOutcome,
-    /// What was found instead, or what is known of it; null where it is met and where nothing is
-    /// known: too few requests.
+    /// The value that was found, or what is known about it; null if the expectation is met, or if
+    /// nothing is known because there were too few requests.
     pub found: Option<Fact<Found>>,
 }
 
-/// How an expectation came out.
+/// Whether an expectation is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectationOutcome {
-    /// It holds.
+    /// The expectation is met.
     Met,
-    /// It does not.
+    /// The expectation is not met.
     NotMet,
-    /// Cannot be said: too few requests, or a lower bound only.
+    /// Unknown: there were too few requests, or only a lower bound is known.
     Unknown,
 }
 
 /// Percentiles, maximum and mean of a time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimesNs {
-    /// Median.
+    /// The median.
     pub p50: TimeNs,
-    /// 75 % are at most this.
+    /// 75 % of the requests took at most this long.
     pub p75: TimeNs,
-    /// 80 %.
+    /// 80 % of the requests took at most this long.
     pub p80: TimeNs,
-    /// 85 %.
+    /// 85 % of the requests took at most this long.
     pub p85: TimeNs,
-    /// 90 %.
+    /// 90 % of the requests took at most this long.
     pub p90: TimeNs,
-    /// 95 %.
+    /// 95 % of the requests took at most this long.
     pub p95: TimeNs,
-    /// 98 %.
+    /// 98 % of the requests took at most this long.
     pub p98: TimeNs,
-    /// 99 %.
+    /// 99 % of the requests took at most this long.
     pub p99: TimeNs,
-    /// 99.9 %.
+    /// 99.9 % of the requests took at most this long.
     pub p999: TimeNs,
-    /// The slowest.
+    /// The slowest request.
     pub max: TimeNs,
     /// Arithmetic mean.
     pub mean: TimeNs,
 }
 
-/// A time in ns; null where fewer than ten requests lie beyond a percentile, or there are none at
-/// all; `failed` where a request without a correct answer stands that ten lie beyond, above such a
-/// one, and everywhere where no request had a correct answer.
+/// A time in ns. `failed`: it is that of a request without a correct answer; for a percentile, more
+/// than ten or all requests must have failed. Null: fewer than ten requests lie beyond the
+/// percentile, or there are no requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TimeNs {
-    /// So many ns.
+    /// The time in ns.
     Ns(u64),
-    /// A request without a correct answer.
+    /// The time of a request without a correct answer.
     Failed(FailedWord),
-    /// Not known.
+    /// The time is not known.
     Unknown(()),
 }
 
-/// The word for it.
+/// The word for the time of a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FailedWord {
-    /// A request without a correct answer.
+    /// The request got no correct answer.
     Failed,
 }
 
-/// The requests of one tag.
+/// Figures of the requests with one tag.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tagged {
     /// Correct answers.
     pub requests_ok: u64,
-    /// Started, without one.
+    /// Requests that were started and got no correct answer.
     pub requests_failed: u64,
-    /// done − due of correct answers; null in the closed model.
+    /// Response time, done − due, of correct answers; null in the closed model.
     pub response_time_ok_ns: Option<TimesNs>,
-    /// done − started of correct answers.
+    /// Service time, done − started, of correct answers.
     pub service_time_ok_ns: TimesNs,
 }
 
-/// For the schema: the summary's own enum has no description.
+/// For the schema only, because the summary's own enum has no description.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[allow(dead_code, reason = "only its schema is used")]
 enum ModelName {
     /// Requests are due by a schedule.
     Open,
-    /// Users send again after their answer.
+    /// Each next request is sent after an answer.
     Closed,
 }
 
-/// For the schema.
+/// For the schema only.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[allow(dead_code, reason = "only its schema is used")]
 enum VerdictName {
-    /// Counts.
+    /// The result counts.
     Valid,
-    /// Counts, with a mark.
+    /// The result counts, with a mark.
     Suspect,
-    /// Does not count.
+    /// The result does not count.
     Invalid,
 }
 
-/// What a report is made of.
+/// The parts from which a report is made.
 pub struct Parts<'a> {
-    /// Where to, secrets and all.
+    /// URL of the target, with its secrets.
     pub url: &'a str,
-    /// What was asked for.
+    /// The load as it was requested.
     pub choice: &'a LoadChoice,
-    /// What was sent.
+    /// The load as it was sent.
     pub load: &'a Load,
-    /// What came back.
+    /// The result of the load.
     pub result: &'a LoadResult,
-    /// The same as in `trial.json`.
+    /// The load's record, as in `trial.json`.
     pub record: &'a LoadRecord,
-    /// Whether it counts.
+    /// Whether the result counts.
     pub verdict: Verdict,
-    /// Why it was ended early.
+    /// The criterion that ended the load early; `None`: none did.
     pub autostop: Option<String>,
-    /// What was seen while it ran.
+    /// Figures collected during the load.
     pub watched: &'a Watched,
 }
 
 impl Report {
-    /// Puts everything together.
+    /// Makes a report from its parts.
     pub fn of(parts: Parts<'_>) -> Report {
         let model = LoadModel::from(&parts.load.model);
         let (result, record) = (parts.result, parts.record);
@@ -360,18 +362,18 @@ impl Report {
         }
     }
 
-    /// Whether an expectation is not met, or cannot be shown to be.
+    /// Whether an expectation is not met, or is unknown.
     pub fn breaks_an_expectation(&self) -> bool {
         self.expectations.iter().any(|judged| judged.outcome != ExpectationOutcome::Met)
     }
 
-    /// Whether `field` is only a lower bound.
+    /// Whether the value of `field` is only a lower bound.
     pub fn is_lower_bound(&self, field: &str) -> bool {
         self.lower_bounds.iter().any(|known| known == field)
     }
 }
 
-/// The times of a load, in its four kinds.
+/// The times of a load, by kind.
 struct AllTimes {
     response_time: Option<TimesNs>,
     response_time_ok: Option<TimesNs>,
@@ -411,7 +413,7 @@ impl AllTimes {
 }
 
 impl TimesNs {
-    /// Of all planned requests.
+    /// Computes the figures over all planned requests.
     fn of(ranked: Ranked<'_>, cut_off: CutOff) -> TimesNs {
         let at = |percent| match ranked.percentile(percent) {
             Percentile::At(ns) => TimeNs::Ns(ns),
@@ -439,12 +441,13 @@ impl TimesNs {
     }
 }
 
-/// The times of these requests, none of which failed.
+/// Computes the figures of requests that all got a correct answer.
 pub fn alone(times: &Times) -> TimesNs {
     TimesNs::of(Ranked::ok_alone(times), CutOff { requests: 0, after_ns: 0 })
 }
 
-/// The mean over whole answers of what they have together.
+/// Returns the mean per complete answer of the sum `together`; `None` if there was no complete
+/// answer.
 fn of_an_answer(counts: &Counts, together: u64) -> Option<f64> {
     let whole = |kind: &str| FailureKind::of(kind).is_answered();
     let wrong: u64 = counts.failed.iter().filter(|(kind, _)| whole(kind)).map(|(_, n)| n).sum();
@@ -500,5 +503,5 @@ fn seed(model: &Model) -> Option<u64> {
     }
 }
 
-/// Version of the object.
+/// Version of the JSON object's format.
 const FORMAT: u32 = 2;

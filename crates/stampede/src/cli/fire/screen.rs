@@ -1,5 +1,5 @@
-//! What a person sees while a load runs: a screen on a terminal, lines elsewhere. Drawn from
-//! the load's seconds and nothing else, on the thread that sends none.
+//! Shows a running load: as a screen on a terminal, as lines elsewhere. It is drawn only from the
+//! load's seconds, by the thread that sends no requests.
 
 mod picture;
 mod terminal;
@@ -19,15 +19,15 @@ use crate::mask::{Masked, mask_secrets};
 use crate::progress::plain::Plain;
 use crate::trial::cases;
 
-/// A screen, or lines.
+/// The output during a load.
 pub enum Shown {
-    /// On a terminal.
+    /// A screen, on a terminal.
     Screen(Box<Screen>),
-    /// In a pipe, in CI, beside `--json`.
+    /// Lines, in a pipe, in CI, or with `--json`.
     Lines,
 }
 
-/// The terminal is given back when this is dropped.
+/// A screen. Dropping it restores the terminal.
 pub struct Screen {
     terminal: Borrowed,
     picture: Picture,
@@ -35,12 +35,12 @@ pub struct Screen {
 }
 
 impl Shown {
-    /// What fits standard error; says what is sent.
+    /// Chooses the form that fits standard error, and shows what will be sent.
     pub fn begin(args: &FireArgs, ready: &Ready) -> Shown {
         let load = cases::load_text(&ready.choice.model);
         let url = mask_secrets(&ready.url);
         let wanted = !args.json && is_for_a_person();
-        // Not to be had: lines, then.
+        // If the terminal cannot be used, lines are printed.
         if let Some(terminal) = wanted.then(|| Borrowed::take().ok()).flatten() {
             let picture = Picture::new(
                 url,
@@ -55,7 +55,7 @@ impl Shown {
         Shown::Lines
     }
 
-    /// A phase begins.
+    /// Shows that a phase begins.
     pub fn enter(&mut self, phase: Phase, model: &Model) {
         if let Shown::Screen(screen) = self {
             screen.picture.enter(phase, model);
@@ -63,11 +63,11 @@ impl Shown {
         }
     }
 
-    /// A second is over.
+    /// Shows a second of the load.
     pub fn second(&mut self, second: &Second) {
         if let Shown::Screen(screen) = self {
             screen.picture.second(second);
-            // Seconds that come late come together.
+            // Seconds that come late come together, and need only one drawing.
             if screen.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
                 screen.draw();
             }
@@ -76,7 +76,7 @@ impl Shown {
 }
 
 impl Screen {
-    /// A terminal that went away must not cost the load, so what cannot be drawn is not drawn.
+    /// Draws the screen. Errors are ignored, because a lost terminal must not cost the load.
     fn draw(&mut self) {
         let picture = &self.picture;
         self.terminal.draw(|frame| picture.draw(frame));
@@ -90,5 +90,5 @@ fn is_for_a_person() -> bool {
     std::io::stderr().is_terminal() && !dumb && !ci
 }
 
-/// At most four frames a second.
+/// Shortest time between two drawings: at most four per second.
 const FRAME: Duration = Duration::from_millis(250);

@@ -1,4 +1,5 @@
-//! What `fire` found, for people: to be read at once and pasted anywhere.
+//! Formats the result of `fire` for people: easy to read, and plain text that can be pasted
+//! anywhere.
 
 use stampede_load::outcome;
 
@@ -9,7 +10,8 @@ use crate::store::record::Judged;
 use crate::summary::model::LoadModel;
 use crate::summary::words;
 
-/// The verdict first, then what was sent, what came back, and how long it took.
+/// Returns the summary. It begins with the verdict, followed by the load, its results and its
+/// times.
 pub fn text(report: &Report) -> String {
     let mut text = verdict(report);
     text.push_str(&heading(report));
@@ -136,7 +138,7 @@ fn generator(report: &Report) -> String {
     format!("{threads}, {busiest}{busy} busy{cpu}")
 }
 
-/// By kind, and in words.
+/// Lists the errors by kind, with their meaning.
 fn errors(report: &Report) -> String {
     if report.errors.is_empty() {
         return String::new();
@@ -163,7 +165,7 @@ fn errors(report: &Report) -> String {
     text
 }
 
-/// One row a kind of time, 80 columns wide.
+/// Formats the times with one row per kind, 80 columns wide.
 fn times(report: &Report) -> String {
     let mut rows: Vec<(&str, &str, &TimesNs)> = Vec::new();
     if let Some(times) = &report.response_time_ns {
@@ -199,7 +201,7 @@ fn times(report: &Report) -> String {
     text
 }
 
-/// A row a tag: what is told apart by its requests' names.
+/// Formats the figures by tag, one row per tag.
 fn tags(report: &Report) -> String {
     if report.tags.is_empty() {
         return String::new();

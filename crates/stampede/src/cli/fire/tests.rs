@@ -1,4 +1,4 @@
-//! What `fire` says of a load, from real ones at a known server and from ones made by hand.
+//! Tests the results of `fire`, with real loads on a known server and with results made by hand.
 
 use clap::Parser as _;
 use serde_json::Value;
@@ -12,12 +12,12 @@ use crate::cli::args::Command;
 use crate::fact::{Before, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use crate::schema_fits::fits;
 
-/// Sends to `server` as the command does; what it would print with `--json`.
+/// Sends load to `server` as the command does, and returns what `--json` would print.
 fn load_result(server: &KnownServer, flags: &[&str]) -> Report {
     ended(server, flags).0
 }
 
-/// The same, and how the command would end.
+/// Does the same, and also returns how the command would end.
 fn ended(server: &KnownServer, flags: &[&str]) -> (Report, Outcome) {
     let (report, measured) = measured(server, flags);
     let outcome = measured.outcome(&report);
@@ -143,7 +143,7 @@ fn a_correct_answer_that_is_no_200_was_written_as_200() {
     assert_eq!(text.lines().map(status).collect::<Vec<_>>(), ["200", "201", "200", "201"]);
 }
 
-/// What took 20 µs is not to have the time of all that were opened before it.
+/// A connection that took 20 µs must not get the total time of those opened before it.
 #[test]
 fn connections_that_were_opened_have_a_connect_time() {
     let good = server(Behaviour::answering(Answer::ok()));
@@ -239,7 +239,7 @@ fn times(ns: u64) -> TimesNs {
     }
 }
 
-/// A report made by hand: every part that the summary can have.
+/// Returns a report made by hand, with every part that the summary can have.
 fn made() -> Report {
     let failed = TimeNs::Failed(FailedWord::Failed);
     let response = TimesNs { p99: failed, p999: failed, ..times(1_200_000) };
@@ -353,7 +353,7 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
 #[test]
 fn prometheus_reads_what_is_written_for_it() {
     let good = server(Behaviour::answering(Answer::ok()));
-    // One that was measured, with figures that are known.
+    // A real result, whose times are then replaced by known ones.
     let mut result = measured(&good, &["--concurrency", "1", "--requests", "1"]).1.result;
     let times = &mut result.times;
     for times in [&mut times.response_time, &mut times.service_time, &mut times.schedule_lag] {
@@ -376,7 +376,7 @@ fn prometheus_reads_what_is_written_for_it() {
     insta::assert_snapshot!(prometheus::text(&report, &result));
 }
 
-/// Requests of a file, told apart by their tags, and rules that their answers break.
+/// The requests of a file have tags, and their answers break rules.
 #[test]
 fn a_file_is_sent_once_and_checked() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -397,7 +397,7 @@ fn a_file_is_sent_once_and_checked() {
     assert_eq!(checked.errors["check:size > 1000"], 2, "{:?}", checked.errors);
 }
 
-/// Tank's own file, and what of it is passed over.
+/// Reads Tank's own file, and notes the keys in it that are ignored.
 #[test]
 fn a_load_yaml_is_sent() {
     let server = server(Behaviour::answering(Answer::ok()));
@@ -426,7 +426,8 @@ fn a_load_yaml_is_sent() {
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));
 }
 
-/// A server whose queue of new connections is full at first: the kernel asks again after 1 s.
+/// The server's queue of new connections is full at first, so the kernel sends the SYN again after
+/// 1 s.
 #[test]
 fn connections_that_were_asked_for_again_are_told() {
     use std::io::{Read as _, Write as _};

@@ -1,4 +1,5 @@
-//! What `fire` sends: the request of its flags, a file of them, or what a `load.yaml` says.
+//! Chooses what `fire` sends: the request of its flags, a request file, or the traffic of a
+//! `load.yaml`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +15,7 @@ use crate::mask;
 use crate::plan::tank::TankConfig;
 use crate::target::Target;
 
-/// All of it.
+/// Returns the traffic.
 pub fn of(
     args: &FireArgs,
     tank: Option<&TankConfig>,
@@ -60,7 +61,7 @@ fn wrong(error: &TrafficError) -> Failure {
     Failure::new(error).hint(error.hint())
 }
 
-/// Headers of the flags, which take the place of those of the same name.
+/// Adds the headers of the flags. A `Host` header replaces the one that is there.
 fn give(args: &FireArgs, headers: &mut Vec<(String, String)>) -> Result<(), Failure> {
     for header in &args.header {
         let Some((name, value)) = header.split_once(':') else {
@@ -105,7 +106,7 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
     request.map_err(|error| wrong(&error))
 }
 
-/// What a correct answer looks like.
+/// Returns the conditions for a correct answer.
 pub fn check(args: &FireArgs) -> Result<Check, Failure> {
     Ok(Check {
         statuses: args.status.iter().cloned().flatten().collect(),

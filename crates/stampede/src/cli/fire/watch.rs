@@ -1,4 +1,4 @@
-//! Listens to a load: what is shown, what is written, and what the summary needs.
+//! Passes a load's events to the screen and the files, and collects figures for the summary.
 
 use stampede_load::Listener;
 use stampede_load::report::{RequestRecord, Second};
@@ -7,7 +7,7 @@ use stampede_load::time::Nanos;
 use super::files::Files;
 use super::screen::Shown;
 
-/// What was seen while a load ran.
+/// Figures collected during a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watched {
     /// CPU time of the load threads.
@@ -16,11 +16,11 @@ pub struct Watched {
 
 /// The listener of a measured load.
 pub struct Watch<'a> {
-    /// The screen, or nothing.
+    /// The screen or lines.
     pub shown: &'a mut Shown,
-    /// What is written each second.
+    /// The files that are written.
     pub files: &'a mut Files,
-    /// What the summary needs.
+    /// Figures for the summary.
     pub watched: Watched,
 }
 
@@ -36,7 +36,7 @@ impl Listener for Watch<'_> {
     }
 }
 
-/// The listener of a warm-up: shown and thrown away.
+/// The listener of a warm-up, which is shown and otherwise discarded.
 pub struct Warming<'a>(pub &'a mut Shown);
 
 impl Listener for Warming<'_> {

@@ -1,11 +1,11 @@
-//! The cgroups of a stack: one directory per hierarchy, a leaf in it for each role.
+//! The cgroups of a stack: one directory per hierarchy, with a leaf for each role.
 //!
 //! ```text
 //! v2   <ours or an ancestor>/stampede-<id>/{web,php}     limits on stampede-<id>
 //! v1   <hierarchy>/<our own group>/stampede-<id>/{web,php}
 //! ```
-//! Processes are only in the leaves: a v2 group with controllers may hold groups or
-//! processes, not both (cgroup-v2.rst, "No Internal Process Constraint").
+//! Only the leaves hold processes. A v2 group with controllers may hold groups or processes, not
+//! both (cgroup-v2.rst, "No Internal Process Constraint").
 
 mod mounts;
 mod tree;
@@ -25,19 +25,19 @@ use super::spec::{IsolationRecord, StackSpec};
 use super::stack::CgroupUse;
 use super::wire::RoleDirectories;
 
-/// Prefix of our directories: nothing else is ever removed.
+/// Prefix of the directories that stampede creates. It never removes a directory without it.
 pub(super) const PREFIX: &str = "stampede-";
 
-/// Where a stack's groups will be; nothing is created yet.
+/// The places of a stack's groups. Nothing is created yet.
 pub(super) struct Plan {
     name: String,
     parents: Vec<tree::Parent>,
 }
 
 impl Plan {
-    /// Reads which hierarchies there are and in which groups ours belong. On v2 this may
-    /// enable controllers for the children of an ancestor; they stay enabled after the stack,
-    /// for by then somebody else may have set a limit there that would go with them.
+    /// Finds the hierarchies, and the parent group for ours in each. On v2 this may enable
+    /// controllers for the children of an ancestor. They stay enabled after the stack has ended.
+    /// Somebody else may have set a limit there by then, which disabling a controller would remove.
     pub(super) fn new(id: &str, allowed: CgroupUse) -> Plan {
         let mounts = match allowed {
             CgroupUse::Forbidden => Mounts::default(),
@@ -47,22 +47,22 @@ impl Plan {
             CgroupUse::Allowed => mounts.v2.as_ref().and_then(tree::Parent::v2),
             CgroupUse::OnlyV1 | CgroupUse::Forbidden => None,
         };
-        // A controller is in one hierarchy only; those that v2 has are not in any v1 mount.
+        // Each controller is in one hierarchy only, so a controller of v2 is in no v1 mount.
         let v1 = mounts.v1.iter().map(tree::Parent::v1);
         Plan { name: format!("{PREFIX}{id}"), parents: v2.into_iter().chain(v1).collect() }
     }
 
-    /// Directories that may be created, for the journal.
+    /// The directories that `create` may create, for the journal.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
         self.parents.iter().map(|parent| parent.directory.join(&self.name)).collect()
     }
 
-    /// Disables again what `new` enabled, for a plan that was only a look.
+    /// Disables the controllers that `new` enabled, for a plan that was only a probe.
     pub(super) fn undo(&self) {
         self.parents.iter().for_each(tree::Parent::undo);
     }
 
-    /// Creates the groups. What the machine does not allow is left out.
+    /// Creates the groups. Hierarchies that the machine does not allow are left out.
     pub(super) fn create(&self, spec: &StackSpec, freezer: Freezer) -> Groups {
         let roles: BTreeMap<String, Vec<usize>> = spec
             .processes
@@ -84,16 +84,16 @@ impl Plan {
     }
 }
 
-/// Whether the v1 freezer is needed: only where nothing better ends the stack.
+/// Whether the v1 freezer is needed. It is needed only if nothing better can end the stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freezer {
-    /// Namespaces or `cgroup.kill` do it.
+    /// Namespaces or `cgroup.kill` end the stack.
     NotNeeded,
-    /// It is what holds the processes together.
+    /// The freezer is used to end all processes, unless `cgroup.kill` works.
     IfNoKill,
 }
 
-/// CPUs of the whole stack: its own and those of the roles that have others.
+/// Returns the CPUs of the whole stack: its own, and those of roles with other CPUs.
 fn stack_cpus(spec: &StackSpec) -> Vec<usize> {
     if spec.cpus.is_empty() && spec.cpus_by_role.len() < role_count(spec) {
         return Vec::new();
@@ -106,19 +106,20 @@ fn role_count(spec: &StackSpec) -> usize {
     spec.processes.iter().map(|process| &process.role).collect::<BTreeSet<_>>().len()
 }
 
-/// The groups of a stack that runs.
+/// The groups of a running stack.
 pub(super) struct Groups {
     trees: Vec<Tree>,
     wanted: tree::Wanted,
 }
 
 impl Groups {
-    /// Directories that a process of `role` enters before it is executed.
+    /// The directories that a process of `role` enters before it is executed.
     pub(super) fn of_role(&self, role: &str) -> Vec<PathBuf> {
         self.trees.iter().map(|tree| tree.role(role)).collect()
     }
 
-    /// A process could not enter `directory`: that hierarchy guards nothing.
+    /// Records that a process could not enter `directory`. That hierarchy then limits and counts
+    /// nothing.
     pub(super) fn refused(&mut self, directory: &Path) {
         for tree in self.trees.iter_mut().filter(|tree| directory.starts_with(&tree.directory)) {
             tree.refused();
@@ -139,7 +140,7 @@ impl Groups {
         self.trees.iter().find(|tree| fits(tree)).map(|tree| tree.directory.clone())
     }
 
-    /// What is guarded, and how; `process_group` is the caller's.
+    /// Describes the limits in force and their means. The caller fills in `process_group`.
     pub(super) fn isolation(&self) -> IsolationRecord {
         let by = |controller: &str| {
             self.trees.iter().find(|tree| tree.limits(controller)).map(|tree| tree.version.name())
@@ -158,8 +159,9 @@ impl Groups {
         }
     }
 
-    /// v1 where its controllers count, for a v2 tree without controllers counts CPU only. `None`:
-    /// neither does, and each process is read.
+    /// The interface that counts CPU time and memory. v1 wins if its controllers count, because a
+    /// v2 tree without controllers counts CPU time only. `None`: neither counts, and each process
+    /// is read from `/proc`.
     fn accounting(&self) -> Option<Version> {
         let counts = |version, controller| {
             self.trees.iter().any(|tree| tree.version == version && tree.has(controller))
@@ -173,7 +175,7 @@ impl Groups {
         }
     }
 
-    /// Where each role's figures are read.
+    /// The directories from which a role's figures are read.
     pub(super) fn role_directories(&self, role: &str) -> RoleDirectories {
         let version = self.accounting();
         let v1 = |controller: &str| {
@@ -195,12 +197,12 @@ impl Groups {
         }
     }
 
-    /// Whether CPU time is counted by v2, which needs no controller for it.
+    /// Whether v2 counts CPU time, for which it needs no controller.
     pub(super) fn v2_counts_cpu(&self) -> bool {
         self.trees.iter().any(|tree| tree.version == Version::V2 && tree.entered)
     }
 
-    /// Hierarchies and controllers that took the stack, for `doctor`.
+    /// The hierarchies and controllers that the stack got, for `doctor`.
     pub(super) fn controllers(&self) -> Vec<(&'static str, String)> {
         self.trees
             .iter()
@@ -209,8 +211,9 @@ impl Groups {
     }
 }
 
-/// Removes a stack's directory with all below it; what is not there is fine. Groups stay busy
-/// for a moment after their last process died, hence the patience.
+/// Removes a stack's directory and everything below it. A missing directory is no error. Groups
+/// stay busy for a moment after their last process has died, so the function tries again for a
+/// while.
 pub(super) fn remove(directory: &Path) -> io::Result<()> {
     let ours = directory.file_name().and_then(|name| name.to_str());
     if !ours.is_some_and(|name| name.starts_with(PREFIX)) {

@@ -1,10 +1,10 @@
-//! Which cgroup hierarchies are mounted, and which group of each is ours.
+//! Finds the mounted cgroup hierarchies, and the group of a process in each.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which of the two interfaces.
+/// A version of the cgroup interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::keeper) enum Version {
     V1,
@@ -12,7 +12,7 @@ pub(in crate::keeper) enum Version {
 }
 
 impl Version {
-    /// As records spell it.
+    /// The name in records.
     pub(in crate::keeper) fn name(self) -> &'static str {
         match self {
             Version::V1 => "cgroup-v1",
@@ -21,42 +21,43 @@ impl Version {
     }
 }
 
-/// One hierarchy.
+/// One mounted hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// Where it is mounted.
+    /// The mount point.
     pub top: PathBuf,
-    /// The process's group; below `top`.
+    /// The group of the process; below `top`.
     pub own: PathBuf,
-    /// v1: its controllers. v2: empty (each group says itself).
+    /// The controllers of a v1 hierarchy. Empty for v2, where each group lists its own.
     pub controllers: BTreeSet<String>,
 }
 
-/// All hierarchies.
+/// All mounted hierarchies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mounts {
     pub v2: Option<Mount>,
-    /// Each with a controller that we use.
+    /// The v1 hierarchies that have a controller we use.
     pub v1: Vec<Mount>,
 }
 
-/// v1 hierarchies that are of use to us: limits, accounting, and the freezer.
+/// The v1 controllers that we use: for limits, for accounting, and the freezer.
 const USED_V1: [&str; 4] = ["cpuset", "memory", "cpuacct", "freezer"];
 
 impl Mounts {
-    /// Of this process.
+    /// Reads the hierarchies of this process.
     pub(in crate::keeper) fn read() -> Mounts {
         let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         Mounts::parse(&mountinfo, &own)
     }
 
-    /// Of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is ours.
+    /// Parses the hierarchies of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is that
+    /// of this process.
     pub(crate) fn parse(mountinfo: &str, own: &str) -> Mounts {
         Mounts::of_controllers(mountinfo, own, &USED_V1)
     }
 
-    /// The same, with the v1 hierarchies of these controllers.
+    /// Does the same, for the v1 hierarchies that have one of the controllers `used`.
     pub(crate) fn of_controllers(mountinfo: &str, own: &str, used: &[&str]) -> Mounts {
         let mut mounts = Mounts::default();
         for line in mountinfo.lines() {
@@ -87,7 +88,7 @@ struct Line<'a> {
     root: &'a str,
     top: PathBuf,
     kind: &'a str,
-    /// Of the super block: the controllers of a v1 hierarchy are among them.
+    /// Options of the super block, which include the controllers of a v1 hierarchy.
     options: &'a str,
 }
 
@@ -101,8 +102,8 @@ fn parse_mount(line: &str) -> Option<Line<'_>> {
 }
 
 impl Line<'_> {
-    /// Our group as a directory; `None` when this mount does not show it (a container that sees
-    /// only a part of the hierarchy, or a cgroup namespace that we are outside of).
+    /// Returns our group as a directory. `None` if this mount does not show the group: a container
+    /// may see only a part of the hierarchy, or we are outside of the cgroup namespace.
     fn place(&self, group: &str, controllers: BTreeSet<String>) -> Option<Mount> {
         let below = Path::new(group).strip_prefix(unescape(self.root)).ok()?;
         if below.components().any(|part| part == std::path::Component::ParentDir) {
@@ -113,7 +114,8 @@ impl Line<'_> {
     }
 }
 
-/// Our group in the hierarchy whose controllers fit: a line `7:cpu,cpuacct:/path`.
+/// Returns our group in the hierarchy whose controllers fit, from a line such as
+/// `7:cpu,cpuacct:/path`.
 fn own_group(own: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
     own.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -122,7 +124,7 @@ fn own_group(own: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
     })
 }
 
-/// Blanks, tabs, newlines and backslashes are written in octal.
+/// mountinfo has blanks, tabs, newlines and backslashes in octal.
 fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }

@@ -1,4 +1,4 @@
-//! One hierarchy of a stack's groups: found, created, limited.
+//! Finds, creates and limits the groups of a stack in one hierarchy.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,27 +9,28 @@ use super::mounts::{Mount, Version};
 use super::{Freezer, remove};
 use crate::keeper::cpus::{format_list, parse_list};
 
-/// Controllers of v2 that we ask for. Not `cpu`: CPU time is counted without it, and with it
-/// the roles would get equal shares instead of competing process by process, as they do in v1.
+/// The v2 controllers that we enable. `cpu` is not one of them. CPU time is counted without it.
+/// With it, the roles would get equal shares instead of competing process by process, as they do in
+/// v1.
 const WANTED_V2: [&str; 2] = ["memory", "cpuset"];
 
-/// What the groups shall hold.
+/// The limits and the roles that the groups shall have.
 pub(super) struct Wanted {
-    /// Of the whole stack; empty: all.
+    /// CPUs of the whole stack; empty: all.
     pub cpus: Vec<usize>,
-    /// 0: no limit.
+    /// Memory limit in bytes; 0: no limit.
     pub memory_bytes: u64,
-    /// CPUs by role; empty: all.
+    /// CPUs of each role; empty: those of the stack.
     pub roles: BTreeMap<String, Vec<usize>>,
     pub freezer: Freezer,
 }
 
-/// The group below which the stack's own is created.
+/// The group below which the stack's own group is created.
 pub(super) struct Parent {
     version: Version,
     pub directory: PathBuf,
     controllers: BTreeSet<String>,
-    /// Those of them that were not enabled before.
+    /// The controllers that this plan enabled.
     added: Vec<String>,
 }
 
@@ -39,9 +40,10 @@ impl Parent {
         Parent { version: Version::V1, directory, controllers, added: Vec::new() }
     }
 
-    /// Our own group or an ancestor of it, whichever gives its children most; of those alike
-    /// one in which nothing has to be enabled, and of those the nearest. Where none gives
-    /// anything, our own: it still serves `cgroup.kill` and counts CPU time.
+    /// Chooses our own group or one of its ancestors. The group that gives its children most
+    /// controllers wins. Among equals, a group wins in which nothing has to be enabled, then the
+    /// nearest one. If no group gives any controller, our own group is chosen, which still offers
+    /// `cgroup.kill` and counts CPU time.
     pub(super) fn v2(mount: &Mount) -> Option<Parent> {
         let mut directories: Vec<&Path> = mount
             .own
@@ -50,7 +52,7 @@ impl Parent {
             .take_while(|directory| writable(&directory.join("cgroup.procs")))
             .filter(|directory| takes_children(directory))
             .collect();
-        // A stable sort: the nearest stays first.
+        // The sort is stable, so the nearest group stays first among equals.
         directories.sort_by_key(|directory| {
             let control = words(&directory.join("cgroup.subtree_control"));
             (Reverse(count(&gives(directory))), Reverse(count(&control)))
@@ -75,12 +77,12 @@ impl Parent {
         best
     }
 
-    /// Disables again what was enabled for this plan, where nobody uses it by now.
+    /// Disables the controllers that this plan enabled, unless somebody uses them now.
     pub(super) fn undo(&self) {
         disable(&self.directory, &self.added);
     }
 
-    /// Creates the stack's group and its leaves; `None` where that is not allowed or of no use.
+    /// Creates the stack's group and its leaves; `None` if that is not allowed or not useful.
     pub(super) fn create(&self, name: &str, wanted: &Wanted) -> Option<Tree> {
         let only_freezer = self.version == Version::V1
             && !["cpuset", "memory", "cpuacct"].iter().any(|c| self.controllers.contains(*c));
@@ -89,7 +91,8 @@ impl Parent {
         }
         let directory = self.directory.join(name);
         if fs::create_dir(&directory).is_err() {
-            // Of an earlier stack with this id, which the journal says is over.
+            // The directory is left from an earlier stack with this id. The journal says that it
+            // has ended.
             remove(&directory).and_then(|()| fs::create_dir(&directory)).ok()?;
         }
         let mut tree = Tree {
@@ -111,11 +114,11 @@ impl Parent {
 pub(super) struct Tree {
     pub version: Version,
     pub directory: PathBuf,
-    /// That count and limit in the leaves.
+    /// The controllers that count and limit in the leaves.
     pub controllers: BTreeSet<String>,
-    /// Whose limit was set, and read back.
+    /// The controllers whose limit was set and read back.
     limited: BTreeSet<String>,
-    /// Whether every process entered it.
+    /// Whether every process could enter the group.
     pub entered: bool,
 }
 
@@ -140,7 +143,8 @@ impl Tree {
         self.entered = false;
     }
 
-    /// Limits, then leaves: a v1 CPU set takes no process before it has CPUs and memory nodes.
+    /// Sets the limits first and creates the leaves then. A v1 CPU set accepts no process before it
+    /// has CPUs and memory nodes.
     fn fill(&mut self, parent: &Path, wanted: &Wanted) -> io::Result<()> {
         if self.version == Version::V2 {
             self.controllers = enable(&self.directory).0;
@@ -157,7 +161,7 @@ impl Tree {
         for (role, cpus) in &wanted.roles {
             let directory = self.role(role);
             match fs::create_dir(&directory) {
-                // Two roles may be spelled alike after `leaf`.
+                // Two role names may become the same after `leaf`.
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
@@ -171,15 +175,16 @@ impl Tree {
         Ok(())
     }
 
-    /// Swap is no memory: with it, a stack over its budget would be slow instead of ended.
+    /// Sets the memory limit and forbids swap. With swap, a stack over its budget would become slow
+    /// instead of being ended.
     fn set_memory(&self, bytes: u64) -> bool {
         let (limit, swap, swap_bytes) = match self.version {
             Version::V2 => ("memory.max", "memory.swap.max", 0),
-            // memsw counts both together.
+            // memsw counts memory and swap together.
             Version::V1 => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes),
         };
         let set = fs::write(self.directory.join(limit), bytes.to_string());
-        // Absent without swap accounting.
+        // The file is missing if the kernel has no swap accounting.
         let _ = fs::write(self.directory.join(swap), swap_bytes.to_string());
         // The kernel rounds to pages.
         let page = 1 << 16;
@@ -189,8 +194,8 @@ impl Tree {
     }
 }
 
-/// Gives a group its CPUs (empty: its parent's), and in v1 its parent's memory nodes.
-/// Returns whether exactly `cpus` are in force; `false` for empty.
+/// Gives a group its CPUs, or its parent's if `cpus` is empty, and in v1 its parent's memory nodes.
+/// Returns whether exactly `cpus` are in force; `false` if `cpus` is empty.
 fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool> {
     let is_v1 = !directory.join("cgroup.controllers").exists();
     if is_v1 {
@@ -205,7 +210,7 @@ fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool>
         fs::write(directory.join("cpuset.cpus"), format_list(cpus))
     };
     if set.is_err() {
-        // Not ours to give (offline, or outside our container): v1 must still hold some.
+        // The CPUs are offline or outside our container. A v1 group must have some CPUs even so.
         if is_v1 {
             copy_or(parent, directory, "cpuset.cpus", "cpuset.effective_cpus")?;
         }
@@ -224,21 +229,22 @@ fn copy_or(parent: &Path, directory: &Path, file: &str, effective: &str) -> io::
     fs::write(directory.join(file), text.trim())
 }
 
-/// Whether groups below a v2 group can hold processes: not below one that is threaded.
+/// Whether the children of a v2 group can hold processes. The children of a threaded group cannot.
 fn takes_children(directory: &Path) -> bool {
-    // The real root has no type.
+    // The real root group has no `cgroup.type`.
     let kind = fs::read_to_string(directory.join("cgroup.type"));
     kind.map_or(true, |kind| kind.trim() == "domain")
 }
 
-/// Whether the topmost group that we see is not the real root, and holds processes.
+/// Whether the topmost visible group holds processes and is not the real root.
 pub(in crate::keeper) fn is_full_root(top: &Path) -> bool {
     top.join("cgroup.type").exists() && gives(top).is_empty() && writable(&top.join("cgroup.procs"))
 }
 
-/// What a v2 group can enable for its children. One that holds processes gives nothing,
-/// unless it is the real root: memory is refused then, and a CPU set alone would be taken
-/// but make the group threaded, so that its children could hold no process any more.
+/// Returns the controllers that a v2 group can enable for its children. A group that holds
+/// processes can enable none, unless it is the real root. The kernel would refuse `memory`. It
+/// would accept a CPU set alone, but make the group threaded, so that its children could hold no
+/// process any more.
 fn gives(directory: &Path) -> BTreeSet<String> {
     let holds_some =
         fs::read_to_string(directory.join("cgroup.procs")).map_or(true, |p| !p.is_empty());
@@ -248,9 +254,9 @@ fn gives(directory: &Path) -> BTreeSet<String> {
     }
 }
 
-/// Enables each controller for the children of a v2 group; returns those that are enabled,
-/// and those of them that were not. One write each: a single one that is refused would
-/// refuse them all.
+/// Enables each wanted controller for the children of a v2 group. Returns the enabled ones, and
+/// those of them that were not enabled before. Each controller needs its own write: in one common
+/// write, one refused controller would refuse all.
 fn enable(directory: &Path) -> (BTreeSet<String>, Vec<String>) {
     let control = directory.join("cgroup.subtree_control");
     let before = words(&control);
@@ -265,7 +271,8 @@ fn enable(directory: &Path) -> (BTreeSet<String>, Vec<String>) {
     (enabled, added)
 }
 
-/// The kernel refuses it while a group below has the controller enabled for its own children.
+/// Disables controllers. The kernel refuses this while a child group has the controller enabled for
+/// its own children.
 fn disable(directory: &Path, controllers: &[String]) {
     for controller in controllers {
         let _ = fs::write(directory.join("cgroup.subtree_control"), format!("-{controller}"));
@@ -289,7 +296,7 @@ fn writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// A role as a directory's name; never the name of a control file, for it has no dot.
+/// Returns the directory name of a role. It has no dot, so it is never the name of a control file.
 fn leaf(role: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     format!("role-{}", role.chars().map(safe).collect::<String>())
@@ -299,7 +306,7 @@ fn leaf(role: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A v2 tree of plain files: what is enabled is written down beforehand.
+    /// Makes a v2 group of plain files, with its enabled controllers already written.
     fn group(directory: &Path, available: &str, enabled: &str) {
         fs::create_dir_all(directory).unwrap();
         fs::write(directory.join("cgroup.controllers"), available).unwrap();
@@ -307,7 +314,7 @@ mod tests {
         fs::write(directory.join("cgroup.procs"), "").unwrap();
     }
 
-    /// One that is not the real root.
+    /// Makes a group that is not the real root.
     fn inner(directory: &Path, available: &str, enabled: &str, procs: &str) {
         group(directory, available, enabled);
         fs::write(directory.join("cgroup.type"), "domain\n").unwrap();
@@ -331,10 +338,10 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), ALL, ALL);
         inner(&top.path().join("slice"), ALL, ALL, "");
-        // As with the scope of a login.
+        // As in the scope of a login session.
         inner(&top.path().join("slice/scope"), ALL, "", "17\n");
         assert_eq!(chosen(top.path(), "slice/scope"), Path::new("slice"));
-        // A CPU set alone would have been taken, and made the scope threaded.
+        // The kernel would have accepted a CPU set alone, and made the scope threaded.
         assert_eq!(control(&top.path().join("slice/scope")), "");
     }
 
@@ -347,7 +354,7 @@ mod tests {
         assert_eq!(control(&top.path().join("slice")), "");
     }
 
-    /// Else each start would go one slice deeper and change one slice more.
+    /// Otherwise each start would go one slice deeper and change one slice more.
     #[test]
     fn a_group_that_has_all_enabled_is_preferred_to_a_nearer_one_that_has_not() {
         let top = tempfile::tempdir().unwrap();
@@ -367,7 +374,7 @@ mod tests {
         assert_eq!(count(&gives(top.path())), 2);
     }
 
-    /// As in a container: its visible root is an ordinary group, and holds us.
+    /// As in a container, whose visible root is an ordinary group that holds our process.
     #[test]
     fn the_visible_root_of_a_container_is_used_but_not_changed() {
         let top = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The picture of a load, kept from its seconds. Reads no clock.
+//! The picture of a load, made from its seconds. It reads no clock.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,21 +29,21 @@ pub struct Picture {
     model: LoadModel,
     last: Sum,
     all: Sum,
-    /// Of each second so far, the newest last: correct answers, and p95 in µs.
+    /// The seconds so far, the newest last: correct answers, and p95 in µs.
     answered: VecDeque<u64>,
     p95_us: VecDeque<u64>,
 }
 
-/// How far the load goes.
+/// When the load ends.
 #[derive(Clone, Copy)]
 enum Length {
     Time(Nanos),
     Requests(u64),
-    /// As long as there is traffic.
+    /// When the traffic ends.
     LoadTraffic,
 }
 
-/// Seconds, one or many.
+/// The sums of one or several seconds.
 #[derive(Default)]
 struct Sum {
     seconds: u32,
@@ -87,7 +87,8 @@ impl Sum {
         format!("{}/s", words::rate(count as f64 / f64::from(self.seconds.max(1))))
     }
 
-    /// Of all requests that ended; also where few lie beyond it.
+    /// Returns a percentile in ns over all requests that ended, even if few lie beyond it. `None`:
+    /// it falls on a failed request.
     fn at(&self, percent: f64) -> Option<u64> {
         let ranked = Ranked { answered: &self.times, failed: self.not_ok() };
         let rank = rank(percent, ranked.planned());
@@ -104,7 +105,7 @@ impl Sum {
 }
 
 impl Picture {
-    /// Before the first second.
+    /// The picture before the first second.
     pub fn new(url: String, load: String, notes: Vec<String>) -> Picture {
         Picture {
             url,
@@ -120,7 +121,7 @@ impl Picture {
         }
     }
 
-    /// A phase begins, with figures of its own.
+    /// Begins a phase, which has its own figures.
     pub fn enter(&mut self, phase: Phase, model: &Model) {
         self.phase = phase;
         self.model = LoadModel::from(model);
@@ -135,7 +136,7 @@ impl Picture {
         self.p95_us.clear();
     }
 
-    /// A second is over.
+    /// Adds a second of the load.
     pub fn second(&mut self, second: &Second) {
         self.last = Sum::default();
         self.last.add(second, self.model);
@@ -145,7 +146,7 @@ impl Picture {
         push(&mut self.p95_us, p95 / 1_000);
     }
 
-    /// Draws it into whatever room there is, the most important first.
+    /// Draws as much as fits the screen. The most important parts come first.
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let width = usize::from(area.width);
@@ -183,7 +184,7 @@ impl Picture {
         let room = width.saturating_sub(phase.len() + far.chars().count() + 4).min(BAR);
         let full = (share.min(1.0) * room as f64).round() as usize;
         let bar = match self.length {
-            // Nobody knows how far it is.
+            // The end is unknown, so there is no bar.
             Length::LoadTraffic => String::new(),
             _ => format!("{}{}  ", "█".repeat(full), "░".repeat(room - full)),
         };
@@ -197,7 +198,7 @@ impl Picture {
         lines
     }
 
-    /// Cells of one width, as many a line as there is room for.
+    /// Formats the figures in cells of equal width, as many per line as fit.
     fn figures(&self, width: usize) -> Vec<Line<'static>> {
         let last = &self.last;
         let not_ok = last.not_ok();
@@ -253,7 +254,7 @@ impl Picture {
         ]
     }
 
-    /// The most frequent first.
+    /// Lists the errors, most frequent first.
     fn errors(&self) -> Vec<Line<'static>> {
         let dropped = ("dropped".to_owned(), self.all.dropped);
         let mut all: Vec<(String, u64)> =
@@ -269,7 +270,7 @@ impl Picture {
     }
 }
 
-/// What is left of the screen, from the top.
+/// The part of the screen that is still free, below `at`.
 struct Room {
     area: Rect,
     at: u16,
@@ -288,7 +289,7 @@ impl Room {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    /// A title and up to four rows below it, where `below` more rows stay free.
+    /// Draws a title and up to four rows below it, and leaves at least `below` rows free.
     fn sparkline(&mut self, frame: &mut Frame<'_>, title: &str, data: &VecDeque<u64>, below: u16) {
         let free = (self.area.height - self.at).saturating_sub(below);
         if free < 2 || data.is_empty() {
@@ -301,7 +302,7 @@ impl Room {
         frame.render_widget(Sparkline::default().data(&data), area);
     }
 
-    /// The last line of all.
+    /// Draws the last line of the screen.
     fn foot(&mut self, frame: &mut Frame<'_>, text: &str) {
         if self.at < self.area.height {
             let y = self.area.y + self.area.height - 1;
@@ -318,17 +319,17 @@ fn push(kept: &mut VecDeque<u64>, value: u64) {
     }
 }
 
-/// Name and percentile; the last are kept where there is no room for all.
+/// Names and percentiles. If not all fit, the last ones are kept.
 const PERCENTS: [(&str, f64); 6] =
     [("p50", 50.0), ("p75", 75.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("max", 100.0)];
-/// Columns of a row's name, and of a figure.
+/// Columns of a row's name, and of each figure.
 const NAME: usize = 14;
 const COLUMN: usize = 10;
 /// Columns of a name with its value.
 const CELL: usize = 26;
-/// Characters of the bar, where there is room for them.
+/// Longest progress bar in characters.
 const BAR: usize = 40;
-/// Kinds of errors that are listed.
+/// Number of error kinds that are listed.
 const ERRORS: usize = 4;
 /// Seconds that a sparkline can show on the widest terminal.
 const KEPT: usize = 500;

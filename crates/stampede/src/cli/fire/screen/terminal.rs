@@ -1,4 +1,4 @@
-//! The terminal, borrowed: whatever ends stampede but SIGKILL, it is given back.
+//! Borrows the terminal. It is restored however stampede ends, except by SIGKILL.
 
 use std::io::{self, Stderr};
 use std::sync::{Mutex, Once, PoisonError};
@@ -13,15 +13,15 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 use crate::interrupt;
 
-/// A second page of the terminal behind standard error. Given back when dropped, on a panic,
-/// and when a third Ctrl-C ends the process at once.
+/// The alternate screen of the terminal at standard error. It is left when this value is dropped,
+/// on a panic, and when a third Ctrl-C ends the process at once.
 pub struct Borrowed(Terminal<CrosstermBackend<Stderr>>);
 
 impl Borrowed {
-    /// Takes it.
+    /// Switches to the alternate screen.
     ///
     /// # Errors
-    /// It cannot be written to, or has no size.
+    /// The terminal cannot be written to, or has no size.
     pub fn take() -> io::Result<Borrowed> {
         HOOKS.call_once(|| {
             interrupt::before_exit(give_back);
@@ -32,7 +32,8 @@ impl Borrowed {
             }));
         });
         let before = tcgetattr(io::stderr())?;
-        // Ctrl-C stays a signal. What is typed would be drawn into the picture.
+        // Ctrl-C stays a signal. Echo is off, because typed characters would be drawn into the
+        // picture.
         let mut silent = before.clone();
         silent.local_modes -= LocalModes::ECHO;
         tcsetattr(io::stderr(), OptionalActions::Now, &silent)?;
@@ -42,7 +43,7 @@ impl Borrowed {
         made.map(Borrowed).inspect_err(|_| give_back())
     }
 
-    /// Draws a picture; what cannot be drawn is not drawn.
+    /// Draws a picture. Errors are ignored.
     pub fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) {
         let _ = self.0.draw(picture);
     }
@@ -54,7 +55,7 @@ impl Drop for Borrowed {
     }
 }
 
-/// Once, however often it is called.
+/// Restores the terminal. Further calls do nothing.
 fn give_back() {
     let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(before) = taken {
@@ -63,7 +64,7 @@ fn give_back() {
     }
 }
 
-/// How the terminal was, while it is borrowed.
+/// The terminal's settings before it was borrowed; `None` while it is not borrowed.
 static TAKEN: Mutex<Option<Termios>> = Mutex::new(None);
 static HOOKS: Once = Once::new();
 

@@ -1,4 +1,4 @@
-//! The picture in terminals of several sizes.
+//! Tests the picture in terminals of several sizes.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

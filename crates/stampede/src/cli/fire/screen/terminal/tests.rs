@@ -1,5 +1,5 @@
-//! The terminal of a program that ends in each way: this test's own program once more, with a
-//! pseudo-terminal behind its standard error.
+//! Tests the terminal of a program that ends in several ways. Each test runs this test program
+//! again, with a pseudo-terminal at its standard error.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -15,9 +15,9 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::*;
 
-/// Says to the program that it is the one in the terminal, and how it ends.
+/// Tells the program that it runs in the terminal, and how it ends.
 const PART: &str = "STAMPEDE_TEST_TERMINAL";
-/// What takes the screen, and what gives it back.
+/// The sequences that enter and leave the alternate screen.
 const TAKEN: &str = "\u{1b}[?1049h";
 const GIVEN_BACK: &str = "\u{1b}[?1049l";
 const HIDDEN: &str = "\u{1b}[?25l";
@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Runs the test `name` of this program, which plays `part`.
+    /// Runs the test `name` of this program again, in the role `part`.
     fn start(name: &str, part: &str) -> Seen {
         let here = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&here).and_then(|()| unlockpt(&here)).expect("its other end");
@@ -57,7 +57,7 @@ impl Seen {
         let (read, mut here) = (Arc::clone(&text), File::from(here));
         let reading = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // Fails once nobody has the other end.
+            // The read fails once nobody has the other end open.
             while let Ok(count @ 1..) = here.read(&mut bytes) {
                 read.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
@@ -74,7 +74,8 @@ impl Seen {
         let _ = kill_process(pid, Signal::INT);
     }
 
-    /// How it ended, whether what is typed is shown again, and all that was written.
+    /// Returns how the program ended, whether typed characters are echoed again, and the written
+    /// text.
     fn end(mut self) -> (ExitStatus, bool, String) {
         let status = self.child.wait().expect("its end");
         let is_echoed = tcgetattr(&self.there).expect("its modes").local_modes;
@@ -86,7 +87,7 @@ impl Seen {
     }
 }
 
-/// The screen was taken, and then given back with its cursor.
+/// Whether the alternate screen was entered, and then left with a visible cursor.
 fn is_given_back(text: &str) -> bool {
     let last = |what: &str| text.rfind(what);
     last(TAKEN).is_some() && last(GIVEN_BACK) > last(TAKEN) && last(SHOWN) > last(HIDDEN)
@@ -123,7 +124,7 @@ fn an_ordinary_end_gives_the_terminal_back() {
     assert!(status.success() && is_echoed && is_given_back(&text), "{status} {text:?}");
 }
 
-/// Where a load does not end by itself after the first, and does not after the second.
+/// Covers a load that does not end after the first two interrupts.
 #[test]
 fn the_third_interrupt_gives_the_terminal_back() {
     if std::env::var_os(PART).is_some() {
@@ -134,7 +135,7 @@ fn the_third_interrupt_gives_the_terminal_back() {
     }
     let mut seen = Seen::start("the_third_interrupt_gives_the_terminal_back", "hangs");
     soon(|| seen.is_taken());
-    // Two that come together are one.
+    // Two signals that arrive together count as one.
     soon(|| {
         seen.interrupt();
         seen.child.try_wait().expect("its state").is_some()
