@@ -1,4 +1,4 @@
-//! What is known of an app and of the runtimes that are for it.
+//! Facts about an app, and about which runtimes suit it.
 
 use std::fmt;
 
@@ -8,49 +8,51 @@ use serde::{Deserialize, Serialize};
 use super::{Cause, Fact, Reason};
 use crate::summary::words;
 
-/// What a directory was taken as.
+/// What was detected in a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Detected {
-    /// Its framework; null: none that is known.
+    /// The framework. Null: none that is known.
     pub framework: Option<String>,
-    /// The framework's version; null: not known.
+    /// The framework's version. Null: not known.
     pub version: Option<String>,
-    /// What it was recognised by.
+    /// How the app was recognised.
     pub by: RecognisedBy,
-    /// The kind that it is served as.
+    /// The kind that the app is served as.
     pub kind: String,
-    /// Whether that kind was said, and another one was recognised.
+    /// Whether the user gave that kind although another one was recognised.
     pub kind_is_said: bool,
-    /// The document root, from the app's directory; `.`: that itself.
+    /// The document root, relative to the app's directory. `.`: the directory itself.
     pub docroot: String,
-    /// Whether the directory above is a project, so that this may be its public part alone.
+    /// Whether the directory above is a project, so that this directory may be only its public
+    /// part.
     pub may_be_part: bool,
 }
 
-/// What an app was recognised by.
+/// How an app was recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum RecognisedBy {
-    /// `composer.json` requires this.
+    /// `composer.json` requires a package.
     Requires {
-        /// The package.
+        /// The package's name.
         package: String,
     },
-    /// It has these.
+    /// The app has certain files.
     Files {
-        /// Files, from the app's directory.
+        /// The files, relative to the app's directory.
         files: Vec<String>,
     },
-    /// It has these, which are another framework's too, with this one's words in them.
+    /// The app has files that other frameworks have too. The framework follows from their text, or
+    /// from its installed packages.
     FilesOf {
-        /// Files, from the app's directory.
+        /// The files, relative to the app's directory.
         files: Vec<String>,
-        /// The framework.
+        /// The name of the recognised framework.
         framework: String,
     },
-    /// `composer.json` requires no framework that is known.
+    /// `composer.json` requires no known framework.
     NoFramework {},
-    /// There is no `composer.json`, and nothing else is known.
+    /// There is no `composer.json`, and nothing else was recognised.
     Nothing {},
 }
 
@@ -100,17 +102,17 @@ impl fmt::Display for Detected {
 /// The two versions of an app that are compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Versions {
-    /// The revision as asked for.
+    /// The revision as the user gave it.
     pub rev: String,
-    /// Its commit.
+    /// The commit of that revision.
     pub commit: String,
-    /// The commit of the working tree; empty: it has none.
+    /// The commit of the working tree. Empty: it has none.
     pub head: String,
-    /// Changes in the working tree that no commit has.
+    /// Number of uncommitted changes in the working tree.
     pub changes: u32,
-    /// What git does not have, and both get from the working tree.
+    /// Paths that are not in git, and that both versions get from the working tree.
     pub brought: Vec<String>,
-    /// Submodules, which are empty in the copy.
+    /// Submodules, which are empty in the copy of the revision.
     pub submodules: Vec<String>,
 }
 
@@ -135,40 +137,41 @@ impl fmt::Display for Versions {
     }
 }
 
-/// As git shows commits.
+/// The length at which git shows commits.
 const SHORT: usize = 10;
 
-/// Why a runtime is left out of a choice.
+/// The reason why a runtime was left out of the choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Unsuited {
-    /// It is not installed.
+    /// The runtime is not installed.
     NotInstalled {},
-    /// It serves apps of other kinds.
+    /// The runtime serves only apps of other kinds.
     OtherKinds {
-        /// These.
+        /// The kinds that it serves.
         kinds: Vec<String>,
     },
-    /// It keeps an app in memory, and one of this kind can only be booted for each request.
+    /// The runtime keeps an app in memory, but stampede can only boot an app of this kind for each
+    /// request.
     NotKept {
-        /// The kind.
+        /// The app's kind.
         kind: String,
     },
-    /// It keeps an app in memory, and this one lacks what it is entered by.
+    /// The runtime keeps an app in memory, and the app lacks the file through which it is started.
     NotEntered {
         /// The app's kind.
         kind: String,
-        /// What is not there.
+        /// The file that is missing.
         file: String,
     },
-    /// The app lacks packages.
+    /// The app lacks packages that the runtime needs.
     PackagesMissing {
-        /// These.
+        /// The names of the packages.
         packages: Vec<String>,
     },
-    /// Something of it cannot be used.
+    /// Something that the runtime needs cannot be used.
     Unusable {
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
 }
@@ -197,21 +200,21 @@ impl fmt::Display for Unsuited {
     }
 }
 
-/// Why no best number of workers is known.
+/// The reason why the best number of workers is not known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum NotTuned {
-    /// The runtime is not measured.
+    /// The runtime was refused, so it was not measured.
     Refused {
-        /// Why.
+        /// The reason.
         #[schemars(schema_with = "any_reason")]
         reason: Box<Fact<Reason>>,
     },
-    /// Its workers are no number that can be chosen.
+    /// The runtime has no number of workers that can be chosen.
     NoNumber {},
-    /// The search found none.
+    /// The search found no best number.
     NotFound {
-        /// What it found instead.
+        /// What the search found instead.
         #[schemars(schema_with = "any_result")]
         result: Box<Fact<super::search::Tuned>>,
     },

@@ -1,4 +1,4 @@
-//! What was found out before the first request of `fire`.
+//! Facts that are found before the first request of `fire`.
 
 use std::fmt;
 
@@ -8,47 +8,47 @@ use serde::{Deserialize, Serialize};
 use crate::addresses::Taken;
 use crate::summary::words;
 
-/// What the person should know before a load starts.
+/// Something that the user should know before a load starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Before {
-    /// More connections than the limit of open files allows.
+    /// There may be more connections than the limit of open files allows.
     FewFiles {
-        /// How many there may be.
+        /// The most connections that there may be.
         connections: u64,
-        /// Open files that they need.
+        /// The open files that they need.
         needed: u64,
-        /// The hard limit.
+        /// The hard limit of open files.
         limit: u64,
     },
-    /// More connections than there are local ports.
+    /// There may be more connections than local ports.
     FewPorts {
-        /// How many there may be.
+        /// The most connections that there may be.
         connections: u64,
-        /// Local ports.
+        /// Number of local ports.
         ports: u64,
     },
-    /// A connection per request may hold more local ports than there are.
+    /// One connection per request may use up the local ports.
     FewPortsOverTime {
-        /// Connections in a minute; null: as many as are answered.
+        /// Connections per minute. Null: as many as are answered.
         connections_per_minute: Option<u64>,
-        /// Local ports.
+        /// Number of local ports.
         ports: u64,
     },
-    /// The host has several addresses.
+    /// The host name has several addresses.
     Addresses(Taken),
-    /// A key of a `load.yaml` is passed over.
+    /// A key of a `load.yaml` is skipped.
     KeyPassedOver {
-        /// With its section: `phantom.threads`.
+        /// The key with its section: `phantom.threads`.
         key: String,
-        /// Where, 1 for the first.
+        /// Line of the key, counted from 1.
         line: usize,
-        /// What is so instead, in English.
+        /// What happens instead, in English.
         instead: String,
     },
-    /// The path of the URL is not asked for: the request file has its own.
+    /// The path of the URL is not requested: the request file has its own paths.
     PathUnused {
-        /// The path.
+        /// The path of the URL.
         path: String,
     },
 }
@@ -95,5 +95,5 @@ impl fmt::Display for Before {
     }
 }
 
-/// How to have more local ports.
+/// How a user can get more local ports.
 pub const WIDEN: &str = "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\"` gives most";

@@ -1,6 +1,6 @@
-//! Why something could not be done: an error inside a fact, with a stable code of its own.
+//! An error inside a fact, with a stable code of its own: why something could not be done.
 //!
-//! `causes::cause` makes one of an error.
+//! `causes::cause` converts an error to a `Cause`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,17 +14,17 @@ use super::{CODE, TEXT};
 /// An error as data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cause {
-    /// Stable, in lower case with underscores.
+    /// The stable code, in lower case with underscores.
     pub code: String,
-    /// Its facts.
+    /// The error's data.
     pub fields: Map<String, Value>,
-    /// As a sentence, without what it came of.
+    /// The error as a sentence, without its source.
     pub text: String,
-    /// What it came of.
+    /// The error that caused this one. `None`: there is none.
     pub source: Option<Box<Cause>>,
 }
 
-/// With what it came of, after colons.
+/// The sentence, followed by those of its sources after colons.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
@@ -72,11 +72,11 @@ impl JsonSchema for Cause {
         #[derive(JsonSchema)]
         #[allow(dead_code, reason = "its schema is all that is asked for")]
         struct Written {
-            /// Stable: which error it is.
+            /// The stable code of the error.
             code: String,
-            /// The same as a sentence in English, without what it came of.
+            /// The same as a sentence in English, without the source.
             text: String,
-            /// What it came of; left out: nothing else.
+            /// The error that caused this one. Left out: there is none.
             source: Option<Box<Cause>>,
         }
         let mut schema = Written::json_schema(generator);

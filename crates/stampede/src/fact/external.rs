@@ -1,4 +1,4 @@
-//! What is known of a runtime that already runs.
+//! Facts about an external runtime, which was running before stampede started.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::addresses::Taken;
 
-/// Something about a runtime that already runs.
+/// Something that was noticed about an external runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum External {
-    /// Its host has several addresses.
+    /// The runtime's host name has several addresses.
     Addresses(Taken),
-    /// Memory that processes share counts in part for each, and the kernel's part is not counted.
+    /// Memory that processes share is divided among them, and kernel memory is not counted.
     MemoryShared {},
-    /// This user may not read its memory.
+    /// This user may not read the runtime's memory.
     MemoryUnreadable {},
-    /// What is watched does not itself listen on the port.
+    /// The watched processes do not themselves listen on the port.
     OtherListener {
-        /// What is watched: `unit shop.service`.
+        /// What is watched, such as `unit shop.service`.
         watch: String,
-        /// The port.
+        /// The port of the runtime's URL.
         port: u16,
     },
 }

@@ -1,4 +1,4 @@
-//! What was found of a figure that is expected otherwise.
+//! The value that was found for a figure when an expectation about it does not hold.
 
 use std::fmt;
 
@@ -8,41 +8,41 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{ChangeFound, Fact, Kind};
 use crate::summary::words;
 
-/// What was found of a figure.
+/// The value that was found for a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Found {
-    /// A request without a correct answer stands there.
+    /// A request without a correct answer is at this rank.
     #[serde(rename = "failed")]
     Failed {},
-    /// Its value.
+    /// The value is known.
     #[serde(rename = "value")]
     Value {
-        /// In this unit.
+        /// The value, in this unit.
         value: f64,
         /// The unit.
         unit: FigureUnit,
     },
-    /// A lower bound of it.
+    /// Only a lower bound of the value is known.
     #[serde(rename = "at_least")]
     AtLeast {
-        /// In this unit.
+        /// The bound, in this unit.
         value: f64,
         /// The unit.
         unit: FigureUnit,
     },
-    /// Its change from another version or run.
+    /// The figure changed from another version or run.
     #[serde(rename = "change")]
     Change {
-        /// Whether it is shown that the expectation is broken; false: it is not shown that it
-        /// holds.
+        /// Whether the change is shown to break the expectation. False: the expectation is not
+        /// shown to hold.
         is_shown: bool,
-        /// By how much it changed.
+        /// By how much the figure changed.
         found: Fact<ChangeFound>,
     },
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureUnit {
@@ -50,7 +50,7 @@ pub enum FigureUnit {
     Ns,
     /// A share, 0 to 1.
     Share,
-    /// Per second.
+    /// A rate per second.
     PerSecond,
     /// Bytes.
     Bytes,
@@ -88,10 +88,10 @@ impl Kind for Found {
     }
 }
 
-/// Reads one; of format 1, which had text alone, what is shown in its own way.
+/// Reads a found figure. In format 1, which had only text, `failed` becomes [`Found::Failed`].
 ///
 /// # Errors
-/// It is neither a text nor an object.
+/// The value is neither a text nor an object.
 pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Fact<Found>, D::Error> {
     Ok(match Fact::deserialize(deserializer)? {
         Fact::Other(other) if other.is_bare() && other.text == FAILED => Found::Failed {}.into(),
@@ -99,7 +99,7 @@ pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Fact<Found>, D
     })
 }
 
-/// The same where it may be missing.
+/// Reads a found figure that may be missing.
 ///
 /// # Errors
 /// As [`read`].

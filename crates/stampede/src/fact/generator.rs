@@ -9,80 +9,80 @@ use super::Cause;
 use super::machine::ms;
 use crate::summary::words;
 
-/// What the load generator did, or could not do.
+/// Something that the load generator did, or could not do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Generator {
-    /// Requests started later than they were scheduled: open model only.
+    /// The generator started requests later than scheduled. Open model only.
     #[serde(rename = "generator_late")]
     Late {
         /// p99 of the schedule lag.
         p99_lag_ns: u64,
-        /// What is allowed.
+        /// The largest lag that is allowed.
         limit_ns: u64,
     },
-    /// Not all requests were sent although connections were free.
+    /// The generator did not send all requests although connections were free.
     #[serde(rename = "generator_short")]
     Short {
-        /// Sent ÷ planned, 0 … 1.
+        /// Sent ÷ planned requests, 0 … 1.
         sent_share: f64,
     },
-    /// A load thread of an open load was so busy that its own queueing shows.
+    /// A load thread of an open load was so busy that its own queueing affects the times.
     #[serde(rename = "generator_busy")]
     Busy {
-        /// Of the busiest thread, 0 … 1.
+        /// The share of its time that the busiest thread was busy, 0 … 1.
         busy_share: f64,
     },
-    /// A closed load could not have been more: the generator was the limit.
+    /// The generator limited a closed load: the runtime might have served more.
     #[serde(rename = "generator_limit")]
     Limit {
-        /// Correct answers a second.
+        /// Correct answers per second.
         rate_per_s: f64,
-        /// Of the busiest thread, 0 … 1.
+        /// The share of its time that the busiest thread was busy, 0 … 1.
         busy_share: f64,
     },
-    /// A CPU quota held the generator back.
+    /// A CPU quota stopped the generator at times.
     #[serde(rename = "generator_throttled")]
     Throttled {
-        /// For so long.
+        /// For how long, in nanoseconds.
         throttled_ns: u64,
     },
-    /// The generator slept while many answers were to come.
+    /// The generator slept while many answers were due.
     #[serde(rename = "generator_naps")]
     Naps {
-        /// How often.
+        /// Number of times that it slept.
         naps: u64,
-        /// How long on average: by up to that an answer may have been there before it was seen.
+        /// Mean length of a sleep. An answer may have arrived up to that long before it was read.
         mean_ns: u64,
     },
-    /// Little's law does not hold for our own counts: a bug of stampede.
+    /// Little's law does not hold for stampede's own counts: a bug of stampede.
     #[serde(rename = "bookkeeping_off")]
     Bookkeeping {
-        /// In-flight gauge integrated ÷ (starts × mean service time).
+        /// Integrated gauge of requests in flight ÷ (requests started × mean service time).
         littles_law_ratio: f64,
-        /// Requests in flight on average, as the gauge has it; null: not known.
+        /// Mean number of requests in flight by the gauge. Null: not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         in_flight_mean: Option<f64>,
-        /// The same by Little's law: throughput × mean time from send; null: not known.
+        /// The same number by Little's law: throughput × mean service time. Null: not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         in_flight_expected: Option<f64>,
     },
-    /// Requests that took longer than an hour are counted as an hour.
+    /// Requests took longer than an hour and count as one hour.
     #[serde(rename = "times_clipped")]
     Clipped {
-        /// How many.
+        /// Number of such requests.
         requests: u64,
     },
-    /// Rows of single requests are missing: the disk was too slow.
+    /// Rows of single requests are missing, because the disk was too slow.
     #[serde(rename = "records_lost")]
     RecordsLost {
-        /// How many.
+        /// Number of missing rows.
         requests: u64,
     },
-    /// The generator could not run.
+    /// The load generator could not run.
     #[serde(rename = "load_failed")]
     Failed {
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
 }

@@ -1,4 +1,4 @@
-//! What a look of `rounds: auto` found: whether there are enough rounds.
+//! The results of the checks of `rounds: auto`: whether there are enough rounds.
 
 use std::fmt;
 
@@ -12,71 +12,73 @@ use crate::summary::headline::noun;
 use crate::summary::model::Primary;
 use crate::summary::words;
 
-/// What becomes of a run with `rounds: auto` after some rounds.
+/// The result of a check of `rounds: auto` after some rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Look {
-    /// Every interval is narrow: it ends.
+    /// Every interval is narrow enough: the run ends.
     #[serde(rename = "precise_enough")]
     Enough {
-        /// After so many rounds.
+        /// Number of rounds so far.
         rounds: u32,
         /// The widest interval.
         widest: Widest,
     },
-    /// It goes on.
+    /// An interval is too wide: the run goes on.
     #[serde(rename = "more_rounds")]
     GoesOn {
-        /// After so many rounds.
+        /// Number of rounds so far.
         rounds: u32,
-        /// To so many.
+        /// Number of rounds after which the next check is.
         next: u32,
         /// The widest interval.
         widest: Widest,
     },
-    /// It ends although an interval is wide: more rounds would hardly make it narrower.
+    /// An interval is wide, but the run ends: more rounds would hardly make it narrower.
     #[serde(rename = "rounds_over")]
     Over {
-        /// After so many rounds.
+        /// Number of rounds so far.
         rounds: u32,
         /// The widest interval.
         widest: Widest,
     },
-    /// It ends because the next round would end too late.
+    /// The run ends because the next round would end too late.
     #[serde(rename = "time_over")]
     MaxTime {
-        /// After so many rounds.
+        /// Number of rounds so far.
         rounds: u32,
-        /// How long the next one would take.
+        /// Expected length of the next round, in nanoseconds.
         next_round_ns: u64,
-        /// The run's limit.
+        /// The run's `max_time`, in nanoseconds.
         max_time_ns: u64,
     },
 }
 
-/// The widest interval of all that a run is about.
+/// The widest of the intervals that must become narrow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Widest {
-    /// Whose it is; null: no figure has an interval that more rounds would make narrower.
+    /// The value that the interval is of. Null: no figure has an interval that more rounds would
+    /// make narrower.
     pub of: Option<IntervalOf>,
-    /// Its width as a share of the value; null: there are too few rounds for it.
+    /// The interval's width as a share of the value. Null: there are too few rounds for an
+    /// interval.
     pub width_share: Option<f64>,
-    /// The width that was asked for.
+    /// The width that the plan asks for, as a share.
     pub precision_share: f64,
 }
 
-/// What an interval is of.
+/// The value that an interval is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum IntervalOf {
-    /// Of a row's own figure.
+    /// A row's own figure.
     Figure {
-        /// Which figure.
+        /// The figure.
         figure: Primary,
         /// The row's runtime.
         runtime: String,
     },
-    /// Of the ratio of a row to the baseline.
+    /// The ratio of a row to the baseline.
     Ratio {
         /// The row's runtime.
         runtime: String,

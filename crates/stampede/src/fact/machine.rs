@@ -8,54 +8,54 @@ use serde::{Deserialize, Serialize};
 use crate::runtime;
 use crate::summary::words;
 
-/// What the machine did, or could not do.
+/// Something that the machine did, or could not do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Machine {
-    /// The kernel reads the clock by a system call.
+    /// The kernel reads the clock with a system call, which is slow.
     #[serde(rename = "slow_clock")]
     SlowClock {
-        /// The clock source.
+        /// The name of the clock source.
         source: String,
     },
-    /// The host took CPU time away.
+    /// The host of this virtual machine took CPU time away (steal).
     #[serde(rename = "steal")]
     Steal {
-        /// Of all CPU time, 0 … 1.
+        /// The share of all CPU time, 0 … 1.
         share: f64,
     },
-    /// The stack's CPU quota held it back.
+    /// A CPU quota stopped the stack's processes at times.
     #[serde(rename = "throttled")]
     Throttled {
-        /// For so long.
+        /// For how long, in nanoseconds.
         throttled_ns: u64,
     },
-    /// The kernel ended processes of the stack for want of memory.
+    /// The kernel ended processes of the stack because memory ran out.
     #[serde(rename = "out_of_memory")]
     OutOfMemory {
-        /// How many.
+        /// Number of processes.
         kills: u64,
-        /// Of the whole stack; 0: no limit.
+        /// Memory limit of the whole stack. 0: no limit.
         limit_bytes: u64,
     },
     /// The stack's memory was full.
     #[serde(rename = "memory_full")]
     MemoryFull {
-        /// At most.
+        /// The most memory that was in use.
         peak_bytes: u64,
-        /// Of the whole stack.
+        /// Memory limit of the whole stack.
         limit_bytes: u64,
     },
     /// The memory limit that was asked for is not in force.
     #[serde(rename = "memory_limit_missing")]
     MemoryLimitMissing {
-        /// What was asked for.
+        /// The limit that was asked for.
         limit_bytes: u64,
     },
-    /// One address has too few ports for so many connections.
+    /// One address does not have enough ports for this many connections.
     #[serde(rename = "ports_exhausted")]
     PortsExhausted {
-        /// Addresses that connections came from, 127.0.0.1 on.
+        /// Number of local addresses that connections came from, starting at 127.0.0.1.
         addresses: u32,
     },
 }

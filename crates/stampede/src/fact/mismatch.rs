@@ -1,4 +1,4 @@
-//! In what runtimes differ that should be the same, and in what they may.
+//! Differences between runtimes: those that should not exist, and those that are allowed.
 
 use std::fmt;
 
@@ -9,155 +9,155 @@ use super::Kind;
 use crate::store::record::PageRecord;
 use crate::summary::words;
 
-/// Why a runtime's figures may not be compared with the others'.
+/// A reason why a runtime's figures may not be compared with the others'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Mismatch {
-    /// It was already running: neither its CPUs nor its settings are stampede's.
+    /// The runtime was already running: stampede set neither its CPUs nor its settings.
     #[serde(rename = "already_running")]
     AlreadyRunning {},
-    /// It has another number of workers than was asked for.
+    /// The runtime has another number of workers than was asked for.
     #[serde(rename = "workers_differ")]
     Workers {
-        /// Seen.
+        /// The number that was observed.
         workers: u32,
-        /// Asked for.
+        /// The number that was asked for.
         asked: u32,
     },
-    /// It has another number of workers than before.
+    /// The number of workers changed during the load.
     #[serde(rename = "workers_changed")]
     WorkersChanged {
-        /// Now.
+        /// The number after the load.
         workers: u32,
-        /// Before.
+        /// The number before the load.
         before: u32,
     },
-    /// Its workers are threads, and its PHP is not thread-safe.
+    /// The workers are threads, and the runtime's PHP is not thread-safe.
     #[serde(rename = "not_thread_safe")]
     NotThreadSafe {},
-    /// Something of one request is visible in a later one.
+    /// State of one request is visible in a later one.
     #[serde(rename = "not_isolated")]
     NotIsolated {
-        /// What; empty: it is not shown that nothing is.
+        /// The kinds of state. Empty: it is not known that requests are isolated.
         leaks: Vec<String>,
     },
-    /// The app's page is another one.
+    /// The app's page differs from the page of the other runtimes.
     #[serde(rename = "answer_differs")]
     Answer {
         /// The first line that differs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<String>,
     },
-    /// A page of the load is another one.
+    /// A page of the load differs from the page of the other runtimes.
     #[serde(rename = "page_differs")]
     Page {
-        /// As it answered.
+        /// The page of this runtime.
         page: Box<PageRecord>,
-        /// As the others did.
+        /// The page of the other runtimes.
         reference: Box<PageRecord>,
     },
-    /// More pages of the load are others.
+    /// Further pages of the load differ.
     #[serde(rename = "more_pages_differ")]
     MorePages {
-        /// How many more.
+        /// Number of further pages.
         pages: u32,
     },
-    /// It was measured at another path, which its redirects led to.
+    /// The runtime was measured at another path, to which its redirects led.
     #[serde(rename = "path_differs")]
     Path {
-        /// Its path.
+        /// The path of this runtime.
         path: String,
-        /// The others' path.
+        /// The path of the other runtimes.
         reference: String,
     },
-    /// Its answers under load have another size on average.
+    /// The mean size of the answers under load differs.
     #[serde(rename = "body_size_differs")]
     BodySize {
-        /// Its mean.
+        /// The mean of this runtime, in bytes.
         mean_bytes: f64,
-        /// The reference's mean.
+        /// The reference's mean, in bytes.
         reference_bytes: f64,
     },
-    /// It runs another PHP.
+    /// The PHP version differs.
     #[serde(rename = "php_version_differs")]
     PhpVersion {
-        /// Its version.
+        /// The version of this runtime.
         version: String,
         /// The reference's version.
         reference: String,
     },
-    /// OPcache is on or off otherwise.
+    /// OPcache is on in this runtime and off in the reference, or the other way round.
     #[serde(rename = "opcache_differs")]
     Opcache {
-        /// Whether it is on.
+        /// Whether OPcache is on in this runtime.
         on: bool,
     },
-    /// JIT is on or off otherwise.
+    /// JIT is on in this runtime and off in the reference, or the other way round.
     #[serde(rename = "jit_differs")]
     Jit {
-        /// Whether it is on.
+        /// Whether JIT is on in this runtime.
         on: bool,
     },
-    /// Other values in php.ini.
+    /// Values of php.ini differ.
     #[serde(rename = "ini_differs")]
     Ini {
-        /// By key.
+        /// The values that differ.
         values: Vec<IniValue>,
     },
-    /// Other extensions.
+    /// The loaded extensions differ.
     #[serde(rename = "extensions_differ")]
     Extensions {
-        /// By name.
+        /// The extensions that differ.
         extensions: Vec<Extension>,
     },
 }
 
-/// A setting of PHP that is another one for a known reason: the plan asked for it, or a SAPI
-/// decides.
+/// A PHP setting that differs for a known reason: the plan asked for it, or the SAPI decides it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Php {
-    /// OPcache.
+    /// OPcache is on in this runtime and off in the reference, or the other way round.
     #[serde(rename = "opcache")]
     Opcache {
-        /// Whether it is on.
+        /// Whether OPcache is on in this runtime.
         on: bool,
     },
-    /// JIT.
+    /// JIT is on in this runtime and off in the reference, or the other way round.
     #[serde(rename = "jit")]
     Jit {
-        /// Whether it is on.
+        /// Whether JIT is on in this runtime.
         on: bool,
     },
-    /// A value in php.ini.
+    /// A value of php.ini differs.
     #[serde(rename = "ini")]
     Ini(IniValue),
-    /// An extension.
+    /// An extension is loaded in only one of this runtime and the reference.
     #[serde(rename = "extension")]
     Extension(Extension),
 }
 
-/// A value in php.ini.
+/// A value of php.ini.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IniValue {
-    /// Its name, or a pattern that ends in `*`. (`key` would be taken for a secret's name.)
+    /// The directive's name, or a pattern that ends in `*`. (A field named `key` would be taken for
+    /// a secret's name.)
     pub directive: String,
-    /// Its value; null: it has none.
+    /// The value in this runtime. Null: it has none.
     pub value: Option<String>,
-    /// The reference's value; null: it has none.
+    /// The reference's value. Null: it has none.
     pub reference: Option<String>,
 }
 
-/// An extension.
+/// A PHP extension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extension {
-    /// In lower case.
+    /// The extension's name in lower case.
     pub name: String,
-    /// Whether this runtime has it, and the reference has not.
+    /// Whether this runtime has it and the reference does not. False: the other way round.
     pub is_loaded: bool,
 }
 
-/// How it is said that something of one request is there in another.
+/// The words for state of one request that is visible in another.
 pub const VISIBLE: &str = " of one request is still there in the next one";
 
 impl fmt::Display for Mismatch {
@@ -221,7 +221,7 @@ impl Mismatch {
     }
 }
 
-/// `200, 18.9 KiB, `Shop``.
+/// A page's answer in words: `200, 18.9 KiB, `Shop``.
 fn answer(page: &PageRecord) -> String {
     let PageRecord { status, location, title, bytes, .. } = page;
     if let Some(location) = location {

@@ -1,9 +1,10 @@
-//! What was found out, as data: reasons of a verdict, notices of a run, differences between
-//! runtimes. Code decides by the data; the sentence beside it is for people.
+//! Findings as data: reasons of a verdict, notices of a run, differences between runtimes. Code
+//! decides by the data. The sentence beside the data is for people.
 //!
 //! In a file each fact is an object: a stable `code`, its figures as fields, and `text`, the
-//! sentence in English. Codes are never renamed. A fact of a later version, and one of format 1 (a
-//! bare sentence), is kept as it is ([`Other`]): a new code does not raise the format.
+//! sentence in English. Codes are never renamed. A fact of a later version and one of format 1 (a
+//! sentence without a code) are kept as they are ([`Other`]). So a new code does not raise the
+//! format.
 
 pub mod app;
 pub mod before;
@@ -50,52 +51,52 @@ pub use reason::Reason;
 pub use server::{ColdOpcache, Server, Unfit};
 pub use traffic::{Failure, Queries, Traffic};
 
-/// A kind of facts: an enum with a tag `code`, or a choice of several such.
+/// A kind of fact: an enum with a tag `code`, or a choice of several such enums.
 pub trait Kind: fmt::Display + Serialize + DeserializeOwned {
-    /// Name of its schema.
+    /// Name of the kind's schema.
     const NAME: &'static str;
 
-    /// What it is, for its schema.
+    /// Description of the kind, for its schema.
     const ABOUT: &'static str;
 
-    /// Schemas of the enums that have its codes.
+    /// Schemas of the enums that have the kind's codes.
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
 }
 
-/// A fact that this version knows, or one that it only shows.
+/// A fact that this version knows, or one that it can only show.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact<T> {
-    /// Known.
+    /// A fact that this version knows.
     Known(T),
-    /// Of a later version, or of format 1.
+    /// A fact of a later version, or of format 1.
     Other(Other),
 }
 
 /// A fact that this version does not know.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Other {
-    /// Its code; `text` where it is a bare sentence of format 1.
+    /// The code; `text` for a sentence of format 1, which has no code.
     pub code: String,
-    /// Its sentence.
+    /// The sentence.
     pub text: String,
-    /// Its other fields.
+    /// The other fields.
     pub fields: Map<String, Value>,
 }
 
 impl Other {
-    /// Whether it is a sentence of format 1.
+    /// Whether this is a sentence of format 1.
     pub fn is_bare(&self) -> bool {
         self.code == BARE
     }
 }
 
-/// The code of a sentence that had none.
+/// The code of a sentence of format 1.
 const BARE: &str = "text";
 const CODE: &str = "code";
 const TEXT: &str = "text";
 
 impl<T> Fact<T> {
-    /// What is known; `None`: a fact of another version.
+    /// The fact as data. `None`: this version does not know it.
     pub fn known(&self) -> Option<&T> {
         match self {
             Fact::Known(known) => Some(known),
@@ -103,20 +104,20 @@ impl<T> Fact<T> {
         }
     }
 
-    /// A sentence of format 1.
+    /// Makes a fact of a sentence of format 1.
     pub fn bare(text: String) -> Fact<T> {
         Fact::Other(Other { code: BARE.to_owned(), text, fields: Map::new() })
     }
 }
 
 impl<T: Kind> Fact<T> {
-    /// Its stable code, in lower case with underscores.
+    /// The fact's stable code, in lower case with underscores.
     pub fn code(&self) -> String {
         let code = self.fields().remove(CODE);
         code.and_then(|code| Some(code.as_str()?.to_owned())).unwrap_or_default()
     }
 
-    /// Its sentence, whatever is printed for it.
+    /// The fact's sentence, even in a build that prints codes in its place.
     pub fn sentence(&self) -> String {
         match self {
             Fact::Known(known) => known.to_string(),
@@ -128,7 +129,7 @@ impl<T: Kind> Fact<T> {
         match self {
             Fact::Known(known) => match serde_json::to_value(known) {
                 Ok(Value::Object(fields)) => fields,
-                // An enum with a tag is an object.
+                // Cannot happen: an enum with a tag serializes as an object.
                 _ => Map::new(),
             },
             Fact::Other(other) => {
@@ -145,7 +146,7 @@ impl<T: Kind> From<T> for Fact<T> {
     }
 }
 
-/// Its code, and those of the facts in it.
+/// The code of a fact, and the codes of the facts inside it.
 fn codes(fields: &Map<String, Value>) -> Vec<String> {
     let own = fields.get(CODE).and_then(Value::as_str).map(str::to_owned);
     let inner = fields.values().flat_map(|value| match value {
@@ -156,8 +157,8 @@ fn codes(fields: &Map<String, Value>) -> Vec<String> {
     own.into_iter().chain(inner).collect()
 }
 
-/// Its sentence. A build with the feature `codes-for-text` prints the code instead, and the codes
-/// of what is in it: nothing may depend on a sentence.
+/// Prints the sentence. A build with the feature `codes-for-text` prints the code and the codes of
+/// inner facts instead, to show that nothing depends on a sentence.
 impl<T: Kind> fmt::Display for Fact<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -192,7 +193,7 @@ impl<'de, T: Kind> Deserialize<'de> for Fact<T> {
         if let Ok(known) = T::deserialize(Value::Object(fields.clone())) {
             return Ok(Fact::Known(known));
         }
-        // A later version has another code, or other fields for this one.
+        // A later version has another code, or other fields for this code.
         let mut take = |name: &str| match fields.shift_remove(name) {
             Some(Value::String(text)) => text,
             _ => String::new(),
@@ -202,7 +203,7 @@ impl<'de, T: Kind> Deserialize<'de> for Fact<T> {
     }
 }
 
-/// One of the codes with its fields, and `text`.
+/// One of the codes with its fields, plus `text`.
 impl<T: Kind> JsonSchema for Fact<T> {
     fn schema_name() -> Cow<'static, str> {
         T::NAME.into()
@@ -242,28 +243,29 @@ fn with_text(mut code: Value) -> Value {
     code
 }
 
-/// The JSON Schema of every kind of facts, by name.
+/// The JSON Schema of all kinds of facts, by name.
 pub fn schema() -> Value {
     #[derive(JsonSchema)]
     #[allow(dead_code, reason = "its schema is all that is asked for")]
     struct Facts {
-        /// Of a verdict: `reasons` and `notes`.
+        /// Reasons and notes of a verdict: `reasons` and `notes`.
         reasons: Vec<Fact<Reason>>,
-        /// Of a run.
+        /// Notices of a run.
         notices: Vec<Fact<Notice>>,
-        /// Why a row may not be compared with the others.
+        /// Reasons why a row may not be compared with the others.
         not_comparable: Vec<Fact<Mismatch>>,
-        /// Why a row is not compared with the baseline: `why_not`.
+        /// The reason why a row is not compared with the baseline: `why_not`.
         not_compared: Vec<Fact<NotCompared>>,
-        /// Why nothing can be said of a figure's change: `figures[].why_not` of `diff`.
+        /// The reason why nothing can be said about a figure's change: `figures[].why_not` of `diff`.
         no_change: Vec<Fact<NoChange>>,
-        /// What an expectation about a change found: `expectations[].found` of `diff`.
+        /// The change that an expectation was about: `expectations[].found` of `diff`.
         changes: Vec<Fact<ChangeFound>>,
-        /// What `rounds: auto` found: `auto.looks[].found`.
+        /// The findings of `rounds: auto`: `auto.looks[].found`.
         looks: Vec<Fact<Look>>,
-        /// What the plan asks of a row, and what its SAPI decides: `asked` and `forced`.
+        /// PHP settings that the plan asked for in a row, and those that its SAPI decides: `asked`
+        /// and `forced`.
         php: Vec<Fact<Php>>,
-        /// Of what a runtime showed before and after the load: its `notices`.
+        /// Observations of a runtime before and after the load: its `notices`.
         observed: Vec<Fact<Observation>>,
     }
     let mut schema = schemars::schema_for!(Facts);
@@ -271,7 +273,7 @@ pub fn schema() -> Value {
     schema.to_value()
 }
 
-/// Adds a fact that is not there yet.
+/// Adds a fact unless the list already has it.
 pub fn add<T: PartialEq>(facts: &mut Vec<Fact<T>>, fact: impl Into<Fact<T>>) {
     let fact = fact.into();
     if !facts.contains(&fact) {
@@ -279,7 +281,7 @@ pub fn add<T: PartialEq>(facts: &mut Vec<Fact<T>>, fact: impl Into<Fact<T>>) {
     }
 }
 
-/// Each once, where it first stands.
+/// The facts without duplicates, each at its first position.
 pub fn unique<T: PartialEq>(facts: Vec<T>) -> Vec<T> {
     let mut all = Vec::with_capacity(facts.len());
     for fact in facts {
@@ -290,12 +292,12 @@ pub fn unique<T: PartialEq>(facts: Vec<T>) -> Vec<T> {
     all
 }
 
-/// As it is told to a person: see [`Fact`].
+/// The text of a fact as it is printed: see [`Fact`].
 pub fn told<T: Kind + Clone>(known: &T) -> String {
     Fact::Known(known.clone()).to_string()
 }
 
-/// Sentences in one line.
+/// The sentences of facts on one line.
 pub fn joined<T: Kind>(facts: &[Fact<T>]) -> String {
     facts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

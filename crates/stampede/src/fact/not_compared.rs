@@ -1,4 +1,4 @@
-//! Why a row has no ratio to the baseline.
+//! The reasons why a row has no ratio to the baseline.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::Kind;
 use crate::summary::words;
 
-/// Why a row is not compared with the baseline.
+/// The reason why a row is not compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum NotCompared {
-    /// It gave no correct answer.
+    /// The row got no correct answer.
     #[serde(rename = "no_correct_answer")]
     NoCorrectAnswer {},
-    /// Too many of its requests failed.
+    /// Too many of the row's requests failed.
     #[serde(rename = "failed_requests")]
     Failed {
         /// Requests without a correct answer ÷ planned requests.
@@ -23,16 +23,16 @@ pub enum NotCompared {
         /// The most frequent kinds of failure, the most frequent first: `http:502`, `net:timeout`.
         kinds: Vec<String>,
     },
-    /// The percentile that rows are compared in falls on a failed request.
+    /// The percentile that rows are compared by falls on a failed request.
     #[serde(rename = "percentile_failed")]
     PercentileFailed {},
-    /// Of its figure only a lower bound is known.
+    /// Only a lower bound of the row's figure is known.
     #[serde(rename = "lower_bound")]
     LowerBound {},
-    /// No trial of it has enough requests for the figure.
+    /// No trial of the row has enough requests for the figure.
     #[serde(rename = "no_figure")]
     NoFigure {},
-    /// No round has a trial that counts of both.
+    /// No round has a trial that counts of both the row and the baseline.
     #[serde(rename = "no_common_round")]
     NoCommonRound {},
     /// The baseline itself cannot be compared.

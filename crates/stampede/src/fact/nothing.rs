@@ -1,4 +1,4 @@
-//! A load without one correct answer: how far it came, and why.
+//! A load without a single correct answer: how far it got, and why.
 
 use std::fmt;
 
@@ -9,61 +9,61 @@ use stampede_load::traffic::{EntryError, ReadFailure};
 
 use crate::summary::words;
 
-/// Why a load has no correct answer.
+/// The reason why a load has no correct answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Nothing {
-    /// How far it came.
+    /// How far the load got.
     pub kind: Kind,
-    /// Where the requests went: address and port, or the path of a socket.
+    /// Where the requests were sent: an address and port, or the path of a socket.
     pub target: String,
-    /// The commonest kinds of failure.
+    /// The most frequent kinds of failure.
     pub failures: Vec<Seen>,
-    /// Requests that failed in other ways.
+    /// Number of requests that failed in other ways.
     pub others: u64,
-    /// Requests that were never sent.
+    /// Number of requests that were never sent.
     pub dropped: u64,
-    /// What is wrong with the request file; null: it has requests.
+    /// The problem with the request file. Null: it has requests.
     pub file: Option<NoRequest>,
 }
 
-/// How far a load came that has no correct answer.
+/// How far a load without a correct answer got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The request file held no request.
+    /// No request was sent: the request file has none.
     Unsent,
-    /// There was no whole answer.
+    /// Requests were sent, but no complete answer arrived.
     Unanswered,
-    /// There were answers, each of them wrong.
+    /// Answers arrived, and all of them were wrong.
     Incorrect,
 }
 
-/// Requests that failed alike.
+/// Requests that failed in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Seen {
-    /// As in `counts`.
+    /// The kind of failure, as in `counts`.
     pub kind: String,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Whether FastCGI was spoken.
+    /// Whether the protocol was FastCGI.
     pub is_fastcgi: bool,
-    /// What the first of them was answered, as in `examples`; null: it is not known.
+    /// What the first of them got as its answer, as in `examples`. Null: not known.
     pub found: Option<String>,
-    /// Where the first of them was redirected to; null: nowhere.
+    /// Where the first of them was redirected to. Null: it was not redirected.
     pub location: Option<String>,
 }
 
-/// Why a request file has no request.
+/// The reason why a request file has no request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoRequest {
-    /// It could not be read.
+    /// The file could not be read.
     Failed(ReadFailure),
-    /// Its first entry.
+    /// The first entry is not a valid request.
     Broken {
-        /// Its line, 1 for the first.
+        /// The line of the entry, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The error in the entry.
         error: EntryError,
     },
 }

@@ -1,4 +1,5 @@
-//! What the reader of a whole run should know: what was chosen, skipped, not in force, or lost.
+//! Notices for the reader of a whole run: choices that stampede made, parts that were skipped or
+//! not in force, and data that was lost.
 
 use std::fmt;
 
@@ -14,99 +15,99 @@ use crate::progress::words::length;
 use crate::summary::words;
 use stampede_load::time::Nanos;
 
-/// What holds for a whole run.
+/// A notice about a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Notice {
-    /// What the user did not say was chosen.
+    /// stampede chose the values that the user did not give.
     #[serde(rename = "chosen")]
     Chosen {
-        /// Flags that say the same.
+        /// Flags that ask for the same values.
         flags: Vec<String>,
     },
     /// More runtimes are installed than were chosen.
     #[serde(rename = "also_installed")]
     AlsoInstalled {
-        /// Their names.
+        /// The names of those runtimes.
         runtimes: Vec<String>,
     },
-    /// Runtimes were left out of the choice.
+    /// Some runtimes were left out of the choice.
     #[serde(rename = "left_out")]
     LeftOut {
-        /// Their names.
+        /// The names of those runtimes.
         runtimes: Vec<String>,
-        /// Why.
+        /// The reason.
         why: Unsuited,
-        /// What to do, in English; null: nothing helps.
+        /// What the user can do, in English. Null: nothing helps.
         todo: Option<String>,
     },
-    /// A runtime of the plan is not here.
+    /// A runtime of the plan is not available and was skipped.
     #[serde(rename = "runtime_skipped")]
     RuntimeSkipped {
-        /// Its name.
+        /// The runtime's name.
         runtime: String,
-        /// Why.
+        /// The reason.
         cause: Cause,
-        /// What to do, in English; null: nothing helps.
+        /// What the user can do, in English. Null: nothing helps.
         todo: Option<String>,
     },
-    /// None of a load's runtimes is here.
+    /// A load was skipped because none of its runtimes is available.
     #[serde(rename = "load_skipped")]
     LoadSkipped {
-        /// Its name.
+        /// The load's name.
         load: String,
     },
-    /// What a directory was taken as.
+    /// stampede detected the kind of app in a directory.
     #[serde(rename = "app_detected")]
     AppDetected {
         /// The app's name.
         app: String,
-        /// What it was taken as.
+        /// What was detected.
         detected: Detected,
     },
-    /// The app's `.env` says otherwise than what it is measured with.
+    /// The app's `.env` has other values than those that the app is measured with.
     #[serde(rename = "env_overruled")]
     EnvOverruled {
-        /// `APP_ENV=dev APP_DEBUG=1`.
+        /// The values in `.env`, such as `APP_ENV=dev APP_DEBUG=1`.
         own: String,
-        /// `APP_ENV=prod APP_DEBUG=0`.
+        /// The values that are used, such as `APP_ENV=prod APP_DEBUG=0`.
         given: String,
     },
     /// The load reaches the app's own database.
     #[serde(rename = "own_database")]
     OwnDatabase {
-        /// Where it is.
+        /// The address of the database.
         at: String,
     },
-    /// The revision that the app is compared with.
+    /// The app is compared with another revision of itself.
     #[serde(rename = "against")]
     Against(Versions),
-    /// A budget of more CPUs than there are: all are used.
+    /// The budget has more CPUs than the machine: all CPUs are used.
     #[serde(rename = "budget_cpus_too_many")]
     CpusTooMany {
-        /// Asked for.
+        /// Number of CPUs asked for.
         cpus: u32,
-        /// What there is.
+        /// Number of CPUs of the machine.
         machine_cpus: u32,
     },
-    /// A budget of more memory than there is: all of it is used.
+    /// The budget has more memory than the machine: all memory is used.
     #[serde(rename = "budget_memory_too_large")]
     MemoryTooLarge {
-        /// Asked for.
+        /// Bytes asked for.
         bytes: u64,
-        /// What there is.
+        /// Bytes that the machine has.
         machine_bytes: u64,
     },
     /// Numbers of CPUs that this machine does not have were left out.
     #[serde(rename = "cpus_left_out")]
     CpusLeftOut {
-        /// What was asked for.
+        /// All numbers of CPUs that the budget asks for.
         asked: Vec<u32>,
     },
-    /// The budget is split by role.
+    /// The budget is split by role, so rows have unequal means.
     #[serde(rename = "budget_split")]
     BudgetSplit {
-        /// Role and number of CPUs.
+        /// Each role with its number of CPUs.
         cpus: Vec<(String, u32)>,
     },
     /// Stack and load share CPUs.
@@ -115,178 +116,179 @@ pub enum Notice {
     /// Stack and load run on hardware threads of the same core.
     #[serde(rename = "cores_shared")]
     CoresShared {},
-    /// Workers that may not fit into the memory.
+    /// The workers may not fit into the memory.
     #[serde(rename = "workers_crowded")]
     Crowded {
-        /// The runtime.
+        /// The runtime's name.
         runtime: String,
-        /// How many.
+        /// Number of workers.
         workers: u32,
-        /// What they take at least.
+        /// The least memory that these workers need.
         least_bytes: u64,
-        /// What there is.
+        /// The memory that is available.
         memory_bytes: u64,
-        /// Whether that is the machine's, not a limit of the stack.
+        /// Whether that is the machine's memory. False: it is the stack's limit.
         is_machine: bool,
     },
-    /// Every runtime is measured with a connection a request, for one of them wants it.
+    /// Keep-alive is off for all runtimes, because one of them does not suit it.
     #[serde(rename = "keep_alive_off")]
     KeepAliveOff {
-        /// The load.
+        /// The load's name.
         load: String,
-        /// The runtime that wants it.
+        /// The name of that runtime.
         runtime: String,
-        /// Why.
+        /// The reason.
         unfit: Unfit,
     },
-    /// Whose URLs are asked of the app here.
+    /// URLs of other sites are requested from the app on this machine.
     #[serde(rename = "other_sites")]
     OtherSites {
-        /// Hosts of the request file.
+        /// Hosts named in the request file.
         sites: Vec<String>,
     },
-    /// Lengths and numbers of requests are scaled.
+    /// Lengths and numbers of requests are multiplied by a factor.
     #[serde(rename = "time_scale")]
     TimeScale {
-        /// By this factor.
+        /// The factor.
         scale: f64,
     },
-    /// How `rounds: auto` ends.
+    /// The rule by which `rounds: auto` stops.
     #[serde(rename = "rounds_auto")]
     RoundsAuto {
-        /// After how many rounds it looks.
+        /// The numbers of rounds after which it checks.
         looks: Vec<u32>,
-        /// Width of every interval that ends it, 0 … 1.
+        /// The width that every interval must be below, as a share, 0 … 1.
         precision: f64,
-        /// Nanoseconds after which no further round begins.
+        /// Time limit in nanoseconds: a round is not begun if it would end later than this after
+        /// the run's start.
         max_time_ns: u64,
     },
-    /// What one look of `rounds: auto` found.
+    /// One check of `rounds: auto`.
     #[serde(rename = "rounds_look")]
     RoundsLook {
-        /// Why it went on or stopped.
+        /// Why the run went on or stopped.
         found: Fact<Look>,
     },
-    /// A runtime is measured at its best number of workers.
+    /// A runtime is measured with its best number of workers.
     #[serde(rename = "tuned")]
     Tuned {
-        /// Its name.
+        /// The runtime's name.
         runtime: String,
-        /// The number.
+        /// The number of workers.
         workers: u32,
         /// The directory of the tuning.
         run: String,
-        /// Whether it was tuned with the plan's first app, of several.
+        /// Whether the runtime was tuned only with the first of several apps.
         first_app_alone: bool,
     },
-    /// No best number of workers is known for a runtime.
+    /// A runtime's best number of workers is not known.
     #[serde(rename = "not_tuned")]
     NotTuned {
-        /// Its name.
+        /// The runtime's name.
         runtime: String,
-        /// Why.
+        /// The reason.
         why: NotTuned,
     },
     /// Loads whose rate is a share of the baseline's peak were left out.
     #[serde(rename = "no_peak")]
     NoPeak {
-        /// The baseline.
+        /// The baseline's name.
         runtime: String,
-        /// The loads.
+        /// The names of the loads.
         loads: Vec<String>,
-        /// Why its peak is not known.
+        /// Why the baseline's peak is not known.
         why: NoPeak,
     },
-    /// Something about a runtime that already runs.
+    /// Something was noticed about an external runtime.
     #[serde(rename = "external")]
     External {
-        /// Its name.
+        /// The runtime's name.
         runtime: String,
-        /// What.
+        /// What was noticed.
         found: External,
     },
-    /// A runtime that already runs is on another machine.
+    /// An external runtime is on another machine.
     #[serde(rename = "external_on_another_machine")]
     Elsewhere {
-        /// Its name.
+        /// The runtime's name.
         runtime: String,
-        /// Where.
+        /// The host.
         host: String,
     },
-    /// The run goes on.
+    /// The run has not ended yet.
     #[serde(rename = "under_way")]
     UnderWay {
-        /// Trials planned.
+        /// Number of planned trials.
         planned: usize,
-        /// Trials that ended.
+        /// Number of trials that have ended.
         ended: usize,
     },
     /// The run was ended early.
     #[serde(rename = "ended_early")]
     EndedEarly {
-        /// Trials planned.
+        /// Number of planned trials.
         planned: usize,
-        /// Trials that ended.
+        /// Number of trials that had ended.
         ended: usize,
     },
     /// A trial was not finished, and does not count.
     #[serde(rename = "trial_unfinished")]
     Unfinished {
-        /// Its directory's name.
+        /// The name of the trial's directory.
         trial: String,
     },
-    /// A stored file is damaged or torn.
+    /// A stored file is damaged or cut off.
     #[serde(rename = "damaged")]
     Damaged {
-        /// Which, and how.
+        /// Which file, and how.
         damage: Damage,
     },
-    /// Runs were measured at different times.
+    /// The runs were measured at different times.
     #[serde(rename = "between_runs")]
     BetweenRuns {
-        /// Whether they are compared all the same, or only shown together.
+        /// Whether the runs are compared. False: they are only shown together.
         compared: bool,
     },
-    /// One of several runs.
+    /// A notice about one of several runs.
     #[serde(rename = "of_run")]
     OfRun {
-        /// Its letter or name.
+        /// The run's letter or name.
         run: String,
-        /// What was said of it.
+        /// The notice about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Box<Fact<Notice>>>,
-        /// When and with what it was measured.
+        /// The run's identity: when and with what it was measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         measured: Option<Identity>,
     },
     /// The machines of several runs differ.
     #[serde(rename = "machines_differ")]
     MachinesDiffer {
-        /// In what.
+        /// The parts that differ.
         what: Vec<MachinePart>,
     },
-    /// The app's answer is another one in another run.
+    /// The app's answers differ between two runs.
     #[serde(rename = "answers_differ")]
     AnswersDiffer {
-        /// The run.
+        /// The run with the other answers.
         run: String,
-        /// For these runtimes.
+        /// The runtimes whose app answered differently.
         runtimes: Vec<String>,
     },
 }
 
-/// Why a peak is not known.
+/// The reason why a peak is not known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum NoPeak {
-    /// The runtime cannot be measured.
+    /// The runtime was refused, so it was not measured.
     Refused {
-        /// Why.
+        /// The reason.
         reason: Fact<Reason>,
     },
-    /// Its trial was not valid.
+    /// The peak's trial was not valid.
     Invalid {
-        /// Why.
+        /// The reasons. Empty: there was no correct answer.
         reasons: Vec<Fact<Reason>>,
     },
 }
@@ -371,7 +373,7 @@ impl fmt::Display for Notice {
 }
 
 impl Notice {
-    /// Budget, load and rounds.
+    /// Writes the notices about budget, load and rounds.
     fn of_conditions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::CpusTooMany { cpus, machine_cpus } => write!(
@@ -444,7 +446,7 @@ impl Notice {
         }
     }
 
-    /// Stored runs.
+    /// Writes the notices about stored runs.
     fn of_runs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::UnderWay { planned, ended } => {
@@ -472,7 +474,7 @@ impl Notice {
 }
 
 impl Notice {
-    /// What was said of one of several runs.
+    /// Makes a notice about one of several runs.
     pub fn of_run(run: String, notice: &Fact<Notice>) -> Notice {
         Notice::OfRun { run, notice: Some(Box::new(notice.clone())), measured: None }
     }
@@ -483,8 +485,8 @@ fn quoted(names: &[String]) -> Vec<String> {
 }
 
 impl Notice {
-    /// Whether it only says how the run came about, and nothing that changes how its figures are
-    /// read.
+    /// Whether the notice only says how the run came about, and changes nothing about how its
+    /// figures are to be read.
     pub fn is_detail(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What a runtime showed of itself before load that the reader should know.
+//! Observations of a runtime before the load that the reader should know.
 
 use std::fmt;
 
@@ -8,29 +8,29 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::mismatch::VISIBLE;
 use super::{Fact, Kind};
 
-/// What a runtime showed of itself.
+/// Something that was observed of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Observation {
-    /// Something of one request was visible in a later one.
+    /// State of one request was visible in a later one.
     #[serde(rename = "visible_later")]
     Visible {
-        /// `class`, `constant`, `global` …
+        /// The kind of state: `class`, `constant`, `global` …
         what: String,
     },
-    /// No worker was met twice, so that nothing can be said of that.
+    /// No worker answered twice, so it is not known whether state stays visible.
     #[serde(rename = "isolation_not_shown")]
     IsolationNotShown {},
     /// An extension that the app wants is not loaded.
     #[serde(rename = "extension_missing")]
     ExtensionMissing {
-        /// Its name.
+        /// The extension's name.
         extension: String,
     },
     /// The app's answer changes from request to request.
     #[serde(rename = "answer_changes")]
     AnswerChanges {
-        /// Whether `mask` can say what changes.
+        /// Whether the changing parts can be listed in `mask`.
         can_be_masked: bool,
     },
 }
@@ -66,10 +66,10 @@ impl Kind for Observation {
     }
 }
 
-/// How runs of format 1 said what [`VISIBLE`] says.
+/// The words of format 1 for [`VISIBLE`].
 const FORMAT_1: &str = " of one request is visible in a later one";
 
-/// Reads them; of format 1, which had sentences alone, what a decision is made by.
+/// Reads observations. Of sentences of format 1 only those that decisions depend on become known.
 ///
 /// # Errors
 /// They are neither sentences nor objects.

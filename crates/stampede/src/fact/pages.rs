@@ -1,30 +1,30 @@
-//! Pages of a load that are answered with an error or a redirect, in words.
+//! Describes pages of a load that return an error or a redirect.
 
 use url::Url;
 
 use crate::runtime::{Followed, is_redirect};
 use crate::store::record::PageRecord;
 
-/// Errors: those of the first of `count` pages.
+/// The errors of the first of `count` pages.
 pub fn failing(pages: &[PageRecord], count: usize) -> String {
     some(pages.iter().map(failure), count)
 }
 
-/// Redirects: where those of the app's own page led, and those of the first of `count` pages.
+/// The redirects: where those of the app's own page end, and those of the first of `count` pages.
 pub fn redirected(followed: Option<&Followed>, pages: &[PageRecord], count: usize) -> String {
     let own = followed.iter().map(ToString::to_string);
     some(own.chain(pages.iter().map(wrong)), count + followed.iter().len())
 }
 
-/// Named in a sentence; a reason keeps no more.
+/// Most pages named in a sentence. A reason stores no more.
 pub const SHOWN: usize = 5;
 
-/// What is wrong with a page: where it redirects, or its error.
+/// What is wrong with a page: its redirect or its error.
 fn wrong(page: &PageRecord) -> String {
     if is_redirect(page.status) { redirect(page) } else { failure(page) }
 }
 
-/// The first of `count`.
+/// The first of `count` texts, with the number of the others.
 fn some(words: impl Iterator<Item = String>, count: usize) -> String {
     let mut all: Vec<String> = words.take(SHOWN).collect();
     let more = count.saturating_sub(all.len());
@@ -44,7 +44,7 @@ fn failure(page: &PageRecord) -> String {
     }
 }
 
-/// Where a page is redirected to, and what to do about it.
+/// Where a page redirects to, and what the user can do about it.
 fn redirect(page: &PageRecord) -> String {
     let PageRecord { path, status, location, .. } = page;
     let location = location.as_deref().unwrap_or_default();
@@ -67,11 +67,11 @@ fn redirect(page: &PageRecord) -> String {
     format!("`{path}` is redirected ({status}) to `{location}`; {advice}")
 }
 
-/// Where a redirect leads.
+/// The target of a redirect, compared with the requested page.
 #[derive(Debug, PartialEq, Eq)]
 enum Leads {
     ToItself,
-    /// Path and query on the same host.
+    /// Another path and query on the same host.
     To(String),
     ToHttps,
     ToHost(String),

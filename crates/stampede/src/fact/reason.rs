@@ -1,4 +1,4 @@
-//! Why a trial counts or does not, and what is worth knowing of it.
+//! The reasons why a trial counts or does not, and the notes about it.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use super::{Fact, Generator, Kind, Machine, Server, Traffic};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Reason {
-    /// The load generator: its own lag, limits and books.
+    /// About the load generator: its own lag, its limits and its counts.
     Generator(Generator),
-    /// The machine below: clock, CPUs, memory, ports.
+    /// About the machine: clock, CPUs, memory, ports.
     Machine(Machine),
-    /// The stack that was measured, and the app in it.
+    /// About the measured stack, and the app in it.
     Server(Server),
-    /// What was sent, and how it was answered.
+    /// About the requests, and how they were answered.
     Traffic(Traffic),
 }
 

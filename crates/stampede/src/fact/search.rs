@@ -1,4 +1,4 @@
-//! What a search found: of a runtime's limit, and of the best settings.
+//! The results of searches: for a runtime's capacity, and for the best settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,133 +10,136 @@ use super::{Fact, Kind, Reason, joined};
 use crate::capacity::text::rate;
 use crate::summary::words;
 
-/// What the search for a runtime's limit found.
+/// The result of the search for a runtime's capacity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Limited {
-    /// The limit, met by longer trials, and not by one above it.
+    /// The capacity was found: longer trials meet the expectations at this rate, and not at a
+    /// higher one.
     #[serde(rename = "found")]
     Found {
-        /// Met in all likelihood.
+        /// Requests per second that very probably meet the expectations.
         capacity_per_second: f64,
-        /// Not met in all likelihood; null: none is known.
+        /// Requests per second that very probably do not meet them. Null: none is known.
         upper_per_second: Option<f64>,
     },
     /// Longer trials did not agree, or there was no time for them.
     #[serde(rename = "unconfirmed")]
     Unconfirmed {
-        /// Met in all likelihood; null: none is known.
+        /// Requests per second that very probably meet the expectations. Null: none is known.
         capacity_per_second: Option<f64>,
-        /// Not met in all likelihood; null: none is known.
+        /// Requests per second that very probably do not meet them. Null: none is known.
         upper_per_second: Option<f64>,
     },
-    /// The time was over before it was as narrow as wanted.
+    /// The time ended before the interval was as narrow as asked for.
     #[serde(rename = "wide")]
     Wide {
-        /// Met in all likelihood; null: none is known.
+        /// Requests per second that very probably meet the expectations. Null: none is known.
         capacity_per_second: Option<f64>,
-        /// Not met in all likelihood; null: none is known.
+        /// Requests per second that very probably do not meet them. Null: none is known.
         upper_per_second: Option<f64>,
-        /// How wide the interval was to be: 0.1 for 10 %.
+        /// The width that the interval should have had: 0.1 for 10 %.
         precision: f64,
     },
-    /// More than the generator can offer.
+    /// The capacity is higher than the generator can send.
     #[serde(rename = "at_least")]
     AtLeast {
-        /// Met in all likelihood.
+        /// Requests per second that very probably meet the expectations. Null: none is known.
         capacity_per_second: Option<f64>,
     },
-    /// One user alone is served as expected, and not the lowest rate that was tried.
+    /// One request at a time meets the expectations, but the lowest rate that was tried does not.
     #[serde(rename = "below")]
     Below {
-        /// That rate.
+        /// The lowest rate that was tried, in requests per second.
         lowest_per_second: f64,
     },
-    /// One user alone is served as expected, and there was no time for more.
+    /// One request at a time meets the expectations, and there was no time to try rates.
     #[serde(rename = "met_alone")]
     MetAlone {
-        /// What one user alone got; null: not known.
+        /// The throughput with one request at a time. Null: not known.
         throughput_per_second: Option<f64>,
     },
-    /// One user alone is not served as expected.
+    /// One request at a time does not meet the expectations.
     #[serde(rename = "not_met_alone")]
     NotMetAlone {
-        /// Why.
+        /// The reasons.
         #[schemars(schema_with = "reasons")]
         reasons: Vec<Fact<Reason>>,
     },
-    /// It was not measured.
+    /// The runtime was not measured.
     #[serde(rename = "not_measured")]
     NotMeasured {
-        /// Why.
+        /// The reasons.
         #[schemars(schema_with = "reasons")]
         reasons: Vec<Fact<Reason>>,
     },
-    /// Ended before anything was known.
+    /// The search ended before anything was known.
     #[serde(rename = "unknown")]
     Unknown {},
 }
 
-/// What the search for the best settings found.
+/// The result of the search for the best settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Tuned {
-    /// Settings that bear the most.
+    /// The settings with the highest capacity.
     #[serde(rename = "best_capacity")]
     Capacity {
         /// The settings to choose.
         settings: BTreeMap<String, String>,
-        /// Capacity with them.
+        /// The capacity with them, in requests per second.
         value_per_second: f64,
-        /// Lower end of its interval; null: none.
+        /// Lower end of its interval. Null: there is none.
         low_per_second: Option<f64>,
-        /// Upper end of its interval; null: none.
+        /// Upper end of its interval. Null: there is none.
         high_per_second: Option<f64>,
-        /// Whether longer trials agree.
+        /// Whether longer trials confirm it.
         is_confirmed: bool,
-        /// Settings of which the highest value that was tried was chosen: more may bring more.
+        /// Settings for which the highest value that was tried was best. Higher values may be even
+        /// better.
         at_end: Vec<String>,
     },
-    /// Settings with the lowest p95 of response time.
+    /// The settings with the lowest p95 of response time.
     #[serde(rename = "best_p95")]
     P95 {
         /// The settings to choose.
         settings: BTreeMap<String, String>,
-        /// p95 with them.
+        /// The p95 with them, in nanoseconds.
         value_ns: f64,
-        /// Settings of which the highest value that was tried was chosen: more may bring more.
+        /// Settings for which the highest value that was tried was best. Higher values may be even
+        /// better.
         at_end: Vec<String>,
     },
-    /// One user alone is not served as expected, whatever the settings.
+    /// No choice of settings meets the expectations, not even with one request at a time.
     #[serde(rename = "no_settings_help")]
     Hopeless {
-        /// What one user alone showed.
+        /// The result with one request at a time.
         #[schemars(schema_with = "result")]
         result: Box<Fact<Limited>>,
     },
     /// Every choice of settings failed.
     #[serde(rename = "all_failed")]
     AllFailed {},
-    /// Ended before anything was known.
+    /// The search ended before anything was known.
     #[serde(rename = "unknown")]
     Unknown {},
 }
 
-/// Why a choice of settings failed.
+/// The reason why a choice of settings failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum ChoiceFailed {
-    /// Its trials do not count, or do not meet what is expected.
+    /// Its trials do not count, or do not meet the expectations.
     #[serde(rename = "trials_failed")]
     Trials {
-        /// Why.
+        /// The reasons.
         #[schemars(schema_with = "reasons")]
         reasons: Vec<Fact<Reason>>,
     },
-    /// No capacity was found.
+    /// No capacity was found for it.
     #[serde(rename = "no_capacity")]
     NoCapacity {
-        /// What was found instead.
+        /// What the search found instead.
         #[schemars(schema_with = "result")]
         result: Box<Fact<Limited>>,
     },

@@ -1,4 +1,4 @@
-//! Reasons about the stack that was measured, and the app in it.
+//! Reasons about the measured stack, and about the app in it.
 
 use std::fmt;
 
@@ -10,78 +10,80 @@ use crate::runtime::{Endless, Followed};
 use crate::store::record::PageRecord;
 use crate::summary::words;
 
-/// What the stack or its app did, or could not do.
+/// Something that the stack or its app did, or could not do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Server {
-    /// The runtime could not be started, asked or ended.
+    /// The runtime could not be started, checked or stopped.
     #[serde(rename = "runtime_failed")]
     Failed {
-        /// Why, with the last lines of its logs.
+        /// The reason, with the last lines of its logs.
         cause: Cause,
     },
-    /// A page of the load is answered with an error, before the load.
+    /// Pages of the load return an error, already before the load.
     #[serde(rename = "page_fails")]
     PageFails {
-        /// How many pages are answered so.
+        /// Number of such pages.
         count: u32,
         /// The first of them.
         pages: Vec<PageRecord>,
-        /// The last lines of the logs, each on a line of its own.
+        /// The last lines of the logs, one per line.
         log: String,
     },
-    /// The pages of the load are redirected, before the load.
+    /// The pages of the load redirect, already before the load. Some may also fail with a client
+    /// error.
     #[serde(rename = "page_redirects")]
     PageRedirects {
-        /// How many pages were asked.
+        /// Number of pages that were requested.
         count: u32,
         /// The first of them.
         pages: Vec<PageRecord>,
-        /// Where the redirects of the app's own page led; null: it was not asked, or has none.
+        /// Where the redirects of the app's own page end. Null: it was not requested, or does not
+        /// redirect.
         followed: Option<Followed>,
-        /// What redirects more often than anybody follows; null: nothing does.
+        /// A page with more redirects than a client follows. Null: there is none.
         endless: Option<Endless>,
     },
     /// PHP ended with a fatal error before the load.
     #[serde(rename = "php_error_before_load")]
     PhpErrorBefore {
-        /// Its line in the log.
+        /// The error's line in the log.
         first: String,
     },
     /// PHP ended with fatal errors under the load.
     #[serde(rename = "php_errors")]
     PhpErrors {
-        /// Lines in the log.
+        /// Number of lines in the log.
         lines: u64,
-        /// The first.
+        /// The first line.
         first: String,
     },
     /// The runtime is gone.
     #[serde(rename = "runtime_gone")]
     Gone {
-        /// How that shows.
+        /// How that was noticed.
         cause: Cause,
     },
-    /// The runtime could not be asked after the load.
+    /// The runtime could not be checked after the load.
     #[serde(rename = "failed_after_load")]
     FailedAfter {
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
-    /// The runtime shows itself otherwise after the load than before it.
+    /// The runtime's observed properties changed during the load.
     #[serde(rename = "changed_under_load")]
     Changed {
-        /// In what.
+        /// The property that changed.
         difference: Mismatch,
     },
-    /// The app's answer was another one after the load than before it.
+    /// The app's answer changed during the load.
     #[serde(rename = "answer_changed")]
     AnswerChanged {
         /// The first line that differs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<String>,
     },
-    /// Only numbers in the app's answer were others after the load.
+    /// Only numbers in the app's answer changed during the load.
     #[serde(rename = "answer_numbers_changed")]
     NumbersChanged {
         /// The first line that differs.
@@ -90,59 +92,59 @@ pub enum Server {
     /// The runtime has another number of workers than was asked for.
     #[serde(rename = "workers_differ")]
     Workers {
-        /// Seen.
+        /// The number that was observed.
         workers: u32,
-        /// Asked for.
+        /// The number that was asked for.
         asked: u32,
     },
-    /// A process ended by itself.
+    /// A process of the stack ended by itself.
     #[serde(rename = "process_ended")]
     ProcessEnded {
-        /// Its role.
+        /// The role of the process.
         role: String,
-        /// The signal that ended it.
+        /// The signal that ended it. Null: none did.
         signal: Option<i32>,
-        /// Its exit code.
+        /// The exit code. Null: there is none.
         exit_code: Option<i32>,
-        /// Whether that was before the load.
+        /// Whether it ended before the load.
         is_before_load: bool,
     },
     /// Processes or worker threads were started under load.
     #[serde(rename = "workers_replaced")]
     Replaced {
-        /// How many.
+        /// Number of them.
         started: u64,
-        /// Whether they are threads.
+        /// Whether they are threads. False: processes.
         threads: bool,
-        /// Whether `max_requests` asks for such.
+        /// Whether the setting `max_requests` asks for that.
         is_asked: bool,
-        /// What the logs said meanwhile.
+        /// Log lines from that time.
         log: Vec<String>,
     },
     /// The stack's log lines could not be understood.
     #[serde(rename = "log_unreadable")]
     LogUnreadable {
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
-    /// Nothing had been asked of it when the load began.
+    /// The runtime had no request before the load.
     #[serde(rename = "cold")]
     Cold {
-        /// What OPcache had.
+        /// What OPcache held. Null: OPcache is off, or was not observed.
         opcache: Option<ColdOpcache>,
-        /// Directories that were emptied before.
+        /// Directories that were emptied before the start.
         emptied: Vec<String>,
     },
-    /// It was to be cold, and was already running.
+    /// A cold start was asked for, but the runtime was already running.
     #[serde(rename = "not_cold")]
     NotCold {},
-    /// Files were preloaded.
+    /// OPcache preloaded files.
     #[serde(rename = "preloaded")]
     Preloaded {
-        /// How many.
+        /// Number of files.
         files: u32,
     },
-    /// Preloading was asked for, and nothing is preloaded.
+    /// Preloading was asked for, but nothing is preloaded.
     #[serde(rename = "nothing_preloaded")]
     NothingPreloaded {
         /// The file that was asked for.
@@ -151,15 +153,15 @@ pub enum Server {
     /// The row is not measured at all.
     #[serde(rename = "skipped")]
     Skipped {
-        /// Why.
+        /// The reason.
         cause: Cause,
-        /// What to do, in English; null: nothing helps.
+        /// What the user can do, in English. Null: nothing helps.
         todo: Option<String>,
     },
-    /// Kept connections do not suit this runtime.
+    /// Keep-alive does not suit this runtime.
     #[serde(rename = "keep_alive_unfit")]
     KeepAliveUnfit {
-        /// Why.
+        /// The reason.
         unfit: Unfit,
     },
     /// No trial was finished.
@@ -167,23 +169,24 @@ pub enum Server {
     NoTrial {},
 }
 
-/// Why kept connections do not suit a runtime.
+/// The reason why keep-alive does not suit a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Unfit {
-    /// Some would wait for ever.
+    /// The runtime holds a worker per connection, so some connections would never get an answer.
     Starves {
-        /// Workers that it has.
+        /// Number of its workers.
         workers: u32,
-        /// Connections that there may be.
+        /// The most connections that there may be.
         connections: u32,
     },
-    /// It would be measured with connecting, and the others without.
+    /// The runtime closes every connection, so its times would include connecting and the others'
+    /// would not.
     Closes {},
 }
 
 impl Unfit {
-    /// What helps.
+    /// What the user can do.
     fn todo(self) -> String {
         match self {
             Unfit::Starves { workers, connections } => format!(
@@ -208,7 +211,7 @@ impl fmt::Display for Unfit {
     }
 }
 
-/// An error and what to do about it.
+/// Writes an error, and what the user can do about it.
 pub(super) fn with_todo(
     f: &mut fmt::Formatter<'_>,
     cause: &Cause,
@@ -218,15 +221,15 @@ pub(super) fn with_todo(
     todo.map_or(Ok(()), |todo| write!(f, "; {todo}"))
 }
 
-/// What a cold OPcache had when the load began.
+/// What a cold OPcache held when the load began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColdOpcache {
-    /// Nothing.
+    /// It was empty.
     Empty,
-    /// What was preloaded.
+    /// It held the preloaded files.
     Preloaded,
-    /// What the workers boot with.
+    /// It held the files that the workers load at boot.
     Booted,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of stored runs: what they lack, and what tells one from another.
+//! Facts about stored runs: missing or damaged parts, and what distinguishes one run from another.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Cause;
 use crate::summary::words;
 
-/// What a stored run lacks.
+/// Damage to a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Damage {
@@ -18,12 +18,12 @@ pub enum Damage {
         /// The file.
         path: PathBuf,
     },
-    /// A file that a trial with a load has is not there.
+    /// A file is missing that every trial with a load has.
     Gone {
         /// The file.
         path: PathBuf,
     },
-    /// What cannot be read is left out.
+    /// A part that cannot be read was left out.
     LeftOut {
         /// Why it cannot be read.
         cause: Cause,
@@ -44,16 +44,16 @@ impl fmt::Display for Damage {
     }
 }
 
-/// What tells one run from others.
+/// The data that distinguishes a run from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
-    /// Its id.
+    /// The run's id.
     pub id: String,
-    /// When it began, RFC 3339.
+    /// When the run started, in RFC 3339.
     pub started_at: String,
-    /// How many rounds it has.
+    /// Number of rounds.
     pub rounds: u32,
-    /// What it was shuffled by.
+    /// The seed of the order of trials.
     pub seed: u64,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// What two machines may differ in that changes figures.
+/// A property of a machine that changes figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MachinePart {
@@ -83,7 +83,7 @@ pub enum MachinePart {
 }
 
 impl MachinePart {
-    /// All.
+    /// All parts.
     pub const ALL: [MachinePart; 6] = [
         MachinePart::Cpu,
         MachinePart::Cpus,
@@ -93,7 +93,7 @@ impl MachinePart {
         MachinePart::Container,
     ];
 
-    /// Its name in tables.
+    /// The part's name in tables.
     pub fn label(self) -> &'static str {
         match self {
             MachinePart::Cpu => "CPU",

@@ -1,4 +1,4 @@
-//! Facts are written with a code, figures and a sentence, and read again.
+//! Tests that facts are written with a code, figures and a sentence, and can be read again.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ fn the_schema_in_the_docs_is_the_schema() {
     assert_eq!(written, schema(), "write it again: stampede schema facts > docs/facts.schema.json");
 }
 
-/// One of each shape: what is printed for a user.
+/// One fact of each shape, as printed for a user.
 #[test]
 fn sentences_are_as_they_were() {
     let of = |reason: Fact<Reason>| reason.sentence();
@@ -199,8 +199,8 @@ fn sentences_are_as_they_were() {
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
 }
 
-/// A code that is stored somewhere means the same for ever: one that goes or is renamed breaks its
-/// readers.
+/// A stored code keeps its meaning for ever. Removing or renaming one would break the readers of
+/// stored results.
 #[test]
 fn codes_are_never_renamed() {
     let all = [

@@ -1,4 +1,4 @@
-//! Reasons about what was sent, and how it was answered.
+//! Reasons about the requests of a load, and how they were answered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,14 +11,14 @@ use super::{Before, Cause, Fact, Found, Nothing};
 use crate::runtime::Followed;
 use crate::summary::words;
 
-/// What was sent, and how it was answered.
+/// Something about the requests of a load, or about their answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Traffic {
     /// The load was stopped before its end.
     #[serde(rename = "stopped")]
     Stopped {
-        /// After so long.
+        /// How long the load ran, in nanoseconds.
         lasted_ns: u64,
     },
     /// The user ended the trial before its load.
@@ -36,159 +36,161 @@ pub enum Traffic {
         /// Failures by kind, as in `counts`.
         failed: BTreeMap<String, u64>,
     },
-    /// Some connections got no answer in the whole trial while others did.
+    /// Some connections got no answer during the whole trial, while others did.
     #[serde(rename = "connections_starved")]
     Starved {
-        /// How many.
+        /// Number of such connections.
         connections: u64,
-        /// Of so many that were opened.
+        /// Number of connections that were opened.
         opened: u64,
-        /// The commonest failure; left out where that is a timeout, or there is none.
+        /// The most frequent failure on them. Left out if it was a timeout, or if nothing failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
     },
-    /// The server closed kept connections that a request was sent on.
+    /// The server closed kept-alive connections just when a request was sent on them.
     #[serde(rename = "connections_closed")]
     ConnectionsClosed {
-        /// Requests that met it.
+        /// Number of requests that failed for this reason.
         requests: u64,
     },
-    /// The server closed every connection after its answer, which was to be kept.
+    /// The server closed every connection after its answer, although keep-alive was asked for.
     #[serde(rename = "connections_not_kept")]
     ConnectionsNotKept {},
-    /// Connecting took a second or more: a queue was full, or a packet was lost.
+    /// Connecting took a second or more: a listen queue was full, or a packet was lost.
     #[serde(rename = "slow_connects")]
     SlowConnects {
-        /// How many.
+        /// Number of such connections.
         connections: u64,
-        /// Of so many.
+        /// Number of connections that were opened.
         opened: u64,
     },
-    /// Answers with headers that a strict client refuses.
+    /// Answers have headers that a strict client refuses.
     #[serde(rename = "odd_headers")]
     OddHeaders {
         /// `folded`, `blank-before-colon`, `no-field` or `empty-first`.
         kind: String,
-        /// How many.
+        /// Number of answers.
         answers: u64,
     },
-    /// The page redirects.
+    /// The page redirects to another one.
     #[serde(rename = "redirected")]
     Redirected {
-        /// Path that was asked.
+        /// The path that was requested.
         from: String,
         /// HTTP status of the first redirect.
         status: u16,
-        /// Path where they led.
+        /// The path at which the redirects end.
         to: String,
-        /// Whether the load asks for the page that it leads to.
+        /// Whether the load requests the page at which the redirects end.
         is_followed: bool,
     },
-    /// Not all requests were asked before the load and compared between runtimes.
+    /// Not all requests were sent before the load and compared between runtimes.
     #[serde(rename = "pages_not_compared")]
     NotCompared {
-        /// Requests of the load.
+        /// Number of requests of the load.
         requests: u64,
-        /// Of them were compared.
+        /// Number of them that were compared.
         compared: u64,
     },
-    /// How many queries reached the database.
+    /// The number of queries that reached the database.
     #[serde(rename = "database_queries")]
     Queries(Queries),
-    /// The database does not say how many queries reached it.
+    /// The database does not report how many queries reached it.
     #[serde(rename = "database_queries_unknown")]
     QueriesUnknown {
-        /// Why.
+        /// The reason.
         cause: Cause,
     },
     /// An expectation was not met, or cannot be judged.
     #[serde(rename = "not_met")]
     NotMet {
-        /// As written: `p95 < 100ms`.
+        /// The expectation as written: `p95 < 100ms`.
         expectation: String,
-        /// The figure that was found; null: it is not known.
+        /// The figure that was found. Null: not known.
         found: Option<Fact<Found>>,
     },
-    /// There is no correct answer, or nothing was sent.
+    /// There was no correct answer, or nothing was sent.
     #[serde(rename = "nothing_correct")]
     NothingCorrect(Nothing),
-    /// The requests were over before the schedule.
+    /// The requests ended before the schedule.
     #[serde(rename = "requests_over")]
     RequestsOver {
-        /// How many there were.
+        /// Number of requests.
         requests: u64,
-        /// After so long.
+        /// How long they lasted, in nanoseconds.
         after_ns: u64,
     },
     /// The request file could not be read to its end.
     #[serde(rename = "request_file_failed")]
     FileFailed {
-        /// Why.
+        /// The reason.
         failure: ReadFailure,
     },
-    /// Entries of the request file are no requests.
+    /// Some entries of the request file are not valid requests.
     #[serde(rename = "request_file_broken")]
     FileBroken {
-        /// How many.
+        /// Number of such entries.
         entries: u64,
-        /// Line of the first, 1 for the first of the file.
+        /// Line of the first such entry, counted from 1.
         line: u64,
-        /// What is wrong with the first.
+        /// The error in the first such entry.
         error: EntryError,
     },
     /// Entries of the request file were left out.
     #[serde(rename = "request_file_skipped")]
     FileSkipped {
-        /// How many.
+        /// Number of such entries.
         entries: u64,
-        /// Why.
+        /// The reason.
         why: Skip,
     },
     /// URLs of the request file name other hosts.
     #[serde(rename = "request_file_other_host")]
     FileOtherHost {
-        /// One of them.
+        /// One of these hosts.
         host: String,
     },
-    /// The request file was shuffled in parts.
+    /// The request file was shuffled in blocks, not as a whole.
     #[serde(rename = "request_file_shuffled")]
     FileShuffled {
-        /// Requests of a part.
+        /// Number of requests in a block.
         within: u64,
     },
-    /// What was found out before the first request.
+    /// Something was noticed before the first request.
     #[serde(rename = "before_load")]
     BeforeLoad {
-        /// What.
+        /// What was noticed.
         found: Before,
     },
 }
 
-/// Requests that failed alike.
+/// Requests that failed in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
-    /// As in `counts`.
+    /// The kind of failure, as in `counts`.
     pub kind: String,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
 }
 
-/// Queries that reached the database, and those that the answers stand for.
+/// The number of queries that reached the database, and the number that the answers should have
+/// needed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Queries {
-    /// Counted by the database.
+    /// The number of queries that the database counted.
     pub reached: u64,
-    /// At least so many should have.
+    /// The smallest expected number.
     pub expected_min: u64,
-    /// And at most so many; null: no bound.
+    /// The largest expected number. Null: there is no upper limit.
     pub expected_max: Option<u64>,
-    /// SQLite runs in the app, and nothing was counted: the app has to say that it counts.
+    /// SQLite runs inside the app, and nothing was counted: the app must declare that it counts its
+    /// queries.
     #[serde(default)]
     pub may_be_uncounted: bool,
 }
 
 impl Queries {
-    /// Whether as many reached it as should have.
+    /// Whether the number of queries is as expected.
     pub fn fits(&self) -> bool {
         self.reached >= self.expected_min
             && self.expected_max.is_none_or(|most| self.reached <= most)
@@ -331,7 +333,7 @@ impl Traffic {
     }
 }
 
-/// `1 200 × `net:refused`, 3 × `net:reset``.
+/// Kinds of failure with their counts: `1 200 × `net:refused`, 3 × `net:reset``.
 fn kinds(failed: &BTreeMap<String, u64>) -> String {
     let each = failed.iter().map(|(kind, count)| format!("{} × `{kind}`", words::count(*count)));
     each.collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! CPUs and memory: of the whole stack, or by role.
+//! Reads the budget: CPUs and memory of the whole stack, or CPUs by role.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
 /// Keys of a budget.
 pub(super) const KEYS: [&str; 6] = ["cpus", "memory", "php", "web", "load", "or_less"];
 
-/// The kernel's own limit is 8192 CPUs (`CONFIG_NR_CPUS` on x86-64).
+/// Most CPUs. 8192 is the kernel's own limit (`CONFIG_NR_CPUS` on x86-64).
 const CPUS_MAX: u32 = 8_192;
 
-/// Reads a budget; nothing given: half of the machine's CPUs, no memory limit.
+/// Reads a budget. Without one: half of the machine's CPUs and no memory limit.
 pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
     let Some(node) = node else { return Ok(Budget::Shared { cpus: vec![0], memory_bytes: 0 }) };
     let fields = Fields::of(node, "`budget`", &KEYS)?;
@@ -50,7 +50,7 @@ pub(super) fn fit(node: Option<&Node>) -> Result<Fit, PlanError> {
     }
 }
 
-/// One number, or several: `cpus: [1, 2, 4]`, as a flag `--cpus 1,2,4`.
+/// One number or several: `cpus: [1, 2, 4]`, or `--cpus 1,2,4` as a flag.
 fn cpu_counts(node: &Node) -> Result<Vec<u32>, PlanError> {
     const EXPECTED: &str = "each number once, 1 or more, such as `[1, 2, 4]`";
     let node = &match node.text() {

@@ -1,5 +1,5 @@
-//! Clients: named sets of connection habits, as the tools behind published figures have
-//! them, and what a plan changes of them.
+//! Reads clients: named sets of connection habits, as the tools behind published figures have them,
+//! with the changes that a plan makes.
 
 use stampede_load::client as load;
 use stampede_load::spec::{ConnectionHabit, HttpVersion, WhenFull};
@@ -23,20 +23,21 @@ pub(super) const NAMES: [&str; 4] = {
     [all[0].name, all[1].name, all[2].name, all[3].name]
 };
 
-/// Requests under way at once, at most: file descriptors and ports end earlier.
+/// Most requests in flight at once. File descriptors and ports run out earlier.
 const IN_FLIGHT_MAX: u32 = 1_000_000;
 
 /// Keys of a client's map.
 pub(super) const KEYS: [&str; 5] = ["use", "keep_alive", "http", "max_in_flight", "when_full"];
 
 impl Habits {
-    /// The habits of a known client; of `stampede` for any other name.
+    /// The habits of a known client. Any other name gets the habits of `stampede`.
     pub fn named(name: &str) -> Habits {
         let known = load::Client::named(name).unwrap_or(load::Client::ALL[0]);
         let http = known.habits.version;
         let keep_alive = match known.habits.connection {
             ConnectionHabit::PerRequest => KeepAlive::Off,
-            // Our own client does what suits the runtimes; others do what they always do.
+            // Our own client adapts to the runtimes. The other clients behave as the tool itself
+            // does.
             ConnectionHabit::KeepAlive if known == load::Client::ALL[0] => KeepAlive::Auto,
             ConnectionHabit::KeepAlive => KeepAlive::On,
         };
@@ -44,7 +45,7 @@ impl Habits {
         Habits { client, max_in_flight: known.max_in_flight, when_full: known.when_full }
     }
 
-    /// These habits with what `node` (a name, or a map) says instead.
+    /// These habits, changed by `node`. A name replaces them all; a map changes single habits.
     pub fn with(&self, node: &Node) -> Result<Habits, PlanError> {
         match &node.value {
             Value::Map(_) => {
@@ -59,7 +60,7 @@ impl Habits {
         }
     }
 
-    /// These habits with the keys of `fields` that are habits; others are passed over.
+    /// These habits, changed by the keys of `fields` that are habits. Other keys are ignored.
     pub fn changed_by(mut self, fields: &Fields<'_>) -> Result<Habits, PlanError> {
         if let Some(node) = fields.get("keep_alive") {
             self.client.keep_alive = keep_alive(node)?;

@@ -1,8 +1,8 @@
-//! What stands where a plan and its flags say nothing.
+//! Fills in defaults for the parts that a plan and its flags leave out.
 //!
-//! A plan may leave out its app, its runtimes or its loads. Each has a default of its own, so that
-//! leaving out one never asks for another. Which app and which runtimes depends on the directory
-//! and the machine, and is the caller's to fill in.
+//! A plan may leave out its app, its runtimes or its loads. Each has its own default, so that
+//! leaving out one part never requires another. Which app and which runtimes are chosen depends on
+//! the directory and the machine, so the caller fills them in.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use super::model::Plan;
 use super::read::{file_tree, home, resolve};
 use super::tree::{self, Node, Value};
 
-/// The parts that neither the plan nor a flag says.
+/// The parts that neither the plan nor a flag gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gaps {
-    /// What is measured.
+    /// The app.
     pub app: bool,
-    /// What it is measured on.
+    /// The runtimes.
     pub runtimes: bool,
-    /// What is sent.
+    /// The loads.
     pub load: bool,
-    /// How often.
+    /// The number of rounds.
     pub rounds: bool,
 }
 
-/// Looks for what is not said. `path`: the plan; `None`: flags alone.
+/// Finds the parts that are not given. `path` is the plan's; `None`: there are only flags.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -41,23 +41,24 @@ pub fn gaps(path: Option<&Path>, flags: &Overrides) -> Result<Gaps, PlanError> {
     })
 }
 
-/// The loads of a comparison that names none: the most that each runtime serves, and how long its
-/// answers take at a rate that all can serve. As a plan has them.
+/// The default loads, in the form of a plan. They show the peak of each runtime, and the times of
+/// its answers at a rate that all runtimes can serve.
 pub(super) fn loads(with_steady: bool) -> Result<Node, PlanError> {
     let steady = if with_steady { STEADY } else { "" };
     of_text(format!("{steady}peak: {{concurrency: {AT_A_TIME}, for: {LENGTH}}}\n"))
 }
 
-/// As many connections as the peak has: more would have to be closed after each request by runtimes
-/// that hold a worker for each, and half of the peak rarely needs more.
+/// `max_in_flight` equals the peak's concurrency. With more connections, runtimes that hold a
+/// worker per connection would need a new connection for each request. Half of the peak rarely
+/// needs more.
 const STEADY: &str = "steady: {rate: \"50%\", for: 10s, max_in_flight: 8}\n";
-/// As many as a runtime has workers where nobody says it: a kept connection fits each, also where
-/// it holds its worker.
+/// The peak's concurrency. It equals the default number of workers, so that each kept-alive
+/// connection has a worker even in runtimes that hold a worker per connection.
 pub const AT_A_TIME: &str = "8";
-/// Of one trial: some thousand answers of most apps.
+/// Length of one trial: long enough for some thousand answers of most apps.
 pub const LENGTH: &str = "10s";
 
-/// A plan for a stack that nobody sends a load to.
+/// A plan for a stack that stampede sends no load to.
 ///
 /// # Errors
 /// As [`super::from_flags`].
@@ -67,7 +68,7 @@ pub fn stack_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     Ok(Plan { text: String::new(), ..plan })
 }
 
-/// A plan of which only the apps are meant, those of a file or of flags.
+/// A plan of which only the apps are used, given by a file or by flags.
 ///
 /// # Errors
 /// As [`super::read`].
@@ -85,7 +86,7 @@ pub fn apps(path: Option<&Path>, flags: &Overrides) -> Result<Plan, PlanError> {
     resolve(&mut root, &Flags::new(&flags), home())
 }
 
-/// Parts that every plan has; nobody wrote them, so no mistake points here.
+/// The other required parts of a plan. Nobody wrote them, so no mistake points to them.
 const STAND_INS: &str =
     "runtimes: [external: {url: \"http://127.0.0.1\"}]\nload: [{concurrency: 1, requests: 1}]\n";
 

@@ -1,5 +1,5 @@
-//! What is wrong with a plan, and where: file, line, column, what was expected, the nearest
-//! known name.
+//! Describes what is wrong with a plan and where: the file, line and column, what was expected, and
+//! the nearest known name.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,32 +11,32 @@ use stampede_load::schedule::ScheduleError;
 
 use crate::causes::chain;
 
-/// A plan that cannot be used. Nothing was started.
+/// An error in a plan, found before anything was started.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The file cannot be read, or is not UTF-8.
     #[error("plan `{}` cannot be read", path.display())]
     Unreadable {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The same of a `load.yaml`.
+    /// A `load.yaml` cannot be read, or is not UTF-8.
     #[error("`{}` cannot be read", path.display())]
     UnreadableTank {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Larger than a plan can sensibly be.
+    /// The file is larger than 1 MiB, which no sensible plan is.
     #[error("plan `{}` is larger than 1 MiB", path.display())]
     TooLarge {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
     },
-    /// Something in it is wrong.
+    /// A part of the plan is wrong.
     #[error("{0}")]
     Wrong(Box<Wrong>),
 }
@@ -46,139 +46,139 @@ pub enum PlanError {
 pub struct Wrong {
     /// What is wrong.
     pub mistake: Mistake,
-    /// Where.
+    /// The place of the mistake.
     pub place: Place,
-    /// What was expected there, in words.
+    /// A description of what was expected there.
     pub expected: String,
-    /// The nearest known name, where one is near.
+    /// The nearest known name. `None`: none is near enough.
     pub nearest: Option<String>,
 }
 
 /// What is wrong with a part of a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum Mistake {
-    /// Not YAML.
+    /// The text is not YAML.
     #[error("{}", words(.0))]
     Yaml(Box<serde_saphyr::Error>),
-    /// More YAML than a plan may hold.
+    /// The YAML expands to more values than a plan may hold.
     #[error("more than a plan may hold")]
     TooMuch,
-    /// A key twice in one map.
+    /// A key occurs twice in one map.
     #[error("key `{0}` is here twice")]
     KeyTwice(String),
-    /// A key that must be there.
+    /// A required key is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// A key that nobody knows there.
+    /// The key is not known in this map.
     #[error("unknown key `{key}` in {place}")]
     UnknownKey {
-        /// As written.
+        /// The key as written.
         key: String,
-        /// `the plan`, `a load` …
+        /// The map: `the plan`, `a load` …
         place: &'static str,
     },
-    /// A name that nobody knows: of a client, a preset, a runtime …
+    /// The name of a client, a preset, a runtime … is not known.
     #[error("unknown {kind} `{name}`")]
     UnknownName {
-        /// What it should name.
+        /// The kind of thing that it should name.
         kind: &'static str,
-        /// As written.
+        /// The name as written.
         name: String,
     },
-    /// Another kind of value.
+    /// The value is of the wrong kind.
     #[error("{found} is not {wanted}")]
     NotA {
-        /// As written, in backticks, or `a list`, `a map`.
+        /// The value as written, in backticks, or `a list`, `a map`.
         found: String,
-        /// What it should be.
+        /// The kind of value that is wanted.
         wanted: &'static str,
     },
-    /// A value beyond its bounds.
+    /// The value is out of its bounds.
     #[error("{what} `{found}` is out of range")]
     OutOfRange {
-        /// Of what.
+        /// What the value is for.
         what: &'static str,
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// Two keys that exclude each other.
+    /// Two keys exclude each other.
     #[error("`{0}` does not go with `{1}`")]
     Together(&'static str, &'static str),
-    /// Two things of one name.
+    /// Two things have the same name.
     #[error("two {kind} named `{name}`")]
     Twice {
-        /// Of what.
+        /// The kind of thing.
         kind: &'static str,
         /// The name.
         name: String,
     },
-    /// A map of several names where one was expected.
+    /// A map has several names where one was expected.
     #[error("expected one runtime, found {found}")]
     SeveralNames {
-        /// How many.
+        /// The number of names.
         found: usize,
     },
-    /// Less than one request.
+    /// The load amounts to less than one request.
     #[error("the load sends no request")]
     NoRequest,
-    /// `only` and `except` leave nothing.
+    /// `only` and `except` leave no runtime for the load.
     #[error("no runtime uses load `{0}`")]
     ForNoRuntime(String),
-    /// `--only` leaves runtimes that no load is for.
+    /// No load is for any of the runtimes that `--only` keeps.
     #[error("no load of the plan is for `{0}`")]
     NoLoad(String),
-    /// More than a plan may hold.
+    /// A list has more items than a plan may hold.
     #[error("{found} {kind} are too many")]
     TooMany {
-        /// Of what.
+        /// The kind of item.
         kind: &'static str,
-        /// How many.
+        /// The number of items.
         found: usize,
     },
-    /// A key of rounds that have no fixed number.
+    /// A key of `rounds: auto` stands beside a fixed number of rounds.
     #[error("`{0}` without `rounds: auto`")]
     WithoutAuto(&'static str),
-    /// `--kind` of an app that says its own.
+    /// `--kind` is given for an app of the catalogue, whose own `app.yaml` declares the kind.
     #[error("`{0}` is an app of the catalogue, whose kind is known")]
     KindIsKnown(String),
-    /// A setting of a runtime that stampede does not start.
+    /// A setting is given for a runtime that stampede does not start.
     #[error("`{0}` cannot be set for what already runs")]
     AlreadyRuns(String),
-    /// A URL of another scheme, where runtimes are compared.
+    /// A runtime's URL has another scheme than plain HTTP.
     #[error(
         "runtimes are compared over plain http alone; `stampede fire` speaks https and FastCGI"
     )]
     NotPlainHttp,
-    /// A runtime's URL with a query.
+    /// A runtime's URL has a query.
     #[error("`{0}` has a query: the load's requests have their own")]
     Query(String),
-    /// A runtime's URL with blanks in its path.
+    /// The path of a runtime's URL is not valid, such as one with blanks.
     #[error("`{0}` is not a path")]
     NotAPath(String),
-    /// Two ways of watching.
+    /// `watch` names more than one thing to watch.
     #[error("one runtime is watched in one way")]
     WatchedTwice,
-    /// Yandex Tank's own generator is off.
+    /// The `phantom` section, Yandex Tank's own generator, is switched off.
     #[error("`phantom` is not enabled, so nothing is sent")]
     PhantomOff,
-    /// A schedule of Yandex Tank's in a file.
+    /// The load is a schedule of Yandex Tank in a file.
     #[error("a `stpd_file` is not read here")]
     SteppedFile,
-    /// What another module or a later check says of it: see `refused`.
+    /// The error of another module or of a later check: see `refused`.
     #[error("{}", chain(.0.as_ref()))]
     Refused(Box<dyn std::error::Error + Send + Sync>),
-    /// A schedule's own mistake.
+    /// The error of a schedule.
     #[error("{0}")]
     Schedule(ScheduleError),
 }
 
-/// The parser's message without its place, which is shown with the line itself.
+/// The parser's message without its location: the location is shown with the line itself.
 fn words(error: &serde_saphyr::Error) -> String {
     let message = serde_saphyr::UserMessageFormatter.format_message(innermost(error));
     message.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// What is wrong, without the alias that it was met through.
+/// The error itself, without the alias through which it was reached.
 pub(super) fn innermost(error: &serde_saphyr::Error) -> &serde_saphyr::Error {
     match error.without_snippet() {
         serde_saphyr::Error::AliasError { error, .. } => innermost(error),
@@ -186,18 +186,18 @@ pub(super) fn innermost(error: &serde_saphyr::Error) -> &serde_saphyr::Error {
     }
 }
 
-/// A text that places point into: the plan's file, or the command line.
+/// The text that places point into: the plan's file, or the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its name as printed: the path as given, or `command line`.
+    /// The name as printed: the path as given, or `command line`.
     pub name: String,
     /// The whole text.
     pub text: String,
-    /// The directory that relative paths in it start from; empty: the current one.
+    /// The directory that relative paths in the text start from. Empty: the current directory.
     pub base: PathBuf,
 }
 
-/// A part of a source, in bytes on character boundaries.
+/// A part of a source, in bytes. It begins and ends at character boundaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub(super) source: Arc<Source>,
@@ -206,36 +206,36 @@ pub struct Place {
 }
 
 impl Mistake {
-    /// As another module or a later check says.
+    /// Wraps the error of another module or of a later check.
     pub(super) fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Mistake {
         Mistake::Refused(Box::new(error))
     }
 }
 
 impl Place {
-    /// The whole of `source`, pointed at by its begin.
+    /// The start of `source`, for errors about the whole of it.
     pub(super) fn begin_of(source: &Arc<Source>) -> Place {
         Place { source: Arc::clone(source), offset: 0, length: 0 }
     }
 
-    /// The source's text at this place.
+    /// The source's text at this place, or an empty text if the place is not valid.
     pub(super) fn text(&self) -> &str {
         self.source.text.get(self.offset..self.offset + self.length).unwrap_or("")
     }
 
-    /// Line and column, both from 1; columns in characters.
+    /// Line and column, both counted from 1. Columns count characters.
     pub fn line_column(&self) -> (usize, usize) {
         let before = self.source.text.get(..self.offset).unwrap_or("");
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
-    /// An error here.
+    /// An error at this place.
     pub(super) fn wrong(&self, mistake: Mistake, expected: impl Into<String>) -> PlanError {
         self.wrong_name(mistake, expected, None)
     }
 
-    /// An error here, about a name.
+    /// An error at this place, about a name that has a `nearest` known one.
     pub(super) fn wrong_name(
         &self,
         mistake: Mistake,
@@ -247,18 +247,18 @@ impl Place {
     }
 }
 
-/// How an error is written.
+/// How an error is rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// For pipes, logs and tests.
+    /// Without colours, for pipes, logs and tests.
     Plain,
-    /// For a terminal.
+    /// With colours, for a terminal.
     Colour,
 }
 
 impl PlanError {
-    /// The whole message: what, where with the line itself, what was expected, the nearest
-    /// name. Several lines; ends in a line feed.
+    /// The whole message: the mistake, its place with the line itself, what was expected, and the
+    /// nearest name. It has several lines and ends with a line feed.
     pub fn render(&self, look: Look) -> String {
         let theme = match look {
             Look::Plain => GraphicalTheme::unicode_nocolor(),
@@ -337,9 +337,9 @@ impl miette::SourceCode for Place {
     }
 }
 
-/// The known name nearest to `found`, where one is near enough to be meant.
+/// The known name nearest to `found`, if one is near enough to be what the user meant.
 pub(super) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    /// Jaro-Winkler, 0 to 1; below this a suggestion confuses more than it helps.
+    /// Jaro-Winkler similarity, 0 to 1. Below this value a suggestion confuses more than it helps.
     const ALIKE: f64 = 0.8;
     let found = found.to_lowercase();
     known
@@ -350,8 +350,8 @@ pub(super) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, name)| name.to_owned())
 }
 
-/// How alike two names are, 0 to 1. One slip of the finger (`jti` for `jit`) counts as alike
-/// also where the names are too short for Jaro-Winkler to see it.
+/// How similar two names are, 0 to 1. A single typing error (`jti` for `jit`) counts as similar
+/// even where the names are too short for Jaro-Winkler to see it.
 fn alike(one: &str, other: &str) -> f64 {
     let one_slip = other.len() > 2 && strsim::osa_distance(one, other) == 1;
     strsim::jaro_winkler(one, other).max(if one_slip { 0.9 } else { 0.0 })

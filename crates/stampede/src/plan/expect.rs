@@ -1,4 +1,4 @@
-//! Expectations: `p95 < 100ms`, `ok >= 99.9%`, `throughput >= 200`, `p95 worse < 5%`.
+//! Reads expectations: `p95 < 100ms`, `ok >= 99.9%`, `throughput >= 200`, `p95 worse < 5%`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use super::value::{not_a, parse_size, texts};
 const FORM: &str = "a figure, a relation and a bound, such as `p95 < 100ms`, `ok >= 99.9%`, \
                     `throughput >= 200`, `cpu_cost < 500us`, `memory < 100MiB` or `p95 worse < 5%`";
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, PartialEq)]
 enum Unit {
     Time,
@@ -28,7 +28,7 @@ pub(super) fn expectations(node: &Node) -> Result<Vec<Expectation>, PlanError> {
     texts(node, FORM)?.into_iter().map(expectation).collect()
 }
 
-/// As written in a plan; what is kept in `run.json`.
+/// Parses an expectation as a plan writes it and as `run.json` stores it.
 impl FromStr for Expectation {
     type Err = PlanError;
 
@@ -40,7 +40,7 @@ impl FromStr for Expectation {
     }
 }
 
-/// Reads one.
+/// Reads one expectation.
 fn expectation(node: &Node) -> Result<Expectation, PlanError> {
     let text = node.text().unwrap_or("");
     let Some((at, relation)) = relation(text) else {
@@ -68,7 +68,7 @@ fn expectation(node: &Node) -> Result<Expectation, PlanError> {
     let Some(limit) = bound_of(bound, unit) else {
         let (wanted, expected) = bound_words(unit);
         let mistake = Mistake::NotA { found: quoted(bound), wanted };
-        // The bound is the end of the text; searching for it could find an earlier part.
+        // The bound is at the end of the text. A search could find the same characters earlier.
         let begin = text.trim_end().len() - bound.len();
         return Err(node.inside(begin, bound.len()).wrong(mistake, expected));
     };
@@ -76,7 +76,7 @@ fn expectation(node: &Node) -> Result<Expectation, PlanError> {
     Ok(Expectation { text: text.trim().to_owned(), bound })
 }
 
-/// The first relation in `text`, and where.
+/// The first relation in `text`, and its byte offset.
 fn relation(text: &str) -> Option<(usize, Relation)> {
     let at = text.find(['<', '>'])?;
     let is_it = |relation: &Relation| text[at..].starts_with(relation.sign());
@@ -84,7 +84,7 @@ fn relation(text: &str) -> Option<(usize, Relation)> {
 }
 
 impl Unit {
-    /// What a figure is counted in.
+    /// The unit of a figure.
     fn of(figure: Figure) -> Unit {
         match figure {
             Figure::Percentile(_) | Figure::Max | Figure::Mean | Figure::CpuCost => Unit::Time,
@@ -102,12 +102,12 @@ fn bound_of(text: &str, unit: Unit) -> Option<f64> {
         text.parse::<f64>().ok().filter(|_| digits)
     };
     match unit {
-        // A bare number would be seconds; nobody who writes `p95 < 100` means that.
+        // A bare number would be seconds, which nobody who writes `p95 < 100` means.
         Unit::Time => match number(text) {
             Some(_) => None,
             None => parse_length(text).ok().map(|length| length.0 as f64),
         },
-        // Read as written with its point moved: 99.9 / 100.0 is 0.9990000000000001.
+        // The decimal point is moved in the text: 99.9 / 100.0 would be 0.9990000000000001.
         Unit::Share => {
             let share = text.strip_suffix('%')?.trim_end();
             number(share).and_then(|_| format!("{share}e-2").parse().ok())
@@ -117,7 +117,7 @@ fn bound_of(text: &str, unit: Unit) -> Option<f64> {
     }
 }
 
-/// What a bound should be: for the mistake, and as expected.
+/// What a bound should be: words for the mistake, and words for what was expected.
 fn bound_words(unit: Unit) -> (&'static str, &'static str) {
     match unit {
         Unit::Time => ("a time", "a time with its unit, such as `500us`, `100ms` or `2s`"),

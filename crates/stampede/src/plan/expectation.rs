@@ -1,63 +1,63 @@
-//! An expectation: what has to hold of a figure. As written it is `p95 < 100ms`; all that decides
-//! by it reads the figure, the relation and the limit.
+//! Expectations: conditions that a figure has to meet. An expectation is written as `p95 < 100ms`.
+//! All code that judges by it uses the parsed figure, relation and limit.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// `p95 < 100ms`, `ok >= 99.9%`, `p95 worse < 5%`.
+/// One expectation: `p95 < 100ms`, `ok >= 99.9%`, `p95 worse < 5%`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// As written: for people.
+    /// The text as written, for people.
     pub text: String,
-    /// What it says.
+    /// The parsed condition.
     #[serde(flatten)]
     pub bound: Bound,
 }
 
-/// What an expectation says.
+/// The condition of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// What of.
+    /// The figure that the condition is about.
     pub figure: Figure,
-    /// Whether it is about the change against another run (`worse`).
+    /// Whether the condition is about the change against another run (`worse`).
     pub worse: bool,
-    /// How the figure has to stand to the limit.
+    /// How the figure must relate to the limit.
     pub relation: Relation,
     /// Times in ns, shares as 0 … 1, rates per second, memory in bytes.
     pub limit: f64,
 }
 
 impl Bound {
-    /// Whether a value keeps it.
+    /// Whether `value` meets the condition.
     pub fn holds(&self, value: f64) -> bool {
         self.relation.holds(value, self.limit)
     }
 }
 
-/// What can be expected of.
+/// The figures that an expectation can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Figure {
-    /// Response time, or service time in the closed model.
+    /// A percentile of the response time, or of the service time in the closed model.
     Percentile(Percent),
-    /// The longest of all times.
+    /// The longest of these times.
     Max,
-    /// Their mean.
+    /// The mean of these times.
     Mean,
     /// Share of correct answers.
     Ok,
-    /// Correct answers a second.
+    /// Correct answers per second.
     Throughput,
     /// CPU time per correct answer.
     CpuCost,
-    /// The highest reading.
+    /// The highest memory reading.
     Memory,
 }
 
 impl Figure {
-    /// All but the percentiles.
+    /// All figures except the percentiles.
     pub const NAMED: [Figure; 6] = [
         Figure::Max,
         Figure::Mean,
@@ -67,7 +67,7 @@ impl Figure {
         Figure::Memory,
     ];
 
-    /// Its name in a plan.
+    /// The figure's name in a plan.
     fn name(self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Figure::Percentile(percent) => return Cow::Owned(format!("p{percent}")),
@@ -80,7 +80,7 @@ impl Figure {
         })
     }
 
-    /// By its name in a plan; `None`: there is no such figure.
+    /// The figure of that name in a plan. `None`: there is no such figure.
     pub fn named(name: &str) -> Option<Figure> {
         let known = Figure::NAMED.into_iter().find(|figure| figure.name() == name);
         known.or_else(|| Some(Figure::Percentile(Percent::parse(name.strip_prefix('p')?)?)))
@@ -107,19 +107,20 @@ impl TryFrom<String> for Figure {
     }
 }
 
-/// A figure by a name that is none.
+/// The error for a name that is not a figure's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure `{name}`")]
 pub struct NoFigure {
     name: String,
 }
 
-/// A rank above 0 and below 100, in thousandths of a per cent: what a plan can write, exactly.
+/// A percentile rank above 0 and below 100, in thousandths of a per cent: exactly as precise as a
+/// plan can write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Percent(u32);
 
 impl Percent {
-    /// `95`, `99.9`, `99.999`.
+    /// Parses `95`, `99.9` or `99.999`.
     pub(super) fn parse(text: &str) -> Option<Percent> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -132,7 +133,7 @@ impl Percent {
         (thousandths > 0 && thousandths < 100 * THOUSAND).then_some(Percent(thousandths))
     }
 
-    /// 0 … 100.
+    /// The rank in per cent, between 0 and 100.
     pub fn value(self) -> f64 {
         f64::from(self.0) / f64::from(THOUSAND)
     }
@@ -146,38 +147,38 @@ impl fmt::Display for Percent {
 
 const THOUSAND: u32 = 1_000;
 
-/// How a figure has to stand to a limit.
+/// How a figure must relate to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
-    /// Less.
+    /// Less than the limit.
     #[serde(rename = "<")]
     Below,
-    /// Less, or equal.
+    /// Less than or equal to the limit.
     #[serde(rename = "<=")]
     AtMost,
-    /// More.
+    /// More than the limit.
     #[serde(rename = ">")]
     Above,
-    /// More, or equal.
+    /// More than or equal to the limit.
     #[serde(rename = ">=")]
     AtLeast,
 }
 
-/// On which side of its limit a figure is wanted.
+/// The side of its limit on which a figure should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Below it: the less the better.
+    /// Below the limit: lower is better.
     Low,
-    /// Above it.
+    /// Above the limit: higher is better.
     High,
 }
 
 impl Relation {
-    /// Two characters before their first: `<=` begins with `<`.
+    /// All relations. Signs of two characters come before those of one: `<=` begins with `<`.
     pub const ALL: [Relation; 4] =
         [Relation::AtMost, Relation::AtLeast, Relation::Below, Relation::Above];
 
-    /// As in a plan.
+    /// The relation's sign in a plan.
     pub const fn sign(self) -> &'static str {
         match self {
             Relation::Below => "<",
@@ -187,7 +188,7 @@ impl Relation {
         }
     }
 
-    /// Where the figure is wanted.
+    /// The side of the limit on which the figure should be.
     pub const fn side(self) -> Side {
         match self {
             Relation::Below | Relation::AtMost => Side::Low,
@@ -195,7 +196,7 @@ impl Relation {
         }
     }
 
-    /// Whether `value` stands so to `limit`.
+    /// Whether `value` is in this relation to `limit`.
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Relation::Below => value < limit,

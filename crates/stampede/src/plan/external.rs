@@ -1,4 +1,4 @@
-//! Runtimes that already run: an address, and what to watch.
+//! Reads external runtimes, which are running already: an address, and what to watch.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ const WATCH: &str =
     "one thing to watch: `{container: shop}`, `{unit: shop.service}` or `{pid: 4711}`";
 const KEYS: [&str; 3] = ["use", "url", "watch"];
 
-/// Reads `{url: …, watch: …}`. It has the settings that it has: those of the plan are for the
-/// runtimes that stampede starts.
+/// Reads `{url: …, watch: …}`. The plan's settings do not apply to an external runtime: they are
+/// for the runtimes that stampede starts.
 pub(super) fn external(
     name_node: &Node,
     name: &str,
@@ -39,7 +39,8 @@ pub(super) fn external(
     Ok(Named { base: name.to_owned(), choice })
 }
 
-/// A key that is no slip of the pen is a setting, and meant.
+/// Refuses settings of an external runtime. A key similar to a known one is taken for a
+/// misspelling, which the caller reports; any other key is taken for a setting.
 fn no_settings(body: &Node) -> Result<(), PlanError> {
     for (key, _) in entries(body, URL)? {
         let name = key.text().unwrap_or("");
@@ -54,7 +55,7 @@ fn no_settings(body: &Node) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The address as written. The host's address is asked for later, when the plan is to run.
+/// The address as written. Its host name is resolved later, before the plan runs.
 fn url(node: &Node) -> Result<String, PlanError> {
     let address = text(node, "an address", URL)?;
     let wrong = |mistake| node.place.wrong(mistake, URL);
@@ -87,7 +88,7 @@ fn watch(node: &Node) -> Result<Watch, PlanError> {
     }
 }
 
-/// A name that no program takes for an option of its own.
+/// A name that no program takes for one of its options.
 fn name(node: &Node) -> Result<String, PlanError> {
     let name = text(node, "a name", WATCH)?;
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"-_.@:\\".contains(&b);
@@ -97,7 +98,7 @@ fn name(node: &Node) -> Result<String, PlanError> {
     }
 }
 
-/// Highest that Linux gives (proc_sys_kernel(5), `pid_max`).
+/// The highest pid that Linux assigns (proc_sys_kernel(5), `pid_max`).
 const PID_MAX: u32 = 1 << 22;
-/// Of units: 255 (systemd.unit(5)); of containers no more.
+/// Longest name: 255 for units (systemd.unit(5)), and no more for containers.
 const NAME_MAX: usize = 255;

@@ -1,5 +1,5 @@
-//! Flags of the command line, laid over a plan's tree before it is read: plan and flags are
-//! one thing, and one set of messages serves both.
+//! Applies command-line flags to a plan's tree before the tree is read. Plan and flags are then
+//! read by the same code, and share one set of error messages.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,36 +9,37 @@ use super::error::{Mistake, Place, PlanError, Source};
 use super::read::is_directory;
 use super::tree::{Node, Style, Value, shortened};
 
-/// Flags as typed; `None` or empty: not given. Texts, so that a message can point into them.
+/// Flags as typed. `None` or empty: not given. They are kept as texts, so that messages can point
+/// into them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `--app`: a name or a directory, or several with commas.
+    /// `--app`: a name or a directory, or several separated by commas.
     pub app: Option<String>,
-    /// `--kind symfony`: of every app, all directories.
+    /// `--kind symfony`: the kind of every app. All apps must be directories.
     pub kind: Option<String>,
-    /// `--runtimes A,B`. Names that the plan has keep their settings.
+    /// `--runtimes A,B`. Runtimes that the plan has too keep their settings.
     pub runtimes: Option<String>,
-    /// `--only A,B`: of the plan's runtimes just these.
+    /// `--only A,B`: keeps only these of the plan's runtimes.
     pub only: Option<String>,
     /// `--rate 200`, with `--for`.
     pub rate: Option<String>,
-    /// Whether a plan without a load gets the default ones; with one app, a fixed rate beside the
-    /// peak.
+    /// The default loads for a plan without a load. `None`: no default. A fixed rate beside the
+    /// peak is possible with one app only.
     pub default_loads: Option<WithSteady>,
-    /// Whether `rate` and `for_` only stand for a rate that is searched for: nobody typed them, and
-    /// they are not recorded.
+    /// Whether `rate` and `for_` are placeholders of a rate search. Nobody typed them, and they are
+    /// not recorded.
     pub is_rate_searched: bool,
     /// `--schedule 'line(1,100,60s)'`.
     pub schedule: Option<String>,
     /// `--concurrency 50`, with `--for` or `--requests`.
     pub concurrency: Option<String>,
-    /// `--for 60s`. Alone it changes the plan's loads of users or a rate.
+    /// `--for 60s`. Alone it changes the plan's loads that have a concurrency or a rate.
     pub for_: Option<String>,
-    /// `--requests 10000`. Alone it changes the plan's loads of users.
+    /// `--requests 10000`. Alone it changes the plan's loads that have a concurrency.
     pub requests: Option<String>,
-    /// `--path /search?q=1`: of every load.
+    /// `--path /search?q=1`: the path of every load.
     pub path: Option<String>,
-    /// `--traffic urls.txt`: of every load.
+    /// `--traffic urls.txt`: the request file of every load.
     pub urls: Option<String>,
     /// `--rounds 5` or `auto`.
     pub rounds: Option<String>,
@@ -48,13 +49,13 @@ pub struct Overrides {
     pub max_time: Option<String>,
     /// `--fairness each-at-its-best`.
     pub fairness: Option<String>,
-    /// `--baseline nginx-fpm`: compare the others with it.
+    /// `--baseline nginx-fpm`: the runtime that the others are compared with.
     pub baseline: Option<String>,
     /// `--repeat-invalid 1`.
     pub repeat_invalid: Option<String>,
     /// `--seed 1`.
     pub seed: Option<String>,
-    /// `--workers 8`; a runtime's own number stays.
+    /// `--workers 8`. A runtime with a number of its own keeps it.
     pub workers: Option<String>,
     /// `--cpus 2`.
     pub cpus: Option<String>,
@@ -64,45 +65,46 @@ pub struct Overrides {
     pub out: Option<String>,
     /// `--warm-up 5s`.
     pub warm_up: Option<String>,
-    /// `--timeout 2s`: of every load.
+    /// `--timeout 2s`: applies to every load.
     pub timeout: Option<String>,
-    /// `--client tank`: of every load.
+    /// `--client tank`: applies to every load.
     pub client: Option<String>,
-    /// `--keep-alive auto|on|off`: of every load.
+    /// `--keep-alive auto|on|off`: applies to every load.
     pub keep_alive: Option<String>,
-    /// `--max-in-flight 1000`: of every load with a schedule or a rate.
+    /// `--max-in-flight 1000`: applies to every load with a schedule or a rate.
     pub max_in_flight: Option<String>,
-    /// `--when-full queue|drop|stretch`: of every load with a schedule or a rate.
+    /// `--when-full queue|drop|stretch`: applies to every load with a schedule or a rate.
     pub when_full: Option<String>,
-    /// `--arrivals uniform|poisson`: of every load with a schedule or a rate.
+    /// `--arrivals uniform|poisson`: applies to every load with a schedule or a rate.
     pub arrivals: Option<String>,
-    /// `--expect 'p95 < 100ms'`, each time once; they replace the plan's.
+    /// `--expect 'p95 < 100ms'`, one for each time it is given. They replace the plan's
+    /// expectations.
     pub expect: Vec<String>,
-    /// `--against main`: no part of the plan, and recorded with it.
+    /// `--against main`: not a part of the plan, but recorded with it.
     pub against: Option<String>,
-    /// `--against-prepare 'composer install'`: the same.
+    /// `--against-prepare 'composer install'`: not a part of the plan, but recorded with it.
     pub against_prepare: Option<String>,
-    /// `--time-scale 0.1`: schedules, `for` and warm-up that many times as long.
+    /// `--time-scale 0.1`: the factor for schedules, `for`, numbers of requests and the warm-up.
     pub time_scale: Option<String>,
 }
 
-/// Whether a fixed rate, which is a share of one app's peak, is among the default loads.
+/// Whether the default loads include one with a fixed rate, which is a share of one app's peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithSteady(pub bool);
 
 impl Overrides {
-    /// Whether a flag says what is sent; `--for` alone changes any load.
+    /// Whether a flag replaces the plan's loads. `--for` alone does not: it changes any load.
     pub fn says_load(&self) -> bool {
         self.rate.is_some() || self.schedule.is_some() || self.concurrency.is_some()
     }
 }
 
-/// Flags with their places.
+/// Flags and their places in the command line.
 pub struct Flags {
     source: Arc<Source>,
     given: Vec<Given>,
     default_loads: Option<WithSteady>,
-    /// Names of those that nobody typed.
+    /// Names of the flags that nobody typed.
     stand_ins: &'static [&'static str],
 }
 
@@ -112,7 +114,7 @@ struct Given {
 }
 
 impl Flags {
-    /// Writes the flags as one line, which places point into.
+    /// Writes the flags as one line, so that places can point into it.
     pub(super) fn new(overrides: &Overrides) -> Flags {
         let pairs = overrides.pairs();
         let pairs = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -121,7 +123,7 @@ impl Flags {
         Flags { stand_ins, default_loads, ..Flags::of(pairs) }
     }
 
-    /// From what `as_typed` gave; what it did not give is passed over.
+    /// Parses flags from a list that `as_typed` wrote. Entries of another form are skipped.
     pub(super) fn as_recorded(recorded: &[String]) -> Flags {
         let pairs = recorded.iter().filter_map(|flag| {
             let [name, value] = shell_words::split(flag).ok()?.try_into().ok()?;
@@ -137,7 +139,7 @@ impl Flags {
             if !text.is_empty() {
                 text.push(' ');
             }
-            // Quotes as most people type them; for reading, not for a shell.
+            // Quotes as most people type them. This text is for reading, not for a shell.
             let quoted = value.is_empty() || value.contains(|c: char| " ()<>{}&;*\"".contains(c));
             let quote = if quoted { "'" } else { "" };
             text += &format!("--{name} {quote}");
@@ -155,17 +157,17 @@ impl Flags {
         Flags { given: given.collect(), source, default_loads: None, stand_ins: &[] }
     }
 
-    /// Whether this flag was recorded among those that changed a plan.
+    /// Whether the recorded flags of a plan contain this flag.
     pub fn has(recorded: &[String], name: &str) -> bool {
         Flags::as_recorded(recorded).get(name).is_some()
     }
 
-    /// The command line as a source.
+    /// The command line as a source of places.
     pub(super) fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
-    /// Each flag as a shell takes it, for "how to run it again".
+    /// Each flag quoted for a shell, for "how to run it again".
     pub(super) fn as_typed(&self) -> Vec<String> {
         let typed = |given: &Given| {
             let value = given.value.text().unwrap_or("");
@@ -175,7 +177,7 @@ impl Flags {
         self.given.iter().filter(is_typed).map(typed).collect()
     }
 
-    /// The flag whose value `place` is, or is a part of.
+    /// The name of the flag whose value contains `place`.
     pub(super) fn of_place(&self, place: &Place) -> Option<&str> {
         let holds = |given: &&Given| {
             let value = &given.value.place;
@@ -185,12 +187,12 @@ impl Flags {
         self.given.iter().find(holds).map(|given| given.name.as_str())
     }
 
-    /// The value of a flag.
+    /// The value of a flag. `None`: the flag was not given.
     pub(super) fn get(&self, name: &str) -> Option<&Node> {
         self.given.iter().find(|given| given.name == name).map(|given| &given.value)
     }
 
-    /// Lays the flags over `plan`, a map.
+    /// Applies the flags to `plan`, which is a map.
     pub(super) fn lay_over(&self, plan: &mut Node) -> Result<(), PlanError> {
         if self.get("rounds").is_some_and(|rounds| rounds.text() != Some("auto")) {
             remove(plan, "precision");
@@ -264,8 +266,8 @@ impl Flags {
         }
     }
 
-    /// A flag that says what is sent replaces the plan's loads; where the plan has just one
-    /// load, its other keys stay. A flag that only says how changes every load.
+    /// Applies the flags about loads. A flag that says what is sent replaces the plan's loads; if
+    /// the plan has exactly one load, its other keys stay. All other flags change every load.
     fn load_over(&self, plan: &mut Node) -> Result<(), PlanError> {
         let what: Vec<(&str, Node)> =
             [("schedule", "schedule"), ("rate", "rate"), ("concurrency", "concurrency")]
@@ -297,7 +299,8 @@ impl Flags {
         for (flag, key) in [
             ("path", "path"),
             ("traffic", "traffic"),
-            // Said of each load, for a load's own client would bring its own.
+            // Set on each load: a `client` in a load would override a value at the plan's top
+            // level.
             ("keep-alive", "keep_alive"),
             ("max-in-flight", "max_in_flight"),
             ("when-full", "when_full"),
@@ -306,7 +309,7 @@ impl Flags {
                 each_load(plan, |load| habit_over(load, key, value));
             }
         }
-        // The plan's own value is the flag's by now; a load's own would win over it.
+        // The plan's top-level value is the flag's now. A value in a load would override it.
         for (flag, key) in [("timeout", "timeout"), ("client", "client"), ("arrivals", "arrivals")]
         {
             if self.get(flag).is_some() {
@@ -326,7 +329,7 @@ impl Flags {
 }
 
 impl Overrides {
-    /// Given flags by name, in a fixed order.
+    /// The given flags by name, in a fixed order.
     fn pairs(&self) -> Vec<(&'static str, &str)> {
         let single = [
             ("app", &self.app),
@@ -380,7 +383,8 @@ fn each_app(
     })
 }
 
-/// A directory becomes a map of it; what an app of the catalogue is, its own `app.yaml` says.
+/// Sets the kind of an app. A directory becomes a map. An app of the catalogue is an error, because
+/// its own `app.yaml` declares its kind.
 fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
     if let Some(text) = app.text() {
         if !is_directory(text) {
@@ -397,7 +401,8 @@ fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// `--for` or `--requests` alone: of each load of the plan that has users or a rate.
+/// Applies `--for` or `--requests` alone to each load of the plan that has a concurrency or a rate.
+/// `--requests` applies only to loads with a concurrency.
 fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), PlanError> {
     let mut changed = false;
     each_load(plan, |load| {
@@ -424,7 +429,8 @@ fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), Pl
     }
 }
 
-/// A habit of open loads is no business of users; a schedule's text becomes a map.
+/// Sets a habit or the path of a load. Habits of open loads are skipped for a load with a
+/// concurrency. A schedule that is a text becomes a map.
 fn habit_over(load: &mut Node, key: &'static str, value: &Node) {
     if matches!(key, "max_in_flight" | "when_full") && load.get("concurrency").is_some() {
         return;
@@ -452,7 +458,8 @@ fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
     match &mut load.value {
         Value::Map(named) => named.iter_mut().for_each(|(_, load)| change(load)),
         Value::List(list) => list.iter_mut().for_each(change),
-        // What changes it makes a map of it, and a map here is one of names with loads.
+        // The change turns the load into a map, and a map in this place would mean named loads.
+        // Therefore the load becomes the only item of a list.
         Value::Text(..) => {
             let mut single = load.clone();
             change(&mut single);
@@ -462,7 +469,7 @@ fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
     }
 }
 
-/// The plan's load if it is just one map, else an empty one at `place`.
+/// The plan's load if it is the only one and a map, else an empty map at `place`.
 fn single_load(load: Option<&Node>, place: &Place) -> Node {
     let single = match load.map(|node| &node.value) {
         Some(Value::Map(named)) if named.len() == 1 => Some(&named[0].1),
@@ -477,7 +484,7 @@ fn single_load(load: Option<&Node>, place: &Place) -> Node {
     }
 }
 
-/// Runtimes by name; those that the plan has keep what it says of them.
+/// Runtimes by name. A runtime that the plan has too keeps its settings.
 fn keep_settings(names: Node, planned: Option<&Node>) -> Node {
     let planned = match planned.map(|node| &node.value) {
         Some(Value::List(items)) => items.as_slice(),
@@ -494,7 +501,7 @@ fn keep_settings(names: Node, planned: Option<&Node>) -> Node {
     Node { place: names.place, value: Value::List(chosen.collect()) }
 }
 
-/// `external:URL` is what already runs there.
+/// Turns `external:URL` into the map of an external runtime.
 fn address(name: Node) -> Node {
     let Some(url) = name.text().and_then(|text| text.strip_prefix("external:")) else {
         return name;
@@ -508,7 +515,7 @@ fn address(name: Node) -> Node {
     Node { value: Value::Map(vec![(text(at(0, 4), "external"), body)]), ..name }
 }
 
-/// A comma-separated value as a list, each item at its place; blanks around are free.
+/// A comma-separated value as a list, each item at its place. Blanks around items are ignored.
 pub(super) fn split(node: &Node) -> Node {
     let text = node.text().unwrap_or("");
     let mut at = 0;
@@ -534,7 +541,7 @@ fn set(map: &mut Node, key: &str, value: Node) {
     }
 }
 
-/// Takes a key out of a map.
+/// Removes a key of a map.
 fn remove(map: &mut Node, key: &str) {
     if let Value::Map(entries) = &mut map.value {
         entries.retain(|(known, _)| known.text() != Some(key));

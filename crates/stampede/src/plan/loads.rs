@@ -1,4 +1,4 @@
-//! Loads of a plan: a schedule, a rate or users, and what is sent.
+//! Reads the loads of a plan: a schedule, a rate or a concurrency, and the requests to send.
 
 use stampede_load::schedule::{MicroRate, RateError, Segments, parse_rate};
 use stampede_load::spec::{Arrivals, Model, Until};
@@ -41,30 +41,30 @@ pub(super) const KEYS: [&str; 20] = [
     "expect",
 ];
 
-/// Loads of one plan, at most.
+/// Most loads in one plan.
 const LOADS_MAX: usize = 100;
 
-/// Users of a closed load: a connection each, and one machine has no more ports than that
-/// on a handful of addresses.
+/// Highest concurrency of a closed load. Each request in flight has a connection, and a machine has
+/// no more ports than that on a handful of addresses.
 const CONCURRENCY_MAX: u32 = 1_000_000;
 
-/// Requests of a closed load that ends by count.
+/// Highest number of requests of a closed load that ends by count.
 const REQUESTS_MAX: u64 = 1_000_000_000;
 
-/// Longest timeout of a request; shortest is a millisecond.
+/// Bounds of a request's timeout.
 pub(super) const TIMEOUT: std::ops::RangeInclusive<Nanos> =
     Nanos::from_millis(1)..=Nanos::from_secs(3_600);
 
 const EXPECTED: &str = "a schedule such as `const(200,60s)`, or a load such as \
                         `{concurrency: 50, for: 60s}` or `{rate: 200, for: 60s}`";
 
-/// What the plan says for all loads; a load's own values win.
+/// The plan's values for all loads. A load's own values take precedence.
 pub(super) struct Common {
     pub habits: Habits,
     pub timeout: Nanos,
     pub arrivals: Arrivals,
     pub seed: u64,
-    /// Schedules and lengths are this many times as long.
+    /// The factor that schedules and lengths are multiplied by.
     pub time_scale: f64,
 }
 
@@ -102,8 +102,8 @@ pub(super) fn loads(
     }
 }
 
-/// `load: {concurrency: 50, for: 60s}` is one load without a name, where names stand: said at once,
-/// not as a wrong load named `concurrency`.
+/// Refuses `load: {concurrency: 50, for: 60s}`, which is one load without a name where names are
+/// expected. Without this check the message would be about a load named `concurrency`.
 fn unnamed(node: &Node) -> Result<(), PlanError> {
     let is_load = |key: &str| node.get(key).is_some_and(|value| value.text().is_some());
     let found = ["concurrency", "rate", "schedule"].into_iter().find(|key| is_load(key));
@@ -117,7 +117,7 @@ fn unnamed(node: &Node) -> Result<(), PlanError> {
     Err(key.place.wrong(mistake, expected))
 }
 
-/// A name fit for tables and directories.
+/// A name that is fit for tables and directories.
 fn load_name(key: &Node) -> Result<String, PlanError> {
     let name = key.text().unwrap_or("");
     let fits = !name.trim().is_empty()
@@ -130,7 +130,7 @@ fn load_name(key: &Node) -> Result<String, PlanError> {
     }
 }
 
-/// `name`, with a number where another load has it.
+/// `name`, with a number appended if another load has that name.
 fn unique(name: String, others: &[LoadChoice]) -> String {
     let taken = |name: &str| others.iter().any(|other| other.name == name);
     if !taken(&name) {
@@ -140,7 +140,7 @@ fn unique(name: String, others: &[LoadChoice]) -> String {
     numbered.into_iter().find(|name| !taken(name)).unwrap_or(name)
 }
 
-/// Reads one load; without a name it is named by what it is.
+/// Reads one load. A load without a name is named after its model.
 fn one_load(
     node: &Node,
     name: Option<String>,
@@ -191,13 +191,13 @@ fn one_load(
     })
 }
 
-/// An unquoted schedule inside `{…}`: YAML has made keys of its later values, which would be
-/// complained about first.
+/// Whether a schedule inside `{…}` was cut because it is unquoted. YAML has made keys of its
+/// remaining values, and a message about those keys would mislead.
 fn is_cut(schedule: &Node) -> bool {
     schedule.text().is_some_and(|text| text.contains('(') && !text.contains(')'))
 }
 
-/// The model of a load given as a map, and the load in words.
+/// The model of a load that is a map, and a name made of the model.
 fn model(
     node: &Node,
     fields: &Fields<'_>,
@@ -235,7 +235,8 @@ fn model(
     open(segments, fields, habits, common)
 }
 
-/// A load whose rate is a share of the peak: known once that was measured.
+/// The model of a load whose rate is a share of the peak. Its rate is a placeholder until the peak
+/// is measured.
 fn of_peak(
     share: f64,
     fields: &Fields<'_>,
@@ -251,7 +252,7 @@ fn of_peak(
     Ok((model, format!("{:.0}% of peak", share * 100.0)))
 }
 
-/// How long a rate is sent.
+/// The length of a load with a rate.
 fn rate_length(fields: &Fields<'_>) -> Result<Nanos, PlanError> {
     let Some(node) = fields.get("for") else {
         let place = fields.key_place("rate");
@@ -260,7 +261,7 @@ fn rate_length(fields: &Fields<'_>) -> Result<Nanos, PlanError> {
     length(node, "`for`", ANY_LENGTH)
 }
 
-/// `50%` as 0.5; `None`: it is a number of requests a second.
+/// `50%` as 0.5. `None`: the rate is a number of requests per second.
 fn rate_share(node: &Node) -> Result<Option<f64>, PlanError> {
     let Some(percent) = node.text().and_then(|text| text.trim().strip_suffix('%')) else {
         return Ok(None);
@@ -273,7 +274,7 @@ fn rate_share(node: &Node) -> Result<Option<f64>, PlanError> {
     }
 }
 
-/// An open load.
+/// An open load and its name.
 fn open(
     segments: Segments,
     fields: &Fields<'_>,
@@ -293,7 +294,7 @@ fn open(
     Ok((Model::Open { schedule, arrivals, max_in_flight, when_full }, words))
 }
 
-/// A closed load.
+/// A closed load and its name.
 fn closed(
     node: &Node,
     concurrency_node: &Node,
@@ -334,7 +335,7 @@ fn closed(
     Ok((model, words))
 }
 
-/// A number of requests ends a load of users; a rate ends by `for`.
+/// Refuses a number of requests without a concurrency: a load with a rate ends by `for`.
 fn count_needs_concurrency(fields: &Fields<'_>) -> Result<(), PlanError> {
     if !fields.get("requests").is_some_and(is_count) {
         return Ok(());
@@ -345,7 +346,7 @@ fn count_needs_concurrency(fields: &Fields<'_>) -> Result<(), PlanError> {
     Err(fields.key_place("requests").wrong(Mistake::Together("requests", other), expected))
 }
 
-/// `requests` is a count where it is a number, a list of what to send else.
+/// Whether `requests` is a count. Otherwise it is a list of the requests to send.
 fn is_count(node: &Node) -> bool {
     !matches!(node.value, Value::List(_))
 }
@@ -362,7 +363,7 @@ fn rate(node: &Node) -> Result<MicroRate, PlanError> {
     }
 }
 
-/// Reads how arrivals spread.
+/// Reads how arrivals are distributed.
 pub(super) fn arrivals(node: &Node, seed: u64) -> Result<Arrivals, PlanError> {
     Ok(match name_of(node, "way of arriving", &["uniform", "poisson"])? {
         "poisson" => Arrivals::Poisson { seed },
@@ -370,7 +371,7 @@ pub(super) fn arrivals(node: &Node, seed: u64) -> Result<Arrivals, PlanError> {
     })
 }
 
-/// `length`, `factor` times as long, at least 1 ns.
+/// `length` multiplied by `factor`, at least 1 ns. 0 stays 0.
 pub(super) fn scaled(length: Nanos, factor: f64) -> Nanos {
     match length.0 {
         0 => length,
@@ -378,7 +379,8 @@ pub(super) fn scaled(length: Nanos, factor: f64) -> Nanos {
     }
 }
 
-/// What is sent, in turn; nothing where the plan does not say it: each app's own request is, then.
+/// The requests to send in turn. Empty if the plan gives none: then each app's own requests are
+/// sent.
 fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     let mut base = single_request(fields)?;
     let list = fields.get("requests").filter(|node| !is_count(node));
@@ -399,7 +401,7 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     requests_of(items(list, "a list of paths or requests, such as `[/, /about]`")?, list, &base)
 }
 
-/// Names of the runtimes that a load is for and not for.
+/// Names of the runtimes that a load is for (`only`) and not for (`except`).
 fn chosen(
     node: &Node,
     fields: &Fields<'_>,

@@ -1,6 +1,6 @@
-//! Places of a resolved plan, for checks that come after reading: whether a runtime, an app or
-//! a setting exists is known only where the catalogue is. The text and the flags are in the
-//! plan, so its places can be found again.
+//! Finds places in the text of a resolved plan, for checks that come after reading. Only the
+//! catalogue knows whether a runtime, an app or a setting exists. The plan holds its text and its
+//! flags, so a place can be found again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum Subject<'a> {
     App(&'a AppChoice),
     /// A runtime by its name in the plan (`RuntimeChoice::name`).
     Runtime(&'a str),
-    /// A setting of a runtime: its own, swept, or the plan's.
+    /// A setting of a runtime: the runtime's own, one of a sweep, or the plan's.
     Setting {
         /// `RuntimeChoice::name`.
         runtime: &'a str,
@@ -32,8 +32,7 @@ pub enum Subject<'a> {
     Budget(&'a str),
 }
 
-/// An error for a name that nobody knows: at its place in the plan, with the nearest of
-/// `known`.
+/// Returns an error for an unknown name: at its place in the plan, with the nearest of `known`.
 pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
     let Spot { place, flag } = place_of(plan, subject, Side::Key);
     let (kind, written) = match subject {
@@ -47,7 +46,7 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
         Subject::Load(name) => ("load", name),
         Subject::Budget(key) => ("key of the budget", key),
     };
-    // A variant is unknown by what it uses, not by its own name.
+    // For a variant, the unknown name is the one after `use`, not the variant's own name.
     let found = match place.text() {
         "" => written,
         text => text.trim_matches(['"', '\'']),
@@ -57,7 +56,7 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
         _ => known.to_vec(),
     };
     let near = match kind {
-        // Whoever stands beside a directory of that name meant it.
+        // If a directory of that name is beside the plan, the user most likely meant the directory.
         "app" if place.source.base.join(found).is_dir() => Some(format!("./{found}")),
         _ => nearest(found, known.iter().copied()),
     };
@@ -70,7 +69,7 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
     place.wrong_name(mistake, of_flag(flag) + &expected, near)
 }
 
-/// An error for a value that a later check refuses; `expected` says what would do.
+/// Returns an error for a value that a later check refuses. `expected` says what would be valid.
 pub fn refused(
     plan: &Plan,
     subject: Subject<'_>,
@@ -81,25 +80,25 @@ pub fn refused(
     place.wrong(Mistake::refused(why), of_flag(flag) + expected)
 }
 
-/// Says which flag a value came from.
+/// The beginning of a message that names the flag which a value came from, or nothing.
 fn of_flag(flag: Option<String>) -> String {
     flag.map_or(String::new(), |name| format!("for `--{name}`: "))
 }
 
-/// A place, and the flag that it is the value of.
+/// A place, and the name of the flag whose value it is.
 struct Spot {
     place: Place,
     flag: Option<String>,
 }
 
-/// Which part of `name: value` is meant.
+/// The part of `name: value` that an error points at.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Key,
     Value,
 }
 
-/// Whether a setting of a runtime stands in the plan itself, for all runtimes.
+/// Whether a runtime gets `setting` from the plan's top level, where it applies to all runtimes.
 pub fn said_for_all(plan: &Plan, runtime_name: &str, setting: &str) -> bool {
     let flags = Flags::as_recorded(&plan.flags);
     let (_, Some(root)) = laid(plan, &flags) else { return false };
@@ -107,7 +106,7 @@ pub fn said_for_all(plan: &Plan, runtime_name: &str, setting: &str) -> bool {
     root.entry(setting).is_some() && body.is_none_or(|body| of_body(body, setting).is_none())
 }
 
-/// Where `subject` stands; the begin of the plan where it cannot be found.
+/// The place of `subject`, or the start of the plan if it is not found.
 fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Spot {
     let flags = Flags::as_recorded(&plan.flags);
     let (begin, root) = laid(plan, &flags);
@@ -116,8 +115,8 @@ fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Spot {
     Spot { place, flag }
 }
 
-/// The plan's begin, and its tree with the flags laid over it; `None` where the text is not
-/// the one that was read.
+/// The start of the plan, and the plan's tree with the flags applied. `None`: the recorded text or
+/// flags cannot be read.
 fn laid(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
     let source = match &plan.source {
         Some(path) => Arc::new(Source {
@@ -146,7 +145,7 @@ fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Pl
     };
     match subject {
         Subject::App(app) => {
-            // By its number: a directory's path is not what was written.
+            // By its index: the resolved path of a directory differs from what was written.
             let number = plan.apps.iter().position(|other| other == app)?;
             let listed = root.get("apps").into_iter().flat_map(list);
             let node = root.get("app").into_iter().chain(listed).nth(number)?;
@@ -174,7 +173,8 @@ fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Pl
     }
 }
 
-/// A setting in a runtime's body: by its name, or lines for a file by `append.FILE`.
+/// The key and value of a setting in a runtime's body. `append.FILE` stands for lines added to
+/// FILE.
 fn of_body<'a>(body: &'a Node, setting: &str) -> Option<(&'a Node, &'a Node)> {
     match setting.strip_prefix(APPEND) {
         Some(file) => body.get("append")?.entry(file),
@@ -186,7 +186,7 @@ fn swept<'a>(body: &'a Node, setting: &str) -> Option<(&'a Node, &'a Node)> {
     body.get("sweep")?.entry(setting)
 }
 
-/// The value of a sweep that the runtime's name ends in (`nginx-fpm pm=static`).
+/// The value of a sweep that the runtime's name ends with (`nginx-fpm pm=static`).
 fn swept_value<'a>(name: &str, setting: &str, values: &'a Node) -> &'a Node {
     let is_named = |value: &&Node| {
         let written = format!("{setting}={}", shortened(value.text().unwrap_or("")));
@@ -195,7 +195,7 @@ fn swept_value<'a>(name: &str, setting: &str, values: &'a Node) -> &'a Node {
     list(values).iter().find(is_named).unwrap_or(values)
 }
 
-/// Name and body of a runtime of the plan.
+/// The name and the body of one of the plan's runtimes.
 fn runtime<'a>(root: &'a Node, name: &str) -> Option<(&'a Node, Option<&'a Node>)> {
     let base = base_name(name);
     list(root.get("runtimes")?).iter().find_map(|item| match &item.value {
@@ -207,7 +207,7 @@ fn runtime<'a>(root: &'a Node, name: &str) -> Option<(&'a Node, Option<&'a Node>
     })
 }
 
-/// The name without a sweep's values; names have no blanks.
+/// The name without a sweep's values. A name itself has no blanks.
 fn base_name(name: &str) -> &str {
     name.split(' ').next().unwrap_or(name)
 }
@@ -224,7 +224,7 @@ mod tests {
     use super::super::{Look, Overrides, from_flags, read};
     use super::*;
 
-    /// What a later check says.
+    /// The error of a later check.
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]
     struct Why(&'static str);

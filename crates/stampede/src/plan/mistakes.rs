@@ -1,11 +1,11 @@
-//! Every mistake as a person sees it, and that none panics.
+//! Tests of mistakes in plans: each message as a person sees it, and that no input panics.
 
 use proptest::prelude::*;
 
 use super::tests::read_text;
 use super::*;
 
-/// A plan in which `load` and nothing else stands last; `line` is laid over or added.
+/// A complete plan in which `line` replaces the line with the same key, or is added at the end.
 fn with(line: &str) -> String {
     let key = line.split(':').next().unwrap_or("");
     let plan = ["app: hello", "runtimes: [nginx-fpm, roadrunner]", "load: [\"const(5,1s)\"]"];
@@ -15,7 +15,7 @@ fn with(line: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The messages of plans that are wrong, in order.
+/// The messages of wrong plans, in order.
 fn messages(plans: impl IntoIterator<Item = String>) -> String {
     plans
         .into_iter()
@@ -26,7 +26,7 @@ fn messages(plans: impl IntoIterator<Item = String>) -> String {
         .collect()
 }
 
-/// Compares with what was read and found good.
+/// Compares with the stored messages.
 fn check(name: &str, shown: impl AsRef<str>) {
     insta::assert_snapshot!(name, shown.as_ref());
 }
@@ -228,7 +228,7 @@ fn expectations() {
     );
 }
 
-/// A mistake in a flag points into the command line.
+/// Tests that a mistake in a flag points into the command line.
 #[test]
 fn flags() {
     let text = |text: &str| Some(text.to_owned());
@@ -284,7 +284,8 @@ fn files() {
     check("files", none.render(Look::Plain) + &large.render(Look::Plain));
 }
 
-/// A flag that begins with a quote and ends in a character of two bytes was cut in it.
+/// A regression test: a value that begins with a quote and ends in a two-byte character was cut
+/// inside that character.
 #[test]
 fn a_flag_of_quotes_and_umlauts_is_pointed_at() {
     let flags = Overrides { runtimes: Some("\"ü¥,x¥".to_owned()), ..Overrides::default() };
@@ -293,7 +294,7 @@ fn a_flag_of_quotes_and_umlauts_is_pointed_at() {
     assert_eq!(wrong.place.text(), "\"ü¥");
 }
 
-/// What a plan may hold is held: each limit, one above it.
+/// Tests that each limit of a plan is enforced, with a plan one above the limit or more.
 #[test]
 fn too_many() {
     let list = |item: &str, count: usize| vec![item; count].join(", ");

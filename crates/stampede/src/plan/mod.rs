@@ -1,10 +1,10 @@
-//! What to compare: parsed from YAML and flags, fully resolved.
+//! Reads a plan (what to compare, and how) from YAML and flags, and resolves it fully.
 //!
 //! ```text
-//! text → tree (places, raw texts) → flags laid over → values within bounds → model::Plan
+//! text → tree (places, raw texts) → flags applied → values checked → model::Plan
 //! ```
-//! Every mistake names file or flag, line, column, what was expected, and the nearest known
-//! name.
+//! Every mistake names the file or the flag, the line and column, what was expected, and the
+//! nearest known name.
 
 mod budget;
 mod client;

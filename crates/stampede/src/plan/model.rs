@@ -1,4 +1,4 @@
-//! The resolved plan: no `Option` here means "default".
+//! The resolved plan. All defaults are filled in: a `None` here never means "the default".
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::store::record::{AgainstRecord, PeakRecord};
 /// A whole comparison.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where it was read; `None` for a plan made of flags alone.
+    /// The file it was read from. `None`: the plan was made of flags alone.
     pub source: Option<PathBuf>,
-    /// Its text as written (with the flags that changed it in `flags`), for the record.
+    /// The plan's text as written, for the record. The flags that changed it are in `flags`.
     pub text: String,
-    /// Flags that changed it, as typed, for "how to run it again".
+    /// The flags that changed the plan, as typed, for "how to run it again".
     pub flags: Vec<String>,
     /// Apps, at least one.
     pub apps: Vec<AppChoice>,
@@ -28,58 +28,60 @@ pub struct Plan {
     pub loads: Vec<LoadChoice>,
     /// CPUs and memory.
     pub budget: Budget,
-    /// What becomes of a budget that is larger than the machine.
+    /// What happens to a budget that is larger than the machine.
     pub fit: Fit,
-    /// What a runtime has done when the measured load begins.
+    /// The state of a runtime when the measured load begins.
     pub begin: Begin,
     /// How often each case is measured.
     pub rounds: Rounds,
-    /// How often a trial that came out invalid is measured again.
+    /// How many times a trial that came out invalid is measured again.
     pub repeat_invalid: u32,
-    /// Seed of the order of trials and of Poisson arrivals; drawn when not given, always
-    /// stored.
+    /// Seed of the order of trials and of Poisson arrivals. Drawn at random when not given, and
+    /// always stored.
     pub seed: u64,
     /// Expectations of the whole run.
     pub expect: Vec<Expectation>,
     /// Name of the runtime that the others are compared with.
     pub baseline: String,
-    /// The peak that fixed rates were chosen from; `None`: no load asks for it, or it is not
-    /// measured yet.
+    /// The peak that fixed rates were derived from. `None`: no load needs it, or it is not measured
+    /// yet.
     pub peak: Option<PeakRecord>,
-    /// What becomes of runtimes that are not there.
+    /// What happens to runtimes that are not installed or cannot run the app.
     pub missing: Missing,
-    /// What is equal for all runtimes.
+    /// What is made equal for all runtimes.
     pub fairness: Fairness,
-    /// By how much the lengths above were stretched: 1 for as written.
+    /// The factor that the lengths above were multiplied by. 1: they are as written.
     pub time_scale: f64,
-    /// Where results go; `None`: a new directory below `stampede-results/`.
+    /// The directory for the results. `None`: a new directory below `stampede-results/`.
     pub out: Option<PathBuf>,
-    /// What the reader should know of how it came to be: what was chosen where nobody said it.
+    /// What the reader should know about how this plan was made, such as values that stampede
+    /// chose.
     pub notices: Vec<Notice>,
-    /// The other version of its apps, where one is measured beside them.
+    /// The other version of the apps, when one is measured beside them.
     pub against: Option<Against>,
 }
 
-/// Another version of the apps of a plan.
+/// Another version of a plan's apps.
 #[derive(Clone, Debug)]
 pub struct Against {
-    /// As it is recorded.
+    /// The version, in the form that is recorded.
     pub record: AgainstRecord,
-    /// Index in `Plan::apps` of that version → of the app that it is a version of.
+    /// Maps the index of an app of that version in `Plan::apps` to the index of the original app.
     pub of: BTreeMap<usize, usize>,
 }
 
-/// What a runtime has done when the measured load begins.
+/// The state of a runtime when the measured load begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
-    /// Answered, and then a load of this length that is thrown away; zero: none.
+    /// The runtime has answered, and has served a load of this length whose results are discarded.
+    /// Zero: no such load.
     Warm(Nanos),
-    /// Started, with OPcache and the app's caches empty; nothing has been asked.
+    /// The runtime has started, with OPcache and the app's caches empty. It has had no request.
     Cold,
 }
 
 impl Begin {
-    /// Length of the load that is thrown away.
+    /// Length of the load whose results are discarded.
     pub fn warm_up(self) -> Nanos {
         match self {
             Begin::Warm(length) => length,
@@ -88,26 +90,27 @@ impl Begin {
     }
 }
 
-/// Which of two fair questions is asked.
+/// Which of the two definitions of a fair comparison applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fairness {
-    /// All have one number of workers.
+    /// All runtimes have the same number of workers.
     EqualWorkers,
-    /// Each has as many as give it the most under the budget: it is tuned first.
+    /// Each runtime is tuned first: it gets the number of workers with the highest throughput under
+    /// the budget.
     EachAtItsBest,
 }
 
-/// A runtime whose programs are not installed, or that cannot run the app …
+/// What happens to a runtime whose programs are not installed, or that cannot run the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// … is a mistake.
+    /// It is a mistake, and the plan is refused.
     Refuse,
-    /// … is left out, and the run says so.
+    /// It is left out, and the run says so.
     Skip,
 }
 
 impl Plan {
-    /// Leaves the runtimes of these names, and the loads that are for one of them.
+    /// Keeps only the runtimes of these names, and the loads that are for at least one of them.
     pub fn keep_runtimes(&mut self, names: &[String]) {
         self.runtimes.retain(|runtime| names.contains(&runtime.name));
         let is_for = |load: &LoadChoice, name: &String| {
@@ -121,25 +124,25 @@ impl Plan {
     }
 }
 
-/// An app by name (catalogue) or by directory.
+/// An app, by its name in the catalogue or by its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AppChoice {
-    /// From the catalogue.
+    /// An app of the catalogue, by name.
     Named(String),
     /// A directory with an `app.yaml`, or a project whose kind is detected.
     Directory(PathBuf),
-    /// The same, and its kind is said.
+    /// A directory as above, with a kind that the user gave.
     DirectoryAs {
         /// The directory.
         directory: PathBuf,
-        /// What it is served as, whatever it looks like.
+        /// The kind that it is served as, whatever detection would find.
         kind: AppKind,
     },
 }
 
 impl AppChoice {
-    /// Its directory; `None`: it is one of the catalogue.
+    /// The app's directory. `None`: the app is one of the catalogue.
     pub fn directory(&self) -> Option<&Path> {
         match self {
             AppChoice::Named(_) => None,
@@ -150,13 +153,13 @@ impl AppChoice {
     }
 }
 
-/// What an app is written for.
+/// The interface or framework that an app is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AppKind {
-    /// A front controller only.
+    /// Only a front controller.
     Script,
-    /// A plain PHP handler, with a front controller.
+    /// A plain PHP handler, beside a front controller.
     Callable,
     /// Symfony.
     Symfony,
@@ -169,7 +172,7 @@ pub enum AppKind {
 }
 
 impl AppKind {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [AppKind; 6] = [
         AppKind::Script,
         AppKind::Callable,
@@ -179,7 +182,7 @@ impl AppKind {
         AppKind::Psr15,
     ];
 
-    /// As in plans and directories.
+    /// The kind's name, as plans and `app.yaml` write it.
     pub const fn name(self) -> &'static str {
         match self {
             AppKind::Script => "script",
@@ -192,26 +195,26 @@ impl AppKind {
     }
 }
 
-/// One runtime to compare: a catalogue entry with settings, under its own name.
+/// One runtime to compare: a catalogue entry with settings, under a name of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeChoice {
-    /// The name in tables: `nginx-fpm`, or a variant's `nginx-fpm-80`; a sweep's value is
-    /// appended: `nginx-fpm jit=tracing`.
+    /// The name in tables: `nginx-fpm`, or a variant's name such as `nginx-fpm-80`. The value of a
+    /// sweep is appended: `nginx-fpm jit=tracing`.
     pub name: String,
     /// Where it comes from.
     pub source: RuntimeSource,
-    /// Settings as given: common ones (`workers`, `front` …) with the plan's top-level values
-    /// already merged in (the runtime's own win), and the runtime's own. Checked against
-    /// the runtime's directory later.
+    /// Settings as given: the common ones (`workers`, `front` …) and the runtime's own. The plan's
+    /// top-level values are already merged in, and the runtime's own values take precedence. They
+    /// are checked later, against the runtime's directory.
     pub settings: BTreeMap<String, Scalar>,
-    /// php.ini values, plan and runtime merged, on top of the pinned ones.
+    /// Values for php.ini, merged from plan and runtime. They are added to the pinned ones.
     pub php_ini: BTreeMap<String, String>,
-    /// Environment of the app, plan and runtime merged.
+    /// Environment variables of the app, merged from plan and runtime.
     pub env: BTreeMap<String, String>,
 }
 
 impl RuntimeChoice {
-    /// Whether it already runs: nothing of it is ours to start, place or change.
+    /// Whether the runtime was running already: stampede does not start, place or change it.
     pub fn is_external(&self) -> bool {
         matches!(self.source, RuntimeSource::External { .. })
     }
@@ -221,26 +224,26 @@ impl RuntimeChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuntimeSource {
-    /// A directory of the catalogue.
+    /// A directory of the catalogue, by name.
     Catalogue(String),
-    /// Already running.
+    /// A server that is already running.
     External {
         /// Its address.
         url: String,
-        /// What shows what it spends; `None`: nobody said, and nothing is read.
+        /// Where its resource use is read. `None`: the user did not say, so no resources are read.
         watch: Option<Watch>,
     },
 }
 
-/// What shows what a runtime spends that we did not start.
+/// Where the resource use of a runtime is read that stampede did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Watch {
     /// A container of Docker or Podman, by name or id.
     Container(String),
-    /// A unit of systemd.
+    /// A systemd unit.
     Unit(String),
-    /// A process and all below it.
+    /// A process and all its descendants.
     Pid(u32),
 }
 
@@ -258,7 +261,7 @@ impl std::fmt::Display for Watch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
-    /// `on`, `off`, `true`, `false` unquoted.
+    /// `on`, `off`, `true` or `false`, unquoted.
     Bool(bool),
     /// A whole number.
     Int(i64),
@@ -282,48 +285,50 @@ impl std::fmt::Display for Scalar {
 /// One named load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadChoice {
-    /// Its name: the key in the plan, else what it is (`4 at a time 20s`, `const(200,60s)`).
+    /// The load's name: the key in the plan, or else a description (`4 at a time 20s`,
+    /// `const(200,60s)`).
     pub name: String,
-    /// Open or closed.
+    /// An open or a closed model.
     pub model: Model,
-    /// The rate as a share of the baseline's peak; `None`: the model has the rate. Until the peak
-    /// was measured, the model's rate is one that stands for it.
+    /// The rate as a share of the baseline's peak. `None`: the model has the rate itself. Until the
+    /// peak is measured, the rate in the model is a placeholder.
     pub rate_share: Option<f64>,
-    /// Habits of the connections.
+    /// Connection habits of the client.
     pub client: Client,
-    /// From *started* to done.
+    /// The longest time from *started* to done.
     pub timeout: Nanos,
-    /// Requests, in turn. None: what each app asks.
+    /// The requests, sent in turn. Empty: the requests that each app declares.
     pub requests: Vec<RequestSpec>,
-    /// Runtimes (by name) that it is for; empty: all.
+    /// Names of the runtimes that the load is for. Empty: all of them.
     pub only: Vec<String>,
-    /// Runtimes (by name) that it leaves out.
+    /// Names of the runtimes that the load is not for.
     pub except: Vec<String>,
-    /// Expectations of this load, beside the plan's.
+    /// Expectations of this load, in addition to the plan's.
     pub expect: Vec<Expectation>,
 }
 
-/// Connection habits of a client, by name and with what the plan changed.
+/// Connection habits of a client: its name, with the plan's changes applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
     /// `stampede`, `tank`, `ab` or `k6`.
     pub name: String,
-    /// Version of HTTP that it speaks.
+    /// The HTTP version that the client uses.
     pub http: HttpVersion,
-    /// Kept, closed after each request, or decided once the runtimes are known.
+    /// Whether connections are kept open, closed after each request, or which of the two is decided
+    /// once the runtimes are known.
     pub keep_alive: KeepAlive,
 }
 
-/// Whether connections are kept.
+/// Whether connections are kept alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeepAlive {
-    /// Kept, unless a runtime of the plan holds a worker per connection and has fewer
-    /// workers than connections: then off for all runtimes alike, and said.
+    /// Kept alive, unless a runtime of the plan holds a worker per connection and has fewer workers
+    /// than connections. Then keep-alive is off for all runtimes, and the run says so.
     Auto,
-    /// Kept; such a runtime is refused.
+    /// Kept alive. A runtime with too few workers for it (see `Auto`) is refused.
     On,
-    /// One connection a request.
+    /// Each request has a connection of its own.
     Off,
 }
 
@@ -332,13 +337,13 @@ pub enum KeepAlive {
 pub struct RequestSpec {
     /// `GET`, `POST` …
     pub method: String,
-    /// Path and query.
+    /// Path and query, as in the request line.
     pub path: String,
-    /// In order; `Host: localhost` and `Accept: */*` are added where not given.
+    /// Headers in the order given. `Host: localhost` and `Accept: */*` are added unless given.
     pub headers: Vec<(String, String)>,
-    /// Empty for none.
+    /// The body's bytes. Empty: no body.
     pub body: Vec<u8>,
-    /// Host of the URL that its path was taken from; nothing is sent there.
+    /// Host of the URL that the path was taken from. No request is sent to that host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
 }
@@ -347,35 +352,35 @@ pub struct RequestSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Budget {
-    /// One budget for the whole stack, front included.
+    /// One budget for the whole stack, including the web server in front.
     Shared {
-        /// Whole CPUs; 0: half of the machine's, at least one. Several: each case is measured
-        /// with each of them.
+        /// Whole CPUs. 0: half of the machine's, at least one. Several values: each case is
+        /// measured with each of them.
         cpus: Vec<u32>,
-        /// Bytes; 0: no limit.
+        /// Bytes. 0: no limit.
         memory_bytes: u64,
     },
-    /// CPUs by role (`php`, `web`, `load`): marked unequal in every output.
+    /// CPUs by role (`php`, `web`, `load`). Every output marks such rows as unequal.
     ByRole {
-        /// Whole CPUs by role.
+        /// Whole CPUs of each role.
         cpus: BTreeMap<String, u32>,
-        /// Bytes for the whole stack; 0: no limit.
+        /// Bytes for the whole stack. 0: no limit.
         memory_bytes: u64,
     },
 }
 
-/// A budget that is larger than the machine …
+/// What happens to a budget that is larger than the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// … is refused.
+    /// The budget is refused.
     Exactly,
-    /// … gets all that the machine has, and the run says so.
+    /// The stack gets all that the machine has, and the run says so.
     OrLess,
 }
 
 impl Budget {
-    /// Numbers of CPUs that each case is measured with, at least one; by role they are one
-    /// number, that of the whole stack.
+    /// The numbers of CPUs that each case is measured with, at least one. A budget by role has one
+    /// number: the CPUs of the whole stack.
     pub fn cpu_counts(&self) -> Vec<u32> {
         match self {
             Budget::Shared { cpus, .. } => cpus.clone(),
@@ -387,21 +392,21 @@ impl Budget {
     }
 }
 
-/// How often every case is measured.
+/// How many times every case is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rounds {
-    /// This often.
+    /// This many times.
     Fixed(u32),
-    /// Until the intervals are narrow; looks after 5, 10 and 20 rounds only.
+    /// Until the intervals are narrow. They are looked at only after 5, 10 and 20 rounds.
     Auto {
-        /// Width of an interval as a share of its value: below it, it is narrow.
+        /// Width of an interval as a share of its value. A narrower interval counts as narrow.
         precision: f64,
-        /// No round is begun that would end later than this after the run's start.
+        /// A round is not begun if it would end later than this after the run's start.
         max_time: Nanos,
     },
 }
 
-/// Used by the parser's tests and the default load: uniform arrivals.
+/// The arrivals of an open model where the plan gives none: uniform.
 pub const DEFAULT_ARRIVALS: Arrivals = Arrivals::Uniform;
-/// phantom's own timeout, so that published tables can be compared.
+/// The default timeout. It is phantom's own, so that published tables can be compared.
 pub const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(11);

@@ -3,7 +3,7 @@
 /// Every preset: name, values.
 pub(super) const PRESETS: [(&str, &[(&str, &str)]); 4] = [
     ("article-000", &ARTICLE_000),
-    // The same text in another translation.
+    // Article 003 is article 000 in another translation.
     ("article-003", &ARTICLE_000),
     ("article-001", &ARTICLE_001),
     ("article-004", &ARTICLE_004),
@@ -11,8 +11,8 @@ pub(super) const PRESETS: [(&str, &[(&str, &str)]); 4] = [
 
 // Article 002 gives no php.ini values, and so has no preset.
 
-/// What the Symfony app of articles 000 and 003 showed of its php.ini, key by key: the
-/// recommendations of Symfony for production, PHP 7.2, logs to standard error.
+/// The php.ini values that the Symfony app of articles 000 and 003 showed, key by key. They are
+/// Symfony's recommendations for production: PHP 7.2, logs to standard error.
 const ARTICLE_000: [(&str, &str); 13] = [
     ("date.timezone", "Europe/Paris"),
     ("display_errors", ""),
@@ -29,8 +29,8 @@ const ARTICLE_000: [(&str, &str); 13] = [
     ("short_open_tag", ""),
 ];
 
-/// Article 001, "custom php.ini, with the following parameters"; there `memory_limit` is 512M
-/// for PHP-FPM alone. `apc.enable_cli` is of an extension that no runtime here loads.
+/// Article 001, "custom php.ini, with the following parameters". In the article `memory_limit` is
+/// 512M for PHP-FPM alone. `apc.enable_cli` belongs to an extension that no runtime here loads.
 const ARTICLE_001: [(&str, &str); 12] = [
     ("upload_max_filesize", "50M"),
     ("post_max_size", "50M"),
@@ -46,9 +46,10 @@ const ARTICLE_001: [(&str, &str); 12] = [
     ("memory_limit", "256M"),
 ];
 
-/// Article 004: "php.ini-production is used, Opcache enabled, JIT enabled". What PHP 8's own
-/// `php.ini-production` has otherwise than stampede; JIT is the setting `jit`, and preloading
-/// is of an app. `variables_order` stays as pinned: without E a SAPI's `$_ENV` is empty.
+/// Article 004: "php.ini-production is used, Opcache enabled, JIT enabled". These are the values in
+/// which PHP 8's own `php.ini-production` differs from stampede's. JIT is the setting `jit`, and
+/// preloading is up to an app. `variables_order` stays pinned: without E the `$_ENV` of a SAPI is
+/// empty.
 const ARTICLE_004: [(&str, &str); 6] = [
     ("error_reporting", "22527"), // E_ALL & ~E_DEPRECATED & ~E_STRICT
     ("max_execution_time", "30"),

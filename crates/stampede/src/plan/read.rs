@@ -1,4 +1,4 @@
-//! The whole plan: from a file and flags to the resolved model.
+//! Reads a whole plan: from a file and flags to the resolved model.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ use super::value::{
 
 use crate::mask;
 
-/// Keys of a plan that are no settings.
+/// Keys of a plan that are not settings.
 pub(super) const KEYS: [&str; 23] = [
     "app",
     "apps",
@@ -54,8 +54,8 @@ pub(super) const KEYS: [&str; 23] = [
     "out",
 ];
 
-/// Settings that mean the same for all runtimes, and so may stand in the plan itself.
-/// `keep_alive` is not among them: in a plan it is a habit of the loads.
+/// Settings that mean the same for all runtimes, so they may stand at the top level of a plan.
+/// `keep_alive` is not among them: in a plan it is a connection habit of the loads.
 pub const SETTINGS: [&str; 14] = [
     "workers",
     "max_requests",
@@ -73,38 +73,38 @@ pub const SETTINGS: [&str; 14] = [
     "database_cpus",
 ];
 
-/// Discarded load before measuring, where the plan says nothing.
+/// Default length of the discarded load before measuring.
 pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
 
-/// Words for runtimes that are not there.
+/// Values of `missing`: what happens to runtimes that are not available.
 pub(super) const MISSING: [&str; 2] = ["refuse", "skip"];
 
-/// Words for what is equal.
+/// Values of `fairness`: what is made equal.
 pub(super) const FAIRNESS: [&str; 2] = ["equal-workers", "each-at-its-best"];
 
-/// Longest warm-up.
+/// Bounds of the warm-up's length.
 const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_400);
 
-/// Most rounds; 20 tell what there is to tell (`auto` ends there).
+/// Most rounds that a plan may ask for. `auto` ends at 20: more rounds add little.
 const ROUNDS_MAX: u32 = 1_000;
 
-/// `precision` where the plan says nothing.
+/// Default of `precision`.
 const DEFAULT_PRECISION: f64 = 0.05;
 
-/// `max_time` where the plan says nothing: what people wait for without having said so.
+/// Default of `max_time`: as long as people wait without having asked for a longer run.
 const DEFAULT_MAX_TIME: Nanos = Nanos::from_secs(30 * 60);
 
-/// Longest `max_time`, shortest what a trial takes.
+/// Bounds of `max_time`.
 const MAX_TIME: std::ops::RangeInclusive<Nanos> =
     Nanos(Nanos::SECOND.0)..=Nanos::from_secs(7 * 86_400);
 
-/// What is invalid ten times over is not so by chance.
+/// Most repeats of a trial. A trial that is invalid ten times is not invalid by chance.
 const REPEATS_MAX: u32 = 10;
 
-/// Most apps of one plan.
+/// Most apps in one plan.
 const APPS_MAX: usize = 100;
 
-/// Reads the plan at `path` with `flags` laid over it.
+/// Reads the plan at `path` and applies `flags` to it.
 ///
 /// # Errors
 /// The file cannot be read, or something in it or in a flag is wrong; see [`PlanError`].
@@ -117,7 +117,7 @@ pub fn read(path: &Path, flags: &Overrides) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// A plan's file and its tree; its secrets are masked from here on.
+/// A plan's source and tree. From here on the plan's secrets are masked.
 pub(super) fn file_tree(path: &Path) -> Result<(Arc<Source>, Node), PlanError> {
     let text = file_text(path)?;
     let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -128,7 +128,7 @@ pub(super) fn file_tree(path: &Path) -> Result<(Arc<Source>, Node), PlanError> {
     Ok((source, root))
 }
 
-/// Makes a plan of flags alone.
+/// Makes a plan from flags alone.
 ///
 /// # Errors
 /// Something in a flag is wrong, or missing; see [`PlanError`].
@@ -142,9 +142,9 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
 /// A load without a plan around it.
 #[derive(Clone, Debug)]
 pub struct FlagLoad {
-    /// What is sent; its expectations are those of the flags.
+    /// The load. Its expectations are those of the flags.
     pub load: LoadChoice,
-    /// Discarded before; none where no flag says so.
+    /// Length of the discarded load before it. 0: no flag asks for one.
     pub warm_up: Nanos,
 }
 
@@ -175,7 +175,7 @@ pub fn load_from_flags(flags: &Overrides) -> Result<FlagLoad, PlanError> {
 fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {
     match fields.get("seed") {
         Some(node) => whole(node, "seed", 0..=u64::MAX),
-        // 32 bits: short to type again, and exact in every reader of JSON.
+        // 32 bits are short to type again, and every JSON reader represents them exactly.
         None => Ok(u64::from(fastrand::u32(..))),
     }
 }
@@ -185,7 +185,7 @@ pub(super) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
-/// The file's text; never more than a plan can sensibly be.
+/// The file's text. A file of more than 1 MiB is an error.
 pub(super) fn file_text(path: &Path) -> Result<String, PlanError> {
     let unreadable = |source| PlanError::Unreadable { path: path.to_path_buf(), source };
     let file = std::fs::File::open(path).map_err(unreadable)?;
@@ -198,7 +198,7 @@ pub(super) fn file_text(path: &Path) -> Result<String, PlanError> {
         .map_err(|error| unreadable(io::Error::new(io::ErrorKind::InvalidData, error)))
 }
 
-/// Lays `flags` over the tree and reads it.
+/// Applies `flags` to the tree and reads the plan from it.
 pub(super) fn resolve(
     root: &mut Node,
     flags: &Flags,
@@ -259,7 +259,7 @@ pub(super) fn resolve(
     Ok(plan)
 }
 
-/// The plan's map, with the nearest name for every unknown key.
+/// The plan's map. An unknown key gets the nearest known name, or the place where it belongs.
 fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanError> {
     match Fields::of(root, "the plan", known) {
         Err(PlanError::Wrong(mut wrong)) => {
@@ -272,7 +272,7 @@ fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanErr
                     wrong.nearest = None;
                     format!("`{}` {place}", wrong.place.text())
                 }
-                // All thirty names would be no help.
+                // A list of all keys would not help.
                 None => "a key such as `app`, `runtimes`, `load`, `budget`, `rounds`, or a \
                          setting of all runtimes such as `workers`"
                     .to_owned(),
@@ -283,7 +283,7 @@ fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanErr
     }
 }
 
-/// Where a key that stands in the plan itself belongs, if it is known one level below.
+/// The place where a key belongs that is known one level below the top, in words for a message.
 fn belongs_below(key: &str) -> Option<&'static str> {
     match key {
         "cpus" | "memory" => Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
@@ -307,7 +307,7 @@ fn belongs_below(key: &str) -> Option<&'static str> {
     }
 }
 
-/// A key that every plan has.
+/// The value of a required key.
 fn required<'a>(
     root: &Node,
     fields: &Fields<'a>,
@@ -353,8 +353,8 @@ fn apps(
     Ok(all)
 }
 
-/// A name of the catalogue; with a `/`, or with `.` or `~` in front, a directory; or a map of a
-/// directory and what is said of it.
+/// Reads an app: a directory if it contains `/` or begins with `.` or `~`, else a name of the
+/// catalogue. A map holds a directory and its kind.
 fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     const EXPECTED: &str =
         "an app's name such as `hello`, or a directory such as `~/shop` or `./shop`";
@@ -371,15 +371,15 @@ fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     }
 }
 
-/// Whether an app's text is a directory and no name of the catalogue.
+/// Whether an app's text means a directory rather than a name of the catalogue.
 pub(super) fn is_directory(text: &str) -> bool {
     text.contains('/') || text.starts_with(['.', '~'])
 }
 
-/// Keys of the map of an app.
+/// Keys of an app's map.
 pub(super) const APP_KEYS: [&str; 2] = ["path", "kind"];
 
-/// `{path: ~/shop, kind: script}`.
+/// Reads `{path: ~/shop, kind: script}`.
 fn own_app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     const EXPECTED: &str = "the directory of a project, such as `{path: ~/shop, kind: script}`";
     let fields = Fields::of(node, "an app", &APP_KEYS)?;
@@ -395,8 +395,8 @@ fn own_app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     }))
 }
 
-/// A path from the plan: `~` is the home directory, relative ones start where the plan is, or,
-/// in a flag, in the current directory.
+/// A path of the plan. `~` is the home directory. Relative paths start at the plan's directory, or
+/// at the current directory for a path from a flag.
 pub(super) fn path(node: &Node, path: &str, home: Option<&Path>) -> Result<PathBuf, PlanError> {
     if let Some(rest) = path.strip_prefix('~') {
         let Some(home) = home.filter(|_| rest.is_empty() || rest.starts_with('/')) else {
@@ -444,7 +444,7 @@ fn common_of_loads(
         None => habits,
     };
     Ok(loads::Common {
-        // Of the plan's own keys, `keep_alive` is the one that is a habit.
+        // Of the plan's top-level keys, only `keep_alive` is a habit.
         habits: habits.changed_by(fields)?,
         timeout: match fields.get("timeout") {
             Some(node) => length(node, "timeout", TIMEOUT)?,
@@ -509,7 +509,7 @@ fn rounds(fields: &Fields<'_>) -> Result<Rounds, PlanError> {
     })
 }
 
-/// `5%` or `0.05`.
+/// Reads `5%` or `0.05` as a share.
 fn precision(node: &Node) -> Result<f64, PlanError> {
     const EXPECTED: &str = "a width from 0.1% to 100%, such as `5%`";
     let text = node.text().unwrap_or("").trim();
@@ -534,8 +534,8 @@ fn time_scale(flags: &Flags) -> Result<f64, PlanError> {
     }
 }
 
-/// The runtime that the others are compared with: as named, or the first one. A sweep's first
-/// variant stands for all.
+/// Name of the runtime that the others are compared with: the one named, or the first. The name of
+/// a sweep stands for its first variant.
 fn baseline(plan: &Plan, node: Option<&Node>) -> Result<String, PlanError> {
     let names = || plan.runtimes.iter().map(|runtime| runtime.name.as_str());
     let first = names().next().unwrap_or_default().to_owned();
@@ -549,7 +549,7 @@ fn baseline(plan: &Plan, node: Option<&Node>) -> Result<String, PlanError> {
     name_of(node, "runtime of the plan", &names().collect::<Vec<_>>()).map(str::to_owned)
 }
 
-/// Leaves the runtimes that `--only` names, and the loads that are for one of them.
+/// Keeps the runtimes that `--only` names, and the loads that are for at least one of them.
 fn only(plan: &mut Plan, named: Vec<Named>, flags: &Flags) -> Result<(), PlanError> {
     let keep = match flags.get("only") {
         Some(node) => Some((node, selection(&split(node), &named)?)),

@@ -1,11 +1,11 @@
-//! Keys of loads by their earlier names, taken as what they are called now.
+//! Renames the earlier keys of loads to their present names.
 
 use super::tree::{Node, Value};
 
-/// Earlier name → name.
+/// Earlier name and present name.
 const KEYS: [(&str, &str); 2] = [("users", "concurrency"), ("urls", "traffic")]; // old words
 
-/// Gives keys of the plan's loads their names of today, where those are not there as well.
+/// Renames the earlier keys of the plan's loads. A key stays where its present name is used too.
 pub(super) fn keys(plan: &mut Node) {
     let Value::Map(entries) = &mut plan.value else { return };
     let loads = entries.iter_mut().filter(|(key, _)| key.text() == Some("load"));

@@ -1,14 +1,14 @@
-//! What a load sends: method, path, headers and body, fit for the wire.
+//! Reads the requests of a load: method, path, headers and body, checked so that they can be sent.
 
 use super::error::{Mistake, PlanError};
 use super::model::RequestSpec;
 use super::tree::{Node, Value};
 use super::value::{Fields, entries, not_a, out_of_range, text};
 
-/// Requests of one load, at most; they are prepared in memory before the trial.
+/// Most requests of one load. They are prepared in memory before the trial.
 const REQUESTS_MAX: usize = 10_000;
 
-/// Largest body.
+/// Size of the largest body, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// Keys of a request's map.
@@ -16,7 +16,7 @@ pub(super) const KEYS: [&str; 4] = ["method", "path", "headers", "body"];
 
 const PATH: &str = "a path such as `/` or `/search?q=1`: it begins with `/` and has no blanks";
 
-/// The request that a load's own keys make: `GET /` where they say nothing.
+/// The request that a load's own keys describe. The default is `GET /`.
 pub(super) fn single_request(fields: &Fields<'_>) -> Result<RequestSpec, PlanError> {
     let get = RequestSpec {
         method: "GET".to_owned(),
@@ -28,12 +28,12 @@ pub(super) fn single_request(fields: &Fields<'_>) -> Result<RequestSpec, PlanErr
     changed(get, fields)
 }
 
-/// Whether any of it is said.
+/// Whether the load has any key of a request.
 pub(super) fn says_one(fields: &Fields<'_>) -> bool {
     KEYS.iter().any(|key| fields.get(key).is_some())
 }
 
-/// Requests in turn, each made from `base` by what its entry says.
+/// The requests in turn, each made from `base` with the changes of its entry.
 pub(super) fn requests_of(
     items: &[Node],
     list: &Node,
@@ -58,7 +58,7 @@ pub(super) fn requests_of(
         .collect()
 }
 
-/// `request` with what `fields` says instead.
+/// `request` with the values of `fields` in place of its own.
 fn changed(mut request: RequestSpec, fields: &Fields<'_>) -> Result<RequestSpec, PlanError> {
     if let Some(node) = fields.get("path") {
         request.path = path(node)?.to_owned();
@@ -72,7 +72,7 @@ fn changed(mut request: RequestSpec, fields: &Fields<'_>) -> Result<RequestSpec,
             return Err(out_of_range(node, "body", "at most 1 MiB"));
         }
         request.body = body.as_bytes().to_vec();
-        // Who gives a body and no method means to send it.
+        // A body without a method means that the body is to be sent.
         if fields.get("method").is_none() && request.method == "GET" {
             request.method = "POST".to_owned();
         }
@@ -83,14 +83,15 @@ fn changed(mut request: RequestSpec, fields: &Fields<'_>) -> Result<RequestSpec,
     Ok(request)
 }
 
-/// A path and query as they go into the request line: no blank or line break may split it.
+/// A path and query as they stand in the request line. A blank or a line break would split the
+/// line, so neither is allowed.
 fn path(node: &Node) -> Result<&str, PlanError> {
     let path = text(node, "a path", PATH)?;
     let fits = path.starts_with('/') && path.bytes().all(|b| b.is_ascii_graphic());
     if fits { Ok(path) } else { Err(not_a(node, "a path", PATH)) }
 }
 
-/// A method; CONNECT and TRACE make no sense against an app.
+/// A method. CONNECT and TRACE make no sense for an app.
 fn method(node: &Node) -> Result<&str, PlanError> {
     const EXPECTED: &str = "a method such as `GET` or `POST`";
     let method = text(node, "a method", EXPECTED)?;
@@ -101,8 +102,8 @@ fn method(node: &Node) -> Result<&str, PlanError> {
     }
 }
 
-/// Headers in order. Names are tokens, values have no line breaks (RFC 9110 section 5);
-/// those that frame the message are ours.
+/// Headers in order. Names are tokens and values have no line breaks (RFC 9110 section 5). The
+/// headers that frame the message are set by stampede and are refused here.
 fn headers(node: &Node) -> Result<Vec<(String, String)>, PlanError> {
     const EXPECTED: &str = "headers, such as `{Accept: application/json}`";
     const OURS: [&str; 3] = ["content-length", "transfer-encoding", "connection"];

@@ -1,4 +1,4 @@
-//! Runtimes of a plan: names, variants with settings, sweeps, and what already runs.
+//! Reads the runtimes of a plan: names, variants with settings, sweeps, and external runtimes.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,27 @@ use super::read::{home, path};
 use super::tree::{Node, Value, shortened};
 use super::value::{entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole};
 
-/// Cases of one plan, at most: what takes longer than a life is a mistake.
+/// Most runtimes and sweep values in one plan. A plan with more would take too long to be meant.
 pub(super) const RUNTIMES_MAX: usize = 1_000;
 
-/// Workers of a runtime.
+/// Bounds of a runtime's number of workers.
 pub(super) const WORKERS: std::ops::RangeInclusive<u64> = 1..=100_000;
 
-/// Raw lines for a file `nginx.conf` are the setting `append.nginx.conf`.
+/// Prefix of the settings that add raw lines to a file: lines for `nginx.conf` are the setting
+/// `append.nginx.conf`.
 pub(super) const APPEND: &str = "append.";
 
-/// What the plan says for all runtimes; a runtime's own values win.
+/// The plan's values for all runtimes. A runtime's own values take precedence.
 pub(super) struct Common {
     pub settings: BTreeMap<String, Scalar>,
     pub php_ini: BTreeMap<String, String>,
     pub env: BTreeMap<String, String>,
 }
 
-/// What PHP preloads.
+/// The setting that names the file which OPcache preloads.
 const PRELOAD: &str = "preload";
 
-/// A runtime with the name it has before a sweep is appended.
+/// A runtime, with its name before the values of a sweep are appended.
 pub(super) struct Named {
     pub base: String,
     pub choice: RuntimeChoice,
@@ -38,7 +39,7 @@ pub(super) struct Named {
 const EXPECTED: &str =
     "a runtime's name, or its name with settings, such as `{nginx-fpm: {workers: 16}}`";
 
-/// Reads the list.
+/// Reads the list of runtimes.
 pub(super) fn runtimes(node: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
     let mut all: Vec<Named> = Vec::new();
     for item in items(node, "a list of runtimes, such as `[nginx-fpm, roadrunner]`")? {
@@ -117,7 +118,7 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
     swept(name, choice, sweep)
 }
 
-/// A name fit for tables and for directories.
+/// A name that is fit for tables and for directories.
 fn runtime_name(node: &Node) -> Result<&str, PlanError> {
     let fits = |name: &str| {
         name.len() <= 64
@@ -134,8 +135,8 @@ fn runtime_name(node: &Node) -> Result<&str, PlanError> {
     }
 }
 
-/// Reads one setting, or a program that the runtime needs (`php-fpm: /opt/php/php-fpm`);
-/// whether the runtime has it is told by its directory, later.
+/// Reads one setting, or a program that the runtime needs (`php-fpm: /opt/php/php-fpm`). A later
+/// check reads the runtime's directory and finds out whether the runtime has such a setting.
 pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), PlanError> {
     let name = key.text().unwrap_or("");
     if let Some(file) = name.strip_prefix(APPEND) {
@@ -156,7 +157,8 @@ pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), Plan
         );
         return Err(not_a(key, "a setting's name", &expected));
     }
-    // Wider than any name: what is unknown is told with its nearest known name.
+    // More characters than in any known name: an unknown name is reported later, with its nearest
+    // known name.
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"_-".contains(&b);
     if name.is_empty() || !name.bytes().all(fits) {
         return Err(not_a(key, "a setting's name", "letters, digits, `_` and `-`"));
@@ -166,13 +168,14 @@ pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), Plan
     }
     let scalar = scalar(value)?;
     match name {
-        // A file of the app, wherever the plan is.
+        // `preload` names a file inside the app, wherever the plan is.
         PRELOAD => Ok((name.to_owned(), scalar)),
         _ => Ok((name.to_owned(), from_here(value, scalar)?)),
     }
 }
 
-/// A path to a program, as all paths of a plan: `./php-fpm` starts where the plan is.
+/// Resolves a path to a program like all paths of a plan: `./php-fpm` starts at the plan's
+/// directory.
 fn from_here(node: &Node, scalar: Scalar) -> Result<Scalar, PlanError> {
     match &scalar {
         Scalar::Text(text) if ["./", "../", "~/"].iter().any(|begin| text.starts_with(begin)) => {
@@ -183,7 +186,7 @@ fn from_here(node: &Node, scalar: Scalar) -> Result<Scalar, PlanError> {
     }
 }
 
-/// What the values of a sweep are for.
+/// What a sweep varies: a setting or a php.ini value.
 #[derive(Clone, Copy)]
 enum Dimension<'a> {
     Setting(&'a Node),
@@ -192,7 +195,7 @@ enum Dimension<'a> {
 
 const A_SWEEP: &str = "settings with lists of values, such as `{jit: [\"off\", tracing]}`";
 
-/// What a sweep varies, each with its values; `php_ini` in it is a map as everywhere.
+/// The dimensions of a sweep, each with its values. `php_ini` in a sweep is a map, as elsewhere.
 fn dimensions(sweep: &Node) -> Result<Vec<(Dimension<'_>, &Node)>, PlanError> {
     const OF_INI: &str =
         "php.ini's values with lists, such as `{php_ini: {opcache.jit_buffer_size: [0, 64M]}}`";
@@ -217,7 +220,7 @@ impl Dimension<'_> {
         }
     }
 
-    /// `choice` with this value, and with it in its name.
+    /// `choice` with this value set and appended to its name.
     fn set(&self, choice: &RuntimeChoice, value: &Node) -> Result<RuntimeChoice, PlanError> {
         let mut choice = choice.clone();
         let name = match self {
@@ -232,13 +235,13 @@ impl Dimension<'_> {
                 name
             }
         };
-        // As written: `off` reads better than the boolean that it is.
+        // The text as written: `off` reads better than the boolean it becomes.
         choice.name += &format!(" {name}={}", shortened(value.text().unwrap_or("")));
         Ok(choice)
     }
 }
 
-/// One choice for each combination of swept values, named by them.
+/// One runtime for each combination of swept values, with the values in its name.
 fn swept(base: &str, choice: RuntimeChoice, sweep: Option<&Node>) -> Result<Vec<Named>, PlanError> {
     let mut all = vec![choice];
     for (dimension, values) in sweep.map_or(Ok(Vec::new()), dimensions)? {
@@ -256,7 +259,7 @@ fn swept(base: &str, choice: RuntimeChoice, sweep: Option<&Node>) -> Result<Vec<
     Ok(all.into_iter().map(|choice| Named { base: base.to_owned(), choice }).collect())
 }
 
-/// Reads a preset's name, or a map of values that may build on a preset (`use`).
+/// Reads a preset's name, or a map of values that may start from a preset (`use`).
 pub(super) fn php_ini(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {
     const EXPECTED: &str =
         "a preset such as `article-000`, or values such as `{memory_limit: 512M}`";
@@ -290,7 +293,7 @@ fn preset(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {
     Ok(values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
 }
 
-/// Reads the app's environment.
+/// Reads the app's environment variables.
 pub(super) fn env(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {
     let mut env = BTreeMap::new();
     for (key, value) in entries(node, "variables, such as `{APP_ENV: prod}`")? {
@@ -304,8 +307,8 @@ pub(super) fn env(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {
     Ok(env)
 }
 
-/// A value of php.ini or of the environment as written; nothing is an empty text. Both are
-/// rendered into files where a line break would begin another value.
+/// A value of php.ini or of the environment, as written. No value is an empty text. Both are
+/// written into files in which a line break would begin another value.
 fn one_line(node: &Node) -> Result<String, PlanError> {
     match &node.value {
         Value::Null => Ok(String::new()),
@@ -317,7 +320,7 @@ fn one_line(node: &Node) -> Result<String, PlanError> {
 /// Reads raw lines for a runtime's files, as settings named `append.<file>`.
 fn append(node: &Node) -> Result<Vec<(String, Scalar)>, PlanError> {
     const EXPECTED: &str = "lines for a file, such as `{nginx.conf: [\"aio threads;\"]}`";
-    /// More than any configuration that is still the runtime's own.
+    /// More than any configuration needs that is still essentially the runtime's own.
     const BYTES_MAX: usize = 64 << 10;
     let mut all = Vec::new();
     for (file, lines) in entries(node, EXPECTED)? {
@@ -332,8 +335,8 @@ fn append(node: &Node) -> Result<Vec<(String, Scalar)>, PlanError> {
     Ok(all)
 }
 
-/// Reads a list of runtimes' names against those that the plan has: full names, and the
-/// base names of sweeps. Gives full names.
+/// Reads a list of runtime names and returns full names. An item may be the full name of one of the
+/// plan's runtimes, or the base name of a sweep.
 pub(super) fn selection(node: &Node, all: &[Named]) -> Result<Vec<String>, PlanError> {
     let mut chosen = Vec::new();
     for item in texts(node, "runtimes of this plan, such as `[nginx-fpm]`")? {

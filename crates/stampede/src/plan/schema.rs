@@ -1,6 +1,6 @@
-//! The grammar of plans as a JSON Schema, for editors. Keys come from the lists that the
-//! parser itself uses; what a schema cannot say (which keys exclude each other, what a
-//! schedule adds up to) the parser says.
+//! Generates the JSON Schema of plans, for editors. The keys come from the lists that the parser
+//! itself uses. Rules that a schema cannot express (which keys exclude each other, what a schedule
+//! adds up to) are checked by the parser only.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ fn of(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// The same with words for people.
+/// A reference to a definition, with a description for people.
 fn about(name: &str, description: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}"), "description": description })
 }
@@ -205,7 +205,7 @@ fn client_map() -> Value {
     any(&[names, map])
 }
 
-/// A name or a directory, or a directory and what is said of it.
+/// An app: a name or a directory, or a map with a directory and its kind.
 fn app() -> Value {
     let property = |key: &str| match key {
         "kind" => json!({
@@ -227,7 +227,7 @@ fn app() -> Value {
     ])
 }
 
-/// A name, or one name with settings; `external` is an address instead.
+/// A runtime: a name, or a map of one name to its settings. `external` has an address instead.
 fn runtime() -> Value {
     let lines = any(&[of("text"), json!({ "type": "array", "items": of("text") })]);
     let settings = json!({
@@ -246,7 +246,7 @@ fn runtime() -> Value {
         },
         "additionalProperties": of("setting"),
     });
-    // A variant of `external` under another name.
+    // An external runtime may have another name: its body then has `use: external`.
     let body = any(&[json!({ "type": "null" }), settings, of("external")]);
     any(&[
         of("text"),

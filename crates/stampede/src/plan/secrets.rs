@@ -1,21 +1,22 @@
-//! What of a plan is a secret: known by value before anything is written or said of it.
+//! Finds the secrets in a plan, so that their values are masked before anything is written or
+//! shown.
 
 use super::tree::{Node, Value};
 use crate::mask;
 
-/// Learns the secrets of a plan's tree and of its text, comments included.
+/// Registers the secrets of a plan's tree and of its text, including comments.
 pub(super) fn learn(root: &Node) {
     mask::text(&root.place.source.text);
     below(root, "");
 }
 
-/// `name`: the key that leads here.
+/// Registers the secrets of `node`. `name` is the key that leads to it.
 fn below(node: &Node, name: &str) {
     match &node.value {
         Value::Null => {}
         Value::Text(text, _) => {
             mask::named(name, text);
-            // Folded and escaped, it stands in the plan otherwise than it is meant.
+            // A folded or escaped text is spelled differently in the plan than its value.
             if text.contains(char::is_whitespace) || text.as_str() != node.place.text() {
                 mask::named(name, node.place.text());
             }
@@ -23,8 +24,8 @@ fn below(node: &Node, name: &str) {
         Value::List(items) => items.iter().for_each(|item| below(item, name)),
         Value::Map(entries) => {
             for (key, value) in entries {
-                // A list of roles below `auth` is a part of it; what stands below `headers` has
-                // names of its own.
+                // Items of a list keep the name of the list's key: they are part of that value.
+                // Values in a map, such as `headers`, have names of their own.
                 below(value, key.text().unwrap_or(name));
             }
         }

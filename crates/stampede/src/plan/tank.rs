@@ -1,5 +1,5 @@
-//! Yandex Tank's `load.yaml`, read as it is: what its phantom section sends, and in words
-//! what of it has no meaning here. Keys and defaults are those of Tank's own schema
+//! Reads Yandex Tank's `load.yaml` without changes to it: the load of its phantom section, and a
+//! list of the keys that have no meaning here. Keys and defaults are those of Tank's own schema
 //! (`yandextank/plugins/Phantom/config/schema.py`).
 
 use std::fmt;
@@ -24,39 +24,41 @@ use super::value::{
     ANY_LENGTH, Fields, entries, length, name_of, not_a, schedule, text, texts, whole, whole_u32,
 };
 
-/// What a `load.yaml` says, complete.
+/// The content of a `load.yaml`, complete.
 #[derive(Clone, Debug)]
 pub struct TankConfig {
-    /// `http://host:port`, or `https` with `ssl`.
+    /// `http://host:port`, or `https://host:port` with `ssl`.
     pub url: String,
-    /// Open with phantom's habits: a full load stretches the schedule. Closed for a constant
-    /// number of instances.
+    /// The model. A rate gives an open model with phantom's habit: when all instances are busy, the
+    /// schedule is stretched. A constant number of instances gives a closed model.
     pub model: Model,
-    /// Version as `header_http` says; a connection a request where the headers, or HTTP/1.0, say
-    /// so.
+    /// The HTTP version that `header_http` names. Each request has a connection of its own where
+    /// the headers or HTTP/1.0 demand that.
     pub habits: Habits,
-    /// `uris`, a GET each, or `ammofile`, a relative one from the directory of the `load.yaml`; as
-    /// often as `loop` and `ammo_limit` say. `Host` is the address's where no header says another.
-    /// A file's own mistakes are found when it is sent.
+    /// The requests: `uris`, as a GET each, or an `ammofile`, with relative paths from the
+    /// directory of the `load.yaml`. `loop` and `ammo_limit` limit how often they are sent. `Host`
+    /// is that of the address unless a header gives another. Mistakes in the file are found when it
+    /// is sent.
     pub traffic: LoadTraffic,
-    /// `timeout`; 11 s where nothing is said.
+    /// `timeout`. 11 s if not given.
     pub timeout: Nanos,
     /// Criteria of the section `autostop`.
     pub autostop: Vec<Criterion>,
-    /// What is written there and has no meaning here, in the file's order.
+    /// The keys that have no meaning here, in the file's order.
     pub unsupported: Vec<Unsupported>,
 }
 
 /// A criterion that ends the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Criterion {
-    /// As Tank writes it: `time(1s,10s)`.
+    /// The criterion as Tank writes it: `time(1s,10s)`.
     pub text: String,
     place: Place,
 }
 
 impl Criterion {
-    /// It does not fit the load, if it is this one: shown where it is written.
+    /// The error that this criterion does not fit the load, at its place. `None`: `unfit` is about
+    /// another criterion.
     pub fn misfit(&self, unfit: &Unfit) -> Option<PlanError> {
         const EXPECTED: &str =
             "beside `--tank` which statuses are correct, as `--status 200`: all of a mask, or none";
@@ -66,14 +68,14 @@ impl Criterion {
     }
 }
 
-/// A key without a meaning here.
+/// A key that has no meaning here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// With its section: `phantom.threads`.
+    /// The key with its section: `phantom.threads`.
     pub key: String,
-    /// Where, 1 for the first.
+    /// The line, counted from 1.
     pub line: usize,
-    /// What is so instead.
+    /// What happens instead, or what to use instead.
     pub why: &'static str,
 }
 
@@ -96,7 +98,7 @@ pub fn read(path: &Path) -> Result<TankConfig, PlanError> {
     parse(Source { name: path.display().to_string(), text, base })
 }
 
-/// The same of a text that is no file, for tests and fuzzing.
+/// Parses a text in place of a file, for tests and fuzzing.
 ///
 /// # Errors
 /// Something in it is wrong.
@@ -141,7 +143,7 @@ fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
     Ok(TankConfig { unsupported, ..config })
 }
 
-/// The section that says what is sent.
+/// The section `phantom`, which describes the load.
 struct Phantom<'a> {
     node: &'a Node,
     unsupported: &'a mut Vec<Unsupported>,
@@ -149,7 +151,7 @@ struct Phantom<'a> {
 
 impl Phantom<'_> {
     fn get(&self, key: &str) -> Option<&Node> {
-        // An empty text is Tank's way to say nothing.
+        // In Tank, an empty text means "not given".
         let is_empty = |node: &&Node| matches!(&node.value, Value::Null) || node.text() == Some("");
         self.node.get(key).filter(|node| !is_empty(node))
     }
@@ -197,7 +199,7 @@ impl Phantom<'_> {
         })
     }
 
-    /// Keys whose value is Tank's default have nothing to say.
+    /// Lists the keys that have no meaning here. Keys whose value is Tank's default are left out.
     fn pass_over_keys(&mut self) -> Result<(), PlanError> {
         for (key, value) in entries(self.node, "phantom's keys")? {
             let name = key.text().unwrap_or_default();
@@ -228,7 +230,7 @@ impl Phantom<'_> {
         let scheme = if is_tls { "https" } else { "http" };
         let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
         let (host, port) = match address.rsplit_once(':') {
-            // The colons of an IPv6 address without a port are inside its brackets.
+            // The colons of an IPv6 address without a port are all inside its brackets.
             Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
             _ => (address, None),
         };
@@ -250,7 +252,8 @@ impl Phantom<'_> {
         Ok((format!("{scheme}://{host}"), host))
     }
 
-    /// `[Name: value]` or `Name: value`, as a list or a text of lines.
+    /// Headers in the forms `[Name: value]` or `Name: value`, given as a list or as lines of a
+    /// text.
     fn headers(&self) -> Result<Vec<Header>, PlanError> {
         const EXPECTED: &str = "headers such as `[Host: example.org]`, one a line";
         let Some(node) = self.get("headers") else { return Ok(Vec::new()) };
@@ -305,7 +308,8 @@ impl Phantom<'_> {
         Ok(TrafficSource::File(TrafficFile { format, headers, ..TrafficFile::new(&path) }))
     }
 
-    /// A number that is a bound; -1 is Tank's word for none.
+    /// A number that limits something. `None` if absent or -1, which is Tank's value for "no
+    /// limit".
     fn count(&self, key: &'static str) -> Result<Option<u64>, PlanError> {
         match self.get(key).filter(|node| node.text() != Some("-1")) {
             Some(node) => whole(node, key, 1..=u64::MAX).map(Some),
@@ -346,7 +350,7 @@ impl Phantom<'_> {
     }
 }
 
-/// `const(concurrency, length)`: other schedules of instances have no counterpart.
+/// Reads `const(concurrency, length)`. Other schedules of instances have no counterpart here.
 fn constant_concurrency(node: &Node, traffic_ends: bool) -> Result<Model, PlanError> {
     const EXPECTED: &str = "`const(10, 60s)`, for the number of users is constant here; several of \
                             them are several loads, and a load that rises is one of `load_type: rps`";
@@ -363,7 +367,7 @@ fn constant_concurrency(node: &Node, traffic_ends: bool) -> Result<Model, PlanEr
     let Some((concurrency, length)) = parts else {
         return Err(not_a(node, "a constant number of instances", EXPECTED));
     };
-    // Tank's instances send until the traffic is over, whatever their schedule says.
+    // Tank's instances send until the traffic ends, whatever their schedule says.
     let until = if traffic_ends { Until::Requests(u64::MAX) } else { Until::For(length) };
     Ok(Model::Closed { concurrency, until })
 }
@@ -387,7 +391,7 @@ fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<Crite
     Ok(criteria)
 }
 
-/// Those of a text that are judged here; Tank's others are passed over.
+/// The criteria in a text that can be judged here. Tank's others go into `unsupported`.
 fn criteria_in(
     node: &Node,
     unsupported: &mut Vec<Unsupported>,
@@ -440,7 +444,7 @@ fn get(path: &str, headers: &[Header], habits: Habits) -> Result<Request, Traffi
     Ok(Request::build("GET", path, headers, b"", habits, None)?)
 }
 
-/// What makes no request, where it is written.
+/// The error of a text that makes no valid request, at its place.
 fn refused(node: &Node, error: TrafficError, expected: &str) -> PlanError {
     node.place.wrong(Mistake::refused(error), expected)
 }
@@ -451,13 +455,13 @@ fn pass_over(all: &mut Vec<Unsupported>, section: &str, key: &Node, why: &'stati
     all.push(Unsupported { key: format!("{section}{name}"), line, why });
 }
 
-/// A section that is there and switched off.
+/// Whether a section is empty or switched off.
 fn is_off(section: &Node) -> bool {
     let enabled = section.get("enabled").map(on);
     matches!(enabled, Some(Ok(false))) || matches!(section.value, Value::Null)
 }
 
-/// A switch, which Tank also takes as a number.
+/// Reads a switch. Tank also accepts 0 and 1.
 fn on(node: &Node) -> Result<bool, PlanError> {
     match node.text() {
         Some("1") => Ok(true),
@@ -466,13 +470,13 @@ fn on(node: &Node) -> Result<bool, PlanError> {
     }
 }
 
-/// The keys that Tank knows, so that every other is a mistake.
+/// All keys that Tank knows. Every other key is a mistake.
 fn known_keys() -> Vec<&'static str> {
     READ.iter().copied().chain(PHANTOM.iter().map(|(key, _)| *key)).collect()
 }
 
 const ADDRESS: &str = "`host:port`, such as `127.0.0.1:8080` or `[::1]:80`";
-/// What stands between criteria.
+/// Characters that separate criteria.
 const BETWEEN: [char; 5] = [' ', ',', '\n', '\r', '\t'];
 const READ: [&str; 17] = [
     "address",
@@ -498,5 +502,5 @@ const STEPPED: &str =
 const AMMO_TYPES: [&str; 4] = ["phantom", "uri", "uripost", "access"];
 const TIMEOUT: Nanos = Nanos::from_secs(11);
 const INSTANCES: u32 = 1_000;
-/// As of a plan's `max_in_flight`.
+/// The same limit as that of a plan's `max_in_flight`.
 const INSTANCES_MAX: u32 = 1_000_000;

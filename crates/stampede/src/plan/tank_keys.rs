@@ -1,4 +1,5 @@
-//! What of Yandex Tank's configuration has no meaning here, and what is so instead.
+//! Lists the keys of Yandex Tank's configuration that have no meaning here, each with what happens
+//! instead.
 
 /// Keys of the section `phantom`.
 pub(super) const PHANTOM: [(&str, &str); 31] = [
@@ -59,11 +60,11 @@ pub(super) const SECTIONS: [(&str, &str); 20] = [
     ("ycmonitoring", "the target's machine is not monitored from here"),
 ];
 
-/// Why a criterion of `autostop` is left out.
+/// The reasons why a criterion of `autostop` is left out.
 pub(super) const NO_MONITORING: &str = "the target's machine is not monitored from here";
 pub(super) const NO_TAG: &str = "a criterion is for all requests, not for those of one tag";
 
-/// What is so instead of `key`; a general word where it is not in the table.
+/// What happens instead of `key`, or a general reason if the key is not in the table.
 pub(super) fn why(table: &[(&str, &'static str)], key: &str) -> &'static str {
     let known = table.iter().find(|(known, _)| *known == key);
     known.map_or("it is not known here", |(_, why)| why)

@@ -1,4 +1,4 @@
-//! Yandex Tank's `load.yaml`: what is read, what is passed over, every mistake.
+//! Tests of reading Yandex Tank's `load.yaml`: what is read, what is skipped, and every mistake.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ fn read(text: &str) -> Result<TankConfig, PlanError> {
     parse(Source { name, text: text.to_owned(), base })
 }
 
-/// The sample of Tank's tutorial, in its new and its old form.
+/// The texts of the criteria of `autostop`.
 fn criteria(config: &TankConfig) -> Vec<&str> {
     config.autostop.iter().map(|criterion| criterion.text.as_str()).collect()
 }

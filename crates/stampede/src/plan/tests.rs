@@ -1,4 +1,4 @@
-//! Plans as people write them, mistakes as people make them.
+//! Tests of reading plans as people write them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const LARAVEL: &str = include_str!("fixtures/laravel.yaml");
 const SHORT: &str = include_str!("fixtures/short.yaml");
 const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
 
-/// Reads a text as if it were `plans/plan.yaml`, at home in `/home/ada`.
+/// Reads a text as if it were the file `plans/plan.yaml` and `/home/ada` the home directory.
 pub(super) fn read_text(text: &str, flags: &Overrides) -> Result<Plan, PlanError> {
     let (name, base) = ("plans/plan.yaml".to_owned(), PathBuf::from("plans"));
     let source = Arc::new(Source { name, text: text.to_owned(), base });
@@ -51,7 +51,7 @@ fn schedule_of(load: &LoadChoice) -> String {
 
 #[test]
 fn earlier_names_of_keys_are_read() {
-    // A name that a person chose stays, also where it is a key's earlier one.
+    // A name that a person chose stays, even if it equals the earlier name of a key.
     let plan = plan(
         "app: ~/shop
 runtimes: [live: {url: \"http://127.0.0.1:8080\"}]
@@ -135,7 +135,7 @@ fn the_short_form() {
     assert_eq!(plan.loads[0].requests, [], "each app's own");
 }
 
-/// Every key once; what becomes of it is read in the snapshot.
+/// A plan with every key. The snapshot shows how each is resolved.
 #[test]
 fn the_whole_grammar() {
     let mut plan = plan(EVERYTHING);
@@ -194,7 +194,7 @@ fn flags_win_over_the_plan() {
     assert_eq!(plan.expect.len(), 2);
     let max_time = Nanos::from_secs(1_800);
     assert_eq!(plan.rounds, Rounds::Auto { precision: 0.05, max_time });
-    // What the plan says of a runtime stays: it is that runtime.
+    // A runtime keeps the settings that the plan gives to its name.
     assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(16));
     assert_eq!(plan.runtimes[1].settings["workers"], Scalar::Int(5));
 }
@@ -217,7 +217,7 @@ fn flags_change_loads_of_the_plan() {
     for load in &plan.loads {
         assert_eq!((load.client.name.as_str(), load.requests[0].path.as_str()), ("ab", "/x"));
     }
-    // One load: what is sent changes, how stays.
+    // With one load in the plan, the flag changes what is sent and keeps the load's other keys.
     let text = "app: a\nruntimes: [b]\nload: {x: {concurrency: 5, for: 1s, path: /p, timeout: 3s}}";
     let plan = plan_with(
         text,
@@ -322,7 +322,7 @@ fn a_habit_as_a_flag_changes_a_load_that_is_just_a_schedule() {
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::On);
 }
 
-/// The blocks of docs/plans.md, each with what it leaves out.
+/// The YAML blocks of docs/plans.md, completed with the keys that they leave out.
 #[test]
 fn the_plans_of_the_docs() {
     let page = include_str!("../../../../docs/plans.md");
@@ -344,7 +344,7 @@ fn the_plans_of_the_docs() {
     assert_eq!(blocks, 5);
 }
 
-/// The ready plans, as they stand in the repository.
+/// The plans that are in the repository.
 #[test]
 fn the_ready_plans() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
@@ -360,8 +360,8 @@ fn the_ready_plans() {
     assert!(read_plans >= 3);
 }
 
-/// The demo is promised to last about two minutes; with the two runtimes that no package has, a
-/// little longer: 24 trials of 5 s, and what is around them.
+/// The demo is documented to take about two minutes: 24 trials of 5 s, plus the time around them.
+/// With the two runtimes that no package provides it takes a little longer.
 #[test]
 fn the_demo_lasts_two_minutes_of_load() {
     let plan = plan(include_str!("../../../../plans/demo.yaml"));

@@ -1,5 +1,5 @@
-//! YAML as a small tree in which every node knows its place. Scalars keep their text as
-//! written: `1.10` in an environment stays `1.10`.
+//! Parses YAML into a small tree in which every node knows its place in the text. Scalars keep
+//! their text as written: `1.10` in an environment stays `1.10`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_saphyr::{Location, Spanned};
 
 use super::error::{Mistake, Place, PlanError, Source, innermost};
 
-/// Largest plan that is read.
+/// Size of the largest plan that is read, in bytes.
 pub(super) const BYTES_MAX: usize = 1 << 20;
 
 /// One node.
@@ -19,7 +19,7 @@ pub(super) struct Node {
     pub value: Value,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Null,
@@ -28,7 +28,7 @@ pub(super) enum Value {
     Map(Vec<(Node, Node)>),
 }
 
-/// How a scalar was written: quotes make it a text, whatever it looks like.
+/// How a scalar was written. Quotes make it a text, even if it looks like a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
@@ -55,7 +55,7 @@ impl Node {
         entries.iter().find(|(k, _)| k.text() == Some(key)).map(|(k, v)| (k, v))
     }
 
-    /// What it is, for messages.
+    /// A description of the node's content, for messages.
     pub fn found(&self) -> String {
         match &self.value {
             Value::Null => "nothing".to_owned(),
@@ -66,8 +66,8 @@ impl Node {
         }
     }
 
-    /// The place of a part of its text; the whole where the text is not written as it is
-    /// (escapes, folded lines, an alias).
+    /// The place of a part of the node's text. Returns the whole node's place if the source spells
+    /// the text differently (escapes, folded lines, an alias).
     pub fn inside(&self, offset: usize, length: usize) -> Place {
         let text = self.text().unwrap_or("");
         let raw = self.place.text();
@@ -85,7 +85,7 @@ impl Node {
     }
 }
 
-/// A text in backticks, or that there is none.
+/// A text in backticks, or `nothing` for a blank text.
 pub(super) fn quoted(text: &str) -> String {
     match text.trim().is_empty() {
         true => "nothing".to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// A text for a message: one line, not too long.
+/// A text for a message: on one line, of limited length, with known secrets masked.
 pub(super) fn shortened(text: &str) -> String {
     const CHARS_MAX: usize = 60;
     let text = crate::mask::mask_known(text);
@@ -104,14 +104,13 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Reads one document. Duplicate keys, several documents, unknown tags and alias bombs are
-/// errors.
+/// Parses one document. Duplicate keys, several documents, unknown tags and alias bombs are errors.
 pub(super) fn parse(source: &Arc<Source>) -> Result<Node, PlanError> {
-    // Far above any real plan, far below what hurts: a plan that three aliases blow up to
-    // millions of nodes is refused after 20 000.
+    // The limits are far above any real plan and far below what costs noticeable time or memory. A
+    // plan whose aliases expand to millions of nodes is refused after 20 000.
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            // A second one is refused by the parser in better words.
+            // The parser itself refuses a second document, with a better message.
             max_documents: 2,
             max_depth: 32,
             max_nodes: 20_000,
@@ -137,7 +136,7 @@ pub(super) fn parse(source: &Arc<Source>) -> Result<Node, PlanError> {
     }
 }
 
-/// The parser's own error, at its place, in our form.
+/// The parser's error as one of ours, at its place.
 fn syntax(error: serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
     const EXPECTED: &str = "one YAML document: a map of keys such as `app`, `runtimes` and `load`";
     let place = match error.location() {
@@ -161,7 +160,7 @@ fn syntax(error: serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
     place.wrong(mistake, expected)
 }
 
-/// From the parser's location: bytes where it has them, else from line and column.
+/// A place from the parser's location: from its byte offsets, or else from its line and column.
 fn place(location: &Location, source: &Arc<Source>) -> Place {
     let text = &source.text;
     let span = location.span();
@@ -181,10 +180,10 @@ fn from_line(text: &str, line: usize, column: usize) -> usize {
     start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(i, _)| i)
 }
 
-/// Places resolved, raw scalar texts taken from the source.
+/// Converts the parser's tree: resolves the places and takes the texts of scalars from the source.
 fn node(raw: Spanned<Raw>, source: &Arc<Source>) -> Node {
     let at = place(&raw.referenced, source);
-    // Of an alias: where its value is written.
+    // For an alias, this is the place where its value is written.
     let defined = place(&raw.defined, source);
     let written = defined.text();
     let value = match raw.value {
@@ -209,15 +208,15 @@ fn key(key: Spanned<String>, source: &Arc<Source>) -> Node {
     Node { place: place(&key.referenced, source), value: Value::Text(key.value, Style::Plain) }
 }
 
-/// A text that would be a number or a boolean without its tag (`!!str 5`).
+/// Whether a text would be a number or a boolean if it had no tag (`!!str 5`).
 fn looks_typed(text: &str) -> bool {
     text.parse::<f64>().is_ok() || matches!(text, "true" | "false")
 }
 
-/// As the parser hands it over.
+/// A node as the parser returns it.
 enum Raw {
     Null,
-    /// A number or boolean; its text is at its place.
+    /// A number or a boolean. Its text is read from its place in the source.
     Typed,
     Text(String),
     List(Vec<Spanned<Raw>>),

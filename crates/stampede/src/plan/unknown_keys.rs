@@ -1,5 +1,6 @@
-//! Settings of single runtimes that stand in the plan itself. Which runtime has them only the
-//! catalogue knows; what is written there and which runtimes the plan names is told here.
+//! Finds settings of single runtimes that were written at the top level of a plan. Only the
+//! catalogue knows which runtime has such a setting. This module reads what the plan says: the
+//! keys, their values, and the names of the plan's runtimes.
 
 use super::error::{Mistake, Wrong};
 use super::locate::list;
@@ -8,17 +9,17 @@ use super::read::SETTINGS;
 use super::tree::{self, Node, Value};
 use super::value::scalar;
 
-/// A key that may be a setting, or a needed program, of a runtime.
+/// A key that may be a setting of a runtime, or a program that a runtime needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnknownKey {
     /// As written.
     pub name: String,
-    /// Its value, where it is a single one.
+    /// Its value. `None`: the value is a list, a map or nothing.
     pub value: Option<Scalar>,
 }
 
-/// What the unknown key of `wrong` may be one level below, and the names of the plan's
-/// runtimes: of a key `settings` all that stands in it and is not of all runtimes.
+/// The keys that the unknown key of `wrong` may be, and the catalogue names of the plan's runtimes.
+/// For a key `settings` these are the keys in its map, except the settings of all runtimes.
 pub fn unknown_keys(wrong: &Wrong) -> (Vec<UnknownKey>, Vec<String>) {
     let none = (Vec::new(), Vec::new());
     let Mistake::UnknownKey { key, place: "the plan" } = &wrong.mistake else { return none };
@@ -38,7 +39,7 @@ fn unknown_key(key: &Node, value: &Node) -> UnknownKey {
     UnknownKey { name: key.text().unwrap_or("").to_owned(), value: scalar(value).ok() }
 }
 
-/// Names in the catalogue of what the plan compares: a variant's is what it uses.
+/// Catalogue names of the plan's runtimes. For a variant it is the name after `use`.
 fn runtimes(root: &Node) -> Vec<String> {
     let name = |item: &Node| match &item.value {
         Value::Map(entries) => {

@@ -1,4 +1,4 @@
-//! `traffic: urls.txt`: what a load sends, a line each, from a file of its own.
+//! Reads `traffic: urls.txt`: the paths that a load requests, one on each line of a text file.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use super::error::{Mistake, Place, PlanError, Source};
 use super::tree::{Node, Style, Value};
 use super::value::text;
 
-/// Largest file.
+/// Size of the largest file, in bytes.
 const BYTES_MAX: u64 = 16 << 20;
 const EXPECTED: &str = "a list of paths, or a text file with a path or URL in each line";
 
-/// The paths of the file that `node` names, each with its place in it: where the plan is, or for
-/// a flag in the current directory; and the host, where they are URLs. Empty lines and those that
-/// begin with `#` say nothing.
+/// Reads the file that `node` names. Returns its paths, each with its place in the file, and the
+/// host if the lines are URLs. The file's path starts at the plan's directory, or at the current
+/// directory for a flag. Empty lines and lines that begin with `#` are skipped.
 pub(super) fn read(node: &Node) -> Result<(Vec<Node>, Option<String>), PlanError> {
     let name = text(node, "a file", EXPECTED)?;
     let path = node.place.source.base.join(name);
@@ -56,20 +56,21 @@ fn lines(source: &Arc<Source>) -> Result<(Vec<Node>, Option<String>), PlanError>
     Ok((all, site.flatten().map(String::from)))
 }
 
-/// Host and path of a line; no host where it is a path alone.
+/// Host and path of a line. The host is `None` if the line is only a path.
 pub(crate) fn parts(written: &str) -> (Option<&str>, String) {
     let rest = ["http://", "https://", "//"].iter().find_map(|begin| written.strip_prefix(begin));
     let Some(rest) = rest else { return (None, written.to_owned()) };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    // A password before it is nobody's business.
+    // Credentials before the host are dropped.
     let host = authority.rsplit('@').next().unwrap_or_default();
-    // A fragment is the browser's.
+    // A fragment is for the browser only and is never sent.
     let path = path.split('#').next().unwrap_or_default();
     (Some(host), if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
 }
 
-/// All lines are of one site: the one whose app is asked.
+/// The mistake of a line that is not of the same site as the first. All lines must be of one site:
+/// the site whose app is measured.
 pub(crate) fn foreign(first: Option<&str>, host: Option<&str>) -> Option<Mistake> {
     let wanted = match (first, host) {
         (first, host) if first == host => return None,

@@ -1,4 +1,5 @@
-//! From a node to a value: numbers, sizes, lengths of time, names, each within its bounds.
+//! Converts a node of the tree to a value (a number, size, length of time or name) and checks its
+//! bounds.
 
 use std::ops::RangeInclusive;
 
@@ -9,13 +10,14 @@ use super::error::{Mistake, Place, PlanError, nearest, one_of};
 use super::model::Scalar;
 use super::tree::{Node, Style, Value, shortened};
 
-/// A map whose keys are known.
+/// A map in which all keys are known.
 pub(super) struct Fields<'a> {
     node: &'a Node,
 }
 
 impl<'a> Fields<'a> {
-    /// `node` as a map in which every key is one of `known`; `place` names it in messages.
+    /// Reads `node` as a map in which every key is one of `known`. Messages name the map as
+    /// `place`.
     pub fn of(
         node: &'a Node,
         place: &'static str,
@@ -37,12 +39,12 @@ impl<'a> Fields<'a> {
         self.node.get(key)
     }
 
-    /// Where `key` stands.
+    /// The place of `key`, or of the whole map if the key is absent.
     pub fn key_place(&self, key: &str) -> Place {
         self.node.entry(key).map_or(&self.node.place, |(key, _)| &key.place).clone()
     }
 
-    /// An error at the second of two keys that exclude each other, if both are there.
+    /// Returns an error at `other` if both keys are present: they exclude each other.
     pub fn not_both(&self, one: &'static str, other: &'static str) -> Result<(), PlanError> {
         if self.get(one).is_none() || self.get(other).is_none() {
             return Ok(());
@@ -71,7 +73,7 @@ pub(super) fn items<'a>(node: &'a Node, expected: &str) -> Result<&'a [Node], Pl
     }
 }
 
-/// A list of texts, or a single one.
+/// A list of texts, or one text as a list of one.
 pub(super) fn texts<'a>(node: &'a Node, expected: &str) -> Result<Vec<&'a Node>, PlanError> {
     let all: Vec<&Node> = match &node.value {
         Value::List(items) => items.iter().collect(),
@@ -83,7 +85,7 @@ pub(super) fn texts<'a>(node: &'a Node, expected: &str) -> Result<Vec<&'a Node>,
     Ok(all)
 }
 
-/// A text as written, not empty.
+/// A text as written. An empty one is an error.
 pub(super) fn text<'a>(
     node: &'a Node,
     wanted: &'static str,
@@ -95,12 +97,12 @@ pub(super) fn text<'a>(
     }
 }
 
-/// The value is of another kind.
+/// The error that a value is of another kind than `wanted`.
 pub(super) fn not_a(node: &Node, wanted: &'static str, expected: &str) -> PlanError {
     node.place.wrong(Mistake::NotA { found: node.found(), wanted }, expected)
 }
 
-/// One of a few names.
+/// One of the names in `known`.
 pub(super) fn name_of<'a>(
     node: &'a Node,
     kind: &'static str,
@@ -135,7 +137,7 @@ pub(super) fn whole(
     }
 }
 
-/// The same, for numbers that fit.
+/// As `whole`, for numbers of 32 bits.
 pub(super) fn whole_u32(
     node: &Node,
     what: &'static str,
@@ -145,13 +147,13 @@ pub(super) fn whole_u32(
     whole(node, what, wide).map(|number| u32::try_from(number).unwrap_or(*range.end()))
 }
 
-/// A value beyond its bounds.
+/// The error that a value is out of its bounds.
 pub(super) fn out_of_range(node: &Node, what: &'static str, expected: &str) -> PlanError {
     let found = shortened(node.text().unwrap_or(""));
     node.place.wrong(Mistake::OutOfRange { what, found }, expected)
 }
 
-/// `true` or `false`, as YAML 1.2 and 1.1 write them.
+/// Reads `true` or `false` in the spellings of YAML 1.2 and 1.1.
 pub(super) fn switch(node: &Node) -> Result<bool, PlanError> {
     match node.text().map(str::to_ascii_lowercase).as_deref() {
         Some("true" | "on" | "yes") => Ok(true),
@@ -160,7 +162,7 @@ pub(super) fn switch(node: &Node) -> Result<bool, PlanError> {
     }
 }
 
-/// A length of time within bounds; zero only where `shortest` says so.
+/// A length of time within `range`. Zero is allowed only if the range begins at 0.
 pub(super) fn length(
     node: &Node,
     what: &'static str,
@@ -190,7 +192,7 @@ pub(super) fn length(
 /// More than 0, at most 7 days.
 pub(super) const ANY_LENGTH: RangeInclusive<Nanos> = Nanos(1)..=LONGEST;
 
-/// A schedule; its errors point at the character.
+/// A schedule. Errors point at the character that is wrong.
 pub(super) fn schedule(node: &Node) -> Result<Segments, PlanError> {
     let Some(text) = node.text() else {
         return Err(not_a(
@@ -203,7 +205,7 @@ pub(super) fn schedule(node: &Node) -> Result<Segments, PlanError> {
         let place = node.inside(error.offset, error.length);
         let after = &place.source.text[(place.offset + place.length).min(place.source.text.len())..];
         if matches!(error.problem, Problem::NotClosed { .. }) && after.starts_with(',') {
-            // YAML has cut it: a plain text in `[…]` or `{…}` ends at its first comma.
+            // YAML has cut the text: in `[…]` or `{…}` a plain text ends at its first comma.
             let expected = "a schedule in quotes, for inside `[…]` and `{…}` YAML splits at commas: \
                             `[\"const(200,60s)\"]`";
             return node.place.wrong(Mistake::Schedule(error), expected);
@@ -213,7 +215,7 @@ pub(super) fn schedule(node: &Node) -> Result<Segments, PlanError> {
     })
 }
 
-/// Units of sizes. `M` is 1024² as in PHP, Docker and cgroups; `MB` is 10⁶.
+/// Units of sizes, in bytes. `M` is 1024², as in PHP, Docker and cgroups; `MB` is 10⁶.
 const SIZE_UNITS: [(&str, u64); 15] = [
     ("kib", 1 << 10),
     ("mib", 1 << 20),
@@ -242,7 +244,7 @@ pub fn parse_size(text: &str) -> Option<f64> {
     Some(number * *bytes as f64)
 }
 
-/// A size, 0 or from 16 MiB to 1 PiB: below that no PHP runtime starts.
+/// A size in bytes: 0, or 16 MiB to 1 PiB. With less than 16 MiB no PHP runtime starts.
 pub(super) fn size(node: &Node, what: &'static str) -> Result<u64, PlanError> {
     const EXPECTED: &str =
         "a size from 16MiB to 1024TiB, such as `1GiB`, `512M` or `256MB`; 0 for no limit";
@@ -256,7 +258,7 @@ pub(super) fn size(node: &Node, what: &'static str) -> Result<u64, PlanError> {
     Ok(bytes as u64)
 }
 
-/// A setting's value, typed as YAML types it; quotes make it a text.
+/// A setting's value, with the type that YAML gives it. Quotes make it a text.
 pub(super) fn scalar(node: &Node) -> Result<Scalar, PlanError> {
     let (text, style) = match &node.value {
         Value::Text(text, style) => (text.as_str(), *style),
@@ -276,7 +278,7 @@ pub(super) fn scalar(node: &Node) -> Result<Scalar, PlanError> {
     })
 }
 
-/// `57030` as `57 030`.
+/// Groups digits in threes: `57030` becomes `57 030`.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! The answer: headline, one table, and what the reader must know to believe it. All other figures
-//! are details.
+//! Renders the answer: the headline, one table, and what the reader must know to trust it. All
+//! other figures are in the details.
 
 use super::columns::{figure, names, rows, vs, vs_interval};
 use super::compact::{self, Column, Part};
@@ -15,8 +15,8 @@ use crate::summary::kept_up::KeptUp;
 use crate::summary::model::{CaseSummary, Group, LoadModel, Stat, Summary};
 use crate::summary::{cost, headline, pages, words};
 
-/// Renders what a run found for a terminal, app by app. No line is wider than the style's width
-/// unless a single word is.
+/// Renders the findings of a run for a terminal, app by app. No line is wider than the style's
+/// width unless a single word is.
 pub fn answer(summary: &Summary, style: &Style) -> String {
     let mut lines = Lines::new(*style);
     let mut apps: Vec<&str> = summary.groups.iter().map(|group| group.app.as_str()).collect();
@@ -48,7 +48,7 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
     apps.into_iter().map(one).collect()
 }
 
-/// One app: its loads, and the rows of each.
+/// One app with its loads, and the rows of each load.
 struct Answer<'a> {
     app: &'a str,
     groups: Vec<(&'a Group, Vec<&'a CaseSummary>)>,
@@ -61,7 +61,8 @@ impl<'a> Answer<'a> {
         Answer { app, groups }
     }
 
-    /// The load with a fixed rate, and the one that shows the peak, where there are just these two.
+    /// The load with a fixed rate and the load that shows the peak. `None` unless the app has
+    /// exactly these two kinds of load.
     fn steady_and_peak(&self) -> Option<(&Rows<'a>, &Rows<'a>)> {
         match self.groups.as_slice() {
             [a, b] if (a.0.model, b.0.model) == (LoadModel::Open, LoadModel::Closed) => {
@@ -79,7 +80,7 @@ impl<'a> Answer<'a> {
         if let Some((group, _)) =
             self.groups.first().filter(|_| !self.groups.iter().any(has_trials))
         {
-            // Before the first trial has ended, all loads say the same.
+            // Until the first trial has ended, the sentences of all loads are the same.
             return group.sentence.clone();
         }
         let is_compared = self.groups.iter().all(|(group, _)| group.baseline.is_some());
@@ -139,7 +140,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// What holds for all rows, and what limits what they say.
+    /// Sentences that hold for all rows, or that limit what the rows mean.
     fn facts(&self) -> Vec<String> {
         let correct = [self.correct(), self.pages()].into_iter().flatten().collect::<Vec<_>>();
         let mut facts: Vec<String> = Vec::new();
@@ -168,7 +169,7 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// What a million requests cost with the best row and with the baseline.
+    /// The CPU cost of a million requests with the best row and with the baseline.
     fn cost(&self) -> Option<String> {
         let (group, cases) = match self.steady_and_peak() {
             Some((_, peak)) => peak,
@@ -198,7 +199,7 @@ impl<'a> Answer<'a> {
             .then(|| "All answers were correct.".to_owned())
     }
 
-    /// What a reader must know, each once, whichever load it is of.
+    /// The notes that a reader must know, each once, whichever load it is about.
     fn notes(&self) -> Vec<Note> {
         let mut all: Vec<Note> = Vec::new();
         for (group, cases) in &self.groups {
@@ -213,7 +214,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Of a closed load: what throughput was limited by.
+/// Sentences about a closed load: what limited the throughput.
 fn limits(rows: &[&CaseSummary]) -> Vec<String> {
     let each = || rows.iter().copied();
     if rows.is_empty() {
@@ -245,7 +246,7 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
     said
 }
 
-/// Of a fixed rate: whether the rows kept up with it.
+/// Sentences about a load with a fixed rate: whether the rows kept up with it.
 fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
     let late = |case: &&CaseSummary| match case.kept_up {
         Some(KeptUp::No { answered_per_second, .. }) => Some(format!(
@@ -264,7 +265,7 @@ fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
     }
 }
 
-/// How the requests of a row failed, and what limited it.
+/// Notes on how the requests of a row failed, and what limited it.
 fn failed(case: &CaseSummary) -> Vec<Note> {
     let Some(errors) = notes::errors(case) else { return Vec::new() };
     let why = why::line(case).map(|line| format!("why {}: {line}", case.runtime));
@@ -275,7 +276,7 @@ fn failed(case: &CaseSummary) -> Vec<Note> {
 /// A load and its rows, the best first.
 type Rows<'a> = (&'a Group, Vec<&'a CaseSummary>);
 
-/// One table: a part for each load, its rows in the order of one of them.
+/// Prints one table with a part for each load. The rows are in the order of one of the loads.
 fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Vec<String>) {
     let shown = rows(&order.1);
     if shown.is_empty() {
@@ -306,7 +307,7 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Ve
     lines.extend(compact::table(&lines.style(), &names, parts));
 }
 
-/// Whether the load has no other name than what it is.
+/// Whether the load's name is only a description of the load.
 fn is_named_by_itself(group: &Group) -> bool {
     match &group.shape {
         Some(LoadShape::Closed(closed)) => closed.name() == group.load,
@@ -315,7 +316,7 @@ fn is_named_by_itself(group: &Group) -> bool {
     }
 }
 
-/// Names with the marks of all loads.
+/// The names of the rows, with the marks from all loads.
 fn names_of(shown: &[&CaseSummary], loads: &[&Rows<'_>]) -> super::layout::Column {
     let mut column = names(shown);
     for (field, case) in column.fields.iter_mut().zip(shown) {
@@ -341,7 +342,7 @@ fn names_of(shown: &[&CaseSummary], loads: &[&Rows<'_>]) -> super::layout::Colum
     column
 }
 
-/// A load with a schedule.
+/// The columns of a load with a schedule.
 fn at_rate(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<Column> {
     let time = |stat: Stat| {
         move |case: &CaseSummary| figure(case.figures.response_time_ns.get(stat), words::time)
@@ -362,7 +363,7 @@ fn at_rate(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<
     columns
 }
 
-/// A load of so many requests at a time.
+/// The columns of a closed load.
 fn at_peak(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<Column> {
     let time = |stat: Stat| {
         move |case: &CaseSummary| figure(case.figures.service_time_ns.get(stat), words::time)
@@ -379,7 +380,8 @@ fn at_peak(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<
     columns
 }
 
-/// Requests a second; a lower bound where nothing in the stack was exhausted.
+/// Correct answers per second. If nothing in the stack was exhausted, they are marked as a lower
+/// bound.
 fn throughput(case: &CaseSummary) -> Field {
     let known = figure(case.figures.throughput_per_second, words::rate);
     match (known.sign, exhausted::lower_bound(case)) {
@@ -390,7 +392,7 @@ fn throughput(case: &CaseSummary) -> Field {
     }
 }
 
-/// The ratio to the baseline and its interval; nothing where nothing is compared.
+/// The ratio to the baseline and its interval. Empty if nothing is compared.
 fn compared(group: &Group, rows: &[Option<&CaseSummary>]) -> Vec<Column> {
     let Some(baseline) = group.baseline.as_ref().filter(|_| !group.comparisons.is_empty()) else {
         return Vec::new();
@@ -413,7 +415,7 @@ fn memory(rows: &[Option<&CaseSummary>]) -> Column {
     column("memory", 2, rows, |case| figure(case.figures.memory_bytes_max, words::bytes))
 }
 
-/// The share of requests that failed, where one did.
+/// The share of failed requests. `None`: no request failed.
 fn errors(rows: &[Option<&CaseSummary>]) -> Option<Column> {
     let has_failed = |case: &&CaseSummary| case.counts.ok < case.counts.planned;
     rows.iter().flatten().any(has_failed).then(|| {
@@ -439,7 +441,7 @@ fn column(
     Column { title: title.to_owned(), fields, keep }
 }
 
-/// `each runtime on the same 1 CPU, 1.00 GiB`.
+/// The budget in words: `each runtime on the same 1 CPU, 1.00 GiB`.
 fn budget(cases: &[&CaseSummary]) -> Option<String> {
     let first = cases.first()?;
     let is_same = |case: &&&CaseSummary| {

@@ -1,4 +1,4 @@
-//! The columns of a group's table.
+//! Builds the columns of a group's table.
 
 use super::layout::{Column, Field, Section, Sign, Tone};
 use super::notes::mark;
@@ -9,13 +9,13 @@ use crate::summary::model::{
 };
 use crate::summary::{steady, words};
 
-/// Cases that have a row of figures: all but those that were refused or are missing, and
-/// those whose trials were all invalid. They are listed below the table.
+/// The cases that have a row of figures. Refused and missing cases, and those with only invalid
+/// trials, are listed below the table.
 pub fn rows<'a>(cases: &[&'a CaseSummary]) -> Vec<&'a CaseSummary> {
     cases.iter().copied().filter(|case| case.trials_counted > 0).collect()
 }
 
-/// The names, with their marks.
+/// The column of names with their marks.
 pub fn names(rows: &[&CaseSummary]) -> Column {
     let fields = rows.iter().map(|case| Field {
         text: format!("{}{}", case.runtime, mark(case)),
@@ -33,7 +33,7 @@ pub fn names(rows: &[&CaseSummary]) -> Column {
 pub fn sections(group: &Group, rows: &[&CaseSummary]) -> Vec<Section> {
     let mut sections = vec![main_times(group, rows)];
     if group.model == LoadModel::Closed {
-        // What the cases are sorted by comes first.
+        // The figure that the cases are sorted by comes first.
         sections.insert(0, rates(group, rows));
     }
     if group.comparisons.is_empty() {
@@ -82,14 +82,14 @@ fn main_times(group: &Group, rows: &[&CaseSummary]) -> Section {
     section
 }
 
-/// The column that the rows are sorted by.
+/// Emphasises the column that the rows are sorted by.
 fn strengthen(column: &mut Column) {
     for field in column.fields.iter_mut().filter(|field| field.tone == Tone::Plain) {
         field.tone = Tone::Strong;
     }
 }
 
-/// Percentiles of times that stand beside the headline.
+/// The percentiles of secondary times.
 const FEW: [Stat; 5] =
     [Stat::Mean, Stat::Percentile(500), Stat::Percentile(950), Stat::Percentile(990), Stat::Max];
 
@@ -118,7 +118,7 @@ fn times(
     Section { title: title.to_owned(), columns: columns.collect() }
 }
 
-/// Times up to where a rising load broke a case; those that held have them above.
+/// The times before the breaking point. Cases that did not break have them in the first section.
 fn up_to_breaking(rows: &[&CaseSummary]) -> Option<Section> {
     rows.iter().copied().find_map(broken)?;
     let rate = |case: &CaseSummary| match (broken(case), &case.breaking) {
@@ -137,7 +137,7 @@ fn up_to_breaking(rows: &[&CaseSummary]) -> Option<Section> {
     Some(Section { title: "* before the breaking point".to_owned(), columns })
 }
 
-/// Where a rising load broke the case.
+/// The breaking point of a case. `None`: it did not break, or its load does not rise.
 pub fn broken(case: &CaseSummary) -> Option<&Breaking> {
     case.breaking.as_ref().filter(|breaking| breaking.trials_broken > 0)
 }
@@ -236,12 +236,12 @@ fn beside(group: &Group, rows: &[&CaseSummary]) -> Section {
     Section { title: "details".to_owned(), columns }
 }
 
-/// A counter of the monitor: zero readings are no zero.
+/// A field of the monitor's counters. Without readings a counter is unknown, not 0.
 fn watched(case: &CaseSummary, field: Field) -> Field {
     if case.figures.cpu_percent_median == Figure::None { none() } else { field }
 }
 
-/// One section a role, where a stack has more than one.
+/// One section for each role, if a stack has more than one role.
 fn by_role(rows: &[&CaseSummary]) -> Vec<Section> {
     let mut roles: Vec<&String> = rows.iter().flat_map(|case| case.figures.roles.keys()).collect();
     roles.sort();
@@ -263,7 +263,7 @@ fn by_role(rows: &[&CaseSummary]) -> Vec<Section> {
     roles.into_iter().map(of_role).collect()
 }
 
-/// Where nothing is compared, how sure each figure is by itself; `None`: no row has an interval.
+/// The interval of each figure by itself, if nothing is compared. `None`: no row has an interval.
 fn alone(group: &Group, rows: &[&CaseSummary]) -> Option<Section> {
     let own = own_intervals(group, rows)?;
     Some(Section { title: noun(group.primary).to_owned(), columns: vec![own] })
@@ -296,7 +296,7 @@ fn against(group: &Group, rows: &[&CaseSummary]) -> Section {
     Section { title: format!("compared with {baseline}"), columns }
 }
 
-/// `2.92 ×` of the baseline, or that it is the baseline.
+/// The ratio to the baseline, such as `2.92 ×`, or the word `baseline`.
 pub fn vs(group: &Group, case: &CaseSummary) -> Field {
     let of = group.comparisons.iter().find(|other| other.runtime == case.runtime);
     match of.and_then(|other| other.ratio) {
@@ -306,7 +306,7 @@ pub fn vs(group: &Group, case: &CaseSummary) -> Field {
     }
 }
 
-/// The interval of that ratio.
+/// The interval of the ratio to the baseline.
 pub fn vs_interval(group: &Group, case: &CaseSummary) -> Field {
     let of = group.comparisons.iter().find(|other| other.runtime == case.runtime);
     match of.and_then(|other| other.ratio).and_then(|ratio| ratio.interval) {
@@ -325,7 +325,7 @@ fn column(title: &str, rows: &[&CaseSummary], field: impl Fn(&CaseSummary) -> Fi
     Column { title: title.to_owned(), fields }
 }
 
-/// A figure as it is printed.
+/// A figure as the table prints it.
 pub fn figure(figure: Figure, words: impl Fn(f64) -> String) -> Field {
     match figure {
         Figure::Exact(estimate) => Field::plain(words(estimate.value)),

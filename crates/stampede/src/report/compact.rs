@@ -1,4 +1,4 @@
-//! One table that fits: columns that matter least go first.
+//! Lays out one table that fits the terminal, by leaving out the least important columns.
 
 use console::measure_text_width;
 
@@ -8,11 +8,11 @@ use super::layout::{self, Field, Section, Tone};
 /// One column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Above the column.
+    /// The title above the column.
     pub title: String,
-    /// As many as there are rows.
+    /// One field for each row.
     pub fields: Vec<Field>,
-    /// How much it matters: the smallest goes first.
+    /// How important the column is. The column with the smallest value is left out first.
     pub keep: u8,
 }
 
@@ -25,25 +25,26 @@ impl From<layout::Column> for Column {
 /// The columns of one load.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Above its columns.
+    /// The title above the columns.
     pub title: String,
-    /// The same where there is little room.
+    /// A shorter title, for a narrow part.
     pub short: String,
-    /// In order.
+    /// The columns in order.
     pub columns: Vec<Column>,
 }
 
-/// Columns that matter this much stay, whatever the width.
+/// Columns of at least this importance stay, whatever the width.
 const STAYS: u8 = 9;
-/// Blanks before a column.
+/// Number of blanks before a column.
 const GAP: usize = 2;
-/// A name longer than this is cut.
+/// The longest name. A longer one is cut.
 const LONGEST_NAME: usize = 32;
-/// Narrower than this, a block for each row reads better than a table.
+/// With fewer columns, a block for each row is easier to read than a table.
 const NARROW: usize = 56;
 
 impl Part {
-    /// Takes out the columns that are equal in all of several rows, and says each in a sentence.
+    /// Removes the columns that have the same text in every row, if there are several rows. Returns
+    /// a sentence for each.
     pub fn take_equal(&mut self) -> Vec<String> {
         let is_equal = |column: &Column| match column.fields.as_slice() {
             [first, _, ..] if column.keep < STAYS => {
@@ -70,7 +71,7 @@ fn width(style: &Style, column: &Column) -> usize {
     fields.max().unwrap_or(0).max(measure_text_width(&style.letters(&column.title)))
 }
 
-/// The lines of a table: its names, then the parts side by side, with the columns that fit.
+/// The lines of a table: the names, then the parts side by side with the columns that fit.
 pub fn table(style: &Style, names: &Column, mut parts: Vec<Part>) -> Vec<String> {
     if style.columns() < NARROW {
         return blocks(style, names, parts);
@@ -90,7 +91,7 @@ pub fn table(style: &Style, names: &Column, mut parts: Vec<Part>) -> Vec<String>
     lines
 }
 
-/// Drops the column that matters least; whether there was one.
+/// Removes the least important column. Returns whether there was one to remove.
 fn drop_one(parts: &mut [Part]) -> bool {
     let least = parts.iter().flat_map(|part| &part.columns).map(|column| column.keep).min();
     let Some(least) = least.filter(|least| *least < STAYS) else { return false };

@@ -1,4 +1,4 @@
-//! One row a case, for spreadsheets and scripts (RFC 4180).
+//! Renders one row per case, for spreadsheets and scripts (RFC 4180).
 
 use super::notes::reasons;
 use crate::fact;
@@ -8,10 +8,10 @@ use crate::summary::model::{
 };
 use crate::summary::{Summary, steady};
 
-/// Renders a run: a header, then one row a case, by group and the best first. Numbers are
-/// plain, with their unit in the header; a percentile at which a request had no correct answer
-/// is `failed`, what is not known is empty. Only `mean` and `max` may be lower bounds:
-/// their `_state` says so.
+/// Renders a run: a header, then one row per case, by group and the best first. Numbers are plain,
+/// with their unit in the header. A percentile that falls on a failed request is `failed`; an
+/// unknown value is empty. Only `mean`, `max` and the throughput may be lower bounds, and their
+/// `_state` column says so.
 pub fn csv(summary: &Summary) -> String {
     let mut out = String::new();
     let mut header = false;
@@ -27,7 +27,7 @@ pub fn csv(summary: &Summary) -> String {
     out
 }
 
-/// Names and values together, so that they cannot come apart.
+/// Names with their values, so that the two stay together.
 type Row = Vec<(String, String)>;
 
 fn row(summary: &Summary, group: &Group, case: &CaseSummary) -> Row {
@@ -70,7 +70,8 @@ fn row(summary: &Summary, group: &Group, case: &CaseSummary) -> Row {
     row
 }
 
-/// Empty where the load does not rise; `trials_broken` 0: it held to the end.
+/// The fields of the breaking point. Empty: the load does not rise. `trials_broken` 0: no trial
+/// broke.
 fn breaking(case: &CaseSummary, row: &mut Row) {
     let found = case.breaking.clone();
     let trials = found.as_ref().map_or(String::new(), |one| one.trials_broken.to_string());
@@ -163,7 +164,7 @@ fn state(figure: Figure) -> String {
     state.to_owned()
 }
 
-/// Whole where it is large, six digits behind the point where it is not; never an exponent.
+/// A number without an exponent: whole from 10⁶ on, else with up to six decimals.
 fn number(value: f64) -> String {
     if value.abs() >= 1e6 {
         return format!("{value:.0}");
@@ -172,7 +173,7 @@ fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The verdict's name in every output.
+/// The name of a verdict, the same in every output.
 fn verdict(verdict: CaseVerdict) -> &'static str {
     match verdict {
         CaseVerdict::Valid => "valid",
@@ -183,7 +184,7 @@ fn verdict(verdict: CaseVerdict) -> &'static str {
     }
 }
 
-/// Text that a spreadsheet must not take for a formula.
+/// Text with a quote in front if a spreadsheet would take it for a formula.
 fn guarded(text: &str) -> String {
     match text.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),

@@ -1,4 +1,4 @@
-//! Two runs held against each other, for a terminal and for a pull request.
+//! Renders a comparison of two runs, for a terminal and for a pull request.
 
 use super::Style;
 use super::columns::{figure, interval};
@@ -43,7 +43,7 @@ fn of_case(diff: &Diff, case: &CaseDiff, style: &Style, lines: &mut Vec<String>)
     let (names, section) = table(diff, case);
     let sections = [section];
     let table = tables(style, &names, &sections);
-    // The section has no title: who the sides are is said above all cases.
+    // The section needs no title: the sides are named above all cases.
     let rows = table.map_or_else(|| blocks(style, &names, &sections), |lines| lines[1..].to_vec());
     lines.extend(rows);
     let mut add = |text: &str, tone: Tone| {
@@ -82,14 +82,14 @@ fn table(diff: &Diff, case: &CaseDiff) -> (Column, Section) {
     (names, Section { title: String::new(), columns })
 }
 
-/// Figures that a side has.
+/// The figures that at least one side has.
 fn shown(case: &CaseDiff) -> Vec<&FigureDiff> {
     use crate::summary::model::Figure;
     let is_there = |one: &&FigureDiff| (one.base, one.other) != (Figure::None, Figure::None);
     case.figures.iter().filter(is_there).collect()
 }
 
-/// `1.24 ×`, or of a share `−0.8 points`.
+/// The ratio `1.24 ×`, or for a share the difference `−0.80 points`.
 fn ratio(one: &FigureDiff) -> Option<String> {
     let points = one.points.map(|points| format!("{} points", signed(points.value)));
     one.ratio.map(|ratio| words::ratio(ratio.value)).or(points)
@@ -128,7 +128,7 @@ fn field(text: Option<String>) -> Field {
     text.map_or(Field { tone: Tone::Faint, ..Field::plain("—") }, Field::plain)
 }
 
-/// Why figures of a case are not compared, each reason once.
+/// The reasons why figures of a case are not compared, each once.
 fn reasons(case: &CaseDiff) -> Vec<String> {
     let mut reasons: Vec<(&Fact<NoChange>, Vec<String>)> = Vec::new();
     for one in shown(case) {
@@ -142,7 +142,7 @@ fn reasons(case: &CaseDiff) -> Vec<String> {
     told.map(|(why, names)| format!("not compared: {}: {why}", words::list(&names))).collect()
 }
 
-/// `p95 worse < 5%: broken: p95 24.1 % worse (…)`.
+/// An expectation with its outcome: `p95 worse < 5%: broken: p95 24.1 % worse (…)`.
 fn expected(one: &Expected) -> String {
     let outcome = match one.outcome {
         Outcome::Met => "met",
@@ -152,7 +152,7 @@ fn expected(one: &Expected) -> String {
     format!("{}: {outcome}: {}", one.text, one.found)
 }
 
-/// `hello · day: const(200,10s) · nginx-fpm`.
+/// The title of a case: `nginx-fpm · hello · day: const(200,10s)`.
 fn title(case: &CaseDiff) -> String {
     let load = match case.load == case.load_text {
         true => case.load.clone(),
@@ -161,7 +161,8 @@ fn title(case: &CaseDiff) -> String {
     format!("{} · {} · {load}", case.runtime, case.app)
 }
 
-/// `A: 20261121-101500-3f9a · stampede 0.1.0 · 2026-11-21T10:15:00+00:00 · 5 rounds`.
+/// The sides in words: `A: 20261121-101500-3f9a · stampede 0.1.0 · 2026-11-21T10:15:00+00:00 · 5
+/// rounds`.
 fn sides(diff: &Diff) -> Vec<String> {
     let one = |side: &Side| {
         let Side { run, started_at, stampede, rounds, .. } = side;
@@ -187,14 +188,14 @@ fn sides(diff: &Diff) -> Vec<String> {
     }
 }
 
-/// What differs, then what else is to be known.
+/// The differences in circumstances, followed by the notices.
 fn notices(diff: &Diff) -> Vec<String> {
     let differ = differ(&diff.differences, [&diff.base.label, &diff.other.label]);
     let compared = differ.iter().map(|one| format!("compared although not alike: {one}"));
     compared.chain(diff.notices.iter().map(ToString::to_string)).collect()
 }
 
-/// What is not alike, a line each, with both values.
+/// The differences in circumstances, one line each, with both values.
 pub fn differ(all: &[Differs], [base, other]: [&str; 2]) -> Vec<String> {
     let value = |text: &str| match text {
         "" => "none".to_owned(),

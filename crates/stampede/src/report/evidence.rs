@@ -1,5 +1,5 @@
-//! What the figures of a row rest on, in words: what was exhausted, whether it kept up, Little's
-//! law, what an answer costs, and the pages that were measured.
+//! Describes the evidence behind a row's figures. The evidence is what was exhausted, whether the
+//! row kept up, Little's law, what an answer costs, and the pages that were measured.
 
 use crate::mask::mask_foreign;
 use crate::store::record::PageRecord;
@@ -11,7 +11,7 @@ use crate::summary::model::{CaseSummary, LoadModel};
 use crate::summary::pages::{CommonPages, Pages};
 use crate::summary::words;
 
-/// The evidence of a row: what it is about, and what is known.
+/// The evidence of a row, as pairs of a label and a text.
 pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {
     let throughput = case.figures.throughput_per_second.value();
     let limit = match (case.model, lower_bound(case), throughput) {
@@ -30,7 +30,7 @@ pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(what, known)| Some((what, known?))).collect()
 }
 
-/// The evidence of some rows, a line each: for the terminal's details.
+/// The evidence of some rows, one line per row, for the details on a terminal.
 pub fn details(cases: &[&CaseSummary]) -> Vec<String> {
     let line = |case: &&CaseSummary| {
         let facts = of_case(case).into_iter().map(|(what, known)| format!("{what}: {known}"));
@@ -44,7 +44,7 @@ fn not_known(case: &CaseSummary) -> Option<String> {
     (case.model == LoadModel::Closed).then(|| "not known".to_owned())
 }
 
-/// `at least 8 213 /s: nothing in the stack was exhausted`.
+/// A lower bound in words: `at least 8 213 /s: nothing in the stack was exhausted`.
 pub fn at_least(bound: LowerBound, per_second: f64) -> String {
     let why = match bound {
         LowerBound::NothingExhausted => "nothing in the stack was exhausted",
@@ -53,7 +53,7 @@ pub fn at_least(bound: LowerBound, per_second: f64) -> String {
     format!("at least {} /s: {why}", words::rate(per_second))
 }
 
-/// `98 % of its CPU`; several as a list.
+/// The exhausted resources in words: `98 % of its CPU`. Several form a list.
 pub fn exhausted(all: &[Exhausted]) -> String {
     match all {
         [] => "nothing".to_owned(),
@@ -154,7 +154,8 @@ pub fn kept_up(kept_up: KeptUp) -> String {
     }
 }
 
-/// `3.97 on average, 3.97 by Little's law`, and by how much they are apart where that is too much.
+/// Little's law in words: `3.97 on average, 3.97 by Little's law`. If the two values differ too
+/// much, the difference follows.
 pub fn in_flight(one: InFlight) -> String {
     let [mean, expected] = [one.mean, one.expected].map(words::significant);
     let off = match one.holds() {
@@ -164,7 +165,7 @@ pub fn in_flight(one: InFlight) -> String {
     format!("{mean} on average, {expected} by Little's law{off}")
 }
 
-/// `12 CPU-minutes`, `3.4 CPU-hours`, `45 CPU-seconds`: CPU time in ns.
+/// A CPU time in ns, in the unit that fits: `12 CPU-minutes`, `3.4 CPU-hours`, `45 CPU-seconds`.
 pub fn cpu_time(ns: f64) -> String {
     let seconds = ns / 1e9;
     let (value, unit) = match seconds {
@@ -179,7 +180,7 @@ pub fn cpu_time(ns: f64) -> String {
     }
 }
 
-/// `/ "Shop" 18.9 KB, /search 7.2 KB and 4 more`; empty: none.
+/// The measured pages: `/ "Shop" 18.9 KB, /search 7.2 KB and 4 more`. Empty: there are none.
 pub fn pages(common: &CommonPages) -> String {
     some(&common.pages, common.asked)
 }
@@ -197,13 +198,14 @@ fn some(pages: &[PageRecord], asked: u64) -> String {
     }
 }
 
-/// `/ "Shop" 18.9 KB`; a status other than 200 is said.
+/// One page: `/ "Shop" 18.9 KB`. A status other than 200 is added.
 fn page(page: &PageRecord) -> String {
     let path = foreign(&page.path);
     if page.status == 0 {
         return format!("{path} (no answer)");
     }
-    // One that changes tells nothing; of a body that is no page its first line stands there.
+    // A title that changes is no information. If the body is not an HTML page, its first line is in
+    // place of a title.
     let is_told = !page.title_changes && !page.title.starts_with(['{', '[', '<']);
     let title = if is_told { foreign(&page.title).replace('"', "'") } else { String::new() };
     let title = if title.is_empty() { title } else { format!(" \"{title}\"") };
@@ -211,8 +213,8 @@ fn page(page: &PageRecord) -> String {
     format!("{path}{title}{status} {}", size(page.bytes))
 }
 
-/// What others wrote: without secrets, no longer than a column of a table, and with nothing that a
-/// terminal obeys or that turns the line around.
+/// Text from outside: without secrets, at most as long as a table column, and without characters
+/// that control a terminal or change the writing direction.
 fn foreign(text: &str) -> String {
     let text = words::cut(mask_foreign(text).trim(), MOST_LETTERS);
     let shown = |letter: char| match letter.is_control() || turns(letter) {
@@ -222,12 +224,12 @@ fn foreign(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Marks without a width, those of writing direction among them.
+/// Characters without a width, including those that change the writing direction.
 fn turns(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// As browsers say it, in thousands: `18.9 KB`.
+/// A size in thousands, as browsers show it: `18.9 KB`.
 fn size(bytes: u64) -> String {
     let thousands = bytes as f64 / 1e3;
     match thousands {
@@ -237,9 +239,9 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Pages in a sentence.
+/// Most pages in one sentence.
 const SHOWN: usize = 3;
-/// Letters of a title or a path.
+/// Most letters of a title or a path.
 const MOST_LETTERS: usize = 40;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! The list of runs for a terminal, as `git log` lists commits: the newest first.
+//! Renders the list of runs for a terminal as `git log` lists commits, the newest first.
 
 use super::Style;
 use super::layout::Tone;
 use crate::history::{Entry, State};
 use crate::summary::words;
 
-/// Renders the list; empty for no runs.
+/// Renders the list. Empty: there are no runs.
 pub fn history(entries: &[Entry], style: &Style) -> String {
     let lines: Vec<Vec<String>> = entries.iter().map(|entry| lines(entry, style)).collect();
     let mut text = String::new();
@@ -25,7 +25,7 @@ fn lines(entry: &Entry, style: &Style) -> Vec<String> {
         lines.extend(wrapped.iter().map(|line| style.paint(line, tone)));
     };
     let indent = "\u{a0}".repeat(INDENT);
-    // Without the offset: where it was measured, it is the local time.
+    // Without the offset, because the time is local to the machine that measured.
     let when = entry.started_at.get(..19).unwrap_or_default().replace('T', " ");
     let head = [entry.name.as_str(), when.as_str()];
     let head: Vec<&str> = head.into_iter().filter(|part| !part.is_empty()).collect();
@@ -61,5 +61,5 @@ fn how_far(entry: &Entry) -> (String, Tone) {
     }
 }
 
-/// Of everything below a run's name.
+/// Indentation of the lines below a run's name.
 const INDENT: usize = 2;

@@ -1,5 +1,5 @@
-//! JUnit's XML, which systems for continuous integration read: a test suite for each app and load,
-//! a test case for each case and for each of its expectations.
+//! Renders JUnit's XML, which systems for continuous integration read. It has a test suite for each
+//! app and load, with a test case for each case and for each of its expectations.
 
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use crate::summary::model::{CaseSummary, CaseVerdict, Expected, Found, Group, Judged};
 use crate::summary::{Summary, words};
 
-/// Renders a run. Judged as `compare` does in its exit code: what would be 3 is an error, what
-/// would be 1 is a failure. A refused case alone is skipped here, since its plan says so itself.
+/// Renders a run. The results follow the exit code of `compare`: an error stands for code 3, a
+/// failure for code 1. The exception is a refused case: it counts as skipped, because its plan
+/// allows that.
 pub fn junit(summary: &Summary) -> String {
     let mut report = Report::new(format!("stampede {}", summary.run));
     for group in &summary.groups {
@@ -17,7 +18,8 @@ pub fn junit(summary: &Summary) -> String {
     }
     report.set_time(report.test_suites.iter().filter_map(|suite| suite.time).sum());
     let xml = report.to_string().expect("XML is written to memory, and all text is UTF-8");
-    // Control characters are gone by now; these two are none, and XML 1.0 cannot hold them either.
+    // Control characters are already removed. These two are not control characters, but XML 1.0
+    // cannot contain them either.
     xml.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
@@ -26,7 +28,7 @@ fn suite(summary: &Summary, group: &Group) -> TestSuite {
     suite.add_property(("load", group.load_text.as_str()));
     suite.add_property(("run", summary.run.as_str()));
     if summary.rounds > 0 {
-        // Several runs have one each.
+        // An overlay of several runs has no single seed.
         suite.add_property(("seed", summary.seed.to_string().as_str()));
     }
     suite.set_system_out(&group.sentence);
@@ -41,7 +43,7 @@ fn suite(summary: &Summary, group: &Group) -> TestSuite {
     suite
 }
 
-/// Whether a case was measured.
+/// The test case that says whether a case was measured.
 fn measured(group: &Group, row: &CaseSummary) -> TestCase {
     let reasons: Vec<String> = row.reasons.iter().map(ToString::to_string).collect();
     let missing = row.trials_missing;
@@ -64,7 +66,7 @@ fn measured(group: &Group, row: &CaseSummary) -> TestCase {
     case
 }
 
-/// Whether an expectation was met.
+/// The test case that says whether an expectation was met.
 fn expectation(group: &Group, row: &CaseSummary, judged: &Judged) -> TestCase {
     let status = match &judged.outcome {
         Expected::Met => TestCaseStatus::success(),
@@ -111,7 +113,7 @@ fn fails(kind: &str, why: String) -> TestCaseStatus {
 
 fn not_fine(kind: NonSuccessKind, named: &str, why: String) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
-    // Some readers show the one, some the other.
+    // Some readers show the message, others the description.
     status.set_type(named).set_message(&why).set_description(why);
     status
 }
@@ -120,7 +122,7 @@ fn or(reasons: &[String], otherwise: &str) -> String {
     if reasons.is_empty() { otherwise.to_owned() } else { reasons.join("\n") }
 }
 
-/// Of all its trials, from start to stop.
+/// The total time of all its trials, from start to stop.
 fn length(row: &CaseSummary) -> Duration {
     Duration::from_nanos(row.trials.iter().map(|trial| trial.lasted_ns).sum())
 }

@@ -1,37 +1,37 @@
-//! Words and tables on a terminal of a given width: measured, cut, wrapped, aligned.
+//! Lays out words and tables on a terminal of a given width: measures, cuts, wraps and aligns.
 
 use console::measure_text_width;
 
 use super::{Colour, Letters, Style};
 
-/// How a piece of text is meant.
+/// The role of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// Normal text.
     #[default]
     Plain,
-    /// A heading, or the best.
+    /// A heading, or an important value.
     Strong,
-    /// Beside the point.
+    /// Secondary information.
     Faint,
-    /// Look here.
+    /// A warning.
     Warning,
-    /// Wrong.
+    /// An error.
     Bad,
 }
 
 /// One field of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
-    /// What stands there.
+    /// The text of the field.
     pub text: String,
-    /// How it is meant.
+    /// The role of the text.
     pub tone: Tone,
-    /// What stands there instead of a plain figure, for the legend.
+    /// The sign that replaces a plain figure, for the legend.
     pub sign: Option<Sign>,
 }
 
-/// What a table prints instead of a plain figure.
+/// A sign that a table prints in place of a plain figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// `—`.
@@ -43,7 +43,7 @@ pub enum Sign {
 }
 
 impl Field {
-    /// Without emphasis.
+    /// A field without emphasis.
     pub fn plain(text: impl Into<String>) -> Field {
         Field { text: text.into(), tone: Tone::Plain, sign: None }
     }
@@ -52,36 +52,36 @@ impl Field {
 /// One column: its title and a field for each row.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Above the column.
+    /// The title above the column.
     pub title: String,
-    /// As many as there are rows.
+    /// One field for each row.
     pub fields: Vec<Field>,
 }
 
 /// Columns that belong together, under one title.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Above its columns.
+    /// The title above the columns.
     pub title: String,
-    /// In order.
+    /// The columns in order.
     pub columns: Vec<Column>,
 }
 
 impl Style {
-    /// Columns to write in.
+    /// The number of columns to write in.
     pub fn columns(&self) -> usize {
         self.width.max(32)
     }
 
-    /// `text` in the letters that may be written, without control characters: a log line or
-    /// a name must not steer the terminal.
+    /// `text` in the characters that may be written, without control characters. A log line or a
+    /// name must not control the terminal.
     pub fn letters(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
             match (self.letters, letter) {
                 (_, '\n' | '\t') => out.push(' '),
                 (_, control) if control.is_control() => {}
-                // Kept until the lines are broken.
+                // No-break spaces are kept until the lines are wrapped.
                 (_, '\u{a0}') => out.push(letter),
                 (Letters::Unicode, letter) => out.push(letter),
                 (Letters::Ascii, letter) if letter.is_ascii() => out.push(letter),
@@ -91,7 +91,7 @@ impl Style {
         out
     }
 
-    /// `text` with its tone, where colours may be written.
+    /// `text` in the colour of its tone, if colours may be written.
     pub fn paint(&self, text: &str, tone: Tone) -> String {
         let code = match tone {
             Tone::Plain => "",
@@ -108,8 +108,8 @@ impl Style {
         }
     }
 
-    /// `text` in at most `width` columns. What is cut out is the middle, for variants differ
-    /// at their end, and `…` stands for it.
+    /// `text` cut to at most `width` columns. The middle is replaced by `…`, because names of
+    /// variants differ at their end.
     pub fn cut(&self, text: &str, width: usize) -> String {
         let text = self.letters(text);
         if measure_text_width(&text) <= width {
@@ -123,8 +123,8 @@ impl Style {
         format!("{head}{dots}{tail}")
     }
 
-    /// `text` broken between words, later lines indented by `indent`. A number stays with
-    /// its unit and its groups of three; a word longer than a line stays whole.
+    /// `text` wrapped between words, with later lines indented by `indent`. A number stays together
+    /// with its unit and its groups of three digits. A word longer than a line stays whole.
     pub fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let mut line = String::new();
@@ -174,7 +174,7 @@ fn fitting(letters: impl Iterator<Item = char>, width: usize) -> String {
     out
 }
 
-/// Words, with numbers, their groups and their units kept together.
+/// The words of a text, with numbers, their digit groups and their units kept together.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -197,13 +197,13 @@ fn belongs(before: &str, word: &str) -> bool {
     (after_digit && (UNITS.contains(&bare) || group)) || before_number
 }
 
-/// What may follow a number and belongs to it.
+/// Units that belong to the number before them.
 const UNITS: [&str; 14] =
     ["ns", "µs", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%", "×", "x", "/s"];
 
-/// Tables that fit: sections side by side while there is room, below each other where there
-/// is none, and a section that is wider than the terminal in several pieces. Every piece
-/// begins with the names. `None`: not even one column fits beside the names.
+/// Tables that fit the width. Sections are side by side while there is room, else below each other.
+/// A section wider than the terminal is split. Every piece begins with the names. `None`: not even
+/// one column fits beside the names.
 pub fn tables(style: &Style, names: &Column, sections: &[Section]) -> Option<Vec<String>> {
     let name_width = width_of(style, names).min(LONGEST_NAME).min(style.columns() / 3);
     let room = style.columns().checked_sub(name_width)?;
@@ -228,9 +228,9 @@ pub fn tables(style: &Style, names: &Column, sections: &[Section]) -> Option<Vec
     Some(lines)
 }
 
-/// A name longer than this is cut: it would push the figures off the screen.
+/// The longest name. A longer one is cut, because it would push the figures off the screen.
 const LONGEST_NAME: usize = 32;
-/// Blanks before a column, and before a section (its bar and a blank on each side).
+/// Blanks before a column, and before a section's title.
 const GAP: usize = 2;
 
 fn width_of(style: &Style, column: &Column) -> usize {
@@ -240,19 +240,19 @@ fn width_of(style: &Style, column: &Column) -> usize {
 
 fn section_width(style: &Style, section: &Section) -> usize {
     let columns: usize = section.columns.iter().map(|column| GAP + width_of(style, column)).sum();
-    // Its title, too, has to fit; a long one is cut rather than that it makes room.
+    // The title has to fit too. A long title is cut: it does not make the section wider.
     let title = GAP + measure_text_width(&style.letters(&section.title)).min(LONGEST_TITLE);
     columns.max(title) + BAR
 }
 
-/// Of a section that is narrower itself.
+/// The longest title of a section that is itself narrower.
 const LONGEST_TITLE: usize = 24;
 
 /// ` │` before a section.
 const BAR: usize = 2;
 
-/// Sections cut so that each fits into `room`: in as few pieces as it takes, of about as many
-/// columns each.
+/// Splits sections so that each piece fits into `room`. A section gets as few pieces as possible,
+/// with about the same number of columns each.
 fn split(style: &Style, sections: &[Section], room: usize) -> Option<Vec<Section>> {
     let mut fitting = Vec::new();
     for section in sections {
@@ -322,8 +322,8 @@ fn right(text: &str, width: usize) -> String {
     " ".repeat(width.saturating_sub(measure_text_width(text))) + text
 }
 
-/// One block for each row, for terminals that are too narrow for a table: title and figure,
-/// as many pairs beside each other as fit.
+/// One block for each row, for terminals too narrow for a table. A block has pairs of title and
+/// figure, as many side by side as fit.
 pub fn blocks(style: &Style, names: &Column, sections: &[Section]) -> Vec<String> {
     let mut lines = Vec::new();
     for (row, name) in names.fields.iter().enumerate() {
@@ -353,7 +353,7 @@ fn pairs(style: &Style, section: &Section, row: usize) -> Vec<String> {
     let indent = 4;
     let a_line = ((style.columns() - indent + 3) / (pair + 3)).max(1);
     let mut lines = Vec::new();
-    // Down, then across: percentiles rise down the page.
+    // Down first, then across, so that percentiles rise down the page.
     let rows = columns.len().div_ceil(a_line);
     for line in 0..rows {
         let mut text = " ".repeat(indent);

@@ -1,21 +1,21 @@
-//! Lines for a terminal, wrapped and painted.
+//! Collects lines for a terminal, wrapped and coloured.
 
 use super::Style;
 use super::layout::Tone;
 
-/// Lines so far.
+/// The lines collected so far.
 pub struct Lines {
     style: Style,
     lines: Vec<String>,
 }
 
 impl Lines {
-    /// None yet.
+    /// No lines yet.
     pub fn new(style: Style) -> Lines {
         Lines { style, lines: Vec::new() }
     }
 
-    /// What the terminal can show.
+    /// The abilities of the terminal.
     pub fn style(&self) -> Style {
         self.style
     }
@@ -25,7 +25,8 @@ impl Lines {
         self.lines.push(String::new());
     }
 
-    /// Wrapped; what comes on lines of its own, such as a log's, stays on them, indented.
+    /// Adds a wrapped paragraph. Line breaks in the text, such as those of a log, are kept and the
+    /// further lines indented.
     pub fn paragraph(&mut self, text: &str, tone: Tone, indent: usize) {
         for (number, own) in text.lines().enumerate() {
             let own = if number == 0 { own.to_owned() } else { format!("    {}", own.trim()) };
@@ -36,16 +37,16 @@ impl Lines {
         }
     }
 
-    /// Lines that are made already.
+    /// Adds lines that are ready to print.
     pub fn extend(&mut self, lines: impl IntoIterator<Item = String>) {
         self.lines.extend(lines);
     }
 
-    /// The text.
+    /// The collected text.
     pub fn finish(self) -> String {
         let mut text = self.lines.join("\n");
         text.push('\n');
-        // It kept words together while lines were broken.
+        // The no-break spaces have served their purpose: they kept words together during wrapping.
         text.replace('\u{a0}', " ")
     }
 }

@@ -1,4 +1,4 @@
-//! Tables for a pull request: one for each app and load, short.
+//! Renders short tables for a pull request: one for each app and load.
 
 use super::columns::{broken, figure, interval, rows};
 use super::notes::{self, mark};
@@ -69,7 +69,7 @@ fn table(group: &Group, cases: &[&CaseSummary], out: &mut String) {
     out.push('\n');
 }
 
-/// Times up to the breaking point, of the cases that have one.
+/// A table of the times before the breaking point, for the cases that have one.
 fn starred(cases: &[&CaseSummary], out: &mut String) {
     let rows: Vec<String> = cases
         .iter()
@@ -118,7 +118,7 @@ fn fields(group: &Group, case: &CaseSummary) -> [String; 11] {
     ]
 }
 
-/// How sure a figure is that is held against nothing.
+/// The interval of a row's own figure, for a row that is not compared with another.
 fn alone(group: &Group, case: &CaseSummary) -> String {
     match (own_interval(group.primary, case), case.trials_counted) {
         (Some((low, high)), _) => format!("{low} – {high}"),
@@ -149,16 +149,16 @@ fn against(group: &Group, case: &CaseSummary) -> String {
 }
 
 pub(super) fn row(fields: &[String]) -> String {
-    // A number must not break from its unit in a narrow column.
+    // A number and its unit must stay on one line in a narrow column.
     let fields: Vec<String> = fields.iter().map(|field| field.replace(' ', "\u{a0}")).collect();
     format!("| {} |\n", fields.join(" | "))
 }
 
-/// Text that Markdown takes as it is, on one line, without control characters.
+/// Escapes text so that Markdown shows it unchanged, on one line, without control characters.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    // Between backticks nothing needs a backslash, and one would be seen; only a pair of them
-    // begins and ends code.
+    // Between backticks nothing needs a backslash, and a backslash would be visible. Only a pair of
+    // backticks begins and ends code.
     let (mut in_code, mut ticks) = (false, text.matches('`').count());
     for letter in text.chars() {
         match letter {
@@ -169,8 +169,8 @@ pub(super) fn escape(text: &str) -> String {
                 ticks -= 1;
                 out.push(letter);
             }
-            // A bar ends a table's case in code too, and what looks like code to us may not to
-            // every reader: `<` stays harmless.
+            // A `|` ends a cell of a table even in code. Some readers may not see code where we do,
+            // so `<` is escaped everywhere.
             other if in_code && !"|<".contains(other) => out.push(other),
             '<' => out.push_str("&lt;"),
             '|' | '\\' | '*' | '_' | '[' | ']' | '#' => out.extend(['\\', letter]),

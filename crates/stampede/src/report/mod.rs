@@ -1,5 +1,5 @@
-//! Report: a summary rendered, for people and for machines. Pure; the width, the colours
-//! and the letters that the terminal knows are told, not asked for.
+//! Renders a summary, for people and for machines. The module is pure: the caller passes the width,
+//! the colours and the letters that the terminal supports.
 
 mod answer;
 mod columns;
@@ -31,18 +31,18 @@ pub use markdown::markdown;
 pub use shown::Shown;
 pub use text::text;
 
-/// What a terminal can show.
+/// The abilities of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns; below 32 is taken as 32.
+    /// Width in columns. Less than 32 counts as 32.
     pub width: usize,
     /// Whether escape sequences may be written.
     pub colour: Colour,
-    /// Whether letters beyond ASCII may be written.
+    /// Whether characters beyond ASCII may be written.
     pub letters: Letters,
 }
 
-/// Whether to colour. Colour never says anything that the text does not.
+/// Whether to use colours. A colour never carries information that the text lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Write escape sequences.
@@ -51,27 +51,27 @@ pub enum Colour {
     Never,
 }
 
-/// Which letters the reader's locale has.
+/// The character set of the reader's locale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
     /// UTF-8.
     Unicode,
-    /// ASCII alone: `us` for `µs`, `>=` for `≥`.
+    /// Only ASCII: `us` for `µs`, `>=` for `≥`.
     Ascii,
 }
 
-/// Which run it is, and what its order came from.
+/// The run's id, when and with which stampede it was measured, and what its order came from.
 fn heading(summary: &Summary) -> String {
     let Summary { run, stampede, started_at, rounds, seed, .. } = summary;
     let by = format!("{run} · stampede {stampede}");
     if *rounds == 0 {
-        // Several runs: each says so itself.
+        // The summary combines several runs, and each has a line with its own details.
         return by;
     }
     format!("{by} · {started_at} · {}, seed {seed}", words::number_of(*rounds, "round"))
 }
 
-/// `summary.json`: pretty, for the file and for `--format json`.
+/// The content of `summary.json`, indented. Also the output of `--format json`.
 pub fn json(summary: &Summary) -> String {
     let mut text = serde_json::to_string_pretty(summary)
         .expect("a summary has string keys and numbers, nothing that JSON cannot hold");
@@ -79,7 +79,7 @@ pub fn json(summary: &Summary) -> String {
     text
 }
 
-/// A figure as tables print it: `≥` before a lower bound, `failed`, `—` where there is none.
+/// A figure as tables print it: `≥` before a lower bound, `failed`, or `—` if there is none.
 pub fn figure_text(figure: Figure, words: impl Fn(f64) -> String) -> String {
     columns::figure(figure, words).text
 }

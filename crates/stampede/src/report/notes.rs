@@ -1,4 +1,5 @@
-//! What stands below a table: marks, refusals, errors by kind, and what the signs mean.
+//! Writes the notes below a table: refusals, errors by kind, and the meaning of the marks and
+//! signs.
 
 use super::columns::{broken, figure, rows};
 use super::layout::{Section, Sign};
@@ -15,7 +16,7 @@ use crate::summary::over_time::ErrorSpan;
 use crate::summary::steady::not_steady;
 use crate::summary::words;
 
-/// What stands behind a name in the table; each is explained below it.
+/// The marks behind a name in the table. Each is explained below the table.
 pub fn mark(case: &CaseSummary) -> String {
     let signs = [
         (case.trials_invalid > 0, '!'),
@@ -27,32 +28,32 @@ pub fn mark(case: &CaseSummary) -> String {
     if signs.is_empty() { signs } else { format!(" {signs}") }
 }
 
-/// All reasons of a case in one line.
+/// All reasons of a case, on one line.
 pub fn reasons(case: &CaseSummary) -> String {
     case.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// How much a note matters.
+/// How important a note is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Figures are missing or may not be used as they stand.
+    /// Figures are missing, or may not be used as they are.
     Bad,
     /// Figures are to be read with care.
     Doubt,
-    /// Good to know.
+    /// The note is for information only.
     Plain,
 }
 
 /// One note: a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// How much it matters.
+    /// How important it is.
     pub weight: Weight,
-    /// In words.
+    /// The note in words.
     pub text: String,
 }
 
-/// All notes of a group, the heaviest first.
+/// All notes of a group, case by case within each topic.
 pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |weight, text: String| notes.push(Note { weight, text });
@@ -175,7 +176,7 @@ fn about_invalid(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
 /// Invalid trials whose figures are printed: more would hide the answer.
 const INVALID_MAX: usize = 3;
 
-/// What an invalid trial showed: never averaged in, never hidden.
+/// The figures of an invalid trial. They are never part of a mean, and never hidden.
 fn invalid_figures(trial: &TrialSummary) -> Option<String> {
     let (figures, counts) = (&trial.figures, &trial.counts);
     let share = figures.ok_share.value()?;
@@ -201,7 +202,7 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
     Some(format!("{p95}throughput {throughput} /s, {}\u{a0}ok{failed}", words::share(share)))
 }
 
-/// What more rounds would tell, and what moved meanwhile.
+/// Adds notes about what more rounds would show, and about figures that changed during the run.
 fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     for other in &group.comparisons {
         if other.standing(group.primary) != Standing::Inconclusive {
@@ -297,7 +298,8 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     }
 }
 
-/// `* a: breaks at 640 /s: ok < 99% from second 38 on (http:502); …`, or that it held.
+/// A sentence about a breaking point: `* a: broke at 640 requests/s: ok < 99% from second 38 on
+/// (http:502); …`, or that the case did not break.
 fn breaking_text(name: &str, breaking: &Breaking) -> String {
     let (Some(first), Some(last)) = (breaking.seconds.iter().min(), breaking.seconds.iter().max())
     else {
@@ -327,14 +329,14 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
     )
 }
 
-/// `ok >= 99%` as it reads when it does not hold: `ok < 99%`.
+/// Turns an expectation into its opposite: `ok >= 99%` becomes `ok < 99%`.
 fn turned(text: &str) -> String {
     let turns = [(">=", "<"), ("<=", ">"), ("<", "≥"), (">", "≤")];
     let found = turns.iter().find(|(relation, _)| text.contains(relation));
     found.map_or_else(|| text.to_owned(), |(relation, turned)| text.replacen(relation, turned, 1))
 }
 
-/// ` (second 38 to 60, in 4 of them)`.
+/// The seconds of a kind of failure: ` (second 38 to 60, in 4 of them)`.
 fn when(span: &ErrorSpan) -> String {
     let ErrorSpan { first_second: first, last_second: last, seconds_max } = *span;
     match last - first + 1 {
@@ -346,7 +348,8 @@ fn when(span: &ErrorSpan) -> String {
     }
 }
 
-/// `apache: without a correct answer: 12 net:timeout, 3 http:502, 4 dropped`, most first.
+/// Counts by kind of failure, the most frequent first: `apache: without a correct answer: 12
+/// net:timeout, 3 http:502, 4 dropped`. `None`: no request failed.
 pub fn errors(case: &CaseSummary) -> Option<String> {
     let mut kinds: Vec<(&str, u64)> =
         case.counts.failed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
@@ -364,7 +367,7 @@ pub fn errors(case: &CaseSummary) -> Option<String> {
     Some(format!("{}: without a correct answer: {kinds}", case.runtime))
 }
 
-/// What the signs mean that the sections use.
+/// Explanations of the signs that the sections use.
 pub fn legend(group: &Group, cases: &[&CaseSummary], sections: &[Section]) -> Vec<String> {
     let shown = rows(cases);
     let fields =

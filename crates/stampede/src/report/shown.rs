@@ -1,4 +1,4 @@
-//! What a report is about: a run, or several laid over each other, read from disk.
+//! Reads from disk what a report is about: one run, or several runs overlaid.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,15 @@ use crate::store::{self, RunState, StoreError, StoredRun};
 use crate::summary::overlay::{Overlay, overlay};
 use crate::summary::{self, RunData, Summary};
 
-/// One run or several, read and summed up.
+/// One run or several, read and summarised.
 #[derive(Clone, Debug)]
 pub struct Shown {
     runs: Vec<Read>,
-    /// Of several runs: how they lie over each other.
+    /// The overlay of several runs. `None`: there is only one run.
     laid: Option<Overlay>,
 }
 
-/// A run that was read and summed up, expectations judged.
+/// A run that was read and summarised, with its expectations judged.
 #[derive(Clone, Debug)]
 struct Read {
     stored: StoredRun,
@@ -25,10 +25,11 @@ struct Read {
 }
 
 impl Shown {
-    /// Reads runs by directory, name or `last~1`; names are looked for in `results` too.
+    /// Reads runs by directory, name or `last~1`. Names are also looked for in `results`.
     ///
     /// # Errors
-    /// As [`store::read_below`], of no name too; [`StoreError::Twice`], [`StoreError::TooMany`].
+    /// As [`store::read_below`], also for an empty list; [`StoreError::Twice`],
+    /// [`StoreError::TooMany`].
     pub fn read(results: &Path, names: &[String]) -> Result<Shown, StoreError> {
         if names.is_empty() {
             return Err(store::no_run(results, ""));
@@ -50,22 +51,22 @@ impl Shown {
         Ok(Shown { laid: (runs.len() > 1).then(|| lay_over(&runs)), runs })
     }
 
-    /// What all formats but the page show.
+    /// The summary that all formats except the page show.
     pub fn summary(&self) -> &Summary {
         self.laid.as_ref().map_or(&self.runs[0].summary, |laid| &laid.summary)
     }
 
-    /// Each run by itself, in the order in which they were named.
+    /// Each run by itself, in the order in which the user named them.
     pub fn runs(&self) -> impl Iterator<Item = (&StoredRun, &RunData, &Summary)> {
         self.runs.iter().map(|run| (&run.stored, &run.data, &run.summary))
     }
 
-    /// The first run as it is on disk: the only one, where they are not several.
+    /// The first run as it is on disk. It is the only one unless there are several.
     pub fn stored(&self) -> &StoredRun {
         &self.runs[0].stored
     }
 
-    /// Everything that the page shows.
+    /// All data that the page shows.
     ///
     /// # Errors
     /// A trial's seconds cannot be read.
@@ -78,7 +79,8 @@ impl Shown {
         })
     }
 
-    /// Where the page is written: into the run's directory; of several beside that of the first.
+    /// The path of the page: in the run's directory, or for several runs beside the directory of
+    /// the first.
     pub fn page_path(&self) -> PathBuf {
         let first = &self.runs[0].stored.directory;
         if self.laid.is_none() {
@@ -93,7 +95,8 @@ impl Shown {
         first.with_file_name(format!("{name}.html"))
     }
 
-    /// The directory of its charts, in the same place.
+    /// The path of the directory for charts: in the run's directory, or for several runs beside the
+    /// page.
     pub fn charts_path(&self) -> PathBuf {
         if self.laid.is_none() {
             return self.runs[0].stored.directory.join("charts");

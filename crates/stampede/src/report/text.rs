@@ -1,4 +1,4 @@
-//! All figures of a run, for a terminal.
+//! Renders all figures of a run for a terminal.
 
 use super::columns::{names, rows, sections};
 use super::evidence;
@@ -10,7 +10,7 @@ use crate::summary::Summary;
 use crate::summary::model::{CaseSummary, Group, LoadModel};
 use crate::summary::words;
 
-/// Renders a run as text, no line wider than the style's width unless a single word is.
+/// Renders a run as text. No line is wider than the style's width unless a single word is.
 pub fn text(summary: &Summary, style: &Style) -> String {
     let mut page = Lines::new(*style);
     page.paragraph(&super::heading(summary), Tone::Faint, 2);
@@ -63,10 +63,11 @@ impl Lines {
     }
 }
 
-/// Narrower than this, a block for each runtime reads better than a pile of tables.
+/// With fewer columns, a block for each runtime is easier to read than many small tables.
 const NARROW: usize = 56;
 
-/// `hello · rush: 50 users for 60s · closed model · 1 CPU, 1.00 GiB`.
+/// The title of a group: `hello · rush: 50 at a time, no pause, for 60 s · closed model · 1 CPU,
+/// 1.00 GiB`.
 pub fn title(group: &Group, cases: &[&CaseSummary]) -> String {
     let load = if group.load == group.load_text {
         group.load.clone()
@@ -93,7 +94,7 @@ pub fn title(group: &Group, cases: &[&CaseSummary]) -> String {
 }
 
 impl Style {
-    /// Plain text of this width, in all letters: for files and tests.
+    /// Plain text of this width with all characters, for files and tests.
     pub fn plain(width: usize) -> Style {
         Style { width, colour: Colour::Never, letters: super::Letters::Unicode }
     }

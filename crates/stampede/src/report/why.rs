@@ -1,11 +1,11 @@
-//! What held each case back, in a line.
+//! Describes what limited each case, in one line.
 
 use super::notes::Weight;
 use crate::summary::model::CaseSummary;
 use crate::summary::why::Why;
 use crate::summary::words;
 
-/// A note for each case that was measured; those of which nothing is known share one.
+/// Adds a note for each case that was measured. Cases without a known cause share one note.
 pub fn about(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     let mut unknown = Vec::new();
     for case in cases.iter().filter(|case| was_sent_to(case)) {
@@ -19,7 +19,7 @@ pub fn about(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     }
 }
 
-/// The most direct reason, and what else holds; `None`: not known.
+/// The most direct cause, followed by the other causes. `None`: not known.
 pub fn line(case: &CaseSummary) -> Option<String> {
     let (first, others) = case.why.split_first()?;
     let others: Vec<String> = others.iter().map(|one| said(case, one)).collect();
@@ -28,10 +28,11 @@ pub fn line(case: &CaseSummary) -> Option<String> {
     Some(said(case, first) + &also)
 }
 
-/// In words, in brackets the first of its evidence that adds to them, and how many trials have it.
+/// A cause in words. In brackets follow the first evidence that says more than the text, and the
+/// number of trials with this cause.
 fn said(case: &CaseSummary, why: &Why) -> String {
     let (of, all) = (why.trials.len(), case.trials.len());
-    // Of what a log says on several lines the first one tells which it is.
+    // The first line is enough to recognise an entry of a log that spans several lines.
     let proof = why
         .proof
         .as_deref()
@@ -45,7 +46,7 @@ fn said(case: &CaseSummary, why: &Why) -> String {
     }
 }
 
-/// A log's line may be any length; the page has all of it.
+/// A log line may have any length. The page shows all of it.
 const MOST_LETTERS: usize = 160;
 
 fn was_sent_to(case: &CaseSummary) -> bool {

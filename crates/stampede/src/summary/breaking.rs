@@ -1,5 +1,5 @@
-//! Where a rising load breaks a runtime: the offered rate at which an expectation is lost for
-//! good. The rule is in `docs/reading-a-report.md`.
+//! Finds the breaking point of a rising load: the target rate from which an expectation stays
+//! unmet. The rule is in `docs/reading-a-report.md`.
 
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -18,65 +18,66 @@ use super::trial::time_figures;
 use crate::plan::model::{self as asked, Bound, Expectation, Relation, Side};
 use crate::store::record::{CaseRecord, Judged};
 
-/// Where one trial broke.
+/// The breaking point of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BreakingPoint {
-    /// The first second whose requests lost it; 0 is the trial's first.
+    /// The first second whose requests broke the expectation. 0 is the trial's first second.
     pub second: u32,
-    /// The schedule's rate there.
+    /// The schedule's rate in that second.
     pub offered_per_second: f64,
-    /// The expectation that was lost, as written.
+    /// The expectation that broke, as written.
     pub lost: String,
-    /// Requests due from then on without a correct answer, by kind, `dropped` among them.
+    /// Requests due from then on without a correct answer, by kind of failure, including `dropped`.
     pub failed: BTreeMap<String, u64>,
-    /// Highest number of requests under way before it.
+    /// The highest number of requests in flight before that second.
     pub in_flight_max_before: u32,
-    /// And from it on.
+    /// The highest number of requests in flight from that second on.
     pub in_flight_max_after: u32,
-    /// Of all requests that were due before it.
+    /// Response times of all requests that were due before that second.
     pub response_time_ns: TimeFigures,
-    /// Of the ok ones among them.
+    /// Response times of the ok requests among them.
     pub response_time_ns_ok: TimeFigures,
 }
 
-/// Where a case with a rising load broke.
+/// The breaking points of a case with a rising load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Breaking {
-    /// The expectations that were looked for, as written.
+    /// The expectations that were judged, as written.
     pub judged: Vec<String>,
-    /// Trials that count and were looked at.
+    /// Number of trials that count and were judged.
     pub trials: u32,
-    /// Those of them that broke; 0: it held to the end. All below is over these.
+    /// Number of these trials that broke. 0: none did. All fields below are over these.
     pub trials_broken: u32,
     /// The second in which each of them broke.
     pub seconds: Vec<u32>,
-    /// The schedule's rate there.
+    /// The schedule's rate in that second.
     pub offered_per_second: Figure,
-    /// The expectations that were lost, each once.
+    /// The expectations that broke, each once.
     pub lost: Vec<String>,
-    /// Requests due from then on without a correct answer, by kind, `dropped` among them: sums.
+    /// Requests due from then on without a correct answer, by kind of failure, including `dropped`:
+    /// sums over the trials.
     pub failed: BTreeMap<String, u64>,
-    /// Highest number of requests under way before it.
+    /// The highest number of requests in flight before that second.
     pub in_flight_max_before: u32,
-    /// And from it on.
+    /// The highest number of requests in flight from that second on.
     pub in_flight_max_after: u32,
-    /// Of all requests that were due before it.
+    /// Response times of all requests that were due before that second.
     pub response_time_ns: TimeFigures,
-    /// Of the ok ones among them.
+    /// Response times of the ok requests among them.
     pub response_time_ns_ok: TimeFigures,
 }
 
-/// A load that rises, and what is expected of it.
+/// A load that rises, and the expectations that are judged by second.
 #[derive(Clone, Debug)]
 pub struct Rising {
     schedule: Segments,
-    /// Requests up to the end of the rise; `None`: it does not fall again.
+    /// Number of requests up to the end of the rise. `None`: the rate does not fall afterwards.
     rise: Option<u64>,
     expected: Vec<Expected>,
 }
 
-/// The schedule of a case of the open model, where it rises.
+/// The schedule of a case, if the model is open and the rate rises.
 pub fn rising_schedule(case: &CaseRecord) -> Option<Segments> {
     let schedule = case.schedule.clone()?;
     let mut lowest = f64::INFINITY;
@@ -89,7 +90,7 @@ pub fn rising_schedule(case: &CaseRecord) -> Option<Segments> {
     rises.then_some(schedule)
 }
 
-/// Rates at which a segment begins and ends, per second.
+/// The rates at which a segment begins and ends, per second.
 fn ends(segment: &Segment) -> (f64, f64) {
     match *segment {
         Segment::Const { rate, .. } => (rate.per_second(), rate.per_second()),
@@ -100,7 +101,7 @@ fn ends(segment: &Segment) -> (f64, f64) {
 }
 
 impl Rising {
-    /// Of a case, with its expectations; `None`: its load does not rise.
+    /// The rising load of a case, with its expectations. `None`: its load does not rise.
     pub fn of<'a>(
         case: &CaseRecord,
         expect: impl IntoIterator<Item = &'a Expectation>,
@@ -113,7 +114,7 @@ impl Rising {
         Some(Rising { rise: rise(&schedule), schedule, expected })
     }
 
-    /// Where a trial broke; `None`: it did not, or there is no telling.
+    /// The breaking point of a trial. `None`: it did not break, or there is no load to judge.
     pub fn find(&self, trial: &TrialData) -> Option<BreakingPoint> {
         let load = trial.record.load.as_ref()?;
         let due = by_due_second(trial, load.timeout_ns);
@@ -121,7 +122,7 @@ impl Rising {
         let broken = self.expected.iter().filter_map(|expected| {
             Some((lost_for_good(expected, &due[..length], load.timeout_ns)?, expected))
         });
-        // Of those that are lost in the same second, the plan's first.
+        // Of expectations that break in the same second, the plan's first counts.
         let (second, expected) = broken.min_by_key(|(second, _)| *second)?;
         let (before, after) = due.split_at(second);
         let (response_time_ns, response_time_ns_ok) = times(before, load.timeout_ns);
@@ -141,7 +142,8 @@ impl Rising {
         })
     }
 
-    /// Seconds up to the end of the rise. Counted in requests: a client may stretch.
+    /// Number of seconds up to the end of the rise. It is counted in requests, because a client may
+    /// stretch the schedule.
     fn length(&self, due: &[DueSecond]) -> usize {
         let Some(rise) = self.rise else { return due.len() };
         let mut planned = 0;
@@ -163,8 +165,8 @@ impl Rising {
     }
 }
 
-/// Requests up to the end of the last segment that reaches or holds the highest rate; `None`
-/// where that is the end of the schedule.
+/// Number of requests up to the end of the last segment that reaches or holds the highest rate.
+/// `None`: this is the end of the schedule.
 fn rise(schedule: &Segments) -> Option<u64> {
     let segments = schedule.segments();
     let highest = schedule.max_rate();
@@ -178,7 +180,7 @@ fn rise(schedule: &Segments) -> Option<u64> {
     Some(Segments::new(segments[..kept].to_vec()).map_or(0, |part| part.planned()))
 }
 
-/// An expectation that can be judged within seconds.
+/// An expectation that can be judged by second.
 #[derive(Clone, Debug)]
 struct Expected {
     text: String,
@@ -194,7 +196,8 @@ enum What {
 }
 
 impl Expected {
-    /// `None` for what is no figure of seconds, or turned the other way (`p95 > 1s`).
+    /// `None` for a figure that cannot be judged by second, or a bound of the opposite direction
+    /// (`p95 > 1s`).
     fn of(expectation: &Expectation) -> Option<Expected> {
         let bound = expectation.bound;
         let (what, side) = match bound.figure {
@@ -210,7 +213,7 @@ impl Expected {
         judged.then(|| Expected { text: expectation.text.clone(), what, bound })
     }
 
-    /// Where a plan expects nothing that can be judged within seconds.
+    /// The expectation that is judged if the plan has none that can be judged by second.
     fn by_default() -> Expected {
         let (figure, relation) = (asked::Figure::Ok, Relation::AtLeast);
         let bound = Bound { figure, worse: false, relation, limit: 0.99 };
@@ -227,8 +230,8 @@ impl Expected {
             _ => answered().filter(|(ns, _)| self.bound.holds(*ns)).map(|(_, count)| count).sum(),
         };
         let longest = answered().map(|(ns, _)| ns).fold(0.0, f64::max);
-        // As in the mean of all figures: a request without a correct answer took the longest
-        // answer's time at least, and where there is none there is no bound.
+        // As in the mean of all figures: a request without a correct answer took at least as long
+        // as the longest answer. If there is no answer, there is no bound.
         let otherwise = match (lost - timeouts, correct) {
             (0, _) => 0.0,
             (_, 0) => f64::INFINITY,
@@ -240,8 +243,8 @@ impl Expected {
         Tally { requests: correct + lost, good, sum_ns }
     }
 
-    /// Whether it is broken by these requests; `None`: there are none. How few they are does
-    /// not matter here: what is broken for good is no chance of a few.
+    /// Whether these requests break it. `None`: there are none. A small number of requests does not
+    /// matter here: an expectation that stays broken is not broken by chance.
     fn broken(&self, tally: Tally) -> Option<bool> {
         if tally.requests == 0 {
             return None;
@@ -255,11 +258,11 @@ impl Expected {
     }
 }
 
-/// What one second, or several, say of an expectation.
+/// The counts of one second, or of several, that decide on an expectation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     requests: u64,
-    /// Those with a correct answer and, for a percentile, within the bound.
+    /// Requests with a correct answer; for a percentile, only those within the bound.
     good: u64,
     sum_ns: f64,
 }
@@ -276,10 +279,10 @@ impl Add for Tally {
     }
 }
 
-/// Seconds that are judged together.
+/// Number of seconds that are judged together.
 const WINDOW: usize = 5;
 
-/// The first second from which every window breaks the expectation, to the end.
+/// The first second from which every window up to the end breaks the expectation.
 fn lost_for_good(expected: &Expected, due: &[DueSecond], timeout_ns: u64) -> Option<usize> {
     let tallies: Vec<Tally> = due.iter().map(|second| expected.tally(second, timeout_ns)).collect();
     let width = WINDOW.min(tallies.len());
@@ -294,14 +297,14 @@ fn lost_for_good(expected: &Expected, due: &[DueSecond], timeout_ns: u64) -> Opt
             None => {}
         }
     }
-    // The window begins before what broke it.
+    // The window begins before the second that broke it.
     let start = first?;
     let alone = |second: &usize| expected.broken(tallies[*second]) == Some(true);
     (start..start + width).find(alone)
 }
 
-/// Whether the window breaks it, also without any one of its seconds: a single bad second
-/// never does. `None`: fewer than two of them have requests.
+/// Whether the window breaks the expectation even if any one of its seconds is left out, so that a
+/// single bad second never does. `None`: fewer than two of its seconds have requests.
 fn broken_without_any(expected: &Expected, window: &[Tally]) -> Option<bool> {
     let there: Vec<Tally> = window.iter().copied().filter(|tally| tally.requests > 0).collect();
     if there.len() < 2 {
@@ -311,11 +314,11 @@ fn broken_without_any(expected: &Expected, window: &[Tally]) -> Option<bool> {
         let rest = there.iter().enumerate().filter(|(place, _)| *place != left_out);
         rest.fold(Tally::default(), |sum, (_, tally)| sum + *tally)
     };
-    // The last one leaves out none.
+    // The last index leaves out no second.
     Some((0..=there.len()).all(|place| expected.broken(without(place)) == Some(true)))
 }
 
-/// Requests without a correct answer, by kind.
+/// Requests without a correct answer, by kind of failure.
 fn lost(seconds: &[DueSecond]) -> BTreeMap<String, u64> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (kind, count) in seconds.iter().flat_map(|second| &second.lost) {
@@ -324,7 +327,7 @@ fn lost(seconds: &[DueSecond]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// Of all requests due in these seconds, and of the ok ones.
+/// Response times of all requests due in these seconds, and of the ok requests alone.
 fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
     let mut answered = Times::new();
     for (ns, count) in seconds.iter().flat_map(|second| &second.answered) {
@@ -340,7 +343,7 @@ fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
     )
 }
 
-/// Over the trials that count.
+/// Combines the breaking points of the trials that count.
 pub fn over(case: &CaseSummary, rising: &Rising) -> Breaking {
     let looked_at = |trial: &&super::model::TrialSummary| {
         trial.verdict != Judged::Invalid && !trial.over_time.is_empty()

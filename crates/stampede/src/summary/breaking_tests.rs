@@ -6,7 +6,8 @@ use crate::store::record::LoadModel;
 const MS: u64 = 1_000_000;
 const TIMEOUT: u64 = 2_000_000_000;
 
-/// One second: correct answers, how long each took, and requests lost to `http:502`.
+/// One second with correct answers, the time that each took, and requests that failed with
+/// `http:502`.
 fn second(ok: u32, took_ns: u64, failed: u64) -> DueSecond {
     let mut lost = BTreeMap::new();
     if failed > 0 {
@@ -29,11 +30,11 @@ fn it_is_the_first_second_of_those_that_stay_bad() {
     let mut due: Vec<DueSecond> = (1..=38).map(|rate| second(rate * 10, 5 * MS, 0)).collect();
     due.extend((0..22).map(|_| second(100, 5 * MS, 300)));
     assert_eq!(point("ok >= 99%", &due), Some(38));
-    // A quarter answered: its p20 is an answer, its p50 is not.
+    // A quarter was answered, so p20 is an answer's time and p50 is not.
     assert_eq!(point("p20 < 100ms", &due), None);
     assert_eq!(point("p50 < 100ms", &due), Some(38));
     assert_eq!(point("max < 1s", &due), Some(38));
-    // (100 + 300) × 5 ms ÷ 400: bounded below by the longest answer.
+    // (100 + 300) × 5 ms ÷ 400: each failed request counts with the longest answer's time.
     assert_eq!(point("mean < 5ms", &due), Some(0));
     assert_eq!(point("mean < 6ms", &due), None);
 }
@@ -102,7 +103,7 @@ fn only_an_open_load_that_goes_up_rises() {
 
 #[test]
 fn the_fall_after_the_top_is_not_judged() {
-    // 10 s × 5 on average, then 10 s at 10.
+    // 10 s at 5/s on average, then 10 s at 10/s.
     let rise = |text: &str| rise(&Segments::parse(text).expect("a schedule"));
     assert_eq!(rise("line(0,10,10s) const(10,10s)"), None);
     assert_eq!(rise("line(0,10,10s) const(10,10s) line(10,1,10s)"), Some(150));
@@ -124,8 +125,8 @@ fn without_an_expectation_of_seconds_ok_is_looked_at() {
 }
 
 proptest! {
-    /// Never before the first lost request, never where fewer than two seconds lost any, and
-    /// always where everything is lost from some second on.
+    /// The breaking point is never before the first failed request, and exists only if at least two
+    /// seconds have failures. It always exists if all requests fail from some second on.
     #[test]
     fn never_before_the_first_failure(
         seconds in prop::collection::vec((1_u32..200, prop_oneof![3 => Just(0_u64), 1 => 1_u64..300]), 0..60),

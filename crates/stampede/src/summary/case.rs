@@ -1,4 +1,4 @@
-//! One case from its trials.
+//! Computes the summary of one case from its trials.
 
 use super::breaking::{self, Rising};
 use super::in_flight::InFlight;
@@ -43,7 +43,7 @@ pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
             WrittenExpectation::Read(expectation) => {
                 (Some(expectation.bound), judge(&case, &on_disk, expectation))
             }
-            // By a later version: it cannot be said here.
+            // A later version wrote this expectation, so it cannot be judged here.
             WrittenExpectation::Unread(_) => (None, Expected::Unknown { figure: None }),
         };
         let text = written.text().to_owned();
@@ -52,7 +52,7 @@ pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
     case
 }
 
-/// How often the run's order has the case.
+/// How many times the case occurs in the run's order.
 fn planned(run: &RunData, index: usize) -> u32 {
     let in_order = run.record.order.iter().flatten().filter(|case| **case == index).count();
     u32::try_from(in_order).unwrap_or(u32::MAX)
@@ -109,8 +109,8 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
     }
 }
 
-/// The worst of the trials that count, and the reasons and notes of all, each with its trials: what
-/// several have alike is said once.
+/// The worst verdict among the trials that count, and the reasons and notes of all trials. A reason
+/// that several trials share is given once, with their numbers.
 fn verdict(record: &CaseRecord, trials: &[TrialSummary]) -> (CaseVerdict, Vec<CaseReason>) {
     let of_case = |reason: Fact<Reason>| vec![CaseReason::of(None, Vec::new(), vec![reason])];
     if let Some(why) = &record.refused {
@@ -128,14 +128,16 @@ fn verdict(record: &CaseRecord, trials: &[TrialSummary]) -> (CaseVerdict, Vec<Ca
     (worst, reasons(trials))
 }
 
-/// Each reason with its trials, in the order of these; several of the same trials are one line.
+/// Each reason with its trials, in the trials' order. Reasons that the same trials share form one
+/// entry.
 fn reasons(trials: &[TrialSummary]) -> Vec<CaseReason> {
     let mut each: Vec<(Judged, &Fact<Reason>, Vec<u32>)> = Vec::new();
     for trial in trials {
         let weighing = trial.reasons.iter().map(|reason| (trial.verdict, reason));
         let notes = trial.notes.iter().map(|note| (Judged::Valid, note));
         for (judged, reason) in weighing.chain(notes) {
-            // Figures that are printed alike are alike.
+            // Reasons whose sentences are equal count as equal, even if their figures differ
+            // slightly.
             let is_it = |one: &&mut (Judged, &Fact<Reason>, Vec<u32>)| {
                 one.0 == judged && (one.1 == reason || one.1.sentence() == reason.sentence())
             };
@@ -156,8 +158,8 @@ fn reasons(trials: &[TrialSummary]) -> Vec<CaseReason> {
     lines.into_iter().map(line).collect()
 }
 
-/// Notes what the trial was under. The last trial that shows something wins: all trials of
-/// a case are started alike.
+/// Copies the circumstances of a trial into the case. A later trial overrides an earlier one: all
+/// trials of a case are started in the same way.
 fn describe(case: &mut CaseSummary, trial: &TrialData) {
     let record = &trial.record;
     if !record.runtime.title.is_empty() {
@@ -179,7 +181,7 @@ fn describe(case: &mut CaseSummary, trial: &TrialData) {
     }
 }
 
-/// Every figure over trials.
+/// Each figure combined over trials.
 fn over(trials: &[&Figures]) -> Figures {
     let one =
         |figure: fn(&Figures) -> Figure| Figure::over(trials.iter().map(|figures| figure(figures)));

@@ -1,4 +1,5 @@
-//! Whether all runtimes served the same app on the same PHP, as observed and not as asked.
+//! Determines whether all runtimes served the same app on the same PHP, as observed and not as the
+//! plan asks for.
 
 use super::input::RunData;
 use super::model::{CaseSummary, Group};
@@ -6,13 +7,13 @@ use crate::fact::Fact;
 use crate::observed::{self, Shown};
 use crate::store::record::{Judged, TrialRecord};
 
-/// Notes in the cases of a group what differs from what most of them showed.
+/// Records in the cases of a group how each differs from what most of them showed.
 pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
     let against = run.record.against.as_ref();
     let is_other = |case: &CaseSummary| {
         against.is_some_and(|against| against.version_of(&case.runtime).is_some())
     };
-    // Another version may answer otherwise.
+    // The other version of an app may answer differently, so it is compared separately.
     for version in [false, true] {
         let of_group: Vec<usize> = (0..cases.len())
             .filter(|index| cases[*index].app == group.app && cases[*index].load == group.load)
@@ -34,7 +35,7 @@ fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
     }
 }
 
-/// What the first trial that counts showed before load.
+/// What the first trial that counts showed before its load.
 fn shown(run: &RunData, case: usize) -> Option<Shown> {
     let of_case = run.trials.iter().map(|trial| &trial.record).filter(|one| one.case == case);
     let mut counted = of_case.filter(|record| record.verdict.judged != Judged::Invalid);
@@ -46,13 +47,13 @@ fn shown(run: &RunData, case: usize) -> Option<Shown> {
     })
 }
 
-/// `None`: with failures it is about these, and after a few passes of a list about which of its
-/// requests came once more.
+/// The mean size of a body in bytes. `None` with failures, because the mean would be about those.
+/// Also `None` after a few passes of a list: then it depends on which requests came once more.
 fn body_bytes_mean(record: &TrialRecord, requests: u64) -> Option<f64> {
     let counts = &record.load.as_ref()?.counts;
     let is_told = requests > 0 && counts.ok >= requests.saturating_mul(PASSES);
     (is_told && counts.failed_total() == 0).then(|| counts.body_bytes as f64 / counts.ok as f64)
 }
 
-/// After so many passes the one under way is 2 % of all.
+/// The fewest passes. After these, an incomplete pass is at most 2 % of the requests.
 const PASSES: u64 = 50;

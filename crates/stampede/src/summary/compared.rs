@@ -1,4 +1,5 @@
-//! What rows are compared in, and how each compares with the baseline: a part of `summary.json`.
+//! The figure that rows are compared by, and each row's comparison with the baseline: a part of
+//! `summary.json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,53 +8,53 @@ use stampede_stats::estimate::Estimate;
 
 use crate::fact::{Fact, NotCompared};
 
-/// What cases are sorted by.
+/// The figure that cases are sorted and compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Primary {
-    /// p95 of response time: the open model's.
+    /// p95 of the response time, for the open model.
     ResponseTimeP95,
-    /// Its median, where a trial has too few requests for a p95.
+    /// Median of the response time, if a trial has too few requests for a p95.
     ResponseTimeP50,
-    /// Its mean, where there are too few even for a median.
+    /// Mean of the response time, if there are too few requests even for a median.
     ResponseTimeMean,
-    /// Correct answers a second: the closed model's.
+    /// Correct answers per second, for the closed model.
     Throughput,
 }
 
 impl Primary {
-    /// Whether more is better.
+    /// Whether a higher value is better.
     pub fn is_more_better(self) -> bool {
         self == Primary::Throughput
     }
 }
 
-/// One row compared with the baseline.
+/// The comparison of one row with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The row's runtime.
     pub runtime: String,
-    /// Its primary figure ÷ the baseline's, of geometric means over rounds. All 95 % intervals of a
-    /// group hold together. `None`: the two are not compared.
+    /// The row's primary figure ÷ the baseline's, from geometric means over rounds. All 95 %
+    /// intervals of a group hold simultaneously. `None`: the two are not compared.
     pub ratio: Option<Estimate>,
-    /// What the interval says; `None`: the two are not compared.
+    /// What the interval shows. `None`: the two are not compared.
     #[serde(alias = "judged")]
     pub relation: Option<Relation>,
-    /// Why they are not.
+    /// Why the two are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<Fact<NotCompared>>,
-    /// Rounds in all that would settle an inconclusive comparison in four of five runs. `None`
-    /// beside an inconclusive one: more than 200.
+    /// The total number of rounds after which an inconclusive comparison would be decided in four
+    /// of five runs. `None` for an inconclusive comparison: more than 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_needed: Option<u32>,
 }
 
-/// How a row compares with the baseline, whether more is better or less.
+/// How a row compares with the baseline, with the direction of the figure taken into account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Surely better.
+    /// Better, with statistical certainty.
     Better,
-    /// Surely worse.
+    /// Worse, with statistical certainty.
     Worse,
     /// About the same, within 3 %.
     Equivalent,
@@ -66,7 +67,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// In a word or two.
+    /// The standing in a word or two.
     pub fn words(self) -> &'static str {
         match self {
             Standing::Better => "faster",
@@ -80,7 +81,7 @@ impl Standing {
 }
 
 impl Comparison {
-    /// A row that has no ratio.
+    /// A row that is not compared, and why.
     pub fn none(runtime: &str, why: NotCompared) -> Comparison {
         Comparison {
             runtime: runtime.to_owned(),
@@ -91,7 +92,7 @@ impl Comparison {
         }
     }
 
-    /// As the statistics have it.
+    /// The comparison in the form of `summary.json`.
     pub fn of(runtime: &str, compared: &baseline::Comparison) -> Comparison {
         let baseline::Comparison { ratio: value, interval, rounds: trials, .. } = *compared;
         Comparison {
@@ -106,7 +107,7 @@ impl Comparison {
         }
     }
 
-    /// What it says of the row.
+    /// The row's standing.
     pub fn standing(&self, primary: Primary) -> Standing {
         let (Some(relation), Some(_)) = (self.relation, self.ratio) else {
             return Standing::NotCompared;
@@ -122,19 +123,19 @@ impl Comparison {
         }
     }
 
-    /// How far from the baseline the truth may lie, as a share: 0.09 is 9 %. `None` without an
-    /// interval.
+    /// The largest difference from the baseline that the interval allows, as a share: 0.09 is 9 %.
+    /// `None`: there is no interval.
     pub fn largest_difference(&self) -> Option<f64> {
         let (low, high) = self.ratio?.interval?;
         Some((1.0 - low).max(high - 1.0))
     }
 }
 
-/// How a figure moves from round to round.
+/// How a figure changes from round to round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// Last round ÷ first, along a straight line through the logs.
+    /// Last round ÷ first round, along a straight line through the logarithms.
     pub ratio: f64,
-    /// Chance to see that without a drift, adjusted for the number of cases.
+    /// The probability of such a change without a drift, adjusted for the number of cases.
     pub chance: f64,
 }

@@ -1,8 +1,9 @@
-//! What of a stack had nothing left under a closed load: only then its throughput is its own.
+//! Determines which resources of a stack were exhausted under a closed load. Only if one was is the
+//! throughput the stack's own.
 //!
-//! Where nothing was exhausted the load asked for no more, and throughput is a lower bound. That is
-//! said only where every figure is there that could show the contrary: what was not read may have
-//! been the limit.
+//! If nothing was exhausted, the load did not demand more, and the throughput is a lower bound.
+//! This is claimed only if every figure that could show the contrary was read: a resource that was
+//! not read may have been the limit.
 
 use std::collections::BTreeMap;
 
@@ -18,94 +19,96 @@ use crate::monitor::sample::ResourceSample;
 use crate::runtime::DATABASE_ROLE;
 use crate::store::record::{Judged, LoadModel, LogSignal, Provider, RunRecord};
 
-/// Something of the stack, or of the load generator, that had nothing left. Shares are 0 … 1.
+/// A resource of the stack, or of the load generator, that was exhausted. Shares are 0 … 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Exhausted {
-    /// The load generator: the stack's own limit lies further up.
+    /// The load generator. The stack's own limit is higher.
     Generator {
-        /// Of the busiest load thread.
+        /// The share of its time that the busiest load thread was busy.
         busy_share: f64,
     },
     /// The memory limit, or PHP's own.
     Memory {
-        /// At most.
+        /// The most memory in use, in bytes.
         used_bytes: u64,
-        /// Of the whole stack; 0: it has none.
+        /// The limit of the whole stack, in bytes. 0: it has none.
         limit_bytes: u64,
-        /// Processes that the kernel ended.
+        /// Number of processes that the kernel killed.
         kills: u64,
     },
-    /// The web server took no more connections, and said so in its log.
+    /// The web server accepted no more connections and logged it.
     WebServer {
-        /// Who said so.
+        /// The program that logged it.
         program: String,
-        /// How often.
+        /// The number of log lines.
         lines: u64,
     },
-    /// A queue of connections was full.
+    /// A listen queue was full.
     ListenQueue {
-        /// Whose; empty: not known.
+        /// The name of its listener. Empty: not known.
         listener: String,
-        /// Connections that it holds; 0: not known.
+        /// The number of connections that it holds. 0: not known.
         backlog: u32,
-        /// Connections that were dropped for want of room.
+        /// The number of connections that were dropped for lack of room.
         drops: u64,
     },
-    /// A CPU quota held the stack back.
+    /// A CPU quota stopped the stack's processes.
     Quota {
-        /// Of the time.
+        /// The share of the time.
         share: f64,
     },
-    /// The database: all CPUs that are its own, or most of those that it shares with the stack and
-    /// that were all used.
+    /// The database. It used all CPUs of its own. Or it used most of the CPU time on CPUs shared
+    /// with the stack, all of which were used.
     Database {
-        /// Of these CPUs, by the database alone.
+        /// The share of these CPUs that the database alone used.
         share: f64,
-        /// How many CPUs these are.
+        /// The number of these CPUs.
         cpus: u32,
     },
-    /// All workers, while the CPU was not.
+    /// All workers were busy, while the CPU was not.
     Workers {
-        /// How many there are.
+        /// The number of workers.
         workers: u32,
-        /// Looks at which all were busy.
+        /// The share of samples in which all of them were busy.
         share: f64,
     },
-    /// A thread that nobody can help: of a runtime with one worker, or of the web server in front.
+    /// A single thread that no other can relieve: of a runtime with one worker, or of the web
+    /// server in front.
     Thread {
-        /// Its role: `php`, `web`.
+        /// The thread's role: `php`, `web`.
         role: String,
-        /// Of its time on a CPU.
+        /// The share of its time that it spent on a CPU.
         share: f64,
     },
     /// All CPUs of the budget.
     Cpu {
-        /// Used.
+        /// The share of them that was used.
         share: f64,
-        /// How many there are.
+        /// The number of these CPUs.
         cpus: u32,
     },
-    /// The CPUs that one role has for itself.
+    /// The CPUs that only one role uses.
     RoleCpu {
-        /// `php`, `web`.
+        /// The role: `php`, `web`.
         role: String,
-        /// Used.
+        /// The share of them that was used.
         share: f64,
-        /// How many there are.
+        /// The number of these CPUs.
         cpus: u32,
     },
-    /// The CPUs of the budget, of which other programs had a part: the workers wanted one at every
-    /// look.
+    /// The CPUs of the budget, some of which other programs used: the workers wanted one in almost
+    /// every sample.
     CpuTaken {
-        /// Used by the stack.
+        /// The share of them that the stack used.
         share: f64,
-        /// How many there are.
+        /// The number of these CPUs.
         cpus: u32,
     },
 }
 
-/// What of a trial's stack was exhausted; empty: nothing; `None`: not known, or its model is open.
+/// The exhausted resources of a trial's stack. Empty: none was exhausted. `None`: not known, or the
+/// model is open.
 pub fn of_trial(trial: &TrialData, model: LoadModel, run: &RunRecord) -> Option<Vec<Exhausted>> {
     if model == LoadModel::Open {
         return None;
@@ -118,8 +121,8 @@ pub fn of_trial(trial: &TrialData, model: LoadModel, run: &RunRecord) -> Option<
     }
 }
 
-/// Over the trials that count: what was exhausted in most of them, each with the figures of the
-/// trial where it was the least. Empty where nothing was in any.
+/// The resources that were exhausted in most of the trials that count, each with the figures of the
+/// trial in which its use was lowest. Empty: none was exhausted in any trial. `None`: not known.
 pub fn over(trials: &[TrialSummary]) -> Option<Vec<Exhausted>> {
     let counted: Vec<&TrialSummary> =
         trials.iter().filter(|trial| trial.verdict != Judged::Invalid).collect();
@@ -146,16 +149,16 @@ pub fn over(trials: &[TrialSummary]) -> Option<Vec<Exhausted>> {
     (!most.is_empty()).then_some(most)
 }
 
-/// Why a throughput is a lower bound.
+/// The reason why a throughput is a lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowerBound {
-    /// Nothing in the stack was exhausted: more users might have had more.
+    /// No resource of the stack was exhausted: a higher concurrency might have given more.
     NothingExhausted,
     /// The load generator was at its limit.
     Generator,
 }
 
-/// Why a case's throughput is a lower bound; `None`: it is none, or that is not known.
+/// Why a case's throughput is a lower bound. `None`: it is not one, or that is not known.
 pub fn lower_bound(case: &CaseSummary) -> Option<LowerBound> {
     let exhausted = case.exhausted.as_ref()?;
     let is_generator = |one: &Exhausted| matches!(one, Exhausted::Generator { .. });
@@ -165,14 +168,14 @@ pub fn lower_bound(case: &CaseSummary) -> Option<LowerBound> {
     }
 }
 
-/// Whether a case's throughput is surely a lower bound of what the stack can do.
+/// Whether a case's throughput is known to be a lower bound of what the stack can do.
 pub fn is_lower_bound(case: &CaseSummary) -> bool {
     lower_bound(case).is_some()
 }
 
-/// The smallest share of its CPUs that a row used, where every row used at least 90 % of them and
-/// none of them waited for its database: then the rows compare CPU cost. `None`: not all did, or
-/// there are no rows.
+/// The smallest share of its CPUs that a row used, if every row used at least 90 % of them and none
+/// waited for its database. Then the rows compare CPU cost. `None`: not every row did, or there are
+/// no rows.
 pub fn least_cpu_share<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> Option<f64> {
     let shares: Option<Vec<f64>> = cases.into_iter().map(cpu_share).collect();
     shares?.into_iter().reduce(f64::min)
@@ -189,8 +192,8 @@ fn cpu_share(case: &CaseSummary) -> Option<f64> {
     })
 }
 
-/// Whether the database is the limit of every row: the runtime hardly matters. False where there
-/// are no rows.
+/// Whether the database limits every row, so that the runtime hardly matters. False if there are no
+/// rows.
 pub fn all_wait_for_database<'a>(cases: impl IntoIterator<Item = &'a CaseSummary>) -> bool {
     let mut cases = cases.into_iter().peekable();
     cases.peek().is_some()
@@ -202,7 +205,7 @@ fn waits_for_database(exhausted: &[Exhausted]) -> bool {
 }
 
 impl Exhausted {
-    /// Whether both are about the same part of the stack.
+    /// Whether both are about the same resource.
     fn is_same_thing(&self, other: &Exhausted) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other) && self.role() == other.role()
     }
@@ -214,7 +217,7 @@ impl Exhausted {
         }
     }
 
-    /// How far, to compare trials by.
+    /// The extent of the use, by which trials are compared.
     fn extent(&self) -> f64 {
         match self {
             Exhausted::Generator { busy_share: share }
@@ -234,7 +237,7 @@ impl Exhausted {
 
 type Look = fn(&Facts<'_>) -> Vec<Exhausted>;
 
-/// In the order of `why`: what explains most directly first.
+/// All checks, in the order of `why`: the most direct explanation first.
 const ALL: [Look; 8] = [generator, memory, web_server, listen_queue, quota, cpus, workers, threads];
 
 fn generator(facts: &Facts<'_>) -> Vec<Exhausted> {
@@ -277,7 +280,7 @@ fn quota(facts: &Facts<'_>) -> Vec<Exhausted> {
     limits::throttled(facts).map(|_| Exhausted::Quota { share }).into_iter().collect()
 }
 
-/// Of every set of CPUs that some roles have together.
+/// The exhausted CPUs, judged for each set of CPUs that some roles share.
 fn cpus(facts: &Facts<'_>) -> Vec<Exhausted> {
     if !is_ours(facts) {
         return Vec::new();
@@ -293,14 +296,14 @@ fn cpus(facts: &Facts<'_>) -> Vec<Exhausted> {
     found
 }
 
-/// CPUs, and the roles that run on them.
+/// A set of CPUs, and the roles that run on them.
 struct Pool<'a> {
     roles: Vec<&'a str>,
     cpus: u32,
 }
 
-/// By the CPUs that each role had. Results of before have these only where all roles share the
-/// budget's.
+/// The sets of CPUs, from the CPUs that each role had. Earlier results have no CPUs by role: then
+/// there is one set if all roles share the budget's CPUs, else none.
 fn pools<'a>(facts: &Facts<'a>) -> Vec<Pool<'a>> {
     let record = facts.record;
     let by_role = &record.isolation.cpus_by_role;
@@ -320,7 +323,7 @@ fn pools<'a>(facts: &Facts<'a>) -> Vec<Pool<'a>> {
     pools.into_iter().map(|(cpus, roles)| Pool { roles, cpus: cpus.len() as u32 }).collect()
 }
 
-/// Whether a database runs beside the stack's CPUs.
+/// Whether a database runs on CPUs beside those of the stack.
 fn has_own_cpus(facts: &Facts<'_>) -> bool {
     let setting = facts.runtime().settings.get("database_cpus");
     setting.and_then(serde_json::Value::as_str) == Some("beside")
@@ -332,7 +335,7 @@ impl Pool<'_> {
         self.roles == [DATABASE_ROLE]
     }
 
-    /// Share of its CPUs that some of its roles used.
+    /// The share of its CPUs that some of its roles used.
     fn share(&self, facts: &Facts<'_>, of: impl Fn(&str) -> bool) -> Option<f64> {
         let used = facts.cpus_used(|role| self.roles.contains(&role) && of(role))?;
         Some(used / f64::from(self.cpus))
@@ -358,7 +361,8 @@ impl Pool<'_> {
     }
 }
 
-/// They are all busy also where the CPU is the limit: then they wait for it.
+/// Workers as the limit. They are all busy also if the CPU is the limit, but then they wait for the
+/// CPU.
 fn workers(facts: &Facts<'_>) -> Vec<Exhausted> {
     let found = facts.workers().zip(facts.all_busy_share());
     let found = found.filter(|(_, share)| {
@@ -367,7 +371,7 @@ fn workers(facts: &Facts<'_>) -> Vec<Exhausted> {
     found.map(|(workers, share)| Exhausted::Workers { workers, share }).into_iter().collect()
 }
 
-/// One of several workers that is busy is no limit, for the others are there.
+/// Threads as the limit. A busy worker among several is no limit, because the others can work.
 fn threads(facts: &Facts<'_>) -> Vec<Exhausted> {
     if limits::is_cpu_bound(facts) {
         return Vec::new();
@@ -383,7 +387,7 @@ fn threads(facts: &Facts<'_>) -> Vec<Exhausted> {
     found.map(|(role, share)| Exhausted::Thread { role: role.to_owned(), share }).collect()
 }
 
-/// Whether everything that can be exhausted was looked at and was far from it.
+/// Whether everything that can be exhausted was read and was far from its limit.
 fn has_room(facts: &Facts<'_>) -> bool {
     is_ours(facts)
         && facts.pressed.len() >= FEWEST_READINGS
@@ -398,7 +402,8 @@ fn has_room(facts: &Facts<'_>) -> bool {
         && facts.turned_away() == 0
 }
 
-/// What was already running has CPUs of its own, and nobody knows how many of them it may use.
+/// Whether stampede started the runtime. An external runtime runs on CPUs that stampede does not
+/// assign, and it is not known how many it may use.
 fn is_ours(facts: &Facts<'_>) -> bool {
     facts.runtime().given.provider == Provider::Native
 }
@@ -410,13 +415,13 @@ fn cpus_have_room(facts: &Facts<'_>) -> bool {
     !pools.is_empty() && pools.iter().all(has_room) && !limits::is_cpu_bound(facts)
 }
 
-/// What other programs of the machine used may have been the stack's CPUs: what is left of these is
-/// at least what neither took.
+/// Whether other programs left CPU time to the stack. What they used may have been on the stack's
+/// CPUs, so at least the CPU time that nobody used is left.
 fn others_left_room(facts: &Facts<'_>) -> bool {
     let cpus: u32 = pools(facts).iter().map(|pool| pool.cpus).sum();
     let used = |row: &&ResourceSample| {
         let stack: u64 = row.roles.values().map(|role| role.cpu_ns).sum();
-        // Of stampede itself the load has its own CPUs.
+        // The CPU time of stampede itself is subtracted: the load has CPUs of its own.
         stack.max(row.host.cpu_busy_ns.saturating_sub(row.own.cpu_ns)) as f64
     };
     let used: f64 = facts.pressed.iter().map(used).sum();
@@ -424,7 +429,8 @@ fn others_left_room(facts: &Facts<'_>) -> bool {
     used < watched * f64::from(cpus) * CPU_ROOM
 }
 
-/// Told by looks alone: between two readings of PHP-FPM's status there is a second.
+/// Whether the workers have room, judged by samples alone: a second passes between two readings of
+/// PHP-FPM's status.
 fn workers_have_room(facts: &Facts<'_>) -> bool {
     let Some(workers) = facts.workers() else { return false };
     let looks = facts.looks();
@@ -432,7 +438,8 @@ fn workers_have_room(facts: &Facts<'_>) -> bool {
     !looks.is_empty() && busy / (looks.len() as f64) < f64::from(workers) * WORKERS_ROOM
 }
 
-/// A role that used less than that of one CPU has no thread that used more.
+/// Whether no thread of a role is near its limit. If the threads were not read, the role's whole
+/// use bounds that of any one thread.
 fn threads_have_room(facts: &Facts<'_>, role: &str) -> bool {
     let share = facts.thread_share(role).or_else(|| facts.cpus_used(|name| name == role));
     share.is_some_and(|share| share < CPU_ROOM)
@@ -442,8 +449,8 @@ fn memory_has_room(facts: &Facts<'_>) -> bool {
     facts.record.isolation.memory_bytes == 0 || facts.memory_max() > 0
 }
 
-/// Of the whole machine (PSI `some`); a database that syncs to a disk may wait for nothing else, so
-/// where there is one it must be known.
+/// Whether the whole machine waited little for its disks (PSI `some`). A database that syncs to a
+/// disk may wait for nothing else, so with a database this figure must be known.
 fn disk_has_room(facts: &Facts<'_>) -> bool {
     let waited = |row: &ResourceSample| row.host.pressure_some_ns.get("io").copied();
     let waited: Option<u64> = facts.rows.iter().map(waited).sum();
@@ -453,8 +460,8 @@ fn disk_has_room(facts: &Facts<'_>) -> bool {
     }
 }
 
-/// A database that stampede did not start is not watched, and of CPUs that the load has too nobody
-/// knows what was left.
+/// Whether everything that could limit the stack was visible. A database that stampede did not
+/// start is not read. On CPUs that the load uses too, the room that was left is not known.
 fn is_seen_whole(run: &RunRecord) -> bool {
     let is_hidden = |notice: &Fact<Notice>| {
         matches!(notice, Fact::Known(Notice::OwnDatabase { .. } | Notice::CpusShared {}))
@@ -464,11 +471,12 @@ fn is_seen_whole(run: &RunRecord) -> bool {
 
 /// The role of a web server in front.
 const WEB_ROLE: &str = "web";
-/// Of the CPU time of a stack that used all of it: what the runtimes do differently is in the rest.
+/// The share of the CPU time of a fully used stack. What the runtimes do differently is in the
+/// rest.
 const DATABASE_SHARE: f64 = 2.0 / 3.0;
-/// One reading may be of a moment.
+/// The fewest readings. A single reading may show only a moment.
 const FEWEST_READINGS: usize = 2;
-/// The kernel's own tools call 10 % trouble.
+/// The share of time. The kernel's own tools treat 10 % as trouble.
 const DISK_SHARE: f64 = 0.1;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Cases under the same app and load: the best first, each compared with the baseline.
+//! Groups the cases with the same app and load, sorts each group with the best first, and compares
+//! each case with the baseline.
 
 use std::cmp::Ordering;
 
@@ -13,7 +14,7 @@ use super::model::{
 use crate::fact::NotCompared;
 use crate::store::record::{Judged, RunRecord};
 
-/// The groups of a run in the plan's order, nothing compared yet.
+/// The groups of a run in the plan's order. Nothing is compared yet.
 pub fn of(record: &RunRecord) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for case in &record.cases {
@@ -39,7 +40,7 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
     groups
 }
 
-/// The rate of a schedule that has one; `None`: it changes.
+/// The rate of a schedule with a single rate. `None`: the rate changes.
 fn constant(schedule: &Segments) -> Option<f64> {
     match schedule.segments() {
         [Segment::Const { rate, .. }] => Some(rate.per_second()),
@@ -47,7 +48,7 @@ fn constant(schedule: &Segments) -> Option<f64> {
     }
 }
 
-/// Sorts a group's cases, the best first, by the figure that all of them have.
+/// Sorts a group's cases, the best first, by a figure that all of them have.
 pub fn sort(group: &mut Group, cases: &mut [CaseSummary]) {
     group.primary = primary(group.model, cases);
     cases.sort_by(|a, b| order(group.primary, a, b));
@@ -74,14 +75,14 @@ pub fn compare(group: &mut Group, cases: &mut [CaseSummary], chosen: Option<&str
     group.baseline = baseline;
 }
 
-/// The row that was chosen; where this group has not got it, the first of the plan that it has.
+/// The chosen row. If the group does not have it, the group's first row in the plan's order.
 /// `cases` are in the plan's order.
 fn chosen_of<'a>(cases: &'a [CaseSummary], chosen: Option<&str>) -> Option<&'a CaseSummary> {
     let is_it = |case: &&CaseSummary| Some(case.runtime.as_str()) == chosen;
     cases.iter().find(is_it).or_else(|| cases.first())
 }
 
-/// Every other row that was measured.
+/// Compares every other measured row with the baseline.
 fn with_baseline(
     primary: Primary,
     cases: &[CaseSummary],
@@ -113,7 +114,8 @@ fn with_baseline(
         .collect()
 }
 
-/// p95 where trials have enough requests for it in every case, else what they have enough for.
+/// The figure to compare by: p95 if every case has enough requests for it, else the median, else
+/// the mean. For a closed load it is the throughput.
 fn primary(model: LoadModel, cases: &[CaseSummary]) -> Primary {
     if model == LoadModel::Closed {
         return Primary::Throughput;
@@ -130,7 +132,7 @@ fn primary(model: LoadModel, cases: &[CaseSummary]) -> Primary {
 }
 
 impl Primary {
-    /// This figure.
+    /// The value of this figure.
     pub fn figure(self, figures: &Figures) -> Figure {
         match self {
             Primary::ResponseTimeP95 => figures.response_time_ns.p95,
@@ -141,13 +143,14 @@ impl Primary {
     }
 }
 
-/// Whether the case may be the best: the figure exists, and something was answered.
+/// Whether the case can be ranked by the figure: it has the figure and a correct answer.
 fn has(primary: Primary, case: &CaseSummary) -> bool {
     case.counts.ok > 0 && primary.figure(&case.figures).value().is_some()
 }
 
-/// Cases with the figure, the best first; then those where it failed, by their share of
-/// correct answers; then those without trials that count; refused ones last.
+/// The order of cases. First come those with the figure, the best first, then those where it
+/// failed, by their share of correct answers. Then come those without trials that count, then
+/// missing ones, then refused ones.
 fn order(primary: Primary, a: &CaseSummary, b: &CaseSummary) -> Ordering {
     let class = |case: &CaseSummary| match (case.verdict, case.trials_counted) {
         (CaseVerdict::Refused, _) => 4,
@@ -168,7 +171,7 @@ fn order(primary: Primary, a: &CaseSummary, b: &CaseSummary) -> Ordering {
     })
 }
 
-/// The figure in a round: of the trial that counts, which may be a repeated one.
+/// The figure in a round, from the trial that counts, which may be a repeated one.
 fn known(primary: Primary, case: &CaseSummary, round: u32) -> Option<f64> {
     case.trials
         .iter()
@@ -177,7 +180,7 @@ fn known(primary: Primary, case: &CaseSummary, round: u32) -> Option<f64> {
         .filter(|value| *value > 0.0)
 }
 
-/// The figure by round, of the trials that count.
+/// The figure by round, from the trials that count.
 fn by_round(primary: Primary, case: &CaseSummary) -> Vec<Option<f64>> {
     let rounds = case.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
     (1..=rounds).map(|round| known(primary, case, round)).collect()
@@ -190,14 +193,14 @@ fn drift_of(values: &[Option<f64>]) -> Option<drift::Drift> {
     drift::drift(&known)
 }
 
-/// Why a row has no figure that can be compared; `None`: it has.
+/// Why a row has no figure that can be compared. `None`: it has one.
 pub fn why_not(primary: Primary, case: &CaseSummary) -> Option<NotCompared> {
     if case.counts.ok == 0 {
         return Some(NotCompared::NoCorrectAnswer {});
     }
     let failed_share = 1.0 - case.counts.ok_share().unwrap_or(0.0);
     let too_many = (case.counts.planned - case.counts.ok) * ONE_IN > case.counts.planned;
-    // A rising load is meant to break it.
+    // A rising load is meant to break the runtime, so its failures do not count here.
     if too_many && case.breaking.is_none() {
         return Some(NotCompared::Failed { failed_share, kinds: case.counts.worst_kinds() });
     }
@@ -209,6 +212,6 @@ pub fn why_not(primary: Primary, case: &CaseSummary) -> Option<NotCompared> {
     }
 }
 
-/// One request in so many may fail in a row that is compared. Errors are quick and cost little, so
-/// a runtime that fails more looks better than it is.
+/// At most one in this many requests may fail in a row that is compared. Errors are quick and cost
+/// little, so a runtime that fails more looks better than it is.
 const ONE_IN: u64 = 100;

@@ -1,7 +1,7 @@
-//! The headline: how each row compares with the baseline, and how sure that is.
+//! Writes the headline: how each row compares with the baseline, and how certain that is.
 //!
-//! It claims only what a comparison shows. So it never says which of two rows is better if neither
-//! is the baseline.
+//! The headline claims only what a comparison shows. It never says which of two rows is better if
+//! neither is the baseline.
 
 use super::compared::Standing;
 use super::group::why_not;
@@ -10,24 +10,24 @@ use super::words;
 use crate::fact::NotCompared;
 use crate::store::record::LoadShape;
 
-/// Sentences about a group whose rows are sorted, the best first.
+/// The sentences about a group whose rows are sorted, the best first.
 pub fn of(group: &Group, cases: &[CaseSummary]) -> String {
     let cases: Vec<&CaseSummary> = cases.iter().collect();
     Headline { group, cases: &cases, steady: None }.text()
 }
 
-/// Sentences about one app under two loads: a closed one, which shows the most that each row can
-/// serve, and an open one, at a fixed rate.
+/// The sentences about one app under two loads. A closed load shows the peak of each row, and an
+/// open load shows its times at a fixed rate.
 pub fn of_two(peak: (&Group, &[&CaseSummary]), steady: (&Group, &[&CaseSummary])) -> String {
     let (group, cases) = peak;
     let headline = Headline { group, cases, steady: Some(steady) };
     let text = headline.text();
     match headline.joins() {
         true => text,
-        // The rate shows something else than the peak.
+        // The two loads lead to different findings, so each has its own sentences.
         false => {
             let own = Headline { group: steady.0, cases: steady.1, steady: None };
-            // What the first line begins with is not repeated.
+            // Omits the opening words if the first line has the same.
             let own = match (headline.is_first_impression(), own.is_first_impression()) {
                 (true, true) => own.ratios(),
                 _ => own.text(),
@@ -40,7 +40,7 @@ pub fn of_two(peak: (&Group, &[&CaseSummary]), steady: (&Group, &[&CaseSummary])
 struct Headline<'a> {
     group: &'a Group,
     cases: &'a [&'a CaseSummary],
-    /// The same rows at a fixed rate.
+    /// The group of the same rows at a fixed rate.
     steady: Option<(&'a Group, &'a [&'a CaseSummary])>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Headline<'a> {
         }
     }
 
-    /// One row, and nothing to compare it with.
+    /// The sentence about a single row that has nothing to be compared with.
     fn alone(&self, case: &CaseSummary) -> String {
         let primary = self.group.primary;
         if let Some(why) = why_not(primary, case) {
@@ -98,7 +98,7 @@ impl<'a> Headline<'a> {
         said.join(" ")
     }
 
-    /// Where the baseline has no figure.
+    /// The sentence for a baseline without a usable figure. `None`: the baseline has one.
     fn baseline_is_unfit(&self) -> Option<String> {
         let name = self.group.baseline.as_ref()?;
         let case = self.cases.iter().find(|case| case.runtime == *name)?;
@@ -124,7 +124,7 @@ impl<'a> Headline<'a> {
         self.with(wanted).into_iter().map(|one| one.runtime.clone()).collect()
     }
 
-    /// Fewer than three rounds for all.
+    /// Whether every comparison has fewer than three rounds.
     fn is_first_impression(&self) -> bool {
         let mut ratios = self.group.comparisons.iter().filter(|one| one.ratio.is_some()).peekable();
         ratios.peek().is_some()
@@ -178,7 +178,7 @@ impl<'a> Headline<'a> {
         }
         let largest = self.group.comparisons.iter().filter_map(Comparison::largest_difference);
         let largest = largest.fold(0.0, f64::max);
-        // Nobody is helped by "up to 3 449 %".
+        // A statement such as "up to 3 449 %" would help nobody.
         let largest = match largest {
             largest if largest > 1.0 => "the trials vary too much to say more".to_owned(),
             largest => {
@@ -190,7 +190,7 @@ impl<'a> Headline<'a> {
         format!("No runtime is clearly ahead of {}; {largest}. {rounds}", self.base())
     }
 
-    /// What would settle all that is too close to call.
+    /// The number of rounds after which all inconclusive comparisons would probably be decided.
     fn rounds_needed(&self) -> String {
         let inconclusive = self.with(Standing::Inconclusive);
         let rounds: Option<Vec<u32>> = inconclusive.iter().map(|one| one.rounds_needed).collect();
@@ -200,7 +200,7 @@ impl<'a> Headline<'a> {
         }
     }
 
-    /// Rows that are better than the baseline; or that none is.
+    /// Sentences about the rows that are better than the baseline, or that none is.
     fn leads(&self) -> Vec<String> {
         let better = self.with(Standing::Better);
         let Some((first, others)) = better.split_first() else {
@@ -247,8 +247,8 @@ impl<'a> Headline<'a> {
         )
     }
 
-    /// `, and at 200 requests/s its p95 is 1.31 ms instead of 4.02 ms`, where the lead is better
-    /// there too.
+    /// `, and at 200 requests/s its p95 is 1.31 ms instead of 4.02 ms`, if the row is also better
+    /// at the fixed rate.
     fn steady_clause(&self, name: &str) -> Option<String> {
         let (group, cases) = self.steady?;
         if group.primary.is_more_better() || group.baseline != self.group.baseline {
@@ -265,7 +265,7 @@ impl<'a> Headline<'a> {
         Some(format!(", and {} its {short} is {is} instead of {was}", at_load(group)))
     }
 
-    /// Whether the fixed rate is part of the sentences about the peak.
+    /// Whether the sentence about the peak includes the fixed rate.
     fn joins(&self) -> bool {
         let better = self.with(Standing::Better);
         better.first().is_some_and(|one| self.steady_clause(&one.runtime).is_some())
@@ -298,7 +298,8 @@ impl<'a> Headline<'a> {
         }
     }
 
-    /// Rows that are about the same as the baseline, and rows of which that cannot be said.
+    /// Sentences about the rows that are about the same as the baseline, and those too close to
+    /// call.
     fn level(&self) -> Vec<String> {
         let base = self.base();
         let mut said = Vec::new();
@@ -314,7 +315,8 @@ impl<'a> Headline<'a> {
         said
     }
 
-    /// Rows that share fewer than three rounds with the baseline, where others share more.
+    /// The sentence about rows that share fewer than three rounds with the baseline, while others
+    /// share more.
     fn hints(&self) -> Option<String> {
         let names = self.names(Standing::FirstImpression);
         (!names.is_empty()).then(|| {
@@ -322,7 +324,7 @@ impl<'a> Headline<'a> {
         })
     }
 
-    /// Rows that are not compared.
+    /// Sentences about the rows that are not compared.
     fn failures(&self) -> Vec<String> {
         let not_ranked = self.group.comparisons.iter().filter_map(|one| {
             let why = one.why_not.as_ref()?;
@@ -361,7 +363,7 @@ impl<'a> Headline<'a> {
     }
 }
 
-/// `at 200 requests/s`; of a load that changes `under ramp`.
+/// `at 200 requests/s` for an open load, `with 16 at a time, no pause` for a closed one.
 pub fn at_load(group: &Group) -> String {
     match group.model {
         LoadModel::Open => format!("at {}", group.load_words()),
@@ -370,7 +372,7 @@ pub fn at_load(group: &Group) -> String {
 }
 
 impl Group {
-    /// The load in words: `200 requests/s`, `16 at a time, no pause, for 10 s`, or its schedule.
+    /// The load in words: `200 requests/s`, `16 at a time, no pause`, or its schedule.
     pub fn load_words(&self) -> String {
         if let Some(rate) = self.rate_per_second {
             let rate = words::significant(rate);
@@ -392,7 +394,7 @@ fn capital(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// The primary figure of a row.
+/// The value of a row's primary figure.
 fn value(primary: Primary, case: &CaseSummary) -> Option<String> {
     let value = match primary.figure(&case.figures) {
         Figure::Exact(estimate) => estimate.value,
@@ -404,7 +406,7 @@ fn value(primary: Primary, case: &CaseSummary) -> Option<String> {
     })
 }
 
-/// Why the figure is to be read with care, in short.
+/// A short remark if the figure is to be read with care.
 fn doubt(case: &CaseSummary) -> &'static str {
     match case.verdict {
         _ if !case.not_comparable.is_empty() => " (not comparable)",
@@ -425,7 +427,7 @@ pub fn noun(primary: Primary) -> &'static str {
     }
 }
 
-/// The same in a word.
+/// The primary figure in a word or two.
 fn short(primary: Primary) -> &'static str {
     match primary {
         Primary::ResponseTimeP95 => "p95",
@@ -435,19 +437,19 @@ fn short(primary: Primary) -> &'static str {
     }
 }
 
-/// The interval of the figure that cases are sorted by; a unit that both ends have is said once:
-/// `3.41` and `3.78 ms`, `981 µs` and `1.02 ms`.
+/// The interval of the figure that cases are sorted by. A unit that both ends share is given once:
+/// `3.41` and `3.78 ms`, but `981 µs` and `1.02 ms`.
 pub fn own_interval(primary: Primary, case: &CaseSummary) -> Option<(String, String)> {
     let (low, high) = primary.figure(&case.figures).interval()?;
     if primary == Primary::Throughput {
         return Some((words::rate(low), words::rate(high)));
     }
     let (low, high) = (words::time(low), words::time(high));
-    // With the space before it: `981 ms` does not end in ` s`.
+    // The suffix includes the space: `981 ms` does not end in ` s`.
     let unit = high.rfind(' ').map_or("", |space| &high[space..]);
     let low = low.strip_suffix(unit).unwrap_or(&low).to_owned();
     Some((low, high))
 }
 
-/// Rows of one kind that the headline names; the table has all.
+/// Most rows of one kind that the headline names. The table has all of them.
 const MOST: usize = 3;

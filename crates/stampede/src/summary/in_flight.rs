@@ -1,9 +1,10 @@
-//! Little's law on a trial's own figures: requests under way on average are throughput × mean time
-//! from send.
+//! Checks Little's law with a trial's own figures: the mean number of requests in flight equals
+//! throughput × mean service time.
 //!
-//! The gauge that is integrated and the times that are recorded are kept apart by the generator, so
-//! where they disagree one of them is wrong. In the closed model with N users that do not think, N
-//! is the same product, but for what lies between an answer and the next request of its user.
+//! The generator keeps the integrated gauge separate from the recorded times, so if the two
+//! disagree, one of them is wrong. In the closed model, N requests at a time without a pause give
+//! the same product. It lacks only the time between an answer and the next request on its
+//! connection.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,21 +12,21 @@ use super::input::TrialData;
 use super::model::TrialSummary;
 use crate::store::record::Judged;
 
-/// Requests under way on average, as counted and as Little's law has it.
+/// The mean number of requests in flight, as counted and as Little's law predicts it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InFlight {
-    /// As counted: the gauge integrated over time.
+    /// As counted: the gauge of requests in flight, integrated over time.
     pub mean: f64,
-    /// Throughput × mean time from send, of all outcomes.
+    /// As predicted: throughput × mean service time, over all outcomes.
     pub expected: f64,
-    /// Counted ÷ expected; 1 is Little's law.
+    /// Counted ÷ predicted. By Little's law it is 1.
     pub ratio: f64,
-    /// The highest number: in the closed model its users.
+    /// The highest number of requests in flight. In the closed model it is the concurrency.
     pub max: u32,
 }
 
 impl InFlight {
-    /// Of a trial; `None`: nothing was sent, or the two are not both known.
+    /// The check for a trial. `None`: nothing was sent, or one of the two values is not known.
     pub fn of(trial: &TrialData) -> Option<InFlight> {
         let load = trial.record.load.as_ref()?;
         let ratio = load.littles_law_ratio;
@@ -34,7 +35,7 @@ impl InFlight {
         }
         let from_gauge = load.in_flight_mean.map(|mean| mean / ratio);
         let expected = from_gauge.or_else(|| {
-            // Results of before have the times of ok requests alone.
+            // Earlier results have the times of ok requests only.
             let times = &trial.times.as_ref()?.service_time;
             let is_all = load.counts.started == load.counts.ok && times.len() == load.counts.ok;
             is_all.then(|| times.mean() * times.len() as f64 / load.lasted_ns as f64)
@@ -43,7 +44,7 @@ impl InFlight {
         (expected > 0.0).then_some(InFlight { mean, expected, ratio, max: load.in_flight_max })
     }
 
-    /// Over the trials that count: arithmetic means.
+    /// The check for a case: arithmetic means over the trials that count.
     pub fn over(trials: &[TrialSummary]) -> Option<InFlight> {
         let counted = trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
         let all: Vec<InFlight> = counted.filter_map(|trial| trial.in_flight).collect();
@@ -53,13 +54,14 @@ impl InFlight {
         Some(InFlight { mean, expected, ratio: mean / expected, max })
     }
 
-    /// Whether both agree.
+    /// Whether the two values agree.
     pub fn holds(&self) -> bool {
         (self.ratio - 1.0).abs() <= OFF_SHARE
     }
 }
 
-/// Further apart than this is not rounding: our own books are wrong.
+/// The largest difference that counts as agreement. A larger one is no rounding error: our own
+/// counting is wrong.
 pub const OFF_SHARE: f64 = 0.05;
 
 #[cfg(test)]
@@ -90,7 +92,7 @@ mod tests {
                 (load.littles_law_ratio, load.in_flight_mean) = (ratio, mean);
             }))
         };
-        // 5 as counted, 1.25 of what the law says.
+        // 5 as counted: 1.25 times the predicted value.
         let off = of(1.25, Some(5.0)).expect("known");
         assert_eq!((off.mean, off.expected, off.max), (5.0, 4.0, 4));
         let one = of(1.04, Some(4.16)).expect("known");
@@ -109,7 +111,7 @@ mod tests {
             connection_wait: none(),
             schedule_lag: none(),
         };
-        // 300 answers of 40 ms in 10 s: 1.2 under way.
+        // 300 answers of 40 ms in 10 s: 1.2 requests in flight.
         (0..300).for_each(|_| times.service_time.record(40_000_000));
         one.times = Some(times);
         let known = InFlight::of(&one).expect("known");

@@ -1,4 +1,4 @@
-//! What a summary is made of: a run as it lies on disk.
+//! Reads from disk what a summary is computed from.
 
 use stampede_load::report::TimeSet;
 
@@ -10,46 +10,45 @@ use crate::monitor::sample::ResourceSample;
 use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
 use crate::store::{Rows, RunState, StoreError, StoredRun, StoredTrial, left_out};
 
-/// A run as read.
+/// A run as read from disk.
 #[derive(Clone, Debug)]
 pub struct RunData {
-    /// `run.json`.
+    /// The content of `run.json`.
     pub record: RunRecord,
-    /// Its trials, in the order in which they ran.
+    /// The trials, in the order in which they ran.
     pub trials: Vec<TrialData>,
 }
 
-/// A trial as read.
+/// A trial as read from disk.
 #[derive(Clone, Debug)]
 pub struct TrialData {
-    /// `trial.json`.
+    /// The content of `trial.json`.
     pub record: TrialRecord,
-    /// All seconds merged (`total.hlog`); `None`: the load never started.
+    /// The times of all seconds, merged (`total.hlog`). `None`: the load never started.
     pub times: Option<TimeSet>,
-    /// `seconds.ndjson`; empty where the load never started.
+    /// The rows of `seconds.ndjson`. Empty: the load never started.
     pub seconds: Vec<SecondRecord>,
-    /// Response times by second, of a load that rises; empty for any other.
+    /// Response times by second, for a rising load only. Empty for any other load.
     pub answered: Vec<AnsweredSecond>,
-    /// Median service time by second in ns, of a constant load that is long enough to tell whether
-    /// it was steady; empty for any other.
+    /// Median service time by second, in ns. Only for a constant load long enough to show whether
+    /// it was stable; empty for any other.
     pub service: Vec<Option<f64>>,
-    /// `resources.ndjson`; empty where nothing could be read.
+    /// The rows of `resources.ndjson`. Empty: nothing could be read.
     pub resources: Vec<ResourceSample>,
 }
 
-/// The response times of the ok requests that ended in one second.
+/// The response times of the ok requests that ended within one second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnsweredSecond {
-    /// 0 for the first.
+    /// The second, counted from 0.
     pub second: u32,
-    /// Time in ns, and how many took it.
+    /// Pairs of a time in ns and the number of requests that took it.
     pub times: Vec<(u64, u32)>,
 }
 
 impl RunData {
-    /// Reads what a summary needs: about 0.4 MB a trial, and of rising loads the response
-    /// times by second. What a crash tore or left
-    /// unfinished is said in the notices.
+    /// Reads what a summary needs: about 0.4 MB per trial, plus the response times by second for
+    /// rising loads. Notices name what a crash damaged or left unfinished.
     ///
     /// # Errors
     /// As [`StoredTrial::totals`], [`StoredTrial::seconds`] and [`StoredTrial::resources`].
@@ -74,7 +73,7 @@ impl RunData {
     }
 }
 
-/// What must be said of a run without all its trials; nothing: it has them.
+/// Notices about missing or unfinished trials of a run. Empty: all trials are there.
 pub fn how_far(run: &StoredRun) -> Vec<Notice> {
     let (planned, ended) = (run.record.trials(), run.trials.len());
     let unfinished = run.unfinished.iter().map(|directory| {
@@ -101,7 +100,7 @@ impl TrialData {
             Some(_) => unless_damaged(trial.totals().map(Some), notices)?,
             None => None,
         };
-        // A trial that ended before its load may have no readings.
+        // A trial that ended before its load may have no such file.
         let there = |name: &str| trial.directory.join(name).is_file();
         let seconds =
             if there("seconds.ndjson") { rows(trial.seconds(), notices)? } else { vec![] };
@@ -122,7 +121,7 @@ impl TrialData {
     }
 }
 
-/// Rows as far as they can be read.
+/// The rows that can be read. Notices name those that cannot.
 fn rows<R>(
     read: Result<Rows<R>, StoreError>,
     notices: &mut Vec<Fact<Notice>>,
@@ -132,7 +131,7 @@ fn rows<R>(
     Ok(read.rows)
 }
 
-/// What is damaged is said and left out: a run is worth reading without it.
+/// Turns damage into a notice and leaves out the damaged part: the rest of a run is worth reading.
 fn unless_damaged<T>(
     read: Result<Option<T>, StoreError>,
     notices: &mut Vec<Fact<Notice>>,
@@ -146,7 +145,7 @@ fn unless_damaged<T>(
     }
 }
 
-/// What is damaged is said where the trial is read.
+/// Median service time by second. Damage is not reported here: `TrialData::read` does that.
 fn service(trial: &StoredTrial) -> Result<Vec<Option<f64>>, StoreError> {
     let scheduled = trial.record.load.as_ref().map_or(0, |load| load.scheduled_ns);
     let mut medians = vec![None; (scheduled / 1_000_000_000) as usize];
@@ -171,7 +170,7 @@ fn answered(trial: &StoredTrial) -> Result<Vec<AnsweredSecond>, StoreError> {
             let times = recorded.map(|step| (step.value_iterated_to(), step.count_at_value()));
             answered.push(AnsweredSecond { second, times: times.collect() });
         });
-        // What is torn or damaged is said where the trial is read.
+        // Damage is not reported here: `TrialData::read` does that.
         match read {
             Ok(_) | Err(StoreError::DamagedHistogram { .. }) => {}
             Err(error) => return Err(error),

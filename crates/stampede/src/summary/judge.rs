@@ -1,4 +1,4 @@
-//! Whether a case meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
+//! Judges whether a case meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
 
 use stampede_load::report::TimeSet;
 use stampede_stats::estimate::Estimate;
@@ -10,9 +10,9 @@ use crate::fact::FigureUnit;
 use crate::plan::model::{self as asked, Bound, Expectation, Side};
 use crate::store::record::{Judged, LoadRecord};
 
-/// Judges one expectation for one case, with its trials as read: a percentile that is no
-/// figure of the case is computed from them. Times are response time in the open model and
-/// service time in the closed one; `memory` is the highest reading.
+/// Judges one expectation for one case. `trials` are the case's trials as read, from which a
+/// percentile is computed that is not among the case's figures. Times are response times in the
+/// open model and service times in the closed one. `memory` is the highest reading.
 pub fn judge(case: &CaseSummary, trials: &[&TrialData], expectation: &Expectation) -> Expected {
     let any = |percent| percentile(case, trials, percent);
     Judge { model: case.model, figures: &case.figures, percentile: &any }.judge(&expectation.bound)
@@ -33,18 +33,18 @@ pub fn judge_load(
 /// Nothing is known of the figure.
 const UNKNOWN: Expected = Expected::Unknown { figure: None };
 
-/// What is judged.
+/// The figures that an expectation is judged by.
 struct Judge<'a> {
     model: LoadModel,
     figures: &'a Figures,
-    /// A percentile that is not among the figures.
+    /// Computes a percentile that is not among the figures.
     percentile: &'a dyn Fn(f64) -> Figure,
 }
 
 impl Judge<'_> {
     fn judge(&self, bound: &Bound) -> Expected {
         if bound.worse {
-            // A change needs the run that it is a change from.
+            // A change can be judged only together with the other run.
             return UNKNOWN;
         }
         let Measured { figure, unit } = self.measured(bound.figure);
@@ -55,7 +55,7 @@ impl Judge<'_> {
                 true => Expected::Met,
                 false => found(Found::Value { value: estimate.value, unit }),
             },
-            // `at least 11 s` breaks `< 10 s` and meets `> 10 s`; for the rest it says too little.
+            // `at least 11 s` breaks `< 10 s` and meets `> 10 s`. Other bounds it cannot decide.
             Figure::AtLeast(estimate) => match (bound.holds(estimate.value), side) {
                 (false, Side::Low) => found(Found::AtLeast { value: estimate.value, unit }),
                 (true, Side::High) => Expected::Met,
@@ -69,7 +69,7 @@ impl Judge<'_> {
                 Side::Low => found(Found::Failed {}),
                 Side::High => Expected::Unknown { figure: Some(Found::Failed {}.into()) },
             },
-            // No percentile is above the longest of all.
+            // No percentile exceeds the longest time.
             Figure::TooFew => match (side, self.times().get(Stat::Max)) {
                 (Side::Low, Figure::Exact(longest)) if bound.holds(longest.value) => Expected::Met,
                 _ => UNKNOWN,
@@ -78,7 +78,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Those that are judged.
+    /// The times that are judged.
     fn times(&self) -> &TimeFigures {
         match self.model {
             LoadModel::Open => &self.figures.response_time_ns,
@@ -114,13 +114,13 @@ struct Measured {
     unit: FigureUnit,
 }
 
-/// Over the trials that count, as every figure.
+/// A percentile over the trials that count, like every figure.
 fn percentile(case: &CaseSummary, trials: &[&TrialData], percent: f64) -> Figure {
     let counted = trials.iter().filter(|one| one.record.verdict.judged != Judged::Invalid);
     Figure::over(counted.map(|one| trial::any_percentile(one, case.model, percent)))
 }
 
-/// Expectations are in ns whatever they are about.
+/// Converts µs to ns: the bounds of times are in ns.
 fn in_ns(us: Figure) -> Figure {
     match us {
         Figure::Exact(us) => Figure::Exact(Estimate { value: us.value * 1e3, ..us }),

@@ -1,5 +1,5 @@
-//! Whether a runtime kept up with a fixed rate: whether it answered as much as was asked, or a
-//! backlog grew.
+//! Determines whether a runtime kept up with a fixed rate: whether it answered the requests that
+//! were due, or a backlog grew.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,24 +11,25 @@ use super::why::limits;
 use crate::store::record::{CaseRecord, Judged, LoadModel, LoadRecord, SecondRecord};
 use stampede_load::report::{Counts, End};
 
-/// Whether a runtime kept up with a constant offered rate.
+/// Whether a runtime kept up with a constant target rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kept_up", rename_all = "snake_case")]
 pub enum KeptUp {
-    /// It answered what was asked, and no backlog grew.
+    /// It answered the requests, and no backlog grew.
     Yes,
-    /// It did not.
+    /// It did not keep up.
     No {
-        /// Answers of its own a second, right or wrong, while requests were due.
+        /// Answers per second that the runtime gave itself, right or wrong, while requests were
+        /// due.
         answered_per_second: f64,
-        /// Requests due a second.
+        /// Requests due per second.
         offered_per_second: f64,
     },
 }
 
 impl KeptUp {
-    /// Of a trial; `None`: its load is closed, changes its rate, was stopped, is too short to tell,
-    /// or the generator itself was late.
+    /// Judges a trial. `None`: its load is closed, changes its rate, was stopped, or is too short.
+    /// Also `None` if the trial looks behind but the generator itself was at its limit.
     pub fn of(trial: &TrialData, case: &CaseRecord) -> Option<KeptUp> {
         let facts = Facts::of(trial, case.model)?;
         let load = facts.load;
@@ -52,8 +53,8 @@ impl KeptUp {
         })
     }
 
-    /// Over the trials that count: that of the trial in which least was answered; yes, where it
-    /// kept up in all.
+    /// Judges a case from the trials that count. If any trial fell behind, the result is the one
+    /// with the lowest rate of answers. It is `Yes` if all kept up.
     pub fn over(trials: &[TrialSummary]) -> Option<KeptUp> {
         let counted = || trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
         let behind = counted().filter_map(|trial| match trial.kept_up {
@@ -68,13 +69,13 @@ impl KeptUp {
     }
 }
 
-/// Whole seconds in which requests were due. After them the last answers are waited for.
+/// The whole seconds in which requests were due. Later seconds only wait for the last answers.
 fn window<'a>(trial: &'a TrialData, load: &LoadRecord) -> &'a [SecondRecord] {
     let whole = usize::try_from(load.scheduled_ns / SECOND).unwrap_or(usize::MAX);
     &trial.seconds[..trial.seconds.len().min(whole)]
 }
 
-/// Length of the schedule as it was planned.
+/// Length of the schedule in seconds as planned, before any stretching.
 fn planned_s(load: &LoadRecord) -> f64 {
     let stretched = if load.stretched > 1.0 { load.stretched } else { 1.0 };
     load.scheduled_ns as f64 / SECOND as f64 / stretched
@@ -84,15 +85,16 @@ fn answered(rows: &[SecondRecord]) -> u64 {
     rows.iter().map(|row| of_its_own(&row.counts)).sum()
 }
 
-/// Answers that the runtime gave itself, wrong ones too.
+/// Answers that the runtime itself gave, including wrong ones.
 fn of_its_own(counts: &Counts) -> u64 {
     counts.ok + (counts.failed_total() + counts.dropped).saturating_sub(turned_away(counts))
 }
 
-/// Whether the backlog (requests that were due and have not ended) grew through the second half, by
-/// more than chance explains: in the last quarter it is never as small as it was in the one before.
-/// In the first half it fills: as many requests are under way as answers take long. What a frozen
-/// second leaves behind, and is worked off, is no growth.
+/// Whether the backlog grew in the second half by more than chance explains. The backlog is the
+/// requests that were due and have not ended. It has grown if its minimum in the last quarter
+/// exceeds its minimum in the quarter before. The first half does not count: requests in flight
+/// accumulate there for as long as an answer takes. A pause that is caught up afterwards is no
+/// growth either.
 fn grows(rows: &[SecondRecord]) -> bool {
     let mut left = 0_u64;
     let backlog: Vec<u64> = rows
@@ -111,18 +113,18 @@ fn grows(rows: &[SecondRecord]) -> bool {
     grown > GROWN_REQUESTS && grown as f64 > planned as f64 * LOST_SHARE
 }
 
-/// Of the requests: less is a moment's doing.
+/// A share of the requests. A smaller share can come from a momentary disturbance.
 const LOST_SHARE: f64 = 0.01;
-/// So many more may be under way by chance.
+/// Growth in requests that can be chance.
 const GROWN_REQUESTS: u64 = 10;
-/// Of fewer the second half has no two of its own.
+/// The fewest seconds. With fewer, the second half would not contain two.
 const FEWEST_SECONDS: usize = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Seconds of 100 requests due each, and so many that ended.
+    /// Seconds with 100 requests due each; `ok` gives the requests that ended.
     fn rows(ok: &[u64]) -> Vec<SecondRecord> {
         let row = |(second, ok): (usize, &u64)| SecondRecord {
             second: second as u32,
@@ -135,15 +137,15 @@ mod tests {
 
     #[test]
     fn a_backlog_that_grows_each_second_is_growth() {
-        // 10 more are left each second: 60 after the sixth, 80 after the eighth.
+        // 10 more requests remain each second: 60 after the sixth, 80 after the eighth.
         assert!(grows(&rows(&[90; 10])));
-        // 1 more: from 6 to 8, no more than chance.
+        // 1 more request remains each second: from 6 to 8, no more than chance.
         assert!(!grows(&rows(&[99; 10])));
     }
 
     #[test]
     fn what_is_under_way_for_long_is_no_backlog() {
-        // Each answer takes 2 s: 200 are under way, always.
+        // Each answer takes 2 s, so 200 requests are always in flight.
         assert!(!grows(&rows(&[0, 0, 100, 100, 100, 100, 100, 100, 100, 100])));
     }
 
@@ -160,7 +162,7 @@ mod tests {
         assert_eq!(of_its_own(&counts), 93);
     }
 
-    /// Ten seconds of a schedule, 100 requests due in each.
+    /// Judges ten seconds of a schedule with 100 requests due in each.
     fn of(schedule: &str, change: impl Fn(&mut TrialData)) -> Option<KeptUp> {
         let text = include_str!("../../tests/runs/format-2/trials/001-x/trial.json");
         let mut record: crate::store::record::TrialRecord =
@@ -194,7 +196,7 @@ mod tests {
             Some(KeptUp::No { answered_per_second, offered_per_second: 100.0 })
         };
         assert_eq!(of(schedule, |trial| trial.seconds = rows(&[80; 10])), behind(80.0));
-        // 2 % were turned away.
+        // 2 % of the requests were turned away.
         let lost = |trial: &mut TrialData| {
             trial.seconds = rows(&[98; 10]);
             load(trial, |load| load.counts.dropped = 20);
@@ -204,7 +206,7 @@ mod tests {
         assert_eq!(of(schedule, |trial| load(trial, |load| load.end = End::Stopped)), None);
         assert_eq!(of(schedule, |trial| trial.seconds.truncate(2)), None);
         assert_eq!(of(schedule, |trial| trial.record.load = None), None);
-        // It was the generator that did not send them.
+        // The generator did not send these requests in time.
         let late = |trial: &mut TrialData| {
             trial.seconds = rows(&[80; 10]);
             load(trial, |load| load.schedule_lag_ns_sure = 1_000_000_000);

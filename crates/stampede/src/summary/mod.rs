@@ -1,4 +1,5 @@
-//! Summary: what is on disk, computed. Pure: no clock, no file, the same page a year later.
+//! Computes the summary of a run from its files. The computation is pure: it reads no clock and no
+//! file, so the same files give the same page a year later.
 
 use crate::fact::{Fact, Notice};
 pub mod breaking;
@@ -29,8 +30,8 @@ pub use input::{RunData, TrialData};
 pub use model::Summary;
 pub use trial::of_load;
 
-/// Computes a run and judges its expectations. Trials that are not there (a run that was ended
-/// early) are missing, not wrong.
+/// Computes a run's summary and judges its expectations. Trials that are not on disk, as in a run
+/// that ended early, count as missing, not as an error.
 pub fn summarize(run: &RunData) -> Summary {
     let record = &run.record;
     let mut cases: Vec<_> =
@@ -65,7 +66,8 @@ pub fn summarize(run: &RunData) -> Summary {
 }
 
 impl Summary {
-    /// Of a run under way: what has no trial is to come, and not left out.
+    /// Adapts the summary to a run that still runs: a case without a trial is still to come, not
+    /// left out.
     pub fn says_not_yet(&mut self) {
         let is_missing = |case: &model::CaseSummary| case.verdict == model::CaseVerdict::Missing;
         for case in self.cases.iter_mut().filter(|case| is_missing(case)) {
@@ -82,9 +84,9 @@ impl Summary {
         }
     }
 
-    /// Whether an expectation was found not to hold, or could not be shown to hold in a case
-    /// that was measured (too few requests for its percentile): exit code 1. One about another
-    /// run (`worse`) is not this run's to answer.
+    /// Whether an expectation does not hold, or cannot be shown to hold in a case that was measured
+    /// (too few requests for its percentile). If so, the exit code is 1. An expectation about
+    /// another run (`worse`) does not count when unknown: one run cannot answer it.
     pub fn breaks_an_expectation(&self) -> bool {
         self.cases.iter().any(|case| {
             let measured = case.trials_counted > 0;

@@ -1,4 +1,4 @@
-//! `summary.json`: what a run found, case by case. Docs: `docs/reading-a-report.md`.
+//! The data model of `summary.json`: what a run found by case. Docs: `docs/reading-a-report.md`.
 
 use std::collections::BTreeMap;
 
@@ -19,32 +19,32 @@ use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
 use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 pub use crate::store::record::{LoadModel, LoadShape};
 
-/// Raised when a field changes its meaning.
+/// Version of the format. It is raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
 
-/// A whole run, computed.
+/// The summary of a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`FORMAT`].
+    /// The format's version, [`FORMAT`].
     pub format: u32,
-    /// The run's id: its directory's name.
+    /// The run's id, which is the name of its directory.
     pub run: String,
-    /// stampede's version that measured it.
+    /// The version of stampede that measured the run.
     pub stampede: String,
-    /// RFC 3339.
+    /// When the run started, in RFC 3339.
     pub started_at: String,
     /// Seed of the order of trials.
     pub seed: u64,
-    /// Rounds planned.
+    /// Number of planned rounds.
     pub rounds: u32,
-    /// What was decided for all cases.
+    /// Notices about the run as a whole, such as decisions for all cases.
     pub notices: Vec<Fact<Notice>>,
-    /// What `rounds: auto` was told and found; `None`: the plan says how many.
+    /// The parameters and findings of `rounds: auto`. `None`: the number of rounds was fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoRecord>,
-    /// One for each app and load, in the plan's order.
+    /// One group for each app and load, in the plan's order.
     pub groups: Vec<Group>,
-    /// All cases: by group, the best first.
+    /// All cases, by group, the best first.
     #[serde(alias = "cells")]
     pub cases: Vec<CaseSummary>,
 }
@@ -55,9 +55,9 @@ impl Summary {
         self.cases.iter().filter(|case| case.app == group.app && case.load == group.load)
     }
 
-    /// Whether every case has an answer: none refused, missing or invalid, and no trial of
-    /// the plan left out. If not, the exit code is 3. A case with trials that count has one,
-    /// beside invalid trials that do not; they are shown.
+    /// Whether every case has a result: none is refused, missing or invalid, and no planned trial
+    /// is missing. Otherwise the exit code is 3. A case with trials that count has a result even if
+    /// it also has invalid trials; those are shown.
     pub fn is_whole(&self) -> bool {
         self.cases.iter().all(|case| {
             matches!(case.verdict, CaseVerdict::Valid | CaseVerdict::Suspect)
@@ -66,167 +66,168 @@ impl Summary {
     }
 }
 
-/// All runtimes under one app and one load: what may be compared.
+/// All runtimes under one app and one load: the rows that may be compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// App's name.
+    /// The app's name.
     pub app: String,
-    /// Load's name.
+    /// The load's name.
     pub load: String,
-    /// The load in words.
+    /// A description of the load.
     pub load_text: String,
-    /// The same as data; left out where it is not known.
+    /// The load as data. `None`: it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<LoadShape>,
-    /// Open or closed.
+    /// Whether the load is open or closed.
     pub model: LoadModel,
-    /// Requests a second, where the load has one rate from its begin to its end.
+    /// Requests per second. `None`: the load has no single rate from start to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_second: Option<f64>,
-    /// The figure that the cases are sorted by and compared in.
+    /// The figure by which the cases are sorted and compared.
     pub primary: Primary,
-    /// How the rows compare with the baseline, and how sure that is.
+    /// Sentences on how the rows compare with the baseline, and how certain that is.
     pub sentence: String,
-    /// The row that the others are compared with, chosen before the run; `None`: nothing is
+    /// The row that the others are compared with, chosen before the run. `None`: nothing is
     /// compared.
     pub baseline: Option<String>,
-    /// Each other row that was measured, compared with the baseline; the best first.
+    /// The comparison of each other measured row with the baseline, the best first.
     pub comparisons: Vec<Comparison>,
 }
 
-/// One case, computed.
+/// The summary of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseSummary {
-    /// Runtime's or variant's name.
+    /// The name of the runtime or the variant.
     pub runtime: String,
-    /// App's name.
+    /// The app's name.
     pub app: String,
-    /// Load's name.
+    /// The load's name.
     pub load: String,
-    /// Open or closed.
+    /// Whether the load is open or closed.
     pub model: LoadModel,
-    /// The worst of its trials that count; or why there is none.
+    /// The worst verdict among the trials that count, or why no trial counts.
     pub verdict: CaseVerdict,
-    /// Why, each with its trials; those of trials that do not count too.
+    /// The reasons for the verdict, each with its trials, also those of trials that do not count.
     pub reasons: Vec<CaseReason>,
-    /// Why its figures may not be held against the others' of this app; empty: they may.
+    /// Why its figures may not be compared with the other cases of this app. Empty: they may.
     pub not_comparable: Vec<Fact<Mismatch>>,
-    /// What the plan asked of it otherwise than of the others, as observed: a setting, not
-    /// against anyone.
+    /// Differences from the other cases that the plan asked for, as observed. They are settings and
+    /// no reason against a comparison.
     #[serde(default)]
     pub asked: Vec<Fact<Php>>,
-    /// What its SAPI has or sets otherwise than the others': not against anyone.
+    /// Differences from the other cases that its SAPI causes: no reason against a comparison.
     #[serde(default)]
     pub forced: Vec<Fact<Php>>,
-    /// What of one request a later one sees, where that is the runtime's nature.
+    /// State of one request that a later request sees, where that is the runtime's nature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
-    /// Where the runtime comes from.
+    /// The provider of the runtime.
     #[serde(default)]
     pub provider: Provider,
-    /// The runtime's title for people; empty where it never started.
+    /// The runtime's title for people. Empty: it never started.
     pub title: String,
-    /// `per-request`, `worker` or `event-loop`; empty where it never started.
+    /// `per-request`, `worker` or `event-loop`. Empty: it never started.
     pub mode: String,
-    /// Program → version.
+    /// Maps each program to its version.
     pub versions: BTreeMap<String, String>,
-    /// Version of PHP that it showed; empty: it showed none.
+    /// The PHP version that was observed. Empty: none was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub php_version: String,
-    /// PHP workers that it showed; `None`: not known.
+    /// The number of PHP workers that was observed. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// CPUs of the whole stack: 100 % of CPU.
+    /// CPUs of the whole stack: 100 % CPU use.
     pub budget_cpus: u32,
-    /// Bytes of the whole stack; 0: no limit.
+    /// Memory limit of the whole stack in bytes. 0: no limit.
     pub budget_memory_bytes: u64,
     /// Whether the budget is split by role.
     pub budget_unequal: bool,
-    /// A request's timeout; 0 where nothing was sent.
+    /// Timeout of a request. 0: nothing was sent.
     pub timeout_ns: u64,
-    /// Real ÷ planned length of the schedule, the largest of the trials; 1 unless the
-    /// client stretches.
+    /// Actual ÷ planned length of the schedule, the largest among the trials. 1 unless the client
+    /// stretches the schedule.
     pub stretched_max: f64,
-    /// Trials that count: valid and suspect ones.
+    /// Number of trials that count: valid and suspect ones.
     pub trials_counted: u32,
-    /// Trials that do not: invalid ones.
+    /// Number of trials that do not count: invalid ones.
     pub trials_invalid: u32,
-    /// Trials of the plan that are not on disk.
+    /// Number of planned trials that are not on disk.
     pub trials_missing: u32,
     /// Sums over the trials that count.
     pub counts: CaseCounts,
     /// Estimates over the trials that count.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Every trial on disk, invalid ones too, with its own figures.
+    /// Every trial on disk with its own figures, including invalid ones.
     pub trials: Vec<TrialSummary>,
-    /// Significance groups: rows without a letter in common differ, all pairs taken together
-    /// (Tukey); empty below three rounds.
+    /// Significance groups as letters. Rows without a common letter differ, with all pairs taken
+    /// together (Tukey). Empty with fewer than three rounds.
     #[serde(default, alias = "letters", skip_serializing_if = "String::is_empty")]
     pub significance_groups: String,
-    /// How the primary figure moves from round to round, where it surely does.
+    /// How the primary figure changes from round to round. `None`: no significant change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// The plan's expectations, judged.
+    /// The plan's expectations with their outcomes.
     pub expectations: Vec<Judged>,
-    /// Where a rising load broke it; `None`: its load does not rise, or no trial counts.
+    /// The rate at which a rising load broke it. `None`: the load does not rise, or no trial
+    /// counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaking: Option<Breaking>,
-    /// When requests ended without a correct answer, by kind.
+    /// When requests ended without a correct answer, by kind of failure.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors_over_time: BTreeMap<String, ErrorSpan>,
-    /// What held it back, the most direct first; empty: not known.
+    /// What limited it, the most direct cause first. Empty: not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
-    /// What of its stack had nothing left under a closed load; empty: nothing, so its throughput is
-    /// a lower bound; `None`: not known.
+    /// Which resources of its stack were exhausted under a closed load. Empty: none, so its
+    /// throughput is a lower bound. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Vec<Exhausted>>,
-    /// Whether it kept up with a constant offered rate; `None`: there is none, or it cannot be
-    /// told.
+    /// Whether it kept up with a constant target rate. `None`: the load has none, or it cannot be
+    /// determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<KeptUp>,
-    /// Little's law; `None`: not known.
+    /// The check by Little's law. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
-    /// What it answered when each page was asked for before the load.
+    /// Its answers when each page was requested before the load.
     #[serde(default)]
     pub pages: Pages,
 }
 
-/// How a case is judged.
+/// The verdict on a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseVerdict {
-    /// All its trials that count are valid.
+    /// All trials that count are valid.
     Valid,
-    /// A trial that counts is suspect: it has a mark.
+    /// A trial that counts is suspect: something was noticed.
     Suspect,
-    /// It has trials, and all are invalid: none counts.
+    /// It has trials, but all are invalid, so none counts.
     Invalid,
-    /// No trial of it is on disk.
+    /// None of its trials is on disk.
     Missing,
-    /// It was not to be measured.
+    /// It was excluded from measuring.
     Refused,
 }
 
-/// Reasons for a verdict that several trials have alike; or notes, whose trials they weigh nothing
-/// in (`Valid`).
+/// Reasons for a verdict that several trials share. With the verdict `Valid` they are notes that do
+/// not affect it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseReason {
-    /// How it made its trials be judged; `None`: it is about the case itself.
+    /// The verdict that the reasons led to. `None`: they are about the case itself.
     pub judged: Option<Verdict>,
-    /// Numbers of those trials.
+    /// The numbers of those trials.
     pub trials: Vec<u32>,
-    /// In words.
+    /// The reasons in words.
     pub text: String,
-    /// As data.
+    /// The reasons as data.
     #[serde(default)]
     pub reasons: Vec<Fact<Reason>>,
 }
 
 impl CaseReason {
-    /// With their sentences.
+    /// Makes a reason whose text joins the sentences of `reasons`.
     pub fn of(judged: Option<Verdict>, trials: Vec<u32>, reasons: Vec<Fact<Reason>>) -> CaseReason {
         CaseReason { judged, trials, text: fact::joined(&reasons), reasons }
     }
@@ -245,70 +246,70 @@ impl std::fmt::Display for CaseReason {
     }
 }
 
-/// One trial, computed.
+/// The summary of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialSummary {
-    /// 1 for the first of the run.
+    /// The number in the run, counted from 1.
     pub number: u32,
-    /// 1 for the first.
+    /// The round, counted from 1.
     pub round: u32,
-    /// Its verdict.
+    /// The trial's verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reasons for the verdict.
     pub reasons: Vec<Fact<Reason>>,
-    /// What is worth knowing and weighs nothing.
+    /// Notes that do not affect the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Fact<Reason>>,
-    /// Whether its load was stopped before its end: requests not due by then are `dropped`.
+    /// Whether the load was stopped before its end. Requests not due by then count as `dropped`.
     #[serde(default)]
     pub stopped: bool,
-    /// From its start to the end of its last phase.
+    /// The time from the trial's start to the end of its last phase.
     #[serde(default)]
     pub lasted_ns: u64,
-    /// Its requests and events.
+    /// Counts of requests and events.
     pub counts: CaseCounts,
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Where a rising load broke it.
+    /// The target rate at which a rising load broke it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaking_point: Option<BreakingPoint>,
-    /// What held it back.
+    /// What limited it, the most direct cause first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
-    /// As a case's.
+    /// The same as `exhausted` of a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Vec<Exhausted>>,
-    /// As a case's.
+    /// The same as `kept_up` of a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<KeptUp>,
-    /// As a case's.
+    /// The same as `in_flight` of a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
-    /// Whether a constant load was answered evenly; `None`: it is not constant.
+    /// Whether answers to a constant load were stable over time. `None`: it is not constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
-    /// Its seconds.
+    /// The figures by second.
     #[serde(default, skip_serializing_if = "OverTime::is_empty")]
     pub over_time: OverTime,
 }
 
-/// Requests by outcome, and what happened beside them.
+/// Counts of requests by outcome, and of other events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseCounts {
-    /// Requests that the schedule holds (closed model: requests started).
+    /// Requests in the schedule. In the closed model: requests started.
     pub planned: u64,
     /// Correct answers.
     pub ok: u64,
-    /// Failed by kind.
+    /// Failed requests by kind of failure.
     pub failed: BTreeMap<String, u64>,
-    /// Due, never started.
+    /// Requests that were due but never started.
     pub dropped: u64,
-    /// Processes that were started after the start.
+    /// Processes that started after the runtime's start.
     pub restarts: u64,
-    /// Voluntary and involuntary, of the whole stack (at most 64 processes a role).
+    /// Voluntary and involuntary, of the whole stack (at most 64 processes per role).
     pub context_switches: u64,
-    /// Highest number of requests under way, of any trial.
+    /// The highest number of requests in flight, over all trials.
     #[serde(default)]
     pub in_flight_max: u32,
 }
@@ -319,8 +320,8 @@ impl CaseCounts {
         self.failed.values().sum()
     }
 
-    /// The kinds of failure that most requests ended with, two at most, the most frequent first;
-    /// `dropped` among them.
+    /// The most frequent kinds of failure, including `dropped`: two at most, the most frequent
+    /// first.
     pub fn worst_kinds(&self) -> Vec<String> {
         let mut kinds: Vec<(String, u64)> =
             self.failed.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
@@ -330,12 +331,12 @@ impl CaseCounts {
         kinds.into_iter().take(2).map(|(kind, _)| kind).collect()
     }
 
-    /// Correct answers ÷ planned; `None` where nothing was planned.
+    /// Correct answers ÷ planned requests. `None`: no request was planned.
     pub fn ok_share(&self) -> Option<f64> {
         (self.planned > 0).then(|| self.ok as f64 / self.planned as f64)
     }
 
-    /// Adds another trial's.
+    /// Adds the counts of another trial.
     pub fn add(&mut self, other: &CaseCounts) {
         self.planned += other.planned;
         self.ok += other.ok;
@@ -349,58 +350,58 @@ impl CaseCounts {
     }
 }
 
-/// All figures of a trial or, over trials, of a case.
+/// All figures of a trial, or of a case over its trials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Over all planned requests; open model only.
+    /// Response time over all planned requests. Open model only.
     pub response_time_ns: TimeFigures,
-    /// Of the ok requests alone; open model only.
+    /// Response time of the ok requests alone. Open model only.
     pub response_time_ns_ok: TimeFigures,
-    /// Over all planned requests.
+    /// Service time over all planned requests.
     pub service_time_ns: TimeFigures,
-    /// Of the ok requests alone.
+    /// Service time of the ok requests alone.
     pub service_time_ns_ok: TimeFigures,
-    /// Wait for a connection that was not busy: the runtime's doing.
+    /// The wait for a free connection, caused by the runtime.
     pub connection_wait_ns_p99: Figure,
-    /// The generator's own fault.
+    /// The delay in sending, caused by the generator.
     #[serde(alias = "lateness_ns_p99")]
     pub schedule_lag_ns_p99: Figure,
-    /// From start to the first correct answer.
+    /// From the runtime's start to the first correct answer.
     pub first_answer_ns: Figure,
-    /// How long the request took that got it: a cold start, seen by a client.
+    /// Duration of the request that got this first answer: a cold start, as a client sees it.
     pub first_request_ns: Figure,
     /// Correct answers ÷ planned requests, 0 to 1.
     pub ok_share: Figure,
-    /// Requests due a second; open model only.
+    /// Requests due per second. Open model only.
     pub offered_per_second: Figure,
-    /// Correct answers done inside the schedule ÷ its length.
+    /// Correct answers done within the schedule ÷ its length.
     pub throughput_per_second: Figure,
-    /// Bytes of answers, heads included, until the last answer.
+    /// Bytes of answers per second, heads included, until the last answer.
     pub received_bytes_per_second: Figure,
-    /// Bytes of requests, heads included, until the last answer.
+    /// Bytes of requests per second, heads included, until the last answer.
     pub sent_bytes_per_second: Figure,
-    /// Of the whole stack's budget, median of the readings inside the schedule.
+    /// Share of the whole stack's budget: the median of the readings within the schedule.
     pub cpu_percent_median: Figure,
     /// The highest of those readings.
     pub cpu_percent_max: Figure,
-    /// CPU time of the whole stack per correct answer.
+    /// CPU time of the whole stack per correct answer, in µs.
     pub cpu_cost_us: Figure,
-    /// Of the whole stack, median of the readings.
+    /// Memory of the whole stack: the median of the readings.
     pub memory_bytes_median: Figure,
     /// The highest reading.
     pub memory_bytes_max: Figure,
-    /// The same by role.
+    /// The figures of each role.
     pub roles: BTreeMap<String, RoleFigures>,
 }
 
-/// What one role spent.
+/// The resource use of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleFigures {
-    /// Of the whole stack's budget.
+    /// Share of the whole stack's budget: the median of the readings.
     pub cpu_percent_median: Figure,
     /// The highest reading.
     pub cpu_percent_max: Figure,
-    /// CPU time of the role per correct answer.
+    /// CPU time of the role per correct answer, in µs.
     pub cpu_cost_us: Figure,
     /// Median of the readings.
     pub memory_bytes_median: Figure,
@@ -408,35 +409,35 @@ pub struct RoleFigures {
     pub memory_bytes_max: Figure,
 }
 
-/// One figure and how far it is known.
+/// One figure, and how exactly it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Figure {
-    /// This is it.
+    /// The exact value.
     Exact(Estimate),
-    /// At least this: a timeout cut it off, or the generator was at its limit.
+    /// A lower bound: a timeout cut the value off, or the generator was at its limit.
     AtLeast(Estimate),
-    /// A request without a correct answer stands there or lower (in one of the trials at least).
+    /// A request without a correct answer is at this rank or a lower one, in at least one trial.
     Failed,
-    /// Else fewer than ten requests lie beyond it.
+    /// Fewer than ten requests lie beyond this rank, so no value is given.
     TooFew,
-    /// Does not exist here, or could not be read.
+    /// The figure does not exist here, or could not be read.
     #[default]
     None,
 }
 
 impl Figure {
-    /// Of one trial.
+    /// An exact figure of one trial.
     pub fn exact(value: f64) -> Figure {
         Figure::Exact(Estimate { value, interval: None, trials: 1 })
     }
 
-    /// Of one trial.
+    /// A lower bound from one trial.
     pub fn at_least(value: f64) -> Figure {
         Figure::AtLeast(Estimate { value, interval: None, trials: 1 })
     }
 
-    /// The number, also where it is only a lower bound.
+    /// The number, including one that is only a lower bound.
     pub fn value(&self) -> Option<f64> {
         match self {
             Figure::Exact(estimate) | Figure::AtLeast(estimate) => Some(estimate.value),
@@ -444,7 +445,7 @@ impl Figure {
         }
     }
 
-    /// The number, where it is known.
+    /// The number, if it is exact.
     pub fn known(&self) -> Option<f64> {
         match self {
             Figure::Exact(estimate) => Some(estimate.value),
@@ -452,7 +453,7 @@ impl Figure {
         }
     }
 
-    /// Its interval over trials.
+    /// The interval over trials, if the number is exact.
     pub fn interval(&self) -> Option<(f64, f64)> {
         match self {
             Figure::Exact(estimate) => estimate.interval,
@@ -460,8 +461,8 @@ impl Figure {
         }
     }
 
-    /// Over trials: the geometric mean. What failed in one trial failed; what one trial has
-    /// too few requests for has too few; what could not be read in one trial is left out.
+    /// Combines the figures of trials by their geometric mean. If a figure failed or has too few
+    /// requests in one trial, the result is the same. Trials without the figure are left out.
     pub fn over(trials: impl IntoIterator<Item = Figure>) -> Figure {
         let read: Vec<Figure> =
             trials.into_iter().filter(|figure| *figure != Figure::None).collect();
@@ -475,21 +476,21 @@ impl Figure {
         let bounded = read.iter().any(|figure| matches!(figure, Figure::AtLeast(_)));
         match Estimate::of(&values) {
             None => Figure::None,
-            // An interval of bounds bounds nothing.
+            // An interval made from lower bounds would bound nothing.
             Some(estimate) if bounded => Figure::AtLeast(Estimate { interval: None, ..estimate }),
             Some(estimate) => Figure::Exact(estimate),
         }
     }
 }
 
-/// The times of a set of requests.
+/// The times of a set of requests, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeFigures {
-    /// Arithmetic mean within a trial.
+    /// The arithmetic mean within a trial.
     pub mean: Figure,
-    /// Median.
+    /// The median.
     pub p50: Figure,
-    /// 75 % are at most this.
+    /// 75 % of the requests took at most this time.
     pub p75: Figure,
     /// 80 %.
     pub p80: Figure,
@@ -506,23 +507,23 @@ pub struct TimeFigures {
     /// 99.9 %.
     #[serde(rename = "p99.9")]
     pub p99_9: Figure,
-    /// The slowest of all.
+    /// The longest time.
     pub max: Figure,
 }
 
-/// Names a figure of [`TimeFigures`].
+/// The name of a figure of [`TimeFigures`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stat {
     /// Arithmetic mean.
     Mean,
-    /// In tenths of a percent: 999 is p99.9.
+    /// A percentile, in tenths of a percent: 999 is p99.9.
     Percentile(u32),
-    /// The slowest.
+    /// The longest time.
     Max,
 }
 
 impl Stat {
-    /// All, in the order of tables.
+    /// All of them, in the order of tables.
     pub const ALL: [Stat; 11] = [
         Stat::Mean,
         Stat::Percentile(500),
@@ -537,7 +538,7 @@ impl Stat {
         Stat::Max,
     ];
 
-    /// The percentile of this rank; `None`: it is none of them.
+    /// The percentile of this rank. `None`: it is not one of `ALL`.
     pub fn percentile(percent: f64) -> Option<Stat> {
         let is_it = |stat: &Stat| match stat {
             Stat::Percentile(tenths) => f64::from(*tenths) / 10.0 == percent,
@@ -559,7 +560,7 @@ impl std::fmt::Display for Stat {
 }
 
 impl TimeFigures {
-    /// Each by its name.
+    /// Builds each figure from its name.
     pub fn build(mut figure: impl FnMut(Stat) -> Figure) -> TimeFigures {
         TimeFigures {
             mean: figure(Stat::Mean),
@@ -576,7 +577,7 @@ impl TimeFigures {
         }
     }
 
-    /// One by its name; `None` for a percentile that is not kept.
+    /// The figure of this name, or `Figure::None` for a percentile that is not stored.
     pub fn get(&self, stat: Stat) -> Figure {
         match stat {
             Stat::Mean => self.mean,

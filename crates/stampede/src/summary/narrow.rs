@@ -1,4 +1,5 @@
-//! Whether every interval that a run is about is narrow: what `rounds: auto` looks at.
+//! Finds the widest interval of a run, by which `rounds: auto` decides whether more rounds are
+//! needed.
 
 use stampede_stats::estimate::Estimate;
 use stampede_stats::rounds::width;
@@ -6,11 +7,11 @@ use stampede_stats::rounds::width;
 use super::model::{Figure, Summary};
 use crate::fact::{IntervalOf, Widest};
 
-/// The widest interval of the primary figure of every case, and of the ratio of each to the
-/// baseline. Of both: the table prints both with their intervals, and either may be the wider one.
-/// A ratio has the noise of two cases, but not what a round does to both; a figure has that too.
-/// Left out is what no number of rounds makes narrow: a figure that failed, a lower bound, a case
-/// that never counted.
+/// The widest interval among the primary figures of all cases and their ratios to the baseline.
+/// Both kinds count, because the table prints both with intervals and either may be wider. A ratio
+/// has the noise of two cases, but not what a round does to both. A figure has the noise of one
+/// case and of the rounds. Some intervals no number of rounds makes narrow, and they are left out:
+/// of a failed figure, of a lower bound, and of a case without counted trials.
 pub fn widest(summary: &Summary, precision: f64) -> Widest {
     let mut all: Vec<(IntervalOf, Option<f64>)> = Vec::new();
     for group in &summary.groups {
@@ -28,7 +29,7 @@ pub fn widest(summary: &Summary, precision: f64) -> Widest {
             }
         }
     }
-    // None is wider than any.
+    // A missing interval counts as wider than any other.
     let size = |one: &(IntervalOf, Option<f64>)| one.1.unwrap_or(f64::INFINITY);
     let widest = all.into_iter().max_by(|a, b| size(a).total_cmp(&size(b)));
     let (of, width_share) = widest.map_or((None, None), |(of, width)| (Some(of), width));
@@ -36,7 +37,7 @@ pub fn widest(summary: &Summary, precision: f64) -> Widest {
 }
 
 impl Widest {
-    /// Whether it is as narrow as was asked for.
+    /// Whether the widest interval is as narrow as the precision asks for.
     pub fn is_narrow(&self) -> bool {
         self.of.is_none() || self.width_share.is_some_and(|width| width < self.precision_share)
     }

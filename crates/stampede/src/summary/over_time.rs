@@ -1,4 +1,4 @@
-//! A trial second by second, and requests by the second in which they were due.
+//! Divides a trial into seconds, and assigns requests to the second in which they were due.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,9 @@ use super::input::TrialData;
 use super::model::CaseSummary;
 use crate::store::record::{Judged, SecondRecord};
 
-/// A trial's seconds, a column each: entry 0 is the first second. A request is `offered` in the
-/// second in which it was due (closed model: started), all else is where it ended.
+/// A trial by second, one column per figure: entry 0 is the first second. `offered` counts a
+/// request in the second in which it was due (closed model: started). All other columns count it in
+/// the second in which it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverTime {
@@ -19,21 +20,21 @@ pub struct OverTime {
     pub offered: Vec<u64>,
     /// Correct answers.
     pub ok: Vec<u64>,
-    /// Failed by kind; kinds that did not occur are left out.
+    /// Failed requests by kind of failure. Kinds that did not occur are left out.
     pub failed: BTreeMap<String, Vec<u64>>,
-    /// Due, never started.
+    /// Requests that were due but never started.
     pub dropped: Vec<u64>,
-    /// Highest number of requests under way.
+    /// The highest number of requests in flight.
     pub in_flight_max: Vec<u32>,
 }
 
 impl OverTime {
-    /// Nothing was sent.
+    /// Whether nothing was sent.
     pub fn is_empty(&self) -> bool {
         self.offered.is_empty()
     }
 
-    /// Of the rows of `seconds.ndjson`.
+    /// Makes the columns from the rows of `seconds.ndjson`.
     pub fn of(seconds: &[SecondRecord]) -> OverTime {
         let column = |count: fn(&Counts) -> u64| {
             seconds.iter().map(|second| count(&second.counts)).collect::<Vec<u64>>()
@@ -55,18 +56,18 @@ impl OverTime {
     }
 }
 
-/// The seconds in which requests ended without a correct answer for one reason.
+/// The seconds in which requests ended without a correct answer, for one kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorSpan {
-    /// The earliest, over the trials that count; 0 is a trial's first second.
+    /// The earliest of these seconds over the trials that count. 0 is a trial's first second.
     pub first_second: u32,
-    /// The latest.
+    /// The latest of these seconds.
     pub last_second: u32,
-    /// In how many seconds of a trial it occurred, the most of any trial.
+    /// The number of such seconds in a trial: the largest among the trials.
     pub seconds_max: u32,
 }
 
-/// By kind, `dropped` among them.
+/// The spans by kind of failure, including `dropped`.
 pub fn errors_of(case: &CaseSummary) -> BTreeMap<String, ErrorSpan> {
     let mut spans: BTreeMap<String, ErrorSpan> = BTreeMap::new();
     for trial in case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid) {
@@ -89,22 +90,27 @@ pub fn errors_of(case: &CaseSummary) -> BTreeMap<String, ErrorSpan> {
     spans
 }
 
-/// The requests that were due in one second, as far as that can be told.
+/// The requests that were due in one second, as far as this can be determined.
 #[derive(Clone, Debug, Default)]
 pub struct DueSecond {
-    /// How many were due.
+    /// Number of requests due.
     pub planned: u64,
-    /// Correct answers: response time in ns, and how many took it.
+    /// Correct answers: pairs of a response time in ns and the number of requests that took it.
     pub answered: Vec<(u64, u32)>,
-    /// Requests without a correct answer by kind, `dropped` among them.
+    /// Requests without a correct answer, by kind of failure, including `dropped`.
     pub lost: BTreeMap<String, u64>,
 }
 
-/// All requests of a trial of the open model by the second in which they were due: a correct
-/// answer its response time before it ended (within a second, for histograms hold it by
-/// the second), a timeout one timeout before its end at the latest, any other failed request in
-/// the second in which it ended. Requests dropped after the schedule are those that were due
-/// last. Each request is in exactly one second.
+/// All requests of a trial of the open model, by the second in which they were due. The due time
+/// follows from the time of the end:
+///
+/// - A correct answer was due its response time before it ended. This is exact to a second, because
+///   the histograms hold one second each.
+/// - A timeout counts as due one timeout before its end, which is the latest possible due time.
+/// - Any other failed request counts in the second in which it ended.
+/// - Requests dropped after the schedule are those that were due last.
+///
+/// Each request is in exactly one second.
 pub fn by_due_second(trial: &TrialData, timeout_ns: u64) -> Vec<DueSecond> {
     let planned = |row: &SecondRecord| row.counts.planned > 0;
     let length = trial.seconds.iter().rposition(planned).map_or(0, |last| last + 1);
@@ -113,7 +119,7 @@ pub fn by_due_second(trial: &TrialData, timeout_ns: u64) -> Vec<DueSecond> {
     for (second, row) in due.iter_mut().zip(&trial.seconds) {
         second.planned = row.counts.planned;
     }
-    // The middle of the second in which it ended stands for all of it.
+    // The middle of the second stands for the exact time at which the request ended.
     let before = |second: u32, ns: u64| {
         let ended = u64::from(second) * SECOND_NS + SECOND_NS / 2;
         usize::try_from(ended.saturating_sub(ns) / SECOND_NS).unwrap_or(last).min(last)

@@ -1,7 +1,7 @@
-//! Several runs laid over each other: one summary whose runtimes carry their run's letter.
+//! Overlays several runs: one summary in which each runtime carries the letter of its run.
 //!
-//! Nothing is compared between runs: they were measured at different times, in rounds of their
-//! own. What each run says for itself is kept in its words.
+//! Nothing is compared between runs, because they were measured at different times and in separate
+//! rounds. The sentences of each run are kept as they are.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::model::{CaseSummary, FORMAT, Group, Summary};
 use crate::fact::stored::Identity;
 use crate::fact::{Fact, Notice};
 
-/// Several runs as one.
+/// Several runs as one summary.
 #[derive(Clone, Debug)]
 pub struct Overlay {
-    /// Groups merged by app and load, nothing compared; cases of all runs.
+    /// The summary of all runs. Groups are merged by app and load, and nothing is compared.
     pub summary: Summary,
-    /// A case's runtime as named in the summary → its own name and the index of its run.
+    /// Maps a runtime's name in the summary to its original name and the index of its run.
     pub names: BTreeMap<String, (String, usize)>,
-    /// For each run and each of its cases, the place of the case in the summary.
+    /// For each run and each of its cases: the index of the case in the summary.
     pub cases: Vec<Vec<usize>>,
 }
 
@@ -26,7 +26,7 @@ pub fn label(run: usize) -> String {
     char::from(b'A' + (run % MOST_RUNS) as u8).to_string()
 }
 
-/// Letters end there.
+/// The most runs: there are no more letters.
 pub const MOST_RUNS: usize = 26;
 
 /// Lays runs over each other, in the order given.
@@ -48,7 +48,7 @@ pub fn overlay(runs: &[&Summary]) -> Overlay {
 struct Merged {
     notices: Vec<Fact<Notice>>,
     groups: Vec<Group>,
-    /// A group's cases: run, place in it, and the case.
+    /// For each group, its cases with their run and their index in that run.
     cases: Vec<Vec<(usize, usize, CaseSummary)>>,
     names: BTreeMap<String, (String, usize)>,
 }
@@ -71,8 +71,8 @@ impl Merged {
         }
     }
 
-    /// Where a group belongs: to the same app under the same load. A load of the same name that
-    /// is another, or may be, gets its run's letter.
+    /// The index of the merged group for the same app and load. A load of the same name that
+    /// differs, or may differ, gets its run's letter.
     fn place(&mut self, run: usize, group: &Group) -> usize {
         let is_it = |other: &Group| {
             (&other.app, &other.shape, other.model) == (&group.app, &group.shape, group.model)

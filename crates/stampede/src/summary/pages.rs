@@ -8,18 +8,19 @@ use crate::fact::{Fact, Mismatch};
 use crate::observed;
 use crate::store::record::{Judged, PageRecord};
 
-/// What a row answered when it was asked for each page of the load, once.
+/// A row's answers when each page of the load was requested once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pages {
-    /// The first of them, in the order of the load; secrets masked.
+    /// The first pages, in the order of the load, with secrets masked.
     pub first: Vec<PageRecord>,
-    /// How many were asked for.
+    /// The number of pages that were requested.
     pub asked: u64,
 }
 
 impl Pages {
-    /// Of the first trial that counts and was asked; of none that counts, of any.
+    /// The pages of the first trial that counts and has them. If none does, of any trial that has
+    /// them.
     pub fn of(trials: &[&TrialData]) -> Pages {
         let shown = |trial: &&TrialData| {
             let before = trial.record.runtime.before.as_ref()?;
@@ -34,19 +35,19 @@ impl Pages {
     }
 }
 
-/// The pages that all rows of a group have.
+/// The pages that all rows of a group have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommonPages {
-    /// Of the first row, those that every row answered; the first of many.
+    /// The pages of the first row that every row answered. Of many pages only the first are kept.
     pub pages: Vec<PageRecord>,
-    /// How many are measured, these included.
+    /// The number of pages that are measured, including these.
     pub asked: u64,
-    /// Whether every row answered with the same pages.
+    /// Whether every row gave the same answers.
     pub agree: bool,
 }
 
-/// The pages that these rows have in common, and whether they answered alike. Without rows, or
-/// where a row was not asked, none is.
+/// The pages that these rows have in common, and whether their answers agree. There are none
+/// without rows, or if a row's pages were not requested.
 pub fn common(cases: &[&CaseSummary]) -> CommonPages {
     let Some((one, others)) = cases.split_first() else { return CommonPages::default() };
     let answered = |page: &PageRecord| page.status != 0;
@@ -70,12 +71,13 @@ pub fn common(cases: &[&CaseSummary]) -> CommonPages {
     CommonPages { pages, asked: one.pages.asked, agree }
 }
 
-/// Of one that redirects led to, it may be a session.
+/// The path without its query. The query of a page that redirects led to may be a session.
 fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-/// Whether it was found to answer otherwise than the others; also in pages that are not kept here.
+/// Whether the row was found to answer differently from the others, including pages that are not
+/// kept here.
 fn differs(case: &CaseSummary) -> bool {
     let is_answer = |fact: &Fact<Mismatch>| {
         let Fact::Known(mismatch) = fact else { return false };
@@ -91,7 +93,7 @@ fn differs(case: &CaseSummary) -> bool {
     case.not_comparable.iter().any(is_answer)
 }
 
-/// Nobody reads more in a summary; the trial has all.
+/// The most pages in a summary. The trial has all of them.
 const KEPT: usize = 20;
 
 #[cfg(test)]

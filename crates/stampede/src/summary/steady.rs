@@ -1,4 +1,4 @@
-//! Whether constant loads were answered evenly from their beginning to their end.
+//! Determines whether the answers to a constant load were stable from its beginning to its end.
 
 use serde::{Deserialize, Serialize};
 use stampede_load::schedule::Segment;
@@ -9,32 +9,32 @@ use super::model::CaseSummary;
 use super::words;
 use crate::store::record::{CaseRecord, Judged, LoadModel, TrialRecord};
 
-/// How a trial's seconds went. A flag, nothing more: no second is left out because of it.
+/// Whether a trial was stable over time. This is only a flag: no second is left out because of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "steady", rename_all = "snake_case")]
 pub enum Steady {
-    /// Median service time stayed within 3 % of where it ended.
+    /// The median service time stayed within 3 % of its level at the end.
     Steady,
-    /// It did not.
+    /// The median service time changed.
     NotSteady {
-        /// What it was, from one change to the next.
+        /// The levels of the service time, from one change to the next.
         levels: Vec<Level>,
     },
-    /// Less than a minute, or too few answers.
+    /// The load lasted less than a minute, or had too few answers.
     TooShort,
 }
 
-/// Service time from one change to the next.
+/// The service time between two changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// 0 for the trial's first.
+    /// The first second of this level; the trial's first second is 0.
     pub from_second: u32,
-    /// Geometric mean of the seconds' medians.
+    /// The geometric mean of the medians of the seconds.
     pub service_time_ns: f64,
 }
 
 impl Steady {
-    /// Of a trial; `None`: its load is not constant, or never started.
+    /// Judges a trial. `None`: its load is not constant, or never started.
     pub fn of(case: &CaseRecord, trial: &TrialData) -> Option<Steady> {
         if !is_constant(case) || trial.record.load.is_none() {
             return None;
@@ -55,13 +55,13 @@ impl Steady {
     }
 }
 
-/// Whether a trial is long enough, under a constant load.
+/// Whether a trial has a constant load and is long enough.
 pub fn is_told(case: &CaseRecord, trial: &TrialRecord) -> bool {
     let scheduled = trial.load.as_ref().map_or(0, |load| load.scheduled_ns);
     scheduled >= FEWEST as u64 * 1_000_000_000 && is_constant(case)
 }
 
-/// Users are; a schedule is where it has one rate.
+/// Whether the load is constant: a closed load is, and a schedule with a single rate.
 pub(super) fn is_constant(case: &CaseRecord) -> bool {
     if case.model == LoadModel::Closed {
         return true;
@@ -78,7 +78,7 @@ pub(super) fn is_constant(case: &CaseRecord) -> bool {
     rates.is_some_and(|rates| rates.windows(2).all(|pair| pair[0] == pair[1]))
 }
 
-/// `yes`, `no` or `too short` of the trials that count; `None`: its load is not constant.
+/// `yes`, `no` or `too short` for the trials that count. `None`: the load is not constant.
 pub fn word(case: &CaseSummary) -> Option<&'static str> {
     let all = || {
         let counted = case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
@@ -92,8 +92,8 @@ pub fn word(case: &CaseSummary) -> Option<&'static str> {
     })
 }
 
-/// `not steady: the median service time in trial 3 was 4.10 ms, then 3.70 ms from second 31 on`, of
-/// the first such trial.
+/// A sentence on the first trial that was not stable: `not steady: the median service time in trial
+/// 3 was 4.10 ms, then 3.70 ms from second 31 on`.
 pub fn not_steady(case: &CaseSummary) -> Option<String> {
     let counted = || case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
     let told = counted().filter(|trial| !matches!(trial.steady, None | Some(Steady::TooShort)));
@@ -131,5 +131,5 @@ pub fn not_steady(case: &CaseSummary) -> Option<String> {
     ))
 }
 
-/// Levels that a note tells of; `summary.json` has all.
+/// Most levels in one note. `summary.json` has all of them.
 const MOST_LEVELS: usize = 4;

@@ -1,4 +1,4 @@
-//! One trial's figures from what it left on disk.
+//! Computes one trial's figures from its files.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use super::why;
 use crate::monitor::sample::{ResourceSample, RoleSample};
 use crate::store::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
 
-/// Computes one trial, invalid or not.
+/// Computes the summary of one trial, valid or invalid.
 pub fn summarize(
     trial: &TrialData,
     (run, case): (&RunRecord, &CaseRecord),
@@ -81,7 +81,7 @@ fn figures(trial: &TrialData, model: LoadModel) -> Figures {
     figures
 }
 
-/// The figures of a load alone, without a runtime of ours behind it.
+/// The figures of a load alone, without a runtime that stampede started.
 pub fn of_load(load: &LoadRecord, times: &TimeSet, model: LoadModel) -> Figures {
     let mut figures = Figures::default();
     add_rates(&mut figures, load, model);
@@ -115,8 +115,8 @@ fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
 fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: LoadModel) {
     let failed = failed(load);
     let timeouts = FailureKind::TIMEOUT.count(&load.counts.failed);
-    // A timeout counts from *started*, so it bounds service time, and response time,
-    // which is never shorter.
+    // A timeout counts from *started*. So it bounds service time, and also response time, which is
+    // never shorter.
     let cut_off = CutOff { requests: timeouts, after_ns: load.timeout_ns };
     let none = CutOff { requests: 0, after_ns: 0 };
     let of = |answered: &Times| {
@@ -133,14 +133,14 @@ fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: L
     figures.schedule_lag_ns_p99 = percentile(Ranked::ok_alone(&times.schedule_lag), 99.0);
 }
 
-/// A percentile that is not among the figures, of response time in the open model and of
-/// service time in the closed one.
+/// A percentile that is not among the figures: of response time in the open model, of service time
+/// in the closed one.
 pub fn any_percentile(trial: &TrialData, model: LoadModel, percent: f64) -> Figure {
     let (Some(load), Some(times)) = (&trial.record.load, &trial.times) else { return Figure::None };
     percentile_of_load(load, times, model, percent)
 }
 
-/// The same of a load alone.
+/// The same percentile for a load alone.
 pub fn percentile_of_load(
     load: &LoadRecord,
     times: &TimeSet,
@@ -154,7 +154,7 @@ pub fn percentile_of_load(
     percentile(Ranked { answered, failed: failed(load) }, percent)
 }
 
-/// Requests without a correct answer, dropped ones included.
+/// Number of requests without a correct answer, including dropped ones.
 fn failed(load: &LoadRecord) -> u64 {
     load.counts.planned.saturating_sub(load.counts.ok)
 }
@@ -215,7 +215,7 @@ fn add_resources(
     }
 }
 
-/// What a trial's readings say of a set of roles.
+/// The resource readings of a trial, summed over a set of roles.
 struct Spent<'a> {
     samples: &'a [ResourceSample],
     scheduled_ns: u64,
@@ -223,8 +223,8 @@ struct Spent<'a> {
 }
 
 impl Spent<'_> {
-    /// Median and highest share of the budget. Only readings that lie mostly inside the
-    /// schedule: while the last answers are awaited the stack idles.
+    /// The median and the highest share of the CPU budget, in per cent. Only readings mostly within
+    /// the schedule count: while the last answers are awaited, the stack is idle.
     fn cpu_percent(&self, of: impl Fn(&str) -> bool) -> (Figure, Figure) {
         if self.budget_cpus == 0 {
             return (Figure::None, Figure::None);
@@ -245,7 +245,7 @@ impl Spent<'_> {
         median_and_max(shares)
     }
 
-    /// CPU time, that of the drain included, per correct answer.
+    /// CPU time per correct answer in µs, including that of the drain.
     fn cpu_cost_us(&self, of: impl Fn(&str) -> bool, ok: u64) -> Figure {
         let mut read = self.samples.iter().flat_map(|sample| roles(sample, &of)).peekable();
         if read.peek().is_none() || ok == 0 {
@@ -255,7 +255,7 @@ impl Spent<'_> {
         Figure::exact(spent as f64 / 1e3 / ok as f64)
     }
 
-    /// Median and highest sum over roles, of the rows in which memory was read.
+    /// The median and the highest memory, summed over roles, of the readings that include memory.
     fn memory_bytes(&self, of: impl Fn(&str) -> bool) -> (Figure, Figure) {
         let readings = self
             .samples
@@ -275,7 +275,7 @@ fn roles<'a>(
     sample.roles.iter().filter(move |(name, _)| of(name)).map(|(_, role)| role)
 }
 
-/// The median of an even number of readings is the mean of the middle two.
+/// The median and the highest reading. For an even number the median is the mean of the middle two.
 fn median_and_max(mut readings: Vec<f64>) -> (Figure, Figure) {
     readings.sort_by(f64::total_cmp);
     let Some(max) = readings.last() else { return (Figure::None, Figure::None) };

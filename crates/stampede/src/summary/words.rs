@@ -1,4 +1,4 @@
-//! Figures as people read them: three significant digits and a unit.
+//! Formats figures for people: three significant digits and a unit.
 
 /// A time: `583 µs`, `3.59 ms`, `11.0 s`.
 pub fn time(ns: f64) -> String {
@@ -35,12 +35,12 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A percentage that may pass 100: `6.12 %`, `87.3 %`, `100 %`.
+/// A percentage that may exceed 100: `6.12 %`, `87.3 %`, `100 %`.
 pub fn percent(percent: f64) -> String {
     format!("{} %", significant(percent))
 }
 
-/// A share of correct answers in percent. Rounded down, so that only all is `100 %`.
+/// A share of correct answers in percent. It is rounded down, so that only the whole is `100 %`.
 pub fn share(share: f64) -> String {
     let thousandths = (share * 100_000.0 + 1e-6).floor() as u64;
     if share > 0.0 && thousandths == 0 {
@@ -55,7 +55,7 @@ pub fn ratio(ratio: f64) -> String {
     format!("{} ×", significant(ratio))
 }
 
-/// A whole number, in groups of three: `12 345`.
+/// A whole number with digits in groups of three: `12 345`.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -77,7 +77,7 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins names: `a`, `a and b`, `a, b and c`.
 pub fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -102,13 +102,13 @@ pub fn short_percent(percent: f64) -> String {
     }
 }
 
-/// Kinds of failure as people know them: `502 and timeout` of `http:502` and `net:timeout`.
+/// Kinds of failure in short form: `502 and timeout` for `http:502` and `net:timeout`.
 pub fn kinds(kinds: &[String]) -> String {
     let plain = |kind: &String| kind.rsplit(':').next().unwrap_or(kind).to_owned();
     list(&kinds.iter().map(plain).collect::<Vec<_>>())
 }
 
-/// Items in one line, not too many of them: `a, b and 3 more`.
+/// Items on one line, limited in number: `a, b and 3 more`.
 pub fn some_of(items: &[impl std::fmt::Display]) -> String {
     let shown: Vec<String> = items.iter().take(SOME).map(ToString::to_string).collect();
     match items.len().saturating_sub(SOME) {
@@ -117,7 +117,7 @@ pub fn some_of(items: &[impl std::fmt::Display]) -> String {
     }
 }
 
-/// More items in one sentence would bury it.
+/// The most items in one sentence. More would make it unreadable.
 const SOME: usize = 6;
 
 /// `one trial`, `two trials`, `3 trials`.
@@ -130,7 +130,7 @@ pub fn number_of(count: u32, thing: &str) -> String {
     }
 }
 
-/// At most `letters` of a text, the last an ellipsis where it is longer.
+/// The text, cut to at most `letters` characters. A cut text ends with an ellipsis.
 pub fn cut(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The percentile curve of each case: all planned requests of its trials, merged.
+//! Builds the percentile curve of each case from all planned requests of its trials, merged.
 
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Percentile, Ranked};
@@ -8,7 +8,7 @@ use crate::store::record::Judged;
 use crate::summary::model::{CaseSummary, LoadModel};
 use crate::summary::{RunData, Summary, TrialData};
 
-/// One for each case with a trial that counts.
+/// One curve for each case with a trial that counts.
 pub fn of_run(data: &RunData, summary: &Summary) -> Vec<Curve> {
     let cases = summary.cases.iter().enumerate();
     cases.filter_map(|(index, case)| curve(index, case, data)).collect()
@@ -36,7 +36,8 @@ fn curve(index: usize, case: &CaseSummary, data: &RunData) -> Option<Curve> {
     })
 }
 
-/// As far as ten requests lie beyond; then the slowest of all, where it was answered.
+/// The points as long as ten requests lie beyond. The slowest request follows, if all were
+/// answered.
 fn points(ranked: Ranked<'_>) -> Vec<(f64, Number)> {
     let known = percents().map_while(|percent| match ranked.percentile(percent) {
         Percentile::At(ns) => Some((percent, Number::us(ns as f64))),
@@ -51,7 +52,8 @@ fn points(ranked: Ranked<'_>) -> Vec<(f64, Number)> {
     points
 }
 
-/// Ten a decade of what lies beyond: 5, 10 … 90, 91 … 99, 99.1 … 99.9, 99.91 …
+/// The percentiles of a curve, about ten for each decade of the remaining share: 5, 10 … 90, 91 …
+/// 99, 99.1 … 99.9, 99.91 …
 fn percents() -> impl Iterator<Item = f64> {
     let first = (1..=17).map(|step| f64::from(step) * 5.0);
     let decades = (1..=DECADES).flat_map(|decade| {
@@ -61,7 +63,7 @@ fn percents() -> impl Iterator<Item = f64> {
     first.chain(decades.map(|percent| (percent * 1e6).round() / 1e6))
 }
 
-/// To 99.99999 %: a hundred million requests.
+/// Up to 99.99999 %, for a hundred million requests.
 const DECADES: i32 = 6;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What a sceptic asks for: each runtime as it was started and as it showed itself, and what every
-//! verdict was made of.
+//! Collects the evidence for readers who want to check the figures. It shows how each runtime was
+//! started, what was observed, and what every verdict is based on.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::store::{StoredRun, StoredTrial};
 use crate::summary::in_flight::InFlight;
 use crate::summary::{RunData, Summary, TrialData, words};
 
-/// Of a run.
+/// The evidence of a run.
 pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence {
     let trials = stored.trials.iter().zip(&data.trials);
     Evidence {
@@ -28,7 +28,7 @@ pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence
     }
 }
 
-/// Of the cases with a trial that counts.
+/// The evidence of the cases with a trial that counts.
 fn cases(summary: &Summary) -> Vec<CaseEvidence> {
     let measured = summary.cases.iter().enumerate().filter(|(_, case)| case.trials_counted > 0);
     let of = |(case, one)| {
@@ -41,7 +41,8 @@ fn cases(summary: &Summary) -> Vec<CaseEvidence> {
     measured.map(of).collect()
 }
 
-/// The first trial of each that came to start; one that shows itself before one that does not.
+/// The evidence of each runtime, from its first trial that started. A trial with observations is
+/// preferred.
 fn runtimes(data: &RunData) -> Vec<RuntimeEvidence> {
     let names = data.record.names_of(|case| &case.runtime);
     let of = |name: &String| {
@@ -131,7 +132,7 @@ fn of_trial(
     }
 }
 
-/// What a verdict is made of, in words.
+/// The figures that a verdict is based on, in words.
 fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String, String)> {
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     let ratio =
@@ -155,7 +156,7 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
     .into()
 }
 
-/// Share of the machine's CPU time that its host took away.
+/// The share of the machine's CPU time that its host took away.
 fn steal(samples: &[ResourceSample], run: &RunRecord) -> f64 {
     let facts: MachineFacts = serde_json::from_value(run.machine.clone()).unwrap_or_default();
     let cpus = f64::from(facts.cpus_logical.max(1));
@@ -164,12 +165,12 @@ fn steal(samples: &[ResourceSample], run: &RunRecord) -> f64 {
     taken as f64 / (time.max(1) as f64 * cpus)
 }
 
-/// Time that a CPU quota took from the stack, in ns.
+/// The time in ns for which a CPU quota stopped the stack's processes.
 fn throttled(samples: &[ResourceSample]) -> u64 {
     samples.iter().map(|sample| sample.throttled_ns).sum()
 }
 
-/// Kinds of failure: what they mean, how many, and when.
+/// The kinds of failure, each with its meaning, its count and its seconds.
 fn errors(seconds: &[SecondRecord]) -> Vec<(String, String)> {
     let mut kinds: BTreeMap<&str, (u64, u32, u32)> = BTreeMap::new();
     for second in seconds {

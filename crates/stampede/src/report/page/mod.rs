@@ -1,10 +1,11 @@
-//! `report.html`: one file, offline. The page is built in `report-ui/`; here it gets its data.
+//! Writes `report.html`: one file that works offline. The page is built in `report-ui/`; this
+//! module adds its data.
 //!
 //! ```text
 //! stored run ─▶ Page (series, curves, evidence) ─▶ JSON ─▶ the built page's data script
 //! ```
-//! The data is inert: JSON in a script element of a type that no browser runs, with every
-//! character escaped that could end it. The page itself never takes data for markup.
+//! The data is inert: JSON in a script element with a type that no browser runs. Every character
+//! that could end the element is escaped. The page itself never interprets data as markup.
 
 mod curve;
 mod evidence;
@@ -32,10 +33,10 @@ pub use model::Page;
 
 /// The built page: see `report-ui/README.md`.
 const BUILT: &str = include_str!("../../../../../report-ui/dist/index.html");
-/// Where its data goes.
+/// The placeholder that the data replaces.
 const PLACEHOLDER: &str = "__STAMPEDE_DATA__";
 
-/// All that the page shows.
+/// All data that the page shows.
 ///
 /// # Errors
 /// A trial's seconds cannot be read.
@@ -57,7 +58,7 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
     })
 }
 
-/// Runs laid over each other, as one page.
+/// Combines the pages of overlaid runs.
 pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
     let mut whole = Page {
         format: model::FORMAT,
@@ -84,7 +85,8 @@ pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
     whole
 }
 
-/// Moves what a run's page has into that of several; `cases`: where its cases are there.
+/// Moves the content of one run's page into the combined page. `cases` are the indices of its cases
+/// there.
 fn take(whole: &mut Page, page: Page, run: usize, cases: &[usize]) {
     let label = overlay::label(run);
     let lettered = |name: &String| format!("{name} ({label})");
@@ -117,7 +119,7 @@ fn csv_of(summary: &Summary) -> Download {
     }
 }
 
-/// Where the summary has a trial's case, whether or not the trial is in it.
+/// The index of a trial's case in the summary, whether or not the trial counts.
 fn case_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<usize> {
     let case = run.cases.get(trial.case)?;
     let is_it = |one: &CaseSummary| {
@@ -126,29 +128,29 @@ fn case_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<us
     summary.cases.iter().position(is_it)
 }
 
-/// What changes each second while a run is under way.
+/// The data that changes each second while a run is in progress.
 ///
 /// # Errors
-/// The seconds of the trial under way cannot be read.
+/// The seconds of the current trial cannot be read.
 pub fn now(stored: &StoredRun, summary: &Summary) -> Result<Now, StoreError> {
     let series = series::of_begun(stored, summary)?.pop();
     Ok(Now { progress: run::progress(stored, series.as_ref()), series })
 }
 
-/// The page, with all that it shows, as one file.
+/// The page with all its data, as one file.
 pub fn html(data: &impl Serialize) -> String {
     BUILT.replacen(PLACEHOLDER, &inert(data), 1)
 }
 
-/// The page as `stampede serve` gives it: it may ask the server that it came from.
+/// The page as `stampede serve` sends it. It may send requests to its own server.
 pub fn served_html(data: &impl Serialize) -> String {
     let policy = "default-src 'none';";
     let built = BUILT.replacen(policy, &format!("{policy} connect-src 'self';"), 1);
     built.replacen(PLACEHOLDER, &inert(data), 1)
 }
 
-/// Without the seconds, which the series have, and without how far the run is, which the page says
-/// where it says which run it is.
+/// The summary for the page. It omits the seconds, which are in the series, and the notices about
+/// progress, which the page shows elsewhere.
 fn for_the_page(stored: &StoredRun, summary: &Summary) -> Summary {
     let mut summary = summary.clone();
     let how_far = input::how_far(stored);
@@ -159,7 +161,7 @@ fn for_the_page(stored: &StoredRun, summary: &Summary) -> Summary {
     summary
 }
 
-/// JSON that no HTML parser takes for anything but text, and no JavaScript for an end of line.
+/// JSON that no HTML parser takes for markup, and in which JavaScript sees no end of line.
 fn inert(data: &impl Serialize) -> String {
     let json = serde_json::to_string(data)
         .expect("what is shown has string keys and numbers, nothing that JSON cannot hold");

@@ -1,4 +1,4 @@
-//! What the page is given, as JSON. `report-ui/src/page.ts` has the same types.
+//! The data of the page, as JSON. `report-ui/src/page.ts` has the same types.
 
 use std::collections::BTreeMap;
 
@@ -10,323 +10,326 @@ use crate::store::RunState;
 use crate::store::record::Judged;
 use crate::summary::Summary;
 
-/// Raised when a field changes its meaning.
+/// Version of the format. It is raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
 
-/// Everything.
+/// All data of the page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
-    /// [`FORMAT`].
+    /// The format's version, [`FORMAT`].
     pub format: u32,
-    /// Version that wrote the page.
+    /// The version of stampede that wrote the page.
     pub stampede: String,
-    /// The runs that it shows; more than one are laid over each other.
+    /// The runs that the page shows. Several runs are overlaid.
     pub runs: Vec<Run>,
-    /// Of several runs: a name as it stands in the summary → the runtime and its run. Empty
-    /// for a single run, whose names are the runtimes' own.
+    /// For several runs: maps a name in the summary to the runtime and its run. Empty for a single
+    /// run, in which names are the runtimes' own.
     pub names: BTreeMap<String, Named>,
-    /// As in `summary.json`, without the seconds of its trials.
+    /// The content of `summary.json`, without the seconds of the trials.
     pub summary: Summary,
-    /// The answer for each app; empty where several runs are combined.
+    /// The answer for each app. Empty if several runs are combined.
     pub headlines: Vec<Headline>,
-    /// One for each trial that has a load, and one for a trial that has not ended.
+    /// One for each trial that has a load, and one for each trial that has not ended.
     pub series: Vec<Series>,
     /// One for each case with a trial that counts.
     pub curves: Vec<Curve>,
-    /// What a sceptic asks for.
+    /// The evidence behind the figures.
     pub evidence: Evidence,
-    /// Files that the page offers.
+    /// Files that the page offers for download.
     pub downloads: Vec<Download>,
-    /// How far a run is that is under way.
+    /// The progress of a run that has not ended. `None`: it has ended, or there are several runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// Where it comes from; `None`: it is a file.
+    /// The addresses of `stampede serve`. `None`: the page is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
 }
 
-/// What a run found for an app, in sentences.
+/// The answer for an app, in sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Headline {
     /// The app's name.
     pub app: String,
-    /// How the rows compare with the baseline; lines where several loads have their own.
+    /// How the rows compare with the baseline. It has several lines if loads have separate
+    /// sentences.
     pub text: String,
-    /// What holds for all rows, a sentence each.
+    /// Sentences that hold for all rows.
     pub facts: Vec<String>,
 }
 
-/// A run, and how to run it again.
+/// A run, and the command that repeats it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
-    /// `A`, `B` … where there are several; empty for a single one.
+    /// `A`, `B` … Empty: there is only one run.
     pub label: String,
-    /// Its id.
+    /// The run's id.
     pub run: String,
-    /// RFC 3339.
+    /// When the run started, in RFC 3339.
     pub started_at: String,
-    /// Version that measured it.
+    /// The version of stampede that measured the run.
     pub stampede: String,
     /// Seed of the order of trials.
     pub seed: u64,
-    /// Rounds planned.
+    /// Number of planned rounds.
     pub rounds: u32,
-    /// Whether it came to its end.
+    /// Whether the run ended, is in progress, or was cut off.
     pub state: RunState,
-    /// Its runtimes as the summary names them, in the plan's order.
+    /// The names of its runtimes in the summary, in the plan's order.
     pub runtimes: Vec<String>,
-    /// The plan as it was run; empty: flags alone.
+    /// The plan as it was run. Empty: it was made of flags alone.
     pub plan_text: String,
-    /// Flags that changed it.
+    /// The flags that changed the plan.
     pub flags: Vec<String>,
-    /// How to run it again.
+    /// The command that repeats the run.
     pub command: String,
-    /// Label and value.
+    /// The machine, as pairs of a label and a value.
     pub machine: Vec<(String, String)>,
 }
 
-/// What a name stands for.
+/// The runtime that a name in the summary stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
-    /// Runtime's or variant's own name.
+    /// The runtime's or variant's own name.
     pub runtime: String,
     /// Index in [`Page::runs`].
     pub run: usize,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Progress {
-    /// Trials that ended.
+    /// Number of trials that have ended.
     pub ended: usize,
-    /// Trials of the plan.
+    /// Number of planned trials.
     pub planned: usize,
-    /// The one that runs now.
+    /// The current trial. `None`: there is none.
     pub under_way: Option<UnderWay>,
 }
 
-/// What changes each second while a run is under way.
+/// The data that changes each second while a run is in progress.
 #[derive(Clone, Debug, Serialize)]
 pub struct Now {
-    /// How far it is.
+    /// The progress of the run. `None`: it has ended.
     pub progress: Option<Progress>,
-    /// The trial that runs now, as far as it is.
+    /// The current trial so far. `None`: there is none.
     pub series: Option<Series>,
 }
 
-/// The trial that runs now.
+/// The current trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnderWay {
-    /// 1 for the first of the run.
+    /// The trial's number in the run, counted from 1.
     pub trial: u32,
-    /// Index in `Summary::cases`.
+    /// The index of its case in `Summary::cases`.
     pub case: usize,
-    /// Seconds of the load so far; 0: it starts, verifies or warms up.
+    /// Seconds of the load so far. 0: the runtime starts, or is verified or warmed up.
     pub seconds: u32,
 }
 
-/// Addresses of `stampede serve`, on the server that the page came from.
+/// Addresses on the server that sent the page, `stampede serve`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Served {
     /// The list of runs.
     pub home: String,
-    /// Server-sent events; `None`: nothing will change.
+    /// Server-sent events. `None`: nothing will change.
     pub events: Option<String>,
 }
 
-/// A trial over time; a column each, one entry a row. Row `i` covers the seconds from `i × step`
-/// to `(i + 1) × step` of the load.
+/// A trial over time, one column per figure and one entry per row. Row `i` covers the seconds from
+/// `i × step` to `(i + 1) × step` of the load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// Index in `Summary::cases`.
+    /// The index of its case in `Summary::cases`.
     pub case: usize,
-    /// Number of the trial.
+    /// The trial's number.
     pub trial: u32,
-    /// 1 for the first.
+    /// The round, counted from 1.
     pub round: u32,
-    /// It has not ended: its run is under way, or was cut off in it. It counts for nothing.
+    /// Whether the trial has not ended: its run is in progress, or was cut off during the trial.
+    /// Such a trial does not count.
     pub unfinished: bool,
-    /// Seconds that one row covers; 1 unless thinned.
+    /// Seconds that one row covers. 1 unless the series is thinned.
     pub step: f64,
-    /// Times in µs of the ok requests that ended in the row; `None`: none did. Response time in the
-    /// open model, service time in the closed one.
+    /// Times in µs of the ok requests that ended in the row. `None`: no request did. Response time
+    /// in the open model, service time in the closed one.
     #[serde(flatten)]
     pub times: Times,
-    /// Requests due, per second.
+    /// Requests due per second.
     pub offered: Vec<Number>,
-    /// Correct answers, per second.
+    /// Correct answers per second.
     pub ok: Vec<Number>,
-    /// Due, never started, per second.
+    /// Requests per second that were due but never started.
     pub dropped: Vec<Number>,
-    /// Failed by kind, per second.
+    /// Failed requests per second, by kind of failure.
     pub failed: BTreeMap<String, Vec<Number>>,
-    /// Highest number of requests under way.
+    /// The highest number of requests in flight.
     pub in_flight: Vec<Number>,
-    /// What the stack spent.
+    /// The resource use of the stack.
     pub resources: Resources,
 }
 
-/// Times over time, in µs.
+/// Times by row, in µs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Times {
     /// Arithmetic mean.
     pub mean: Vec<Option<Number>>,
     /// Median.
     pub p50: Vec<Option<Number>>,
-    /// 95 % are at most this.
+    /// 95 % of the times are at most this.
     pub p95: Vec<Option<Number>>,
     /// 99 %.
     pub p99: Vec<Option<Number>>,
-    /// The longest.
+    /// The longest time.
     pub max: Vec<Option<Number>>,
 }
 
-/// What the stack spent over time, by role.
+/// The resource use of the stack over time, by role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Resources {
     /// Seconds since the load began.
     pub at: Vec<Number>,
-    /// Of the whole stack's budget.
+    /// Share of the whole stack's CPU budget, in per cent.
     pub cpu_percent: BTreeMap<String, Vec<Option<Number>>>,
-    /// MiB; `None`: not read in that row.
+    /// Memory in MiB. `None`: not read in that row.
     pub memory_mib: BTreeMap<String, Vec<Option<Number>>>,
 }
 
-/// Percentiles of a case, over all planned requests of the trials that count.
+/// The percentiles of a case, over all planned requests of the trials that count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// Index in `Summary::cases`.
+    /// The index of the case in `Summary::cases`.
     pub case: usize,
-    /// Percentile (0 to 100) and µs, ascending.
+    /// Pairs of a percentile (0 to 100) and a time in µs, ascending.
     pub points: Vec<(f64, Number)>,
-    /// From this percentile on there is no correct answer.
+    /// The percentile from which on requests have no correct answer. `None`: all have one.
     pub failed_from: Option<f64>,
 }
 
-/// What a sceptic asks for.
+/// The evidence behind the figures, for readers who want to check them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Evidence {
-    /// Those that started, in the plan's order.
+    /// The runtimes that started, in the plan's order.
     pub runtimes: Vec<RuntimeEvidence>,
-    /// Every case that was measured.
+    /// Every case that has a trial that counts.
     pub cases: Vec<CaseEvidence>,
     /// Every trial on disk.
     pub trials: Vec<TrialEvidence>,
 }
 
-/// What a case's figures rest on: what was exhausted, Little's law, the pages.
+/// The evidence of a case's figures: exhausted resources, Little's law, the pages.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseEvidence {
-    /// Index in `Summary::cases`.
+    /// The index of the case in `Summary::cases`.
     pub case: usize,
-    /// Label and value.
+    /// Pairs of a label and a value.
     pub figures: Vec<(String, String)>,
 }
 
-/// One runtime, as it was started and as it showed itself.
+/// The evidence of a runtime: how it was started, and what was observed.
 #[derive(Clone, Debug, Serialize)]
 pub struct RuntimeEvidence {
-    /// Index in [`Page::runs`].
+    /// The index of its run in [`Page::runs`].
     pub run: usize,
-    /// Runtime's or variant's name.
+    /// The name of the runtime or the variant.
     pub name: String,
-    /// For people.
+    /// The title for people.
     pub title: String,
     /// `per-request`, `worker` or `event-loop`.
     pub mode: String,
-    /// Program → version.
+    /// Maps each program to its version.
     pub versions: BTreeMap<String, String>,
-    /// Settings in force.
+    /// The settings in force.
     pub settings: BTreeMap<String, Value>,
-    /// Command lines as started.
+    /// The command lines that started it.
     pub commands: Vec<String>,
-    /// Rendered file and its text.
+    /// Pairs of a rendered file's name and its text.
     pub files: Vec<(String, String)>,
-    /// As the runtime showed itself; `None`: it never answered.
+    /// What was observed of the runtime. `None`: it never answered.
     pub observed: Option<ObservedEvidence>,
-    /// What guarded it: label and value.
+    /// How the runtime was isolated: pairs of a label and a value.
     pub isolation: Vec<(String, String)>,
 }
 
-/// What a runtime showed of itself.
+/// Observed properties of a runtime.
 #[derive(Clone, Debug, Serialize)]
 pub struct ObservedEvidence {
     /// `PHP_VERSION`.
     pub php_version: String,
     /// `PHP_SAPI`.
     pub sapi: String,
-    /// ZTS or NTS.
+    /// Whether PHP is thread-safe (ZTS) or not (NTS).
     pub thread_safe: bool,
-    /// OPcache on in this SAPI.
+    /// Whether OPcache is on in this SAPI.
     pub opcache: bool,
-    /// JIT on in this SAPI.
+    /// Whether JIT is on in this SAPI.
     pub jit: bool,
-    /// Workers seen; 0: could not be told.
+    /// Number of workers that were observed. 0: not known.
     pub workers: u32,
-    /// Loaded.
+    /// Loaded extensions.
     pub extensions: Vec<String>,
-    /// Key → value in force.
+    /// Maps each php.ini key to its value in force.
     pub ini: BTreeMap<String, String>,
-    /// What else the reader should know.
+    /// Further observations for the reader.
     pub notices: Vec<Fact<Observation>>,
 }
 
-/// One trial's own evidence.
+/// The evidence of one trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialEvidence {
-    /// Index in [`Page::runs`].
+    /// The index of its run in [`Page::runs`].
     pub run: usize,
-    /// 1 for the first of the run.
+    /// The trial's number in the run, counted from 1.
     pub number: u32,
-    /// 1 for the first.
+    /// The round, counted from 1.
     pub round: u32,
-    /// Index in `Summary::cases`; -1: of none.
+    /// The index of its case in `Summary::cases`. -1: the summary has no such case.
     pub case: i64,
-    /// Its verdict.
+    /// The trial's verdict.
     pub verdict: Judged,
-    /// Why.
+    /// The reasons for the verdict.
     pub reasons: Vec<Fact<Reason>>,
-    /// What is worth knowing and weighs nothing.
+    /// Notes that do not affect the verdict.
     pub notes: Vec<Fact<Reason>>,
-    /// Name, begin and end in ms since the trial began.
+    /// The phases: name, begin and end in ms since the trial began.
     pub phases: Vec<(String, f64, f64)>,
-    /// What the verdict was made of: label and value.
+    /// The figures that the verdict is based on: pairs of a label and a value.
     pub figures: Vec<(String, String)>,
-    /// Kind of failure, and how many when.
+    /// Pairs of a kind of failure and a text with its meaning, count and seconds.
     pub errors: Vec<(String, String)>,
-    /// Log file and a line of it that tells of an error.
+    /// Pairs of a log file and one of its lines that reports an error.
     pub log_lines: Vec<(String, String)>,
 }
 
-/// A file that the page offers.
+/// A file that the page offers for download.
 #[derive(Clone, Debug, Serialize)]
 pub struct Download {
-    /// Suggested.
+    /// The suggested name.
     pub name: String,
     /// MIME type.
     pub r#type: String,
-    /// All of it.
+    /// The file's content.
     pub text: String,
 }
 
-/// A number that is written as short as it can be: three digits are what histograms keep.
+/// A number that is serialized as short as possible. Three digits suffice: histograms keep no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Number(pub f64);
 
 impl Number {
-    /// To three significant digits.
+    /// Rounds to three significant digits.
     pub fn short(value: f64) -> Number {
         if value == 0.0 || !value.is_finite() {
             return Number(0.0);
         }
         let digits = 2 - value.abs().log10().floor() as i32;
         let shift = 10_f64.powi(digits);
-        // Dividing by a power of ten below one multiplies: 300 and not 299.99999999999994.
+        // Multiplying is more exact than dividing by a power of ten below one: it gives 300 and not
+        // 299.99999999999994.
         let scaled = (value * shift).round();
         Number(if digits < 0 { scaled * 10_f64.powi(-digits) } else { scaled / shift })
     }
 
-    /// A time in ns as µs.
+    /// Converts a time from ns to µs.
     pub fn us(ns: f64) -> Number {
         Number::short(ns / 1e3)
     }

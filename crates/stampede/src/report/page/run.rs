@@ -1,4 +1,4 @@
-//! The run itself: its plan, its machine, how to run it again, and how far it is.
+//! Describes a run: its plan, its machine, the command that repeats it, and its progress.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::store::record::RunRecord;
 use crate::store::{RunState, StoredRun};
 use crate::summary::words;
 
-/// Of a single run.
+/// The description of a single run.
 pub fn of(stored: &StoredRun) -> Run {
     let record = &stored.record;
     Run {
@@ -30,7 +30,8 @@ pub fn of(stored: &StoredRun) -> Run {
     }
 }
 
-/// What the machines of several runs do not share; `None`: they are alike in what matters.
+/// A notice about differences between the machines of several runs. `None`: the parts that change
+/// figures are the same.
 pub fn machines_differ(runs: &[&RunRecord]) -> Option<Notice> {
     let machines: Vec<BTreeMap<String, String>> =
         runs.iter().map(|run| machine(&run.machine).into_iter().collect()).collect();
@@ -42,7 +43,7 @@ pub fn machines_differ(runs: &[&RunRecord]) -> Option<Notice> {
     (!what.is_empty()).then_some(Notice::MachinesDiffer { what })
 }
 
-/// How far a run is that is under way; `None`: it is not. `now`: the trial that runs now.
+/// The progress of a run. `None`: it has ended. `now` is the current trial.
 pub fn progress(stored: &StoredRun, now: Option<&Series>) -> Option<Progress> {
     (stored.state == RunState::UnderWay).then(|| Progress {
         ended: stored.trials.len(),
@@ -55,7 +56,8 @@ pub fn progress(stored: &StoredRun, now: Option<&Series>) -> Option<Progress> {
     })
 }
 
-/// The order of trials is the seed's, which may have been drawn.
+/// The command that repeats a run. It includes the seed, which determines the order of trials, even
+/// if it was drawn at random.
 fn command(record: &RunRecord) -> String {
     let mut words = vec!["stampede compare".to_owned()];
     if !record.plan_text.is_empty() {

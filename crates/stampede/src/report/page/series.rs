@@ -1,4 +1,4 @@
-//! Every trial over time.
+//! Builds the series of every trial: its figures over time.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::store::{StoreError, StoredRun, StoredTrial};
 use crate::summary::model::LoadModel;
 use crate::summary::{RunData, Summary, TrialData};
 
-/// One for each trial that has a load, in the order of the trials; then those that have not
-/// ended.
+/// One series for each trial that has a load, in the order of the trials, followed by the trials
+/// that have not ended.
 ///
 /// # Errors
 /// A trial's seconds cannot be read.
@@ -32,7 +32,7 @@ pub fn of_run(
     Ok(series)
 }
 
-/// Of trials that have not ended.
+/// The series of the trials that have not ended.
 ///
 /// # Errors
 /// A trial's seconds cannot be read.
@@ -44,7 +44,7 @@ pub fn of_begun(stored: &StoredRun, summary: &Summary) -> Result<Vec<Series>, St
 }
 
 fn read_all(jobs: &[Job<'_>]) -> Result<Vec<Series>, StoreError> {
-    // Reading histograms is most of the work, and each trial's are its own.
+    // Most of the work is reading histograms, and the trials are independent of each other.
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
     if threads < 2 {
         return jobs.iter().map(Job::series).collect();
@@ -66,7 +66,7 @@ fn read_all(jobs: &[Job<'_>]) -> Result<Vec<Series>, StoreError> {
     done.into_iter().map(|(_, series)| series).collect()
 }
 
-/// A trial that has not ended, as far as it is on disk.
+/// A trial that has not ended, with the data that is on disk so far.
 fn unfinished(trial: StoredTrial) -> Result<(StoredTrial, TrialData), StoreError> {
     let read = TrialData {
         record: trial.record.clone(),
@@ -79,7 +79,7 @@ fn unfinished(trial: StoredTrial) -> Result<(StoredTrial, TrialData), StoreError
     Ok((trial, read))
 }
 
-/// One trial to be read.
+/// One trial whose series is to be read.
 struct Job<'a> {
     case: usize,
     model: LoadModel,
@@ -131,10 +131,10 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Rows of the load. What was still under way when the last request had been sent is in rows of
-    /// its own on disk: in the closed model as many as it takes, in the open one a row where all is
-    /// well. Drawn as seconds they would look like a collapse; requests that failed there are
-    /// drawn, and the long end of an overload is.
+    /// The number of rows of the load. Requests that were in flight when the last request had been
+    /// sent end in later rows. In the closed model there may be many such rows, in the open model
+    /// usually one. Drawn as seconds they would look like a collapse, so they are left out. They
+    /// are drawn if requests failed in them, or if they are the long end of an overload.
     fn rows(&self) -> usize {
         let seconds = &self.read.seconds;
         let all = seconds.last().map_or(0, |last| last.second as usize + 1);
@@ -156,7 +156,7 @@ impl<'a> Job<'a> {
                     put(&mut times, second as usize, self.model, set);
                 }
             });
-            // What is torn or damaged the notices say; what is there is drawn.
+            // The notices report damage. What can be read is drawn.
             match read {
                 Ok(_) | Err(StoreError::DamagedHistogram { .. }) => {}
                 Err(error) => return Err(error),
@@ -168,7 +168,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// One second's figures, of the ok requests that ended in it.
+/// Sets one second's figures, over the ok requests that ended in it.
 fn put(times: &mut Times, row: usize, model: LoadModel, set: &TimeSet) {
     let ended = match model {
         LoadModel::Open => &set.response_time,
@@ -188,7 +188,7 @@ fn put(times: &mut Times, row: usize, model: LoadModel, set: &TimeSet) {
     times.max[row] = Some(Number::us(ended.max() as f64));
 }
 
-/// A column of counts; a second that is missing has none.
+/// A column of counts. A missing second counts 0.
 fn column(rows: usize, seconds: &[SecondRecord], of: impl Fn(&SecondRecord) -> f64) -> Vec<Number> {
     let mut column = vec![Number(0.0); rows];
     for second in seconds {
@@ -197,8 +197,9 @@ fn column(rows: usize, seconds: &[SecondRecord], of: impl Fn(&SecondRecord) -> f
     column
 }
 
-/// The last reading comes when the load ends, some milliseconds after the one before: a clock tick
-/// is longer, so that it shows no CPU time at all, or too much.
+/// The samples without a very short last one. The last reading comes when the load ends, some
+/// milliseconds after the one before. A clock tick is longer, so such a reading shows no CPU time
+/// at all, or too much.
 fn without_a_stump(samples: &[ResourceSample]) -> &[ResourceSample] {
     match samples {
         [.., before, last] if last.interval_ns < before.interval_ns / 10 => {

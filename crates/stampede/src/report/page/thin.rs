@@ -1,34 +1,34 @@
-//! Long series drawn with fewer points, the extremes kept.
+//! Thins long series so that fewer points are drawn and the extremes are kept.
 
 use super::model::Number;
 
-/// Rows that a chart of a wide screen can tell apart.
+/// The most rows that a chart on a wide screen can show separately.
 pub const ROWS_MAX: usize = 1_200;
 
-/// How rows are put together: `width` of them become two, the lowest and the highest of each
-/// column in the order in which they occurred (the minimum and maximum of M4: Jugel et al.,
-/// VLDB 2014), so that no spike is lost.
+/// How rows are combined. Each `width` rows become two: the lowest and the highest value of each
+/// column, in the order in which they occurred. These are the minimum and maximum of M4 (Jugel et
+/// al., VLDB 2014), so no spike is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinning {
     width: usize,
 }
 
 impl Thinning {
-    /// For `rows` rows; leaves them as they are where they fit.
+    /// The thinning for a number of rows. Rows that fit are left as they are.
     pub fn of(rows: usize) -> Thinning {
         match rows <= ROWS_MAX {
             true => Thinning { width: 1 },
-            // Even, so that each of the two rows covers whole seconds.
+            // An even width, so that each of the two rows covers whole seconds.
             false => Thinning { width: rows.div_ceil(ROWS_MAX / 2).next_multiple_of(2) },
         }
     }
 
-    /// Rows of before that one of now covers.
+    /// The number of original rows that one row of the result covers.
     pub fn step(self) -> usize {
         if self.width == 1 { 1 } else { self.width / 2 }
     }
 
-    /// A column with gaps.
+    /// Thins a column with gaps.
     pub fn gaps(self, column: Vec<Option<Number>>) -> Vec<Option<Number>> {
         if self.width == 1 {
             return column;
@@ -36,7 +36,7 @@ impl Thinning {
         column.chunks(self.width).flat_map(lowest_and_highest).collect()
     }
 
-    /// A column without gaps.
+    /// Thins a column without gaps.
     pub fn whole(self, column: Vec<Number>) -> Vec<Number> {
         if self.width == 1 {
             return column;
@@ -47,7 +47,7 @@ impl Thinning {
         thinned.flatten().collect()
     }
 
-    /// The rows' own times: the first of each half.
+    /// Thins the times of the rows: keeps the first time of each half.
     pub fn times(self, times: Vec<Number>) -> Vec<Number> {
         if self.width == 1 {
             return times;
@@ -63,7 +63,7 @@ impl Thinning {
 fn lowest_and_highest(bucket: &[Option<Number>]) -> [Option<Number>; 2] {
     let there = || bucket.iter().enumerate().filter_map(|(at, one)| Some((at, (*one)?)));
     let lowest = there().min_by(|a, b| a.1.0.total_cmp(&b.1.0));
-    // Of equal ones the last, so that the two are apart where they can be.
+    // Among equal values the last, so that the two points are as far apart as possible.
     let highest = there().max_by(|a, b| a.1.0.total_cmp(&b.1.0));
     match (lowest, highest) {
         (Some(low), Some(high)) if low.0 <= high.0 => [Some(low.1), Some(high.1)],

@@ -1,4 +1,4 @@
-//! Charts across loads: what a runtime does as the load grows.
+//! Draws charts across loads: how a runtime behaves as the load grows.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,18 @@ use crate::report::page::Page;
 use crate::summary::model::{CaseSummary, Figure, Group, LoadModel};
 use crate::summary::words::list;
 
-/// Loads of one app and one model, the lightest first.
+/// The loads of one app and one model, the lightest first.
 struct Loads<'a> {
     page: &'a Page,
     groups: Vec<&'a Group>,
     cases: Vec<&'a CaseSummary>,
-    /// Where each load stands on the x axis.
+    /// The position of each load on the x axis.
     x: Vec<f64>,
     has_rates: bool,
     looks: &'a [(String, Look)],
 }
 
-/// The charts of each app that has several loads of a kind, with the app's name.
+/// The charts of each app that has several loads of one model, with the app's name.
 pub fn of<'a>(page: &'a Page, looks: &'a [(String, Look)]) -> Vec<(&'a str, Drawn)> {
     let mut kinds: Vec<(&str, LoadModel)> = Vec::new();
     for group in &page.summary.groups {
@@ -46,14 +46,14 @@ pub fn of<'a>(page: &'a Page, looks: &'a [(String, Look)]) -> Vec<(&'a str, Draw
     kinds.into_iter().flat_map(of).collect()
 }
 
-/// What one chart shows of every case.
+/// The figure that one chart shows of every case.
 struct Shown<'s> {
     file: &'static str,
     title: String,
     label: &'s str,
     words: fn(f64) -> String,
     figure: &'s dyn Fn(&CaseSummary) -> Figure,
-    /// The figure's own units in one of the axis.
+    /// The size of one axis unit in the figure's own unit.
     unit: f64,
     without: Option<&'s str>,
 }
@@ -69,7 +69,7 @@ impl<'a> Loads<'a> {
         let mut known: Vec<f64> = rates.iter().filter_map(|(_, rate)| *rate).collect();
         known.sort_by(f64::total_cmp);
         known.dedup();
-        // Rates that are nearly the same would lie on each other.
+        // Loads with nearly the same rate would overlap.
         let apart = known.last().map_or(0.0, |most| most * 0.03);
         let has_rates =
             known.len() == rates.len() && known.windows(2).all(|two| two[1] - two[0] > apart);
@@ -85,8 +85,8 @@ impl<'a> Loads<'a> {
         Loads { page, groups, cases, x, has_rates, looks }
     }
 
-    /// Whether any runtime was under several of these loads. Of several runs with a load each, none
-    /// was.
+    /// Whether any runtime was measured under several of these loads. With several runs of one load
+    /// each, none was.
     fn has_several(&self) -> bool {
         let loads = |name: &str| self.cases.iter().filter(|case| case.runtime == name).count();
         self.looks.iter().any(|(runtime, _)| loads(runtime) > 1)
@@ -134,7 +134,7 @@ impl<'a> Loads<'a> {
         all.iter().flatten().filter_map(|shown| self.chart(shown)).collect()
     }
 
-    /// `None` where no runtime has the figure.
+    /// The chart. `None`: no runtime has the figure.
     fn chart(&self, shown: &Shown<'_>) -> Option<Drawn> {
         let mut lines = self.lines(shown);
         lines.retain(|line| line.values().next().is_some());
@@ -164,7 +164,7 @@ impl<'a> Loads<'a> {
                 .x
                 .iter()
                 .zip(&self.groups)
-                // A load that its run does not have is no gap: nothing is missing there.
+                // A load that a run does not have is no gap: no value is missing there.
                 .filter_map(|(x, group)| Some((*x, self.case(runtime, group)?)))
                 .map(|(x, case)| {
                     let value = (shown.figure)(case).value().map(|value| value / shown.unit);
@@ -176,7 +176,7 @@ impl<'a> Loads<'a> {
         own.map(line).collect()
     }
 
-    /// Of several runs, which loads not all have.
+    /// For several runs: a note on the loads that not all of them have.
     fn not_shared(&self) -> Option<String> {
         let all = &self.page.runs;
         let said = self.groups.iter().filter_map(|group| {
@@ -203,7 +203,7 @@ impl<'a> Loads<'a> {
             let label = "offered rate, requests a second".to_owned();
             return Axis { label, scale: Scale::linear(0.0, most * 1.02), ticks };
         }
-        // Half a step at both ends, so that the first and the last name have room.
+        // Half a step at both ends gives the first and the last name room.
         let count = self.x.len() as f64;
         let letters = (820.0 / count / 8.0).max(6.0) as usize;
         let names = self.groups.iter().map(|group| words::cut(&group.load, letters));
@@ -214,7 +214,7 @@ impl<'a> Loads<'a> {
         }
     }
 
-    /// What a point or a gap does not say of itself.
+    /// Notes that explain points and gaps.
     fn notes(&self, shown: &Shown<'_>) -> Vec<String> {
         let of = |is: fn(&Figure) -> bool| {
             let own = self
@@ -240,7 +240,7 @@ impl<'a> Loads<'a> {
         self.not_shared().into_iter().chain(said).collect()
     }
 
-    /// Of at least three runtimes, the one with the highest p95 at any load.
+    /// The runtime with the highest p95 at any load. `None`: fewer than three runtimes have a p95.
     fn slowest(&self, time: &dyn Fn(&CaseSummary) -> Figure) -> Option<&'a str> {
         let known = || {
             self.cases.iter().filter_map(|case| Some((case.runtime.as_str(), time(case).value()?)))

@@ -1,4 +1,4 @@
-//! Response time against offered rate, with knee and capacity of each runtime.
+//! Draws response time against offered rate, with the knee and the capacity of each runtime.
 
 use super::chart::{Axis, Chart, Grain, Line, Mark, Strength};
 use super::frame::Frame;
@@ -7,7 +7,7 @@ use super::words;
 use crate::capacity::model::{CapacityReport, Limit};
 use crate::capacity::text::rate;
 
-/// The chart as a file; `None` where no trial had a rate and answers.
+/// The chart as a file. `None`: no trial had both a rate and answers.
 pub fn chart(report: &CapacityReport) -> Option<String> {
     let lines: Vec<Line> = report
         .runtimes
@@ -61,7 +61,7 @@ pub fn chart(report: &CapacityReport) -> Option<String> {
     Some(frame.around(body))
 }
 
-/// By rate; of trials at one rate the median.
+/// The p95 by rate in µs. For several trials at the same rate it is the median.
 fn points(limit: &Limit) -> Vec<(f64, Option<f64>)> {
     let open = limit.points.iter().filter_map(|point| Some((point.offered_per_second?, point)));
     let mut all: Vec<(f64, f64)> =

@@ -1,4 +1,4 @@
-//! A chart with two axes, drawn: legend, grid, lines, marks.
+//! Draws a chart with two axes: legend, grid, lines and marks.
 
 use super::element::{Element, number};
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
@@ -9,71 +9,71 @@ use super::words;
 /// A chart with two axes.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// To the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// The first lies lowest.
+    /// The lines. The first is drawn below the others.
     pub lines: Vec<Line>,
-    /// Vertical.
+    /// The vertical marks.
     pub marks: Vec<Mark>,
 }
 
-/// An axis and what stands at it.
+/// An axis and its ticks.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it counts.
+    /// The label: what the axis shows.
     pub label: String,
-    /// Where a value stands.
+    /// The scale that gives a value's position.
     pub scale: Scale,
-    /// Values and their words.
+    /// The ticks: pairs of a value and its text.
     pub ticks: Vec<(f64, String)>,
 }
 
 /// A line of the chart.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// As in the legend.
+    /// The name in the legend.
     pub name: String,
     /// Its look.
     pub look: Look,
-    /// By x; `None`: a gap.
+    /// The points by x. `None`: a gap.
     pub points: Vec<(f64, Option<f64>)>,
-    /// Whether it counts.
+    /// How strongly the line is drawn: whether it counts.
     pub strength: Strength,
 }
 
 /// How strongly a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
-    /// It counts.
+    /// The line counts.
     Full,
-    /// It does not.
+    /// The line does not count.
     Faint,
 }
 
 /// A vertical mark.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// On the x axis.
+    /// The position on the x axis.
     pub at: f64,
-    /// Its runtime's.
+    /// The look of its runtime.
     pub look: Look,
-    /// What happened there.
+    /// The text: what happened there.
     pub words: String,
 }
 
-/// Whether there is anything between two whole numbers.
+/// Whether values between whole numbers exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
-    /// A measure.
+    /// A measure, with values between whole numbers.
     Fine,
-    /// A count.
+    /// A count, with whole numbers only.
     Whole,
 }
 
 impl Axis {
-    /// From 0 to the round step above `most`.
+    /// An axis from 0 to the round step above `most`.
     pub fn from_zero(label: &str, most: f64, grain: Grain, words: fn(f64) -> String) -> Axis {
         let most = if most > 0.0 && most.is_finite() { most } else { 1.0 };
         let step = match grain {
@@ -92,12 +92,12 @@ impl Axis {
         }
     }
 
-    /// Logarithmic, around all values.
+    /// A logarithmic axis around all values.
     pub fn log(label: &str, values: &[f64], words: fn(f64) -> String) -> Axis {
         Axis::of(label, Scale::log_around(values), STEPS, words)
     }
 
-    /// A scale as it is, with round steps on it.
+    /// An axis with the given scale and round steps on it.
     pub fn of(label: &str, scale: Scale, most: usize, words: fn(f64) -> String) -> Axis {
         let ticks = scale.steps(most).into_iter().map(|tick| (tick, words(tick))).collect();
         Axis { label: label.to_owned(), scale, ticks }
@@ -105,19 +105,19 @@ impl Axis {
 }
 
 impl Line {
-    /// Its values.
+    /// The line's values, without the gaps.
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.points.iter().filter_map(|(_, value)| *value)
     }
 }
 
-/// The highest value of all lines; 0 where there is none.
+/// The highest value of all lines. 0: there is none.
 pub fn most(lines: &[Line]) -> f64 {
     lines.iter().flat_map(Line::values).fold(0.0, f64::max)
 }
 
 impl Chart {
-    /// All of it but the words around it.
+    /// The chart without the words around it.
     pub fn body(&self) -> Body {
         let (mut elements, legend) = self.legend();
         let widest =
@@ -141,7 +141,8 @@ impl Chart {
         Body { height: plot.bottom + 58.0, elements }
     }
 
-    /// Samples and names, in as many rows as they need; and where the last of them ends.
+    /// The legend: samples and names in as many rows as needed. Also returns the position below the
+    /// last row.
     fn legend(&self) -> (Vec<Element>, f64) {
         let (mut x, mut y) = (MARGIN, 8.0);
         let mut elements = Vec::new();
@@ -174,7 +175,7 @@ impl Chart {
         for (value, words) in &self.x.ticks {
             let x = plot.x_of(*value);
             let half = width_of(words, TICK) / 2.0;
-            // Words that would touch those before them are left out; their line is not.
+            // A label that would touch the one before it is left out. Its grid line is drawn.
             let end = if x - half > taken + 6.0 { plot.bottom + 5.0 } else { plot.bottom };
             elements.push(rule(x, plot.top, x, end, GRID));
             if end > plot.bottom {
@@ -193,8 +194,8 @@ impl Chart {
         elements
     }
 
-    /// Each with its words above the plot, so that they hide no line; each a row lower than the one
-    /// before.
+    /// The marks, each with its words above the plot so that they hide no line. Each is one row
+    /// lower than the mark before.
     fn marks(&self, plot: &Plot) -> Vec<Element> {
         let mut marks: Vec<&Mark> = self.marks.iter().collect();
         marks.sort_by(|a, b| a.at.total_cmp(&b.at));
@@ -206,7 +207,7 @@ impl Chart {
             let words = words::cut(&mark.words, NAME_LETTERS);
             let fits = x + 8.0 + width_of(&words, 12.0) < WIDTH - MARGIN;
             let (from, anchor) = if fits { (x + 6.0, "start") } else { (x - 6.0, "end") };
-            // A rim in the colour of the ground: they may cross the lines of other marks.
+            // A rim in the background colour, because words may cross the lines of other marks.
             let words = text(&words, from, top + 10.0, 12.0, colour)
                 .with("text-anchor", anchor)
                 .with("font-weight", "600")
@@ -223,7 +224,7 @@ impl Chart {
     }
 }
 
-/// Where the lines are.
+/// The area of the lines.
 struct Plot {
     left: f64,
     right: f64,
@@ -259,7 +260,7 @@ impl Plot {
         if !path.is_empty() {
             drawn = drawn.child(line.look.stroke(Element::new("path").with("d", path)));
         }
-        // A point between two gaps has no line to be on.
+        // A point between two gaps belongs to no line, so it is drawn as a dot.
         let alone = stretches.iter().filter(|points| points.len() == 1).map(|points| {
             Element::new("circle")
                 .at("cx", points[0].0)
@@ -275,7 +276,7 @@ impl Plot {
         )
     }
 
-    /// Points without a gap between them.
+    /// Runs of points without a gap between them.
     fn stretches(&self, line: &Line) -> Vec<Vec<(f64, f64)>> {
         let mut stretches = vec![Vec::new()];
         for (x, value) in &line.points {
@@ -292,8 +293,8 @@ impl Plot {
     }
 }
 
-/// Where a line has its markers: at all points where they are few, else one now and then, those
-/// of each line a little further on than those of the line before.
+/// The points of a line that have markers: all if they are few, else some at regular distances. The
+/// markers of each line are a little further on than those of the line before.
 fn marked(points: &[(f64, f64)], first: f64) -> Vec<(f64, f64)> {
     if points.len() <= FEW {
         return points.to_vec();
@@ -314,13 +315,13 @@ fn rule(x1: f64, y1: f64, x2: f64, y2: f64, colour: &str) -> Element {
 }
 
 const HEIGHT: f64 = 300.0;
-/// Pixels from one marker of a dense line to the next.
+/// Distance in pixels between the markers of a line with many points.
 const MARKER_EVERY: f64 = 110.0;
-/// As many points have a marker each.
+/// The most points for which each has a marker.
 const FEW: usize = 12;
-/// Steps of an axis from 0.
+/// The number of steps of an axis from 0.
 const STEPS: usize = 5;
-/// From the words of one mark to those of the next.
+/// Distance between the words of one mark and those of the next.
 const MARK_ROW: f64 = 17.0;
 const TICK: f64 = 12.0;
 const NAME: f64 = 13.0;

@@ -1,4 +1,5 @@
-//! The percentile curve: how slow the slowest are. Each step to the right is ten times rarer.
+//! Draws the percentile curve, which shows how slow the slowest requests are. Each step to the
+//! right is ten times rarer.
 
 use super::Drawn;
 use super::chart::{Axis, Chart, Line, Strength};
@@ -8,7 +9,7 @@ use super::words;
 use crate::report::page::model::Curve;
 use crate::summary::words::list;
 
-/// `None` where no trial counts.
+/// The chart. `None`: no trial counts.
 pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     let what = panel.what();
     let lines: Vec<Line> = panel
@@ -47,7 +48,7 @@ fn curve<'a>(panel: &Panel<'a>, index: usize) -> Option<&'a Curve> {
     panel.page.curves.iter().find(|curve| curve.case == index)
 }
 
-/// Of points at the same place the slowest stays.
+/// The points of a curve. Of points at the same position the slowest is kept.
 fn points(curve: &Curve, planned: u64) -> Vec<(f64, Option<f64>)> {
     let mut points: Vec<(f64, Option<f64>)> = Vec::new();
     for (percent, us) in &curve.points {
@@ -91,6 +92,6 @@ fn notes(panel: &Panel<'_>) -> Vec<String> {
     notes
 }
 
-/// As far as there are requests.
+/// The percentiles at the axis, as far as there are requests.
 const TICKS: [f64; 12] =
     [0.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.999_9, 99.999_99, 99.999_999];

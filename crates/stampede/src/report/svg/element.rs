@@ -1,9 +1,9 @@
-//! An element of an SVG file. Whatever comes from data goes through here and is text: nothing
-//! else of this module writes a `<`.
+//! Elements of an SVG file. All data passes through this module and becomes escaped text. Nothing
+//! else of the `svg` module writes a `<`.
 
 use std::fmt::Write as _;
 
-/// An element, its attributes and what is in it.
+/// An element with its attributes and its content.
 #[derive(Clone, Debug)]
 pub struct Element {
     name: &'static str,
@@ -18,48 +18,48 @@ enum Inside {
 }
 
 impl Element {
-    /// An empty one.
+    /// An empty element.
     pub fn new(name: &'static str) -> Element {
         Element { name, attributes: Vec::new(), inside: Vec::new() }
     }
 
-    /// With an attribute of text.
+    /// Adds an attribute that is a text.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Element {
         self.attributes.push((name, value.into()));
         self
     }
 
-    /// With an attribute that is a length in pixels.
+    /// Adds an attribute that is a length in pixels.
     pub fn at(self, name: &'static str, value: f64) -> Element {
         self.with(name, number(value))
     }
 
-    /// With text in it.
+    /// Adds text to the content.
     pub fn text(mut self, text: impl Into<String>) -> Element {
         self.inside.push(Inside::Text(text.into()));
         self
     }
 
-    /// With an element in it.
+    /// Adds an element to the content.
     pub fn child(mut self, child: Element) -> Element {
         self.inside.push(Inside::Element(child));
         self
     }
 
-    /// With elements in it.
+    /// Adds elements to the content.
     pub fn children(mut self, children: impl IntoIterator<Item = Element>) -> Element {
         self.inside.extend(children.into_iter().map(Inside::Element));
         self
     }
 
-    /// As a file.
+    /// The element as the content of a file.
     pub fn file(&self) -> String {
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         self.write(&mut out);
         out
     }
 
-    /// An element that holds elements gets lines of their own for them: such a file can be compared
+    /// Writes the element. Inner elements are on lines of their own, so that files can be compared
     /// line by line. Text stays as it is.
     fn write(&self, out: &mut String) {
         let _ = write!(out, "<{}", self.name);
@@ -84,7 +84,7 @@ impl Element {
     }
 }
 
-/// A length with hundredths of a pixel at most. What is no number is none in a file either.
+/// A length with at most two decimals. A value that is not finite becomes 0.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
@@ -94,8 +94,8 @@ pub fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Text that XML 1.0 takes for nothing but text, in an attribute too. Characters that it cannot
-/// hold at all, and line breaks, which would be spaces anyway, are replaced.
+/// Text that XML 1.0 takes only for text, in attributes too. Characters that XML cannot contain are
+/// replaced, and so are line breaks, which would become spaces anyway.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,42 +1,42 @@
-//! What all charts have around them: title, subtitle, notes, and which run they are of.
+//! Draws the parts around all charts: title, subtitle, notes, and the name of the run.
 
 use super::element::Element;
 use super::look::GROUND;
 use super::words;
 
-/// Words around a chart.
+/// The words around a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
-    /// What it shows.
+    /// What the chart shows.
     pub title: String,
-    /// Under which load.
+    /// The load under which it was measured.
     pub subtitle: String,
-    /// What a reader must know of it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Which run it is of.
+    /// The run that the chart is of.
     pub source: String,
 }
 
-/// What is in a frame, drawn from 0 downwards.
+/// The content of a frame, drawn from 0 downwards.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// Pixels.
+    /// Height in pixels.
     pub height: f64,
-    /// All of it.
+    /// All elements of the content.
     pub elements: Vec<Element>,
 }
 
 /// Width of every chart, in pixels.
 pub const WIDTH: f64 = 960.0;
-/// From its edge to whatever is in it.
+/// Distance from the chart's edge to its content.
 pub const MARGIN: f64 = 28.0;
-/// Of what is said: black enough to be read.
+/// Colour of the main text: dark enough to be read easily.
 pub const INK: &str = "#15181c";
-/// Of axes, notes and subtitles: a contrast of 6 on the ground.
+/// Colour of axes, notes and subtitles: a contrast of 6 on the background.
 pub const SOFT: &str = "#5a6069";
 
 impl Frame {
-    /// The file.
+    /// Draws the frame around a body. Returns the content of the file.
     pub fn around(&self, body: Body) -> String {
         let title = words::cut(&self.title, TITLE_LETTERS);
         let subtitle = words::wrapped(&self.subtitle, SUBTITLE_LETTERS);
@@ -81,12 +81,13 @@ impl Frame {
     }
 }
 
-/// A line of text whose base stands at `y`.
+/// A line of text with its baseline at `y`.
 pub fn text(text: &str, x: f64, y: f64, size: f64, colour: &str) -> Element {
     Element::new("text").at("x", x).at("y", y).at("font-size", size).with("fill", colour).text(text)
 }
 
-/// About how wide a text is; rather more than less, since every reader has another font.
+/// The approximate width of a text. It is rather too large than too small, because each reader has
+/// another font.
 pub fn width_of(text: &str, size: f64) -> f64 {
     let of = |letter: char| match letter {
         '\u{202f}' => 0.25,
@@ -100,10 +101,10 @@ pub fn width_of(text: &str, size: f64) -> f64 {
 }
 
 const FAINT: &str = "#7b828c";
-/// Each reader's own face for screens; real text stays real text.
+/// The reader's own screen font. Text stays text and is not converted to paths.
 const FONTS: &str =
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-/// As many as fit at their size.
+/// The most letters that fit on a line at their size.
 const TITLE_LETTERS: usize = 74;
 const SUBTITLE_LETTERS: usize = 118;
 const NOTE_LETTERS: usize = 140;

@@ -1,5 +1,5 @@
-//! How each runtime looks in all charts: a colour, a dash pattern and a marker, the same as on the
-//! page, so that it is told apart without colours too.
+//! The look of each runtime in all charts: a colour, a dash pattern and a marker. It is the same as
+//! on the page, and runtimes can be distinguished without colours too.
 
 use super::element::Element;
 use crate::report::page::Page;
@@ -7,13 +7,13 @@ use crate::report::page::Page;
 /// The look of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Of lines, markers and the marks' words.
+    /// The colour of lines, markers and the words of marks.
     pub colour: &'static str,
-    /// Pixels on and off; empty: a line without gaps.
+    /// Lengths on and off in pixels. Empty: a solid line.
     pub dash: &'static str,
-    /// `None`: it is no runtime's.
+    /// The marker of points. `None`: the line belongs to no runtime.
     pub marker: Option<Marker>,
-    /// Pixels.
+    /// Width of the line in pixels.
     pub width: f64,
 }
 
@@ -37,17 +37,18 @@ pub enum Marker {
 }
 
 impl Look {
-    /// Of the offered rate: it belongs to no runtime.
+    /// The look of the offered rate, which belongs to no runtime.
     pub const OFFERED: Look = Look { colour: "#a9afb8", dash: "", marker: None, width: 4.0 };
 
-    /// Of the runtime at a place in the plan.
+    /// The look of the runtime at an index in the plan.
     pub fn at(place: usize) -> Look {
-        // Past the last colour the dashes move on by one, so that no two lines are the same.
+        // After the last colour the dash pattern moves on by one, so that no two lines look the
+        // same.
         Look::of(place, place + place / COLOURS.len(), place)
     }
 
-    /// The same where runs are laid over each other: the colour says the runtime, dash and marker
-    /// say the run.
+    /// The look of a runtime in an overlay of runs. The colour stands for the runtime; dash pattern
+    /// and marker stand for the run.
     pub fn at_run(place: usize, run: usize) -> Look {
         let again = place / COLOURS.len();
         Look::of(place, run + 2 * again, run + 3 * again)
@@ -62,10 +63,10 @@ impl Look {
         }
     }
 
-    /// A point of a runtime; nothing where there is no marker.
+    /// A point of a runtime. `None`: there is no marker.
     pub fn point(&self, x: f64, y: f64, radius: f64) -> Option<Element> {
         let marker = self.marker?;
-        // A rim in the colour of the ground keeps points apart that lie on each other.
+        // A rim in the background colour separates points that overlap.
         let stroke = match marker {
             Marker::Cross | Marker::Plus => self.colour,
             _ => GROUND,
@@ -79,7 +80,7 @@ impl Look {
         )
     }
 
-    /// A point that does not count: hollow, or pale where its marker has no inside.
+    /// A point that does not count. It is hollow, or pale if its marker has no inside.
     pub fn hollow(&self, x: f64, y: f64, radius: f64) -> Option<Element> {
         let marker = self.marker?;
         let point = outline(marker, x, y, radius)
@@ -92,7 +93,7 @@ impl Look {
         }
     }
 
-    /// The sample of a line that stands before its name, 36 pixels wide.
+    /// The sample of a line beside its name, 36 pixels wide.
     pub fn sample(&self, x: f64, y: f64) -> Vec<Element> {
         let line = self
             .stroke(Element::new("line"))
@@ -103,7 +104,7 @@ impl Look {
         [line].into_iter().chain(self.point(x + 18.0, y, 4.0)).collect()
     }
 
-    /// An element drawn as this line.
+    /// Draws an element in the style of this line.
     pub fn stroke(&self, element: Element) -> Element {
         let element = element
             .with("fill", "none")
@@ -141,7 +142,7 @@ fn outline(marker: Marker, x: f64, y: f64, r: f64) -> Element {
     Element::new("polygon").with("points", path.iter().map(to).collect::<Vec<_>>().join(" "))
 }
 
-/// Each runtime and its look: in the plan's order, then those that never started.
+/// Each runtime and its look, in the plan's order, followed by those that never started.
 pub fn of_runtimes(page: &Page) -> Vec<(String, Look)> {
     let started = page.evidence.runtimes.iter().map(|runtime| &runtime.name);
     let mut names: Vec<&String> = Vec::new();
@@ -167,11 +168,11 @@ pub fn of_runtimes(page: &Page) -> Vec<(String, Look)> {
     names.into_iter().cloned().zip(looks).collect()
 }
 
-/// What charts are drawn on.
+/// The background colour of charts.
 pub const GROUND: &str = "#ffffff";
 
-/// As in `report-ui/src/base.css`: a contrast of at least 3 on a light ground, and apart for eyes
-/// that see two colours alone.
+/// The same colours as in `report-ui/src/base.css`. They have a contrast of at least 3 on a light
+/// background, and can be distinguished by people who are colour-blind.
 const COLOURS: [&str; 10] = [
     "#0b63b0", "#c8500a", "#0a7f5e", "#a8337f", "#8f6a00", "#2483bd", "#4a4d52", "#c4202f",
     "#6a4bc0", "#5e7f1b",

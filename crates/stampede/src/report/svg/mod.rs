@@ -1,11 +1,11 @@
-//! Charts for articles: an SVG file each, the same charts as the page's.
+//! Draws charts for articles: one SVG file each, the same charts as on the page.
 //!
 //! ```text
 //! Page ─▶ Panel (which trials) ─▶ View (of what) ─▶ Chart (axes, lines) ─▶ Frame (words around) ─▶
 //! Element ─▶ text
 //! ```
-//! They are written here and not by a library of charts: those that are kept well draw on whole
-//! pixels and cut a dashed line into hundreds of short ones, which shows in print.
+//! The charts are drawn here rather than by a chart library. The well-kept libraries draw on whole
+//! pixels, and cut a dashed line into hundreds of short ones, which is visible in print.
 
 mod across;
 pub mod capacity;
@@ -27,15 +27,14 @@ mod words;
 use super::page::Page;
 use panel::Panel;
 
-/// A chart that is drawn.
+/// A finished chart.
 struct Drawn {
     /// The last part of its file's name: the chart and its view.
     file: String,
     svg: String,
 }
 
-/// Every view of every chart: its file's name and its SVG. Those in which there is nothing to draw
-/// are left out.
+/// All views of all charts, as pairs of a file name and the SVG. Charts without data are left out.
 pub fn charts(page: &Page) -> Vec<(String, String)> {
     let looks = look::of_runtimes(page);
     let mut files: Vec<(String, String)> = Vec::new();

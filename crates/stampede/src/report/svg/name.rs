@@ -1,6 +1,6 @@
-//! Names of files: letters, digits, dots and dashes of ASCII, and no two the same.
+//! Makes file names: only ASCII letters, digits, dots and dashes, and no two the same.
 
-/// A part of a name, from whatever stands in a plan.
+/// A part of a file name, made of any text in a plan.
 pub fn part(text: &str) -> String {
     let mut name = String::new();
     for letter in text.chars() {
@@ -16,7 +16,7 @@ pub fn part(text: &str) -> String {
     if name.is_empty() { "x".to_owned() } else { name.to_owned() }
 }
 
-/// A name that is not among those taken, also where a disk knows no capitals.
+/// A name that is not taken, even on a file system that ignores case.
 pub fn unique(stem: &str, taken: &[(String, String)]) -> String {
     let is_taken = |name: &str| taken.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let numbered = (2..).map(|number| format!("{stem}-{number}.svg"));
@@ -24,7 +24,8 @@ pub fn unique(stem: &str, taken: &[(String, String)]) -> String {
     names.find(|name| !is_taken(name)).expect("there are more numbers than files")
 }
 
-/// Long enough to tell loads apart, short enough for every disk with two of them in a name.
+/// Long enough to distinguish loads, and short enough for every file system with two parts in one
+/// name.
 const LETTERS: usize = 60;
 
 #[cfg(test)]

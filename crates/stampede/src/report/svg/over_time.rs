@@ -1,4 +1,4 @@
-//! The charts over time of a group.
+//! Draws the charts over time of a group.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::report::page::model::{Number, Series, Times};
 use crate::summary::model::LoadModel;
 use crate::summary::words::list;
 
-/// All that there is something to draw in.
+/// All charts that have something to draw.
 pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
     let times = TIMES.iter().filter_map(|time| times(panel, time));
     let kinds: Vec<String> =
@@ -29,14 +29,14 @@ pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
     all
 }
 
-/// A time of each second.
+/// A time figure by second.
 struct Time {
     name: &'static str,
     words: &'static str,
     of: fn(&Times) -> &Vec<Option<Number>>,
 }
 
-/// The page's choices.
+/// The figures that the page lets the reader choose from.
 const TIMES: [Time; 5] = [
     Time { name: "p95", words: "p95", of: |times| &times.p95 },
     Time { name: "p50", words: "median", of: |times| &times.p50 },
@@ -71,7 +71,8 @@ fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
     drawn(panel, "throughput".to_owned(), title.to_owned(), lines, y, Vec::new())
 }
 
-/// The offered rate is the same for all: that of the longest trial stands for it.
+/// The line of the offered rate. It is the same for all runtimes, so the longest trial represents
+/// it.
 fn offered(panel: &Panel<'_>) -> Option<Line> {
     let longest = panel.shown.iter().rev().max_by_key(|shown| shown.series.offered.len())?;
     Some(Line {
@@ -82,7 +83,7 @@ fn offered(panel: &Panel<'_>) -> Option<Line> {
     })
 }
 
-/// All kinds together, or one; only where there are some.
+/// The chart of failures, of all kinds together or of one kind. `None`: there are no failures.
 fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Option<Drawn> {
     let mut lines = per_row(panel, |series| match view.of {
         None => sums(&by_kind(series).map(|(_, column)| there(column)).collect::<Vec<_>>()),
@@ -108,7 +109,7 @@ fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Opt
     drawn(panel, view.file("errors"), title, lines, y, notes)
 }
 
-/// The kinds of a trial's requests without a correct answer.
+/// The kinds of failure that occurred in a trial.
 fn kinds(series: &Series) -> impl Iterator<Item = &str> {
     let any = |(_, column): &(&str, &[Number])| column.iter().any(|count| count.0 > 0.0);
     by_kind(series).filter(any).map(|(kind, _)| kind)
@@ -130,11 +131,11 @@ fn in_flight(panel: &Panel<'_>) -> Option<Drawn> {
     drawn(panel, "in-flight".to_owned(), "Requests in flight".to_owned(), lines, y, Vec::new())
 }
 
-/// What a stack spends.
+/// A resource that a stack uses.
 struct Resource {
     file: &'static str,
     title: &'static str,
-    /// Behind "of the whole stack" or of which role.
+    /// The text after "of the whole stack" or after the role's name.
     words: &'static str,
     of: fn(&Series) -> &BTreeMap<String, Vec<Option<Number>>>,
     axis: fn(f64) -> String,
@@ -156,7 +157,7 @@ const MEMORY: Resource = Resource {
     axis: words::mebibytes,
 };
 
-/// Of the whole stack, or of one role.
+/// The chart of a resource, for the whole stack or for one role.
 fn spent(panel: &Panel<'_>, resource: &Resource, view: &View<Option<&str>>) -> Option<Drawn> {
     let mut lines = per_reading(panel, |series| {
         let roles = (resource.of)(series);
@@ -178,7 +179,7 @@ fn spent(panel: &Panel<'_>, resource: &Resource, view: &View<Option<&str>>) -> O
     drawn(panel, view.file(resource.file), title, lines, y, notes)
 }
 
-/// Names those that have no such role, since their lines are not there.
+/// A note that names the runtimes without this role, because they have no line.
 fn without(panel: &Panel<'_>, resource: &Resource, role: &str) -> Option<String> {
     let has = |shown: &&Shown<'_>| (resource.of)(shown.series).contains_key(role);
     let without = panel.shown.iter().filter(|shown| !has(shown));
@@ -186,7 +187,7 @@ fn without(panel: &Panel<'_>, resource: &Resource, role: &str) -> Option<String>
     (!names.is_empty()).then(|| format!("Without this role: {}.", list(&names)))
 }
 
-/// `None` where no line has a value.
+/// The finished chart. `None`: no line has a value.
 fn drawn(
     panel: &Panel<'_>,
     file: String,
@@ -210,13 +211,13 @@ fn drawn(
     Some(Drawn { file, svg: panel.frame(title, notes).around(body) })
 }
 
-/// A line a runtime, of a column of its rows.
+/// One line per runtime, from a column of its rows.
 fn per_row(panel: &Panel<'_>, column: impl Fn(&Series) -> Vec<Option<Number>>) -> Vec<Line> {
     let line = |shown: &Shown<'_>| line(shown, rows(shown.series, column(shown.series)));
     panel.shown.iter().map(line).collect()
 }
 
-/// A line a runtime, of a reading of its resources.
+/// One line per runtime, from its resource readings.
 fn per_reading(panel: &Panel<'_>, column: impl Fn(&Series) -> Vec<Option<Number>>) -> Vec<Line> {
     let line = |shown: &Shown<'_>| {
         let at = shown.series.resources.at.iter().map(|at| at.0);
@@ -233,7 +234,7 @@ fn line(shown: &Shown<'_>, points: Vec<(f64, Option<f64>)>) -> Line {
     Line { name: shown.name(), look: shown.look, points, strength }
 }
 
-/// Rows are seconds; where a row stands is where it begins.
+/// The points of a column. A row is drawn at the second at which it begins.
 fn rows(series: &Series, column: Vec<Option<Number>>) -> Vec<(f64, Option<f64>)> {
     points((0..).map(|row| f64::from(row) * series.step), column)
 }
@@ -248,7 +249,7 @@ fn there(column: &[Number]) -> Vec<Option<Number>> {
     column.iter().copied().map(Some).collect()
 }
 
-/// Columns summed row by row; `None` where one of them was not read: a part is no sum.
+/// Sums columns row by row. `None` if one of them was not read: a partial sum would be wrong.
 fn sums(columns: &[Vec<Option<Number>>]) -> Vec<Option<Number>> {
     let length = columns.iter().map(Vec::len).max().unwrap_or(0);
     let sum = |row: usize| {
@@ -258,12 +259,12 @@ fn sums(columns: &[Vec<Option<Number>>]) -> Vec<Option<Number>> {
     (0..length).map(sum).collect()
 }
 
-/// Each once, in their order.
+/// Each name once, in alphabetical order.
 fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The name of a file for each time.
+/// The beginning of the file names of time charts.
 fn file_of(model: LoadModel) -> &'static str {
     match model {
         LoadModel::Closed => "service-time",
@@ -271,7 +272,7 @@ fn file_of(model: LoadModel) -> &'static str {
     }
 }
 
-/// With a capital, as a title begins.
+/// The words with a capital first letter, as in a title.
 pub fn capital(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());

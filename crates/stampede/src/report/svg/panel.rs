@@ -1,5 +1,5 @@
-//! The cases of one app and load, and which trial of each is drawn over time: the one in the
-//! middle by p95, as on the page.
+//! Selects the cases of one app and load, and the trial of each that is drawn over time. That trial
+//! is the one in the middle by p95, as on the page.
 
 use super::frame::Frame;
 use super::look::Look;
@@ -15,42 +15,42 @@ use crate::summary::words as figures;
 
 /// One app and load.
 pub struct Panel<'a> {
-    /// All of the run.
+    /// All data of the page.
     pub page: &'a Page,
-    /// Which app and load.
+    /// The group: the app and the load.
     pub group: &'a Group,
-    /// Its cases with their places in the summary, the best first.
+    /// The group's cases with their indices in the summary, the best first.
     pub cases: Vec<(usize, &'a CaseSummary)>,
-    /// What is drawn over time.
+    /// The trials that are drawn over time.
     pub shown: Vec<Shown<'a>>,
     looks: &'a [(String, Look)],
 }
 
-/// A case's trial that is drawn over time.
+/// The trial of a case that is drawn over time.
 pub struct Shown<'a> {
     /// The case.
     pub case: &'a CaseSummary,
-    /// Its trial over time.
+    /// The trial over time.
     pub series: &'a Series,
-    /// What it is worth.
+    /// Whether the trial counts.
     pub worth: Worth<'a>,
-    /// Its runtime's.
+    /// The look of its runtime.
     pub look: Look,
 }
 
-/// What a trial that is drawn is worth.
+/// Whether a trial that is drawn counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Worth<'a> {
     /// It counts.
     Counts,
-    /// It does not.
+    /// It does not count.
     Invalid(&'a TrialSummary),
     /// It has not ended.
     Unfinished,
 }
 
 impl<'a> Panel<'a> {
-    /// Of a group.
+    /// The panel of a group.
     pub fn new(page: &'a Page, group: &'a Group, looks: &'a [(String, Look)]) -> Panel<'a> {
         let own =
             |(_, case): &(usize, &CaseSummary)| case.app == group.app && case.load == group.load;
@@ -65,7 +65,7 @@ impl<'a> Panel<'a> {
         let own = self.page.series.iter().filter(|series| series.case == index);
         let all: Vec<(&Series, Worth<'_>)> =
             own.map(|series| (series, worth(case, series))).collect();
-        // The best kind that is there.
+        // Trials that count come first, then invalid ones, then unfinished ones.
         let kinds: [fn(&Worth<'_>) -> bool; 3] = [
             |worth| *worth == Worth::Counts,
             |worth| matches!(worth, Worth::Invalid(_)),
@@ -85,13 +85,13 @@ impl<'a> Panel<'a> {
         Some(Shown { case, series, worth: *worth, look: self.look(&case.runtime) })
     }
 
-    /// A runtime's look.
+    /// The look of a runtime.
     pub fn look(&self, runtime: &str) -> Look {
         let found = self.looks.iter().find(|(name, _)| name == runtime);
         found.map_or(Look::at(0), |(_, look)| *look)
     }
 
-    /// The times that the model has.
+    /// The times of the group's model.
     pub fn times<'f>(&self, figures: &'f Figures) -> &'f TimeFigures {
         match self.group.model {
             LoadModel::Open => &figures.response_time_ns,
@@ -99,7 +99,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// What they are called.
+    /// The name of these times.
     pub fn what(&self) -> &'static str {
         match self.group.model {
             LoadModel::Open => "response time",
@@ -114,7 +114,7 @@ impl<'a> Panel<'a> {
         Frame { title, subtitle, notes, source: source(self.page) }
     }
 
-    /// What is not as it should be in what is drawn over time.
+    /// Notes about what is not normal in the trials that are drawn over time.
     pub fn said(&self) -> Vec<String> {
         let mut said: Vec<String> = self.shown.iter().filter_map(Shown::said).collect();
         let without = self
@@ -143,7 +143,7 @@ impl<'a> Panel<'a> {
 }
 
 impl Shown<'_> {
-    /// As in the legend.
+    /// The name in the legend.
     pub fn name(&self) -> String {
         let runtime = &self.case.runtime;
         match self.worth {
@@ -170,7 +170,7 @@ impl Shown<'_> {
     }
 }
 
-/// Which run a chart is of.
+/// The name of the run that a chart is of.
 pub fn source(page: &Page) -> String {
     format!("run {} · stampede {}", page.summary.run, page.summary.stampede)
 }
@@ -186,5 +186,5 @@ fn worth<'a>(case: &'a CaseSummary, series: &Series) -> Worth<'a> {
     }
 }
 
-/// Two lines of a note.
+/// The most letters of a reason: two lines of a note.
 const REASON_LETTERS: usize = 240;

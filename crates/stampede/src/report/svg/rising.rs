@@ -1,4 +1,5 @@
-//! A rising load: response time against the offered rate, and where each runtime broke.
+//! Draws a rising load: response time against the offered rate, and the breaking point of each
+//! runtime.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::report::page::model::Series;
 use crate::summary::model::LoadModel;
 use crate::summary::words::{list, rate};
 
-/// `None` where the load does not rise.
+/// The chart. `None`: the load does not rise.
 pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     if panel.group.model != LoadModel::Open || !rises(panel) {
         return None;
@@ -45,7 +46,7 @@ fn rises(panel: &Panel<'_>) -> bool {
         || panel.shown.iter().any(|shown| {
             let rates: Vec<f64> =
                 shown.series.offered.iter().map(|rate| rate.0).filter(|rate| *rate > 0.0).collect();
-            // The last second of a schedule is often cut off: it is no rise.
+            // The last second of a schedule is often incomplete, so a change in it is no rise.
             let inner = &rates[..rates.len().saturating_sub(1)];
             let most = inner.iter().copied().fold(0.0, f64::max);
             let least = inner.iter().copied().fold(f64::INFINITY, f64::min);
@@ -53,7 +54,8 @@ fn rises(panel: &Panel<'_>) -> bool {
         })
 }
 
-/// p95 by offered rate, up to the highest rate; of seconds with the same rate the median.
+/// The p95 by offered rate, up to the highest rate. For seconds with the same rate it is the
+/// median.
 fn up_the_rise(series: &Series) -> Vec<(f64, Option<f64>)> {
     let rates: Vec<f64> = series.offered.iter().map(|rate| rate.0).collect();
     let most = rates.iter().copied().fold(0.0, f64::max);
@@ -64,7 +66,7 @@ fn up_the_rise(series: &Series) -> Vec<(f64, Option<f64>)> {
         let p95 = series.times.p95.get(row).copied().flatten();
         seen.extend(p95.map(|p95| p95.0).filter(|p95| p95.is_finite()));
     }
-    // The bits of numbers above 0 are in the order of the numbers.
+    // For numbers above 0, the order of their bits is the order of the numbers.
     by_rate.into_iter().map(|(rate, seen)| (f64::from_bits(rate), median(seen))).collect()
 }
 

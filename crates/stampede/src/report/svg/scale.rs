@@ -1,39 +1,39 @@
-//! Scales and the arithmetic of charts: the same as the page's.
+//! Scales and arithmetic of charts, the same as on the page.
 
-/// From values to places between 0 and 1.
+/// Maps values to positions between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// The value at 0.
+    /// The value at position 0.
     pub low: f64,
-    /// The value at 1.
+    /// The value at position 1.
     pub high: f64,
-    /// How it goes from one to the other.
+    /// The kind of mapping.
     pub kind: Kind,
 }
 
-/// How a scale goes.
+/// The kind of a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The same room for the same difference.
+    /// Equal differences have equal distances.
     Linear,
-    /// The same room for the same ratio.
+    /// Equal ratios have equal distances.
     Log,
 }
 
 impl Scale {
-    /// From 0, or another low end, to `high`.
+    /// A linear scale from `low` to `high`.
     pub fn linear(low: f64, high: f64) -> Scale {
         Scale { low, high: if high > low { high } else { low + 1.0 }, kind: Kind::Linear }
     }
 
-    /// Between positive values.
+    /// A logarithmic scale between two positive values.
     pub fn log(low: f64, high: f64) -> Scale {
         let low = if low > 0.0 { low } else { 1.0 };
         Scale { low, high: if high > low { high } else { low * 10.0 }, kind: Kind::Log }
     }
 
-    /// From the round step below to the one above all values; those that are not above 0 have no
-    /// place on it and stand at its low end.
+    /// A logarithmic scale from the round step below all values to the one above. Values that are
+    /// not above 0 are not on the scale and are drawn at its low end.
     pub fn log_around(values: &[f64]) -> Scale {
         let above = || values.iter().copied().filter(|value| *value > 0.0);
         let least = above().fold(f64::INFINITY, f64::min);
@@ -48,7 +48,7 @@ impl Scale {
         Scale::log(low, if high > low { high } else { low * 2.0 })
     }
 
-    /// Where a value stands, held within the scale.
+    /// The position of a value, limited to the scale.
     pub fn place(&self, value: f64) -> f64 {
         let of = |value: f64| match self.kind {
             Kind::Linear => value,
@@ -58,7 +58,7 @@ impl Scale {
         if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Round values for its axis, about `most` of them.
+    /// Round values for the axis, about `most` of them.
     pub fn steps(&self, most: usize) -> Vec<f64> {
         match self.kind {
             Kind::Linear => {
@@ -74,7 +74,7 @@ impl Scale {
     }
 }
 
-/// Round steps from 0 to `high`: at most `most` of them beside 0.
+/// Round steps from 0 to `high`, at most `most` of them besides 0.
 pub fn steps(high: f64, most: usize) -> Vec<f64> {
     let step = step(high, most);
     if step <= 0.0 {
@@ -104,14 +104,16 @@ fn log_steps(low: f64, high: f64, by: &[f64]) -> Vec<f64> {
     all.filter(|step| step.is_finite() && *step >= low && *step <= high).collect()
 }
 
-/// `1 / (1 - q)` of a percentile: 1, 2, 10, 100 for 0, 50, 90 and 99. On a log scale of it each
-/// nine has the same room. The slowest of n requests stands where one in n is as slow.
+/// `1 / (1 - q)` for a percentile: 1, 2, 10, 100 for 0, 50, 90 and 99. On a logarithmic scale of
+/// this value each nine has the same width. The slowest of n requests is at the position of one in
+/// n.
 pub fn tail(percent: f64, planned: u64) -> f64 {
     if percent >= 100.0 { planned.max(1) as f64 } else { 100.0 / (100.0 - percent) }
 }
 
-/// Ends of a scale for values and their intervals; logarithmic where a linear one would hide
-/// most. An interval of few trials may be far wider than all values: it is cut off, they are not.
+/// A scale for values and their intervals. It is logarithmic if a linear scale would hide most
+/// values. An interval over few trials may be far wider than all values, so intervals are cut off
+/// and values are not.
 pub fn extent(values: &[f64], intervals: &[(f64, f64)]) -> Scale {
     let above = || values.iter().copied().filter(|value| *value > 0.0 && value.is_finite());
     let least = above().fold(f64::INFINITY, f64::min);
@@ -126,7 +128,8 @@ pub fn extent(values: &[f64], intervals: &[(f64, f64)]) -> Scale {
     Scale::linear(0.0, widest.min(most * 1.6) * 1.04)
 }
 
-/// The median; `None` of nothing. Of an even number the lower one: it is one that was measured.
+/// The median. `None`: there are no values. For an even number it is the lower of the middle two,
+/// which is a value that was measured.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied()

@@ -1,4 +1,4 @@
-//! The distribution over trials: a point each, with the interval over them.
+//! Draws the distribution over trials: one point for each trial, with the interval over them.
 
 use super::Drawn;
 use super::element::Element;
@@ -19,12 +19,12 @@ struct Metric {
     of: fn(&Panel<'_>, &Figures) -> Figure,
     words: fn(f64) -> String,
     axis: fn(f64) -> String,
-    /// The figure's own units in one of the axis.
+    /// The size of one axis unit in the figure's own unit.
     unit: f64,
 }
 
-/// A file for each figure that the page can show, the one that cases are sorted by first; none
-/// where no case has several trials.
+/// One file for each figure that the page can show, with the figure that cases are sorted by first.
+/// Empty: no case has several trials.
 pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
     if !panel.cases.iter().any(|(_, case)| case.trials.len() > 1) {
         return Vec::new();
@@ -32,7 +32,7 @@ pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
     views(panel).iter().filter_map(|view| chart(panel, view)).collect()
 }
 
-/// `None` where no trial has the figure.
+/// The chart. `None`: no trial has the figure.
 fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<Drawn> {
     let metric = &view.of;
     let trials = panel.cases.iter().flat_map(|(_, case)| &case.trials);
@@ -124,7 +124,7 @@ fn beside_times() -> [View<Metric>; 3] {
     [View::new("throughput", throughput), View::new("cpu-cost", cost), View::new("memory", memory)]
 }
 
-/// Where the rows are.
+/// The area of the rows.
 struct Rows {
     left: f64,
     right: f64,
@@ -171,7 +171,7 @@ impl Rows {
             .children(self.trials(panel, metric, case, look, y))
     }
 
-    /// The band of the interval, and the stroke of the estimate.
+    /// The band of the interval and the line of the estimate.
     fn estimate(&self, figure: Figure, look: Look, y: f64) -> Vec<Element> {
         let band = figure.interval().map(|(low, high)| {
             let (from, to) = (self.x_of(low), self.x_of(high));
@@ -206,7 +206,7 @@ impl Rows {
         y: f64,
     ) -> Vec<Element> {
         let mut trials: Vec<_> = case.trials.iter().collect();
-        // Hollow ones last: they would be hidden by those that count.
+        // Hollow points are drawn last: points that count would hide them.
         trials.sort_by_key(|trial| trial.verdict == Judged::Invalid);
         let points = trials.into_iter().filter_map(|trial| {
             let value =

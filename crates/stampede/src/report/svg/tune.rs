@@ -1,4 +1,4 @@
-//! What each number of a setting gives, with its interval.
+//! Draws the result for each value of a numeric setting, with its interval.
 
 use super::chart::{Axis, Chart, Grain, Line, Mark, Strength};
 use super::frame::Frame;
@@ -6,8 +6,8 @@ use super::look::Look;
 use super::words;
 use crate::tune::model::{TunePoint, TuneReport};
 
-/// The chart as a file; `None` where no setting is a number, or fewer than two points were
-/// measured. Of several settings it shows the first that is a number, at the best of the others.
+/// The chart as a file. `None`: no setting is a number, or fewer than two points were measured. Of
+/// several settings it shows the first numeric one, with the best values of the others.
 pub fn chart(report: &TuneReport) -> Option<String> {
     let best = report.best.as_ref()?;
     let is_number = |name: &&String| best.get(*name).is_some_and(|value| number(value).is_some());

@@ -1,18 +1,19 @@
-//! What a chart can show, one at a time: the page has a choice for it, and here each is a file.
+//! The views of a chart. The page lets the reader choose one; here each view is a file.
 
 use super::name::part;
 
-/// One of the things that a chart can show.
+/// One view of a chart.
 #[derive(Clone, Debug)]
 pub struct View<T> {
-    /// Behind the chart's name in that of its file; empty: the chart's name is enough.
+    /// The view's name, which follows the chart's name in the file name. Empty: only the chart's
+    /// name.
     name: String,
-    /// What it shows.
+    /// The data that the view shows.
     pub of: T,
 }
 
 impl<T> View<T> {
-    /// With a name, as the page's choice has it.
+    /// A view with a name, the same as in the page's choice.
     pub fn new(name: &str, of: T) -> View<T> {
         View { name: name.to_owned(), of }
     }
@@ -27,7 +28,7 @@ impl<T> View<T> {
     }
 }
 
-/// The sum of all parts, and each part where there are several; `None` is the sum.
+/// The sum of all parts, which is `None`, and each part if there are several.
 pub fn whole_and_parts(parts: &[String]) -> Vec<View<Option<&str>>> {
     let parts = if parts.len() > 1 { parts } else { &[] };
     let each = parts.iter().map(|part| View::new(part, Some(part.as_str())));

@@ -1,22 +1,23 @@
-//! What stands at the axes and in the notes of charts: numbers that keep their unit beside them.
+//! Words at the axes and in the notes of charts. A number and its unit cannot be separated by a
+//! line break.
 
 use crate::summary::words;
 pub use crate::summary::words::cut;
 
-/// Narrow and not to be broken: between groups of three digits, and before a unit.
+/// A narrow no-break space, between groups of three digits and before a unit.
 const THIN: &str = "\u{202f}";
 
-/// A figure of the tables, with spaces that do not break.
+/// A figure as in the tables, with spaces that do not break.
 pub fn tied(figure: &str) -> String {
     figure.replace(' ', THIN)
 }
 
-/// A short number for an axis: no more digits than it has.
+/// A short number for an axis, with no more digits than it needs.
 pub fn short(value: f64) -> String {
     if value.abs() >= 1_000.0 {
         return tied(&words::count(value.abs().round() as u64));
     }
-    // Three significant digits, then without the zeros behind them.
+    // Three significant digits, without trailing zeros.
     let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
     let text = format!("{value:.*}", digits.clamp(0, 9) as usize);
     match text.contains('.') {
@@ -25,7 +26,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// A short time for an axis, of µs: `0`, `500 µs`, `1.5 ms`.
+/// A short time for an axis, from µs: `0`, `500 µs`, `1.5 ms`.
 pub fn micros(us: f64) -> String {
     match us {
         0.0 => "0".to_owned(),
@@ -36,22 +37,22 @@ pub fn micros(us: f64) -> String {
     }
 }
 
-/// The same of ns.
+/// A short time for an axis, from ns.
 pub fn nanos(ns: f64) -> String {
     micros(ns / 1e3)
 }
 
-/// A share of the budget.
+/// A share of the budget, in per cent.
 pub fn percent(percent: f64) -> String {
     with_unit(percent, "%")
 }
 
-/// A rate.
+/// A rate per second.
 pub fn per_second(rate: f64) -> String {
     with_unit(rate, "/s")
 }
 
-/// Memory, of MiB.
+/// An amount of memory, from MiB.
 pub fn mebibytes(mib: f64) -> String {
     if mib == 0.0 { "0".to_owned() } else { with_unit(mib, "MiB") }
 }
@@ -62,7 +63,7 @@ pub fn percentile(percent: f64) -> String {
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Lines of at most `width` letters, broken between words; a word that is longer is cut.
+/// Lines of at most `width` letters, wrapped between words. A longer word is cut.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,5 +1,5 @@
-//! Whether two runs are of the same machine, app and limits: what each was measured under, held
-//! against the other's, name by name.
+//! Determines whether two runs have the same machine, app and limits, by comparing the
+//! circumstances of each run name by name.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use crate::machine::MachineFacts;
 use crate::store::record::{CaseRecord, Judged, Observed, SentRecord, TrialRecord};
 use crate::summary::{RunData, words};
 
-/// Name → value, as people read it.
+/// Maps the name of a circumstance to its value, both as people read them.
 type Facts = BTreeMap<String, String>;
 
-/// What two runs do not have alike: their machines, then what the cases were measured under, each
-/// with the runtimes that it is so for. `cases` are the places of a case in both.
+/// The circumstances in which two runs differ: first those of the machines, then those of the
+/// cases, each with the runtimes that it applies to. `cases` are the indices of a case in both
+/// runs.
 pub fn differences(base: &RunData, other: &RunData, cases: &[(usize, usize)]) -> Vec<Differs> {
     let mut all = unlike(&of_machine(base), &of_machine(other));
     let mut of_cases: Vec<Differs> = Vec::new();
@@ -38,7 +39,7 @@ pub fn differences(base: &RunData, other: &RunData, cases: &[(usize, usize)]) ->
     all
 }
 
-/// Runtimes of which the app answered otherwise: its code or its data changed.
+/// The runtimes whose app gave another answer than before: its code or its data changed.
 pub fn answers_otherwise(base: &RunData, other: &RunData, cases: &[(usize, usize)]) -> Vec<String> {
     let answer = |run, case| shown(run, case).map(|shown| shown.answer_sha256.clone());
     let mut runtimes: Vec<String> = Vec::new();
@@ -80,7 +81,8 @@ fn of_machine(run: &RunData) -> Facts {
     ])
 }
 
-/// Of the first trial that counts, else of the first: all trials of a case are started alike.
+/// The circumstances of the first trial that counts, or else of the first trial. All trials of a
+/// case are started in the same way.
 fn of_case(run: &RunData, case: usize) -> Facts {
     let CaseRecord { app, load_text, .. } = &run.record.cases[case];
     let mut facts = named([("app", app.clone()), ("load", load_text.clone())]);
@@ -115,7 +117,7 @@ fn of_case(run: &RunData, case: usize) -> Facts {
     facts
 }
 
-/// What is sent to what; `None`: the run is older than that its record says so.
+/// The app's kind and the requests. `None`: the run's record is too old to contain them.
 fn sent(run: &RunData, case: usize) -> Option<Facts> {
     let SentRecord { app_kind, requests, arrivals } = run.record.cases[case].sent.clone()?;
     let arrivals = arrivals.map_or_else(String::new, |spread| spread.to_string());

@@ -1,4 +1,4 @@
-//! Whether a change keeps an expectation: `p95 worse < 5%`.
+//! Judges whether a change meets an expectation: `p95 worse < 5%`.
 
 use super::model::{Expected, Outcome, Pairing, Worse};
 use super::{Measure, Pair, figures};
@@ -8,18 +8,18 @@ use crate::plan::model::{Bound, Expectation, Figure, Side};
 /// An expectation that a comparison cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// It is about one run.
+    /// The expectation is about one run.
     #[error("`{text}` is about one run, and not about a change")]
     OneRun {
-        /// As written.
+        /// The expectation as written.
         text: String,
-        /// What is asked of.
+        /// The figure that it is about.
         figure: Figure,
     },
 }
 
 impl Unfit {
-    /// What to do next.
+    /// What the user can do instead.
     pub fn hint(&self) -> String {
         let Unfit::OneRun { text, figure } = self;
         format!(
@@ -29,7 +29,7 @@ impl Unfit {
     }
 }
 
-/// Refuses what is about no change.
+/// Refuses an expectation that is not about a change.
 pub(super) fn fit(expect: &[Expectation]) -> Result<(), Unfit> {
     match expect.iter().find(|one| !one.bound.worse) {
         Some(Expectation { text, bound }) => {
@@ -61,9 +61,9 @@ pub(super) fn judge(
     figures.into_iter().map(one).collect()
 }
 
-/// Met only where the whole 95 % interval keeps the bound: who asks whether a change is harmless
-/// wants it shown, and an interval that is too wide shows nothing. Below three trials there
-/// is none.
+/// The outcome of an expectation. It is met only if the whole 95 % interval is within the bound.
+/// Whoever asks whether a change is harmless wants proof, and an interval that is too wide proves
+/// nothing. With fewer than three trials there is no interval.
 fn outcome(worse: &Worse, bound: &Bound) -> Outcome {
     let Some((low, high)) = worse.interval else { return Outcome::NotShown };
     match (bound.holds(low), bound.holds(high)) {
@@ -84,8 +84,9 @@ fn found(worse: &Worse, bound: &Bound, measure: Measure) -> ChangeFound {
     }
 }
 
-/// Rounds after which an interval around the same estimate keeps the bound: it narrows with the
-/// root of their number. `None`: the estimate itself breaks it, or nobody would wait for so many.
+/// Number of rounds after which an interval around the same estimate would meet the bound. The
+/// interval narrows with the square root of the number of rounds. `None`: the estimate itself
+/// breaks the bound, or the rounds would be too many.
 fn rounds_needed(worse: &Worse, bound: &Bound) -> Option<u32> {
     let (low, high) = worse.interval?;
     let room = (bound.limit - worse.share).abs();
@@ -93,12 +94,12 @@ fn rounds_needed(worse: &Worse, bound: &Bound) -> Option<u32> {
         Side::Low => high - worse.share,
         Side::High => worse.share - low,
     };
-    // Without the last bits, which would make 17 of 16.
+    // The subtraction removes rounding errors, which would turn 16 into 17.
     let rounds = (f64::from(worse.trials) * (half / room).powi(2) - 1e-9).ceil();
     (bound.holds(worse.share) && rounds <= MOST_ROUNDS).then_some(rounds as u32)
 }
 
-/// More would take a day.
+/// The most rounds to suggest. More would take a day.
 const MOST_ROUNDS: f64 = 200.0;
 
 #[cfg(test)]

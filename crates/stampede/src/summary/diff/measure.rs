@@ -1,4 +1,5 @@
-//! A figure that two cases are compared in: where it stands, which way is better, how it is said.
+//! The figures by which two cases are compared: where their values are, which direction is better,
+//! and how they are worded.
 
 use crate::plan::model as asked;
 use crate::summary::input::TrialData;
@@ -7,25 +8,25 @@ use crate::summary::{trial, words};
 
 use super::model::Change;
 
-/// What is compared.
+/// A figure to compare.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
     /// A percentile of response time, or of service time in the closed model.
     Percentile(f64),
-    /// Their mean.
+    /// The mean of these times.
     Mean,
-    /// The longest.
+    /// The longest of these times.
     Max,
-    /// Correct answers a second.
+    /// Correct answers per second.
     Throughput,
-    /// Share of correct answers: compared in points, for 99 % of 100 % is a broken shop and no
-    /// difference of 1 %.
+    /// Share of correct answers. It is compared in percentage points: 99 % instead of 100 % means a
+    /// broken shop, not a difference of 1 %.
     Ok,
     /// CPU time per correct answer.
     CpuCost,
-    /// The highest reading.
+    /// The highest memory reading.
     Memory,
-    /// From the start to the first correct answer.
+    /// The time from the start to the first correct answer.
     FirstAnswer,
 }
 
@@ -44,7 +45,7 @@ impl From<asked::Figure> for Measure {
 }
 
 impl Measure {
-    /// What every comparison shows, in the order of its table.
+    /// The figures that every comparison shows, in the order of its table.
     pub const SHOWN: [Measure; 8] = [
         Measure::Percentile(50.0),
         Measure::Percentile(95.0),
@@ -56,7 +57,7 @@ impl Measure {
         Measure::FirstAnswer,
     ];
 
-    /// Its name in expectations and in JSON.
+    /// The name in expectations and in JSON.
     pub fn name(self) -> String {
         match self {
             Measure::Percentile(percent) => format!("p{percent}"),
@@ -70,7 +71,7 @@ impl Measure {
         }
     }
 
-    /// For people.
+    /// The name for people.
     pub fn title(self) -> String {
         match self {
             Measure::CpuCost => "CPU cost".to_owned(),
@@ -80,7 +81,7 @@ impl Measure {
         }
     }
 
-    /// What it says of a load, in a sentence.
+    /// The figure as a noun in a sentence about a load.
     pub fn noun(self, model: LoadModel) -> String {
         match (self, model) {
             (Measure::Percentile(_) | Measure::Mean | Measure::Max, LoadModel::Open) => {
@@ -93,7 +94,7 @@ impl Measure {
         }
     }
 
-    /// Of one trial; `data` has the percentiles that no summary keeps.
+    /// The figure's value in one trial. Percentiles that no summary keeps are computed from `data`.
     pub(super) fn of(
         self,
         trial: &TrialSummary,
@@ -122,12 +123,12 @@ impl Measure {
         }
     }
 
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub(super) fn is_good(self) -> bool {
         matches!(self, Measure::Throughput | Measure::Ok)
     }
 
-    /// A value of it.
+    /// A value in words, with its unit.
     pub fn words(self, value: f64) -> String {
         match self {
             Measure::Throughput => format!("{} /s", words::rate(value)),
@@ -138,7 +139,7 @@ impl Measure {
         }
     }
 
-    /// What may be said of a change of it.
+    /// The word for a change of the figure.
     pub fn verdict(self, change: Change) -> &'static str {
         let (worse, better) = match self {
             Measure::Ok => ("fewer", "more"),

@@ -1,9 +1,9 @@
-//! Two runs, or two versions of an app within one run, held against each other: case by case,
-//! figure by figure, and how sure that is.
+//! Compares two runs, or two versions of an app within one run: case by case, figure by figure,
+//! with how certain each difference is.
 //!
-//! Within a run a comparison is the ratio within a round, whatever the rounds did to both. Two
-//! runs share no round: their trials are compared unpaired, which takes more of them, and
-//! the machine's mood of the day is part of what is found.
+//! Within a run a figure is compared as the ratio within each round, so that what affects a whole
+//! round cancels out. Two runs have no rounds in common. Their trials are compared unpaired, which
+//! needs more trials, and the result includes what differed on the machine between the two times.
 
 mod alike;
 mod expected;
@@ -30,23 +30,23 @@ use crate::plan::model::Expectation;
 use crate::store::expectations::WrittenExpectation;
 use crate::store::record::Judged;
 
-/// A run with what it is called here.
+/// A run, with its name in this comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
-    /// `A`, `B` …
+    /// The name: `A`, `B` …
     pub label: &'a str,
-    /// As read.
+    /// The run as read.
     pub data: &'a RunData,
-    /// As summed up.
+    /// The run's summary.
     pub summary: &'a Summary,
 }
 
-/// Holds a run against an earlier one: cases by runtime, app and load, and by runtime and load
-/// where each has one app, whatever it is called. What the two do not have alike is said, and
-/// compared all the same: whether that may be is the caller's to say.
+/// Compares a run with an earlier one. Cases are matched by runtime, app and load, or only by
+/// runtime and load if each run has just one app. Differences in circumstances are reported, and
+/// the cases are compared in spite of them: the caller decides whether that is acceptable.
 ///
 /// # Errors
-/// An expectation that is about no change.
+/// An expectation is not about a change.
 pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Result<Diff, Unfit> {
     expected::fit(expect)?;
     let mut pairs: Vec<Pair<'_>> = Vec::new();
@@ -81,8 +81,8 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
     })
 }
 
-/// Holds the working tree's cases of a run against those of the other version that was measured in
-/// the same rounds; `None`: there was no other version.
+/// Compares the working tree's cases of a run with those of the other version, measured in the same
+/// rounds. `Ok(None)`: the run has no other version.
 pub fn within(
     data: &RunData,
     summary: &Summary,
@@ -114,10 +114,10 @@ pub fn within(
     }))
 }
 
-/// What is not the other version.
+/// The label of the version that is not the other one.
 const WORKING_TREE: &str = "working tree";
 
-/// Expectations of a run's plan that are about a change, those of single loads among them.
+/// The expectations of a run's plan that are about a change, including those of single loads.
 pub fn of_plan(data: &RunData) -> Vec<Expectation> {
     let read = data.record.expect.all().filter_map(|one| one.read());
     let mut found: Vec<Expectation> = read.filter(|one| one.bound.worse).cloned().collect();
@@ -126,7 +126,7 @@ pub fn of_plan(data: &RunData) -> Vec<Expectation> {
     found
 }
 
-/// Leaves each case the expectations that the run's plan has for its load.
+/// Keeps for each case only the expectations that the run's plan has for its load.
 pub fn keep_own(diff: &mut Diff, data: &RunData) {
     for case in &mut diff.cases {
         let own: Vec<&str> =
@@ -135,8 +135,8 @@ pub fn keep_own(diff: &mut Diff, data: &RunData) {
     }
 }
 
-/// Judges what a plan expects of the change against the other version of its apps, in the working
-/// tree's cases. The other version is what is held against, and nothing is expected of it.
+/// Judges the plan's expectations about the change against the other version of its apps, in the
+/// cases of the working tree. The other version is the base, so it has no expectations itself.
 pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
     let Some(against) = &data.record.against else { return };
     let Ok(Some(diff)) = within(data, summary, &of_plan(data)) else { return };
@@ -173,7 +173,7 @@ fn places(pairs: &[Pair<'_>]) -> Vec<(usize, usize)> {
     pairs.iter().filter_map(|pair| Some((pair.base.place()?, pair.other.place()?))).collect()
 }
 
-/// What each run says of itself; what both say, once.
+/// The notices of each run. Notices that both runs have are given once.
 fn own_notices(base: Named<'_>, other: Named<'_>) -> Vec<Fact<Notice>> {
     let said = |by: Named<'_>, notice: &Fact<Notice>| by.summary.notices.contains(notice);
     let mut notices = Vec::new();
@@ -203,12 +203,14 @@ fn side(named: Named<'_>) -> Side {
     }
 }
 
-/// What must be the same of two cases: a load of the same name that is another is a difference, one
-/// of another model has other figures.
+/// The values that must be equal for two cases to match. A load of the same name but with other
+/// parameters counts as a difference. A load of the other model has other figures, so its cases do
+/// not match.
 type Key<'a> = (&'a str, &'a str, &'a str, LoadModel);
 
-/// How two runs' cases find each other. Where each has one app only, another one is a difference
-/// too, to be refused with both names, and not a reason to have nothing in common.
+/// How the cases of two runs are matched. If each run has only one app, the app is not part of the
+/// key. Then another app is reported as a difference with both names, and the runs still have cases
+/// in common.
 fn key(base: Named<'_>, other: Named<'_>) -> fn(&CaseSummary) -> Key<'_> {
     let has_one = |run: Named<'_>| run.data.record.names_of(|case| &case.app).len() == 1;
     match has_one(base) && has_one(other) {
@@ -217,7 +219,7 @@ fn key(base: Named<'_>, other: Named<'_>) -> fn(&CaseSummary) -> Key<'_> {
     }
 }
 
-/// Cases that `one` has and `other` has not.
+/// The cases that only `one` has.
 fn only(one: Named<'_>, other: Named<'_>, key: fn(&CaseSummary) -> Key<'_>) -> Vec<OnlyIn> {
     let has = |case: &CaseSummary| other.summary.cases.iter().any(|one| key(one) == key(case));
     let cases = one.summary.cases.iter().filter(|case| !has(case));
@@ -231,7 +233,7 @@ fn only(one: Named<'_>, other: Named<'_>, key: fn(&CaseSummary) -> Key<'_>) -> V
         .collect()
 }
 
-/// A case with its run.
+/// A case and its run.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     label: &'a str,
@@ -239,7 +241,7 @@ struct Of<'a> {
     case: &'a CaseSummary,
 }
 
-/// Two cases that are compared.
+/// Two cases to compare.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     base: Of<'a>,
@@ -247,7 +249,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Of<'a> {
-    /// Where it stands in its run's record.
+    /// The index of the case in its run's record.
     fn place(&self) -> Option<usize> {
         self.data.record.cases.iter().position(|one| {
             (&one.runtime, &one.app, &one.load)
@@ -268,14 +270,14 @@ impl<'a> Of<'a> {
         Figure::over(self.counted().map(|trial| self.of(trial, measure)))
     }
 
-    /// Round and value of each trial that counts and has it.
+    /// The round and the value of each trial that counts and has the figure.
     fn values(&self, measure: Measure) -> Vec<(u32, f64)> {
         self.counted()
             .filter_map(|trial| Some((trial.round, self.of(trial, measure).known()?)))
             .collect()
     }
 
-    /// Why nothing may be said of a figure.
+    /// Why nothing may be claimed about a figure. `None`: it is exact.
     fn why_not(&self, figure: Figure) -> Option<NoChange> {
         let side = self.label.to_owned();
         match figure {
@@ -324,7 +326,8 @@ fn cases(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<Ca
     pairs.iter().enumerate().map(one).collect()
 }
 
-/// The first of these that both have: what cases of one run are sorted by, too.
+/// The first of these figures for which both sides have enough requests. The cases of one run are
+/// sorted by the same rule.
 fn primary(pair: &Pair<'_>) -> Measure {
     if pair.other.case.model == LoadModel::Closed {
         return Measure::Throughput;
@@ -336,7 +339,7 @@ fn primary(pair: &Pair<'_>) -> Measure {
     wanted.into_iter().find(|measure| !too_few(measure)).unwrap_or(wanted[0])
 }
 
-/// One figure of all pairs: what is compared at once is adjusted for its number.
+/// One figure of all pairs. The intervals are adjusted for the number of simultaneous comparisons.
 fn figures(pairs: &[Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<FigureDiff> {
     let mut all: Vec<FigureDiff> = pairs.iter().map(|pair| uncompared(pair, measure)).collect();
     let fit: Vec<usize> = (0..pairs.len()).filter(|place| all[*place].why_not.is_none()).collect();
@@ -348,7 +351,7 @@ fn figures(pairs: &[Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Figure
             continue;
         };
         one.judged = Some(change(compared.relation, measure));
-        // An expectation is a promise by itself, whatever else was compared.
+        // An expectation stands for itself, so its interval is not adjusted for other comparisons.
         one.worse = Some(worse(&Estimate { interval: compared.alone, ..estimate }, measure));
         *(if measure == Measure::Ok { &mut one.points } else { &mut one.ratio }) = Some(estimate);
     }
@@ -371,7 +374,7 @@ fn uncompared(pair: &Pair<'_>, measure: Measure) -> FigureDiff {
     }
 }
 
-/// Ratios; of shares of correct answers their differences.
+/// The ratios of the pairs. Shares of correct answers are compared by their differences.
 fn compared(pairs: &[&Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Compared> {
     match (measure, pairing) {
         (Measure::Ok, _) => shares(pairs, pairing),
@@ -410,10 +413,10 @@ fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<Compared> {
     shifts.iter().zip(unpaired::judge(&shifts, OK_MARGIN)).map(one).collect()
 }
 
-/// One correct answer in a thousand: what `ok >= 99.9%` allows.
+/// One correct answer in a thousand, which is what `ok >= 99.9%` allows.
 const OK_MARGIN: f64 = 0.001;
 
-/// Both values of each round that has them.
+/// The values of base and other side for each round that has both.
 fn rounds(pair: &Pair<'_>, measure: Measure) -> Vec<(f64, f64)> {
     let other = pair.other.values(measure);
     let of_round = |round| other.iter().find(|(own, _)| *own == round).map(|(_, value)| *value);
@@ -438,7 +441,7 @@ fn change(judged: Relation, measure: Measure) -> Change {
     }
 }
 
-/// A ratio or a difference as the share by which the other is worse.
+/// Converts a ratio or a difference to the share by which the other side is worse.
 fn worse(estimate: &Estimate, measure: Measure) -> Worse {
     let share = |value: f64| match measure {
         Measure::Ok => -value,
@@ -452,7 +455,7 @@ fn worse(estimate: &Estimate, measure: Measure) -> Worse {
     Worse { share: share(estimate.value), interval, trials: estimate.trials }
 }
 
-/// Whether the other is slower, by how much, and how sure that is.
+/// The sentence that says whether the other side is slower, by how much, and how certain that is.
 fn sentence(pair: &Pair<'_>, figure: &FigureDiff) -> String {
     let (base, other) = (pair.base.label, pair.other.label);
     let (Some(judged), Some(ratio)) = (figure.judged, figure.ratio) else {

@@ -1,4 +1,5 @@
-//! What a comparison of two runs, or of two versions within one, found. Docs: `docs/diff.md`.
+//! The data model of a comparison of two runs, or of two versions within one run. Docs:
+//! `docs/diff.md`.
 
 use std::fmt;
 
@@ -9,114 +10,115 @@ use super::Measure;
 use crate::fact::{ChangeFound, Fact, NoChange, Notice};
 use crate::summary::model::{CaseReason, Figure, LoadModel};
 
-/// Raised when a field changes its meaning.
+/// Version of the format. It is raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
 
-/// Two sides compared, case by case.
+/// The comparison of two sides, case by case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
-    /// What the other is held against.
+    /// The side that the other is compared with.
     pub base: Side,
-    /// The other.
+    /// The other side.
     pub other: Side,
-    /// What the two share.
+    /// How the two sides were measured together.
     pub pairing: Pairing,
-    /// What the sides do not have alike and should; empty: nothing.
+    /// Circumstances that should be the same on both sides but are not. Empty: none.
     pub differences: Vec<Differs>,
-    /// What the reader should know.
+    /// Notices for the reader.
     pub notices: Vec<Fact<Notice>>,
-    /// Cases that both sides have, in the order of the other's summary.
+    /// The cases that both sides have, in the order of the other side's summary.
     pub cases: Vec<CaseDiff>,
-    /// Cases that one side alone has.
+    /// The cases that only one side has.
     pub only: Vec<OnlyIn>,
 }
 
 impl Diff {
-    /// Whether an expectation is broken, or could not be shown to hold: exit code 1.
+    /// Whether an expectation is broken, or could not be shown to hold. If so, the exit code is 1.
     pub fn breaks_an_expectation(&self) -> bool {
         let mut judged = self.cases.iter().flat_map(|case| &case.expectations);
         judged.any(|one| one.outcome != Outcome::Met)
     }
 
-    /// Whether every case that both sides have has a trial that counts on both: else exit code 3.
+    /// Whether every case that both sides have has a trial that counts on both. If not, the exit
+    /// code is 3.
     pub fn is_whole(&self) -> bool {
         self.cases.iter().all(|case| case.trials.iter().all(|trials| *trials > 0))
     }
 }
 
-/// One side.
+/// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
-    /// What it is called here: `A`, or a version of an app.
+    /// The side's name: `A`, or a version of an app.
     pub label: String,
     /// The run's id.
     pub run: String,
-    /// RFC 3339.
+    /// When the run started, in RFC 3339.
     pub started_at: String,
-    /// stampede's version that measured it.
+    /// The version of stampede that measured the run.
     pub stampede: String,
-    /// Rounds planned.
+    /// Number of planned rounds.
     pub rounds: u32,
 }
 
-/// What the two sides share.
+/// How the two sides were measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
-    /// Rounds: what disturbs the machine disturbs both.
+    /// In the same rounds: a disturbance of the machine affects both.
     WithinRounds,
-    /// Nothing but the machine.
+    /// In separate runs on the same machine.
     BetweenRuns,
 }
 
-/// Something that is not alike.
+/// A circumstance that is not the same on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Differs {
-    /// What.
+    /// The name of the circumstance.
     pub what: String,
-    /// Of which runtimes; empty: of the runs.
+    /// The runtimes that it applies to. Empty: it applies to the runs.
     pub of: Vec<String>,
-    /// As the base has it; empty: it has none.
+    /// The value of the base. Empty: it has none.
     pub base: String,
-    /// As the other has it.
+    /// The value of the other side.
     pub other: String,
 }
 
-/// A case of one side alone.
+/// A case that only one side has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
-    /// That side's label.
+    /// The label of that side.
     pub label: String,
-    /// Runtime's or variant's name.
+    /// The name of the runtime or the variant.
     pub runtime: String,
-    /// App's name.
+    /// The app's name.
     pub app: String,
-    /// Load's name.
+    /// The load's name.
     pub load: String,
 }
 
-/// One case of both sides.
+/// The comparison of one case that both sides have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CaseDiff {
-    /// Runtime's or variant's name.
+    /// The name of the runtime or the variant.
     pub runtime: String,
-    /// App's name.
+    /// The app's name.
     pub app: String,
-    /// Load's name.
+    /// The load's name.
     pub load: String,
-    /// The load in words, as the other has it.
+    /// A description of the other side's load.
     pub load_text: String,
-    /// Open or closed.
+    /// Whether the load is open or closed.
     pub model: LoadModel,
-    /// Trials that count: of the base, of the other.
+    /// Number of trials that count: of the base, then of the other side.
     pub trials: [u32; 2],
-    /// The figure that the sentence is about.
+    /// Name of the figure that the sentence is about.
     pub primary: String,
-    /// Whether the other is slower, and how sure that is.
+    /// Whether the other side is slower, and how certain that is.
     pub sentence: String,
-    /// Figure by figure.
+    /// The comparisons of single figures.
     pub figures: Vec<FigureDiff>,
-    /// Expectations about the change, judged.
+    /// The expectations about the change, with their outcomes.
     pub expectations: Vec<Expected>,
     /// Why trials of either side do not count, or count with doubt.
     pub notes: Vec<SideNote>,
@@ -137,82 +139,82 @@ impl fmt::Display for SideNote {
     }
 }
 
-/// One figure of both sides.
+/// The comparison of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureDiff {
-    /// As expectations name it.
+    /// The figure's name, as in expectations.
     pub figure: String,
     #[serde(skip)]
     pub(super) measure: Measure,
-    /// Of the base, over its trials.
+    /// The base's figure over its trials.
     pub base: Figure,
-    /// Of the other.
+    /// The other side's figure over its trials.
     pub other: Figure,
-    /// Other ÷ base, over rounds or trials; of shares their difference.
+    /// Other ÷ base, over rounds or trials. `None` for a share, which has `points` instead.
     pub ratio: Option<Estimate>,
-    /// Other less base, of a share.
+    /// Other − base, for a share. `None` for any other figure.
     pub points: Option<Estimate>,
-    /// The same as a share by which the other is worse; negative: better.
+    /// The change as a share by which the other side is worse. Negative: it is better.
     pub worse: Option<Worse>,
-    /// What may be said of it.
+    /// The verdict on the change.
     pub judged: Option<Change>,
     /// Why nothing may.
     pub why_not: Option<Fact<NoChange>>,
 }
 
 impl FigureDiff {
-    /// What is compared.
+    /// The measure that is compared.
     pub fn measure(&self) -> Measure {
         self.measure
     }
 }
 
-/// By which share the other is worse: 0.05 is 5 %.
+/// The share by which the other side is worse: 0.05 is 5 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Worse {
-    /// Estimate.
+    /// The estimate.
     pub share: f64,
-    /// 95 % interval; `None` below three trials.
+    /// The 95 % interval. `None`: there are fewer than three trials.
     pub interval: Option<(f64, f64)>,
-    /// Rounds, or trials of the side with fewer.
+    /// Number of rounds, or of trials on the side with fewer.
     pub trials: u32,
 }
 
-/// What may be said of a figure's change.
+/// The verdict on a figure's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Surely worse, by more than the margin.
+    /// Worse by more than the margin, with statistical certainty.
     Worse,
-    /// Surely better, by more than the margin.
+    /// Better by more than the margin, with statistical certainty.
     Better,
-    /// Surely within the margin.
+    /// Within the margin, with statistical certainty.
     Equivalent,
-    /// Neither can be said.
+    /// None of these can be claimed.
     Inconclusive,
     /// Fewer than three trials: a first impression.
     TooFewRounds,
 }
 
-/// An expectation about a change, judged for a case.
+/// An expectation about a change, with its outcome for a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expected {
-    /// As written.
+    /// The expectation as written.
     pub text: String,
-    /// How it came out.
+    /// The outcome.
     pub outcome: Outcome,
     /// By how much the figure changed.
     pub found: Fact<ChangeFound>,
 }
 
-/// How an expectation about a change came out.
+/// The outcome of an expectation about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The whole 95 % interval keeps it.
+    /// The whole 95 % interval meets it.
     Met,
     /// The whole 95 % interval breaks it.
     Broken,
-    /// The interval has both, or there is none.
+    /// Only a part of the interval meets it, or there is no interval.
     NotShown,
 }

@@ -1,4 +1,4 @@
-//! By arithmetic: what is exhausted, and where nothing may be said.
+//! Tests with computed figures: what is exhausted, and where nothing may be claimed.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ fn record() -> TrialRecord {
     serde_json::from_str(text).expect("a trial")
 }
 
-/// Ten seconds of a closed load of 10 users on four workers of a stack with two CPUs, of which PHP
-/// uses one and nginx a fifth. All of it was looked at.
+/// Ten seconds of a closed load with a concurrency of 10, on four workers. PHP uses one of the
+/// stack's two CPUs and nginx a fifth of one. Everything was read.
 fn trial() -> TrialData {
     let mut record = record();
     record.budget_cpus = 2;
@@ -61,7 +61,7 @@ fn row(second: u64) -> ResourceSample {
     }
 }
 
-/// CPUs that it used, and its busiest thread.
+/// A role with the CPUs that it used, and the use of its busiest thread.
 fn role(cpus: f64, thread: Option<f64>) -> RoleSample {
     RoleSample {
         cpu_ns: (cpus * 1e9) as u64,
@@ -127,14 +127,14 @@ fn what_was_not_seen_may_have_been_the_limit() {
     for (why, change) in unseen {
         assert_eq!(found(change), None, "{why}");
     }
-    // The load's own CPU is another one.
+    // The load has a CPU of its own, which does not count.
     let load_alone = |trial: &mut TrialData| {
         every(trial, |row| {
             (row.host.cpu_busy_ns, row.own.cpu_ns) = (2_200_000_000, 1_000_000_000);
         });
     };
     assert_eq!(found(load_alone), Some(vec![]));
-    // Of less than a CPU no thread can have used all of one.
+    // If a role used less than one CPU, none of its threads used a whole one.
     assert_eq!(found(|trial| set(trial, "php", role(0.7, None))), Some(vec![]));
     let lost = |trial: &mut TrialData| {
         load(trial).counts.failed.insert("http:503".to_owned(), 1);
@@ -150,7 +150,7 @@ fn a_database_that_nobody_watches_may_have_been_the_limit() {
     let mut shared = self::run();
     shared.notices.push(Notice::CpusShared {}.into());
     assert_eq!(of_trial(&trial(), LoadModel::Closed, &shared), None, "the load had its CPUs too");
-    // One that syncs to a disk, of which nothing is known.
+    // A database that may sync to a disk, while the wait for disks is not known.
     let beside = |trial: &mut TrialData| {
         set(trial, "database", role(0.1, Some(0.1)));
         let cpus = &mut trial.record.isolation.cpus_by_role;
@@ -178,13 +178,13 @@ fn a_full_budget_a_full_role_and_a_full_database() {
     };
     let of_role = Exhausted::RoleCpu { role: "php".to_owned(), share: 1.0, cpus: 1 };
     assert_eq!(found(split), Some(vec![of_role]));
-    // On a CPU of its own.
+    // The database on a CPU of its own.
     let beside = found(|trial| {
         set(trial, "database", role(0.95, None));
         trial.record.isolation.cpus_by_role.insert("database".to_owned(), vec![2]);
     });
     assert_eq!(beside, Some(vec![Exhausted::Database { share: 0.95, cpus: 1 }]));
-    // On the stack's: 1.5 of the 2.0 CPUs that all used.
+    // The database on the stack's CPUs: it used 1.5 of 2.0 CPUs.
     let shared = |database: f64, php: f64| {
         found(|trial| {
             set(trial, "database", role(database, None));
@@ -223,7 +223,7 @@ fn workers_and_threads() {
         });
     };
     assert_eq!(found(all_busy), Some(vec![Exhausted::Workers { workers: 4, share: 0.8 }]));
-    // As many users as workers: more of them would wait.
+    // A concurrency as high as the number of workers: more requests would wait.
     let four = found(|trial| {
         all_busy(trial);
         load(trial).in_flight_max = 4;
@@ -235,7 +235,7 @@ fn workers_and_threads() {
     });
     let thread = Exhausted::Thread { role: "web".to_owned(), share: 0.95 };
     assert_eq!(web, Some(vec![thread]));
-    // One of four workers: the others have time.
+    // One of four workers is busy: the others have time.
     assert_eq!(found(|trial| set(trial, "php", role(1.0, Some(0.95)))), None);
     let alone = found(|trial| {
         set(trial, "php", role(1.0, Some(0.95)));
@@ -269,7 +269,7 @@ fn generator_memory_and_queue() {
     assert_eq!(queue, Some(vec![Exhausted::ListenQueue { listener, backlog: 511, drops: 0 }]));
 }
 
-/// A trial that counts, with what was exhausted in it.
+/// Trials that count, each with the resources that were exhausted in it.
 fn summaries(all: &[Option<Vec<Exhausted>>]) -> Vec<TrialSummary> {
     let data = RunData { record: run(), trials: vec![trial()] };
     let record = &data.record.cases[2];

@@ -1,4 +1,4 @@
-//! What a trial shows of its limits, taken together.
+//! Collects the facts about a trial from which its limits are determined.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::store::record::{LoadRecord, LogSignal, RuntimeRecord, Said, TrialReco
 use crate::summary::input::TrialData;
 use crate::summary::model::LoadModel;
 
-/// Figures of a trial that has a load.
+/// The facts of a trial that had a load.
 pub struct Facts<'a> {
     pub record: &'a TrialRecord,
     pub load: &'a LoadRecord,
     pub model: LoadModel,
     pub times: Option<&'a TimeSet>,
-    /// All readings.
+    /// All resource readings.
     pub rows: &'a [ResourceSample],
-    /// Those taken while it was under pressure.
+    /// The readings taken while the stack was under pressure.
     pub pressed: Vec<&'a ResourceSample>,
-    /// Of all readings, by name.
+    /// The listeners by name, over all readings.
     pub listeners: BTreeMap<&'a str, ListenerSample>,
 }
 
 impl<'a> Facts<'a> {
-    /// `None`: nothing was sent.
+    /// The facts of a trial. `None`: nothing was sent.
     pub fn of(trial: &'a TrialData, model: LoadModel) -> Option<Facts<'a>> {
         let load = trial.record.load.as_ref()?;
         let rows = &trial.resources[..];
@@ -44,24 +44,24 @@ impl<'a> Facts<'a> {
         &self.record.runtime
     }
 
-    /// Workers asked for; `None`: not told.
+    /// The number of workers that was asked for. `None`: not known.
     pub fn workers(&self) -> Option<u32> {
         let asked = self.runtime().given.workers;
         (asked > 0).then_some(asked)
     }
 
-    /// Share of the budget's CPU that the stack used; `None`: not read.
+    /// The share of the CPU budget that the stack used. `None`: not read.
     pub fn cpu_share(&self) -> Option<f64> {
         self.cpu_share_of(|_| true)
     }
 
-    /// The same of one role.
+    /// The share of the CPU budget that some roles used.
     pub fn cpu_share_of(&self, of: impl Fn(&str) -> bool) -> Option<f64> {
         let budget = f64::from(self.record.budget_cpus);
         if budget == 0.0 { None } else { Some(self.cpus_used(of)? / budget) }
     }
 
-    /// CPUs that some roles used together under pressure; `None`: not read.
+    /// The CPUs that some roles used together under pressure. `None`: not read.
     pub fn cpus_used(&self, of: impl Fn(&str) -> bool) -> Option<f64> {
         let used = |row: &&ResourceSample| {
             let spent: u64 =
@@ -72,8 +72,8 @@ impl<'a> Facts<'a> {
         median(read.map(used).collect())
     }
 
-    /// Share of its time that the busiest thread of a role was on a CPU, under pressure; `None`:
-    /// not all threads were read.
+    /// The share of its time that the busiest thread of a role spent on a CPU, under pressure.
+    /// `None`: not all threads were read.
     pub fn thread_share(&self, role: &str) -> Option<f64> {
         let share = |row: &&ResourceSample| {
             let spent = row.roles.get(role)?.thread_cpu_ns_max?;
@@ -83,8 +83,9 @@ impl<'a> Facts<'a> {
         median(read.map(share).collect::<Option<Vec<f64>>>()?)
     }
 
-    /// Looks, or readings of PHP-FPM's status, at which all workers were busy ÷ all of them;
-    /// `None`: there are none, or nobody said how many workers there are.
+    /// The share of samples of the workers in which all of them were busy. Without such samples:
+    /// the share of readings of PHP-FPM's status. `None`: there are neither, or the number of
+    /// workers is not known.
     pub fn all_busy_share(&self) -> Option<f64> {
         let workers = self.workers()?;
         let looks = self.looks();
@@ -104,34 +105,35 @@ impl<'a> Facts<'a> {
         names
     }
 
-    /// Looks at the workers under pressure: how many were busy, and how many of them ran.
+    /// Samples of the workers under pressure: the number busy, and how many of those were running.
     pub fn looks(&self) -> Vec<(u32, u32)> {
         let looks = self.pressed.iter().filter_map(|row| row.workers.as_ref());
         looks.flat_map(|one| one.busy.iter().copied().zip(one.running.iter().copied())).collect()
     }
 
-    /// Lines of the logs that mean this.
+    /// Log lines with this meaning.
     pub fn said(&self, means: LogSignal) -> impl Iterator<Item = &'a Said> {
         self.runtime().said.iter().filter(move |said| said.means == means)
     }
 
-    /// Requests that ended with this status.
+    /// The number of requests that ended with this status.
     pub fn status(&self, status: u16) -> u64 {
         FailureKind::Http(status).count(&self.load.counts.failed)
     }
 
-    /// Failures that a limit of connections or workers makes: nobody took the connection or the
-    /// request, or gave it up. What the app answers itself, such as 404, is none of them.
+    /// The number of failures that a limit of connections or workers causes: a connection or a
+    /// request was not accepted, or was given up. What the app answers itself, such as 404, is not
+    /// counted.
     pub fn turned_away(&self) -> u64 {
         turned_away(&self.load.counts)
     }
 
-    /// Whether more was asked at once than its workers can serve at once.
+    /// Whether more requests were in flight at once than the workers can serve at once.
     pub fn is_crowded(&self) -> bool {
         self.workers().is_none_or(|workers| self.load.in_flight_max > workers)
     }
 
-    /// Whether as much was asked at once as its workers can serve at once.
+    /// Whether at least as many requests were in flight at once as the workers can serve at once.
     pub fn is_at_its_workers(&self) -> bool {
         self.workers().is_none_or(|workers| self.load.in_flight_max >= workers)
     }
@@ -140,7 +142,7 @@ impl<'a> Facts<'a> {
         self.load.counts.failed_total() + self.load.counts.dropped > 0
     }
 
-    /// The sum of a figure of all roles and readings.
+    /// The sum of a figure over all roles and readings.
     pub fn sum(&self, figure: impl Fn(&RoleSample) -> u64) -> u64 {
         self.rows.iter().flat_map(|row| row.roles.values()).map(figure).sum()
     }
@@ -150,26 +152,27 @@ impl<'a> Facts<'a> {
         self.rows.iter().map(of).max().unwrap_or(0)
     }
 
-    /// How long a CPU quota held it back.
+    /// How long a CPU quota stopped the processes, in ns.
     pub fn throttled_ns(&self) -> u64 {
         self.rows.iter().map(|row| row.throttled_ns).sum()
     }
 
-    /// How long it was watched.
+    /// The total time that the readings cover, in ns.
     pub fn watched_ns(&self) -> u64 {
         self.rows.iter().map(|row| row.interval_ns).sum()
     }
 }
 
-/// As [`Facts::turned_away`], of some counts.
+/// The same as [`Facts::turned_away`], for some counts.
 pub fn turned_away(counts: &Counts) -> u64 {
     let makes = |kind: &str| TURNED_AWAY.contains(&FailureKind::of(kind));
     let failed = counts.failed.iter().filter(|(kind, _)| makes(kind));
     failed.map(|(_, count)| count).sum::<u64>() + counts.dropped
 }
 
-/// Readings of the seconds in which at least half as many requests were under way as ever: of a
-/// load that rises the ones that count. While the last answers are awaited the stack idles.
+/// The readings of the seconds with at least half of the highest number of requests in flight. In a
+/// rising load these are the seconds that matter. While the last answers are awaited, the stack is
+/// idle.
 fn pressed<'a>(trial: &'a TrialData, load: &LoadRecord) -> Vec<&'a ResourceSample> {
     let most = trial.seconds.iter().map(|second| second.in_flight_max).max().unwrap_or(0);
     let is_pressed = |row: &&ResourceSample| {
@@ -194,14 +197,15 @@ fn listeners(rows: &[ResourceSample]) -> BTreeMap<&str, ListenerSample> {
         one.queued_max = one.queued_max.max(seen.queued_max);
         one.drops += seen.drops;
     }
-    // A listener counts as dropped also what it only puts off, as Apache asks it to
-    // (TCP_DEFER_ACCEPT); what had no room is in the machine's counter too.
+    // A listener's count of drops includes connections that it only defers, as Apache asks for with
+    // TCP_DEFER_ACCEPT. Connections that found no room are in the machine's counter too, so that
+    // counter is an upper limit.
     let no_room: u64 = rows.iter().map(|row| row.host.listen_drops).sum();
     all.values_mut().for_each(|one| one.drops = one.drops.min(no_room));
     all
 }
 
-/// The mean of the middle two of an even number.
+/// The median. For an even number of values it is the mean of the middle two.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let (low, high) =
@@ -209,7 +213,8 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// Statuses of a server that has no worker or no PHP to give, and what its clients see without one.
+/// The statuses of a server that has no worker or no PHP to answer with, and the failures that
+/// clients see in its place.
 const TURNED_AWAY: [FailureKind; 8] = [
     FailureKind::Http(502),
     FailureKind::Http(503),

@@ -1,4 +1,5 @@
-//! The generator, memory, a CPU quota, workers, CPU; and that none of them was reached.
+//! Judges the limits: the generator, memory, a CPU quota, workers and CPU, and whether none of them
+//! was reached.
 
 use super::facts::Facts;
 use super::{Cause, Found, Says};
@@ -7,7 +8,7 @@ use crate::store::record::{LogSignal, Said};
 use crate::summary::model::LoadModel;
 use crate::summary::words;
 
-/// Ours: the runtime's limit lies further up.
+/// The generator was at its limit, so the runtime's own limit is higher.
 pub fn generator(facts: &Facts<'_>) -> Option<Found> {
     let load = facts.load;
     let percent = load.busy_share_max * 100.0;
@@ -76,7 +77,8 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
     Some(found.with(met.into_iter().chain(php.map(line))))
 }
 
-/// Of the stack's own groups, or else of the whole machine.
+/// The time in which processes waited for memory: of the stack's own groups, or else of the whole
+/// machine.
 fn stalled_ns(row: &ResourceSample) -> Option<u64> {
     row.memory_stalled_ns.or_else(|| row.host.pressure_some_ns.get("memory").copied())
 }
@@ -93,7 +95,7 @@ pub fn throttled(facts: &Facts<'_>) -> Option<Found> {
     })
 }
 
-/// All workers serve, more is asked, and the CPU has time.
+/// All workers are busy, more requests wait, and the CPU has time left.
 pub fn workers(facts: &Facts<'_>) -> Option<Found> {
     let workers = facts.workers()?;
     if !facts.is_crowded() || is_cpu_bound(facts) {
@@ -166,14 +168,14 @@ pub fn cpu(facts: &Facts<'_>) -> Option<Found> {
     };
     let by_role = facts.roles().into_iter().filter_map(|role| {
         let of_role = facts.cpu_share_of(|name| name == role)? * 100.0;
-        // As they are printed: without decimals.
+        // Compared as printed, without decimals.
         let says = Says::more_if(of_role.round() != percent.round());
         Some((says, format!("{role}: {of_role:.0} % of the budget")))
     });
     Some(Found::new(Cause::Cpu, text).with_all(by_role))
 }
 
-/// Everything that is watched had room.
+/// None of the limits was reached.
 pub fn none(facts: &Facts<'_>) -> Option<Found> {
     let (cpu, workers) = (facts.cpu_share()?, facts.workers()?);
     let looks = facts.looks();
@@ -200,7 +202,8 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::BelowLimits, text))
 }
 
-/// It used its CPUs; or its workers wanted them all the time, and others had them.
+/// Whether the stack used its CPUs, or its workers wanted a CPU all the time and other programs had
+/// it.
 pub fn is_cpu_bound(facts: &Facts<'_>) -> bool {
     let Some(share) = facts.cpu_share() else { return false };
     let cpus = facts.record.budget_cpus;
@@ -210,7 +213,7 @@ pub fn is_cpu_bound(facts: &Facts<'_>) -> bool {
     share >= CPU_FULL || always
 }
 
-/// The first of some lines that mean the same.
+/// A log line with its program and the number of lines that mean the same.
 pub fn line(said: &Said) -> String {
     format!("{}'s log, {}: {}", said.program, times(said.lines), said.first)
 }
@@ -219,22 +222,23 @@ pub fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{} times", words::count(count)) }
 }
 
-/// Of the stack's CPUs: what is left is the scheduler's.
+/// The share of the stack's CPUs that counts as full. The rest is lost to the scheduler.
 pub const CPU_FULL: f64 = 0.9;
-/// Looks at which as many workers ran, or wanted to, as there are CPUs.
+/// The share of samples in which as many workers ran, or wanted to, as there are CPUs.
 const WANTED_SHARE: f64 = 0.9;
-/// Below these a load is far from the limit.
+/// Below these shares a load is far from the limit.
 pub const CPU_ROOM: f64 = 0.8;
 pub const WORKERS_ROOM: f64 = 0.8;
-/// A worker is free for a moment between two requests.
+/// The share of samples in which all workers are busy. A worker is idle for a moment between two
+/// requests.
 pub const ALL_BUSY_SHARE: f64 = 0.8;
-/// As the verdict has it: from here on the kernel takes back what it can.
+/// The same value as in the verdict: from this share on the kernel reclaims pages.
 const FULL_SHARE: f64 = 0.95;
-/// Time in which a process waited for memory (PSI `some`): the kernel's own tools call 10 % of
-/// it trouble, and half of that is not by chance.
+/// The share of time in which a process waited for memory (PSI `some`). The kernel's own tools
+/// treat 10 % as trouble, and half of that is no chance.
 const STALLED_SHARE: f64 = 0.05;
-/// Less is a single period of a quota.
+/// A smaller share is a single period of a quota.
 const THROTTLED_SHARE: f64 = 0.01;
-/// As the verdict has them.
+/// The same values as in the verdict.
 const SCHEDULE_LAG_NS: u64 = 1_000_000;
 const SCHEDULE_LAG_SHARE: f64 = 0.05;

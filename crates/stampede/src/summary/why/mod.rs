@@ -1,10 +1,11 @@
-//! What held a case back: one line of why from the evidence on disk, and what else holds.
+//! Determines what limited a case, from the evidence on disk. The result is a list of causes with
+//! the most direct one first.
 //!
 //! ```text
 //! trial.json, resources.ndjson, histograms ─▶ Facts ─▶ each cause: does it hold? ─▶ in order
 //! ```
-//! A cause is said where its own evidence is there, and never for want of another. What
-//! several trials of a case have alike is one line.
+//! A cause is reported only if its own evidence is present, never because no other cause was found.
+//! A cause that several trials of a case share is reported once.
 
 pub(super) mod facts;
 pub(super) mod limits;
@@ -20,58 +21,58 @@ use super::input::TrialData;
 use super::model::LoadModel;
 use facts::Facts;
 
-/// What held a case back, ordered by how directly it explains the figures.
+/// What limited a case, ordered by how directly it explains the figures.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The load threads: the runtime's limit lies further up.
+    /// The load threads of the generator. The runtime's own limit is higher.
     Generator,
-    /// The stack's limit, or PHP's own.
+    /// The memory limit of the stack, or PHP's own.
     Memory,
-    /// It takes no more connections.
+    /// The web server accepts no more connections.
     WebServer,
-    /// 502, 503, 504.
+    /// The web server got no answer from PHP: status 502, 503 or 504.
     Upstream,
-    /// A queue of connections was full.
+    /// A listen queue was full.
     Backlog,
-    /// What the app answered itself: 404, say.
+    /// The app itself gave the failing answers, such as 404.
     App,
-    /// A CPU quota.
+    /// A CPU quota stopped the processes at times.
     Throttled,
-    /// All of them were busy, and the CPU was not.
+    /// All workers were busy, but the CPU was not.
     Workers,
-    /// Nagle's algorithm against delayed acknowledgements.
+    /// Nagle's algorithm together with delayed acknowledgements.
     Nagle,
-    /// It is loaded.
+    /// Xdebug is loaded.
     Xdebug,
-    /// Off, full, or looking at its files again.
+    /// OPcache is off, full, or checks its files for changes.
     Opcache,
-    /// The whole budget was used.
+    /// The whole CPU budget was used.
     Cpu,
-    /// No limit was reached that is watched.
+    /// None of the monitored limits was reached.
     BelowLimits,
 }
 
-/// One line of why.
+/// One cause that limited a trial or a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
-    /// What it was.
+    /// The cause.
     pub cause: Cause,
-    /// Numbers of the trials in which it was found.
+    /// The numbers of the trials in which it was found.
     pub trials: Vec<u32>,
-    /// In words, with figures.
+    /// The cause in words, with figures.
     pub text: String,
-    /// What it was read from: figures and lines of logs.
+    /// The evidence: figures and log lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
-    /// The first of the evidence that says more than the text does.
+    /// The first item of evidence that says more than the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
 }
 
-/// All that held a trial back, the most direct first; nothing: it is not known.
+/// All causes that limited a trial, the most direct one first. Empty: not known.
 pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<Why> {
     let Some(facts) = Facts::of(trial, model) else { return Vec::new() };
     let mut found: Vec<Found> = ALL.iter().filter_map(|judge| judge(&facts)).collect();
@@ -88,13 +89,13 @@ pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<Why> {
             proof,
         })
         .collect();
-    // Stable: `Cause` is ordered by how directly it explains.
+    // A stable sort. `Cause` is ordered by how directly it explains the figures.
     why.sort_by_key(|one| one.cause);
     why
 }
 
-/// Of several trials: what most of them have first, each cause once, in the words of the first
-/// trial that has it.
+/// The causes over several trials, each once, with the words of the first trial that has it. Causes
+/// of more than half of the trials come first.
 pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
     let mut case: Vec<Why> = Vec::new();
     let mut count = 0;
@@ -104,7 +105,7 @@ pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
             None => case.push(one.clone()),
         }
     }
-    // That nothing held one trial back says nothing where something did another.
+    // `BelowLimits` in one trial means nothing if another trial has a cause.
     if case.iter().any(|one| one.cause != Cause::BelowLimits) {
         case.retain(|one| one.cause != Cause::BelowLimits);
     }
@@ -112,7 +113,7 @@ pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
     case
 }
 
-/// One cause that holds.
+/// One cause that was found.
 pub(super) struct Found {
     cause: Cause,
     text: String,
@@ -125,12 +126,12 @@ impl Found {
         Found { cause, text, evidence: Vec::new(), proof: None }
     }
 
-    /// Adds evidence that says more than the text does.
+    /// Adds evidence that says more than the text.
     fn with(self, evidence: impl IntoIterator<Item = String>) -> Found {
         self.with_all(evidence.into_iter().map(|one| (Says::More, one)))
     }
 
-    /// Adds evidence, of which some is in the text.
+    /// Adds evidence, some of which the text may already say.
     fn with_all(mut self, evidence: impl IntoIterator<Item = (Says, String)>) -> Found {
         for (says, one) in evidence {
             if says == Says::More && self.proof.is_none() {
@@ -142,7 +143,7 @@ impl Found {
     }
 }
 
-/// What evidence says beside the text of its cause.
+/// Whether evidence says more than the text of its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says {
     More,
@@ -157,7 +158,7 @@ impl Says {
 
 type Judge = fn(&Facts<'_>) -> Option<Found>;
 
-/// Every cause, each with evidence of its own.
+/// All causes, each judged by its own evidence.
 const ALL: [Judge; 12] = [
     limits::generator,
     limits::memory,

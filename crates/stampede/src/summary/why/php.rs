@@ -1,4 +1,4 @@
-//! PHP's own: OPcache that is off, full or looks at files; Xdebug.
+//! Judges causes inside PHP: an OPcache that is off, full or checks its files, and Xdebug.
 
 use super::facts::Facts;
 use super::{Cause, Found, Says};
@@ -11,8 +11,8 @@ pub fn xdebug(facts: &Facts<'_>) -> Option<Found> {
         return None;
     }
     let mode = match shown.ini.get("xdebug.mode").map(String::as_str) {
-        // With `off`, which php.ini reads as an empty word where nobody quotes it, it hooks into
-        // nothing.
+        // With `off`, Xdebug hooks into nothing. Without quotes, php.ini reads `off` as an empty
+        // text.
         Some("off" | "") => return None,
         Some(mode) => format!(" (`xdebug.mode={mode}`)"),
         // Xdebug 2.
@@ -22,13 +22,14 @@ pub fn xdebug(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::Xdebug, text))
 }
 
-/// What stays in memory is compiled once, whatever OPcache does.
+/// OPcache as a cause. A runtime that keeps the app in memory compiles it only once, so OPcache
+/// cannot limit it.
 pub fn opcache(facts: &Facts<'_>) -> Option<Found> {
     let shown = facts.runtime().before.as_ref()?;
     if facts.runtime().given.keeps_memory {
         return None;
     }
-    // With the directive that the text has not.
+    // The directive whose value the text does not give is evidence.
     let (text, adds) = match () {
         () if is_off(shown) => {
             ("OPcache is off: every request compiles its files anew".to_owned(), Some(ENABLE))
@@ -56,7 +57,8 @@ pub fn opcache(facts: &Facts<'_>) -> Option<Found> {
 const ENABLE: &str = "opcache.enable";
 const MEMORY: &str = "opcache.memory_consumption";
 
-/// Told by its status; where that is refused (`opcache.restrict_api`), by php.ini alone.
+/// Whether OPcache is off, by its status. If the status may not be read (`opcache.restrict_api`),
+/// php.ini decides.
 fn is_off(shown: &Observed) -> bool {
     let asked = shown.php_version.is_empty() || shown.ini.is_empty();
     let switched_on = is_on(shown, "opcache.enable")

@@ -1,4 +1,5 @@
-//! The web server, what it said of PHP behind it, full queues, and a wait that TCP makes.
+//! Judges causes around the web server: its limits, what it logged about PHP behind it, full
+//! queues, and a delay that TCP causes.
 
 use stampede_load::outcome::{FailureKind, Net};
 
@@ -9,11 +10,11 @@ use crate::monitor::sample::ListenerSample;
 use crate::store::record::{LogSignal, Said};
 use crate::summary::words;
 
-/// It takes no more connections, and says so; and somebody had to wait, or was turned away. A line
-/// alone is no cause: a server may say so long before anybody waits, and an app's own 404 is not
-/// its doing.
+/// The web server logged that it accepts no more connections, and requests had to wait or were
+/// turned away. The log line alone is no cause: a server may log it long before a request waits.
+/// Nor is an app's own 404, which the server did not cause.
 pub fn limit(facts: &Facts<'_>) -> Option<Found> {
-    // nginx answers 500 where it has no connection left for PHP.
+    // nginx answers 500 when it has no connection left for PHP.
     let turned_away = facts.turned_away() + facts.status(500);
     let met =
         (turned_away > 0 || facts.is_crowded()).then(|| facts.said(LogSignal::WebServerLimit));
@@ -26,12 +27,12 @@ pub fn limit(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::WebServer, text).with_all(all.map(beside(said))))
 }
 
-/// A line with what it adds to the one that is quoted.
+/// A log line, marked by whether it says more than the one that the text quotes.
 fn beside(quoted: &Said) -> impl Fn(&Said) -> (Says, String) {
     |said| (Says::more_if(said.first != quoted.first), line(said))
 }
 
-/// Statuses that no server of the stack has a reason for: the app gave them itself.
+/// Failing statuses that no server of the stack explains: the app itself gave them.
 pub fn app(facts: &Facts<'_>) -> Option<Found> {
     let has = |means| facts.said(means).next().is_some();
     let is_explained = |status: u16| match status {
@@ -40,7 +41,7 @@ pub fn app(facts: &Facts<'_>) -> Option<Found> {
                 [LogSignal::UpstreamGone500, LogSignal::WebServerLimit, LogSignal::PhpMemory];
             of_front.into_iter().any(has)
         }
-        // A server may have them from another server, or mean itself.
+        // A server may get these statuses from another server, or give them itself.
         other => STATUSES.contains(&other),
     };
     let statuses = facts.load.counts.failed.iter().filter_map(|(kind, count)| {
@@ -63,13 +64,13 @@ pub fn app(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::App, text).with(others.iter().map(said)))
 }
 
-/// 502, 503 and 504 with the line behind them; 500, which an app may mean itself, only of a web
-/// server whose word for it that is.
+/// Status 502, 503 or 504 with the log line that explains it. Status 500, which an app may give
+/// itself, counts only if a web server uses it for a failed PHP.
 pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     let timeouts = facts.said(LogSignal::UpstreamTimeout);
     let own = || facts.said(LogSignal::UpstreamGone500);
     let gone = own().chain(facts.said(LogSignal::UpstreamGone));
-    // By what a status means: who was not there has no time to be late.
+    // The lines that fit the status come first: a PHP that is gone is not slow.
     let (of_504, of_502): (Vec<_>, Vec<_>) = (timeouts.collect(), gone.collect());
     let lines = |status| match status {
         504 => of_504.iter().chain(&of_502).collect::<Vec<_>>(),
@@ -80,7 +81,8 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     let (count, status) = failed.iter().copied().max().filter(|(count, _)| *count > 0)?;
     let lines = lines(status);
     let first = lines.first()?;
-    // One line a failure, more or less. An app gives such a status itself, too, in maintenance say.
+    // There is about one line per failure. An app may give such a status itself, for example during
+    // maintenance.
     let told: u64 = lines.iter().map(|said| said.lines).sum();
     if told * TOLD_OF < count {
         return None;
@@ -92,14 +94,14 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::Upstream, text).with(others).with_all(said))
 }
 
-/// Connections found no room in a queue.
+/// Connections were refused or dropped because a queue was full.
 pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
     let full = full_queue(facts);
-    // A queue that was full once and made nobody wait is no cause.
+    // A queue that was full once but delayed no request is no cause.
     let is_felt = facts.turned_away() > 0 || facts.is_crowded();
     let said = facts.said(LogSignal::Backlog).next().filter(|_| is_felt);
     let refused = FailureKind::Net(Net::QueueFull).count(&facts.load.counts.failed);
-    // Without a look at the stack's own sockets the machine's counters are all there is.
+    // If the stack's own sockets were not read, the machine's counters are the only evidence.
     let unseen = facts.listeners.is_empty();
     let dropped: u64 = facts.rows.iter().map(|row| row.host.listen_overflows).sum();
     let text = match (full, said) {
@@ -129,12 +131,12 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
     let waited = full
         .filter(|(_, one)| one.queued_max > 0)
         .map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
-    // Where no queue is known to be full, its line is all there is.
+    // If no queue is known to be full, the text already quotes this line.
     let said = said.map(|said| (Says::more_if(full.is_some()), line(said)));
     Some(Found::new(Cause::Backlog, text).with(waited).with_all(said))
 }
 
-/// The stack's own queue that was full, the worst of several.
+/// The stack's own queue that was full. If several were, the worst one.
 pub fn full_queue<'a>(facts: &'a Facts<'_>) -> Option<(&'a str, &'a ListenerSample)> {
     let full =
         facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
@@ -146,8 +148,9 @@ fn holds(backlog: u32) -> String {
     format!("listen backlog {}", words::count(backlog.into()))
 }
 
-/// One side waits with the rest of its answer for an acknowledgement (RFC 896), which the other
-/// holds back for 40 ms (RFC 1122, 4.2.3.2; `TCP_DELACK_MIN`), while nobody does anything.
+/// One side holds back the rest of its answer until an acknowledgement arrives (RFC 896). The other
+/// side delays the acknowledgement for 40 ms (RFC 1122, 4.2.3.2; `TCP_DELACK_MIN`). Meanwhile
+/// nothing else happens.
 pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
     let times = &facts.times?.service_time;
     let answered = times.len();
@@ -159,8 +162,8 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
         .sum();
     let delayed: u64 = facts.rows.iter().map(|row| row.host.delayed_acks).sum();
     let share = piled as f64 / answered.max(1) as f64;
-    // An app may take 40 ms of its own: then its workers are in it, as many as requests are under
-    // way.
+    // An app may itself take 40 ms. Then as many of its workers are busy as there are requests in
+    // flight.
     let looks = facts.looks();
     let busy =
         looks.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>() / looks.len().max(1) as f64;
@@ -187,20 +190,23 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::Nagle, text).with([acks]))
 }
 
-/// What a web server answers where PHP does not.
+/// The statuses that a web server gives when PHP does not answer.
 const STATUSES: [u16; 3] = [502, 503, 504];
-/// One line for so many failures at least: fewer lines explain but a few of them.
+/// At most this many failures per log line. With fewer lines, they explain only a few of the
+/// failures.
 const TOLD_OF: u64 = 10;
-/// Named in the sentence itself; more statuses are evidence.
+/// Most statuses named in the sentence. Further ones are listed as evidence.
 const APP_STATUSES: usize = 3;
-/// The kernel's shortest delay of an acknowledgement, with the tick that ends it, the time that
-/// the answer itself takes, and what a busy machine adds.
+/// The range of a delayed answer, in ns. It begins at the kernel's shortest delay of an
+/// acknowledgement. It includes the tick that ends the delay, the time of the answer itself, and
+/// what a busy machine adds.
 const PILE_NS: (u64, u64) = (39_000_000, 60_000_000);
-/// Of the answers.
+/// The share of the answers that must be in this range.
 const PILED_SHARE: f64 = 0.5;
-/// Fewer answers are no pile.
+/// The fewest answers from which such a share means something.
 const ANSWERED_MIN: u64 = 20;
-/// Workers that are in requests most of the time are what takes it.
+/// If at least this share of the requests in flight has a busy worker, the app itself takes the
+/// time.
 const SERVED_SHARE: f64 = 0.5;
-/// CPU share up to which a stack waits rather than works.
+/// The CPU share up to which a stack waits rather than works.
 const IDLE: f64 = 0.5;

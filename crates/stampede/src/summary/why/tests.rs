@@ -1,4 +1,4 @@
-//! Each cause by arithmetic: where its evidence is, and where it is not.
+//! Tests of each cause with computed figures: where its evidence is present, and where it is not.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ use crate::store::record::{
 use crate::summary::input::TrialData;
 use crate::summary::model::LoadModel;
 
-/// Ten seconds of a closed load of ten users on four workers that leave two CPUs half idle.
+/// Ten seconds of a closed load with a concurrency of ten, on four workers that leave half of two
+/// CPUs idle.
 fn trial() -> TrialData {
     let rows = (1..=10).map(|second| row(second, 0.5, 2, 1)).collect();
     let load = LoadRecord {
@@ -69,7 +70,7 @@ fn trial() -> TrialData {
     }
 }
 
-/// One second: the share of two CPUs that PHP used, workers busy and running at each of five looks.
+/// One second: PHP's share of two CPUs, and the workers busy and running in each of five samples.
 fn row(second: u64, cpu: f64, busy: u32, running: u32) -> ResourceSample {
     let role = RoleSample {
         cpu_ns: (cpu * 2e9) as u64,
@@ -122,7 +123,7 @@ fn every(trial: &mut TrialData, change: impl Fn(&mut ResourceSample)) {
     trial.resources.iter_mut().for_each(change);
 }
 
-/// The only line, as an ordinary space reads.
+/// The text of the only cause, with ordinary spaces.
 fn line(why: &[Why]) -> String {
     assert_eq!(why.len(), 1, "{why:#?}");
     why[0].text.replace(['\u{202f}', '\u{a0}'], " ")
@@ -281,7 +282,8 @@ fn a_web_server_at_its_limit_says_so() {
     assert_eq!(limit(4), [], "Apache says so with a process to spare for each request");
 }
 
-/// Apache says that no worker is idle, which is no request's wait; and an app's 404 is the app's.
+/// Tests two lines that are no cause. Apache may log that no worker is idle while no request waits,
+/// and an app's 404 is the app's own.
 #[test]
 fn a_line_about_a_limit_is_no_cause_where_the_limit_held_nobody_back() {
     let full = |means: LogSignal, in_flight_max: u32, kind: &'static str| {
@@ -440,7 +442,7 @@ fn answers_that_pile_up_at_40_ms_while_nobody_works_are_nagle() {
     assert_eq!(at(41, 1000, 0, 0.02), [Cause::Nagle]);
     assert_eq!(at(30, 1000, 0, 0.02), [], "no timer of the kernel");
     assert_eq!(at(41, 100, 0, 0.02), [], "nothing was acknowledged late");
-    // 1000 answers of 41 ms in 10 s: 4.1 under way.
+    // 1000 answers of 41 ms in 10 s: 4.1 requests in flight.
     assert_eq!(at(41, 1000, 3, 0.02), [], "workers were in it: the app takes that long");
     assert_eq!(at(41, 1000, 0, 0.6), [], "something works");
 }
