@@ -20,6 +20,7 @@ use stampede::keeper::KeeperOptions;
 use stampede::plan::model::Plan;
 use stampede::plan::{Overrides, from_flags};
 use stampede::runtime::{Catalogue, Places};
+use words::says;
 
 /// Far longer than any of these takes.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -88,7 +89,8 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
     assert!(before == seen(&place.path().join("shop")), "{told}");
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     assert_eq!(trials(&place).len(), 6);
-    assert!(told.contains("`@main` is ") && told.contains("with one uncommitted change"), "{told}");
+    assert!(told.contains(says("note: against", "`@main` is ")), "{told}");
+    assert!(told.contains(says("note: against", "with one uncommitted change")), "{told}");
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let names: Vec<&str> = json["cases"]
         .as_array()
@@ -121,7 +123,8 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
         finish(place.stampede(&["diff", "last", "--expect", "throughput worse < 30%"]), LIMIT);
     let text = stdout(&again);
     assert!(text.contains("working tree is slower than @main: throughput "), "{text}");
-    assert!(text.contains("throughput worse < 30%: broken: throughput "), "{text}");
+    let found = says("worse_by", "throughput ");
+    assert!(text.contains(&format!("throughput worse < 30%: broken: {found}")), "{text}");
 }
 
 /// One commit under two names, from a directory below the repository's own: two rounds are a hint,
@@ -142,7 +145,7 @@ fn the_same_version_is_not_called_different() {
     assert_measured(&place, &output);
     assert!(before == seen(&place.path().join("shop")));
     let told = stderr(&output);
-    assert!(told.contains("The working tree is the same commit"), "{told}");
+    assert!(told.contains(says("note: against", "The working tree is the same commit")), "{told}");
     let text = stdout(&output);
     for said in
         ["nginx-fpm · web · ", "working tree compared with @HEAD: throughput ", "first impression"]

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use common::{Place, finish, missing, stderr, stdout};
 use serde_json::Value;
 use support::{Ended, Shop};
+use words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -85,7 +86,8 @@ fn without_watch_nothing_is_said_of_cpu_and_memory() {
     plan(&place, &format!("{{url: \"{}:/shop/\"}}", shop.url()));
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     let text = stdout(&output);
-    assert!(text.contains("≠ external: not comparable, because it was already running"), "{text}");
+    let why = says("already_running", "it was already running");
+    assert!(text.contains(&format!("≠ external: not comparable, because {why}")), "{text}");
     assert!(text.contains("external: it was not watched, so what it spent is not known"), "{text}");
     assert!(text.contains("unequal budget (external)"), "{text}");
     for path in shop.paths() {
@@ -143,13 +145,15 @@ fn what_is_watched_may_end_and_the_trial_says_so() {
     child.wait().expect("it ends by itself");
     if output.status.code() == Some(2) {
         // So busy a machine that it had ended before stampede looked.
-        assert!(stderr(&output).contains("is no process here"), "{}", stderr(&output));
+        let why = says("no_process", "is no process here");
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
         return;
     }
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let reasons = trial(&place)["verdict"]["reasons"].to_string();
     let ended = format!("what is watched, pid {}, ended during the trial", child.id());
-    assert!(reasons.contains(&ended) || reasons.contains("is no process here"), "{reasons}");
+    let ended = reasons.contains(says("watched_ended", &ended));
+    assert!(ended || reasons.contains(says("no_process", "is no process here")), "{reasons}");
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::common::{Place, finish, stderr, stdout};
+use crate::common::{Place, fact, finish, stderr, stdout};
 use crate::small::{OK, Small};
+use crate::words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -54,8 +55,14 @@ fn one_of_two(absent: &str, there: &str) {
     assert_eq!((&report["requests_ok"], server.answered()), (&20.into(), 20), "{said}");
     let address = format!("{}:{}", bracketed(there), server.port());
     assert_eq!(report["address"], address, "{said}");
-    assert!(stderr(&output).contains(&format!("requests go to {address}")), "{said}");
-    assert!(report["notes"].to_string().contains("`twofold` is "), "{said}");
+    let note = fact(&report["notes"], "before_load");
+    assert_eq!(
+        (&note["found"]["code"], &note["found"]["taken"]),
+        (&"addresses".into(), &address.clone().into()),
+        "{said}"
+    );
+    let note = format!("requests go to {address}");
+    assert!(stderr(&output).contains(says("before_load addresses", &note)), "{said}");
 }
 
 fn bracketed(ip: &str) -> String {
@@ -99,8 +106,9 @@ fn where_nothing_listens_all_addresses_are_named() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     let note = format!("nothing accepts connections at [::1]:{port} and 127.0.0.1:{port}");
-    assert!(said.contains(&note), "{said}");
-    assert!(said.contains("error: no request was answered: 3 × connection refused by "), "{said}");
+    assert!(said.contains(says("before_load addresses", &note)), "{said}");
+    let error = says("nothing_correct", "no request was answered: 3 × connection refused by ");
+    assert!(said.contains(&format!("error: {error}")), "{said}");
 }
 
 /// An address that may be somebody else's is not even connected to.
@@ -123,7 +131,7 @@ fn what_may_not_be_loaded_is_not_tried() {
     let output = with_hosts(&place, hosts, &args).expect("it was there before");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("neither this machine's nor private"), "{said}");
+    assert!(said.contains(says("not_allowed", "neither this machine's nor private")), "{said}");
 }
 
 /// `php -S localhost:8081` binds one of the two. An address in a URL is what it says.
@@ -140,7 +148,7 @@ fn an_address_stays_and_the_other_is_named() {
     let said = stderr(&output);
     assert_eq!((output.status.code(), server.answered()), (Some(3), 0), "{said}");
     let other = format!("nothing listens on 127.0.0.1:{port}; something listens on [::1]:{port}");
-    assert!(said.contains(&other), "{said}");
+    assert!(said.contains(says("before_load", &other)), "{said}");
     let url = format!("http://[::1]:{port}/");
     let output =
         finish(place.stampede(&["fire", &url, "--concurrency", "1", "--requests", "3"]), LIMIT);
@@ -167,12 +175,14 @@ fn a_runtime_that_already_runs_is_found_at_either_address() {
     let said = stdout(&output) + &stderr(&output);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
     assert!(server.answered() > 0, "{said}");
-    assert!(said.contains(&format!("requests go to 127.0.0.1:{}", server.port())), "{said}");
+    let note = format!("requests go to 127.0.0.1:{}", server.port());
+    assert!(said.contains(says("addresses", &note)), "{said}");
     plan("[::1]");
     let output = finish(place.stampede(&args), LIMIT);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("something listens at 127.0.0.1:{}", server.port())), "{said}");
+    let other = format!("something listens at 127.0.0.1:{}", server.port());
+    assert!(said.contains(says("nobody_there", &other)), "{said}");
 }
 
 #[test]
@@ -183,7 +193,8 @@ fn a_name_that_is_nobodys_is_named() {
     let Some(output) = with_hosts(&place, hosts, &args) else { return };
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("error: no address for `no-such-host.invalid`"), "{said}");
+    let error = says("no_address", "no address for `no-such-host.invalid`");
+    assert!(said.contains(&format!("error: {error}")), "{said}");
 }
 
 /// Servers of several sites refuse a handshake without a name, or answer 421.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::common::{Place, finish, stderr, stdout};
 use crate::talk::{Line, Talk};
+use crate::words::says;
 
 /// A second, and what the machine needs that is busy with others.
 const SOON: Duration = Duration::from_secs(8);
@@ -102,7 +103,7 @@ fn ctrl_c_ends_the_waiting_for_a_pipe_that_nobody_writes_to() {
         drop(writer);
         assert!(took < SOON, "{took:?}");
         let said = stderr(&output);
-        assert!(said.contains("had no request yet"), "{said}");
+        assert!(said.contains(says("load_traffic", "had no request yet")), "{said}");
         assert_eq!(output.status.code(), Some(2), "{said}");
     }
 }

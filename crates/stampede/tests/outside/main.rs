@@ -3,6 +3,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../words/mod.rs"]
+#[macro_use]
+mod words;
 
 mod addresses;
 mod causes;

@@ -2,6 +2,7 @@
 
 use crate::common::{Place, skipped, summary};
 use crate::quick::{Compared, compare, run_plan};
+use crate::words::says;
 
 /// Two runtimes with the app `./shop`: what of the second, or of the first, is not comparable.
 fn compared(place: &Place, more: &[&str]) -> (Vec<String>, String) {
@@ -48,10 +49,11 @@ fn another_script_behind_the_same_path_is_not_comparable() {
     let all = reasons.join("; ");
     assert!(reasons.len() >= 4, "{all}\n{said}");
     for words in ["`/plain.php` gives 200, ", "`/index.php?a=1` gives 200, 5 B, `"] {
-        assert!(all.contains(words), "{words}: {all}\n{said}");
+        assert!(all.contains(says("page_differs", words)), "{words}: {all}\n{said}");
     }
     assert!(said.contains("not comparable"), "{said}");
-    assert!(said.contains("`/plain.php` gives"), "the difference is shown: {said}");
+    let shown = says("page_differs", "`/plain.php` gives");
+    assert!(said.contains(shown), "the difference is shown: {said}");
 }
 
 #[test]
@@ -65,7 +67,8 @@ fn pages_that_change_or_show_where_they_run_are_the_same() {
     place.write("shop/a/b.php", "<?php echo microtime(true), ' ', random_int(1, 9);");
     place.write("urls.txt", "/\n/a/b.php\n/index.php\n");
     let (reasons, said) = compared(&place, &["--traffic", "urls.txt"]);
-    let about_pages: Vec<_> = reasons.iter().filter(|text| text.contains("gives")).collect();
+    let about_pages = |text: &&String| text.contains(says("differs", "gives"));
+    let about_pages: Vec<_> = reasons.iter().filter(about_pages).collect();
     assert!(about_pages.is_empty(), "{about_pages:?}\n{said}");
 }
 
@@ -88,16 +91,17 @@ fn another_script_is_seen_for_every_method_and_on_slow_pages() {
             "app: ./shop\nruntimes: [nginx-fpm, apache-modphp]\nrounds: 1\nwarm_up: 0s\nload:\n  main: {{ concurrency: 2, {load} }}\n"
         )
     };
-    for (load, words) in [
-        ("for: 1s, method: HEAD, path: /index.php", "`Admin` instead of"),
-        ("for: 1s, method: POST, path: /index.php", "on average instead of"),
+    for (load, code, words) in [
+        ("for: 1s, method: HEAD, path: /index.php", "page_differs", "`Admin` instead of"),
+        ("for: 1s, method: POST, path: /index.php", "body_size_differs", "on average instead of"),
     ] {
         let Compared { said, .. } = run_plan(&place, &plan(load));
-        assert!(said.contains(words), "{load}: {said}");
+        assert!(said.contains(says(code, words)), "{load}: {said}");
         std::fs::remove_dir_all(place.path().join("stampede-results")).expect("results");
     }
     let urls: String = (0..8).map(|number| format!("/index.php?slow={number}\n")).collect();
     place.write("urls.txt", &urls);
     let (reasons, said) = compared(&place, &["--traffic", "urls.txt"]);
-    assert!(reasons.join("; ").contains("`Admin` instead of"), "{reasons:?}\n{said}");
+    let shown = says("page_differs", "`Admin` instead of");
+    assert!(reasons.join("; ").contains(shown), "{reasons:?}\n{said}");
 }

@@ -9,6 +9,7 @@ use stampede_known_server::{Answer, Behaviour, KnownServer, Then};
 
 use crate::common::{Place, finish, stderr, stdout};
 use crate::talk::{Line, Talk};
+use crate::words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -22,7 +23,7 @@ fn fire(url: &str, more: &[&str]) -> Output {
 fn is_nothing(output: &Output, sentence: &str, hint: &str) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(3), "{}{said}", stdout(output));
-    assert!(said.contains(&format!("error: {sentence}")), "{said}");
+    assert!(said.contains(&format!("error: {}", says("nothing_correct", sentence))), "{said}");
     let hints: Vec<&str> = said.lines().filter(|line| line.starts_with("hint: ")).collect();
     assert!(matches!(hints[..], [one] if one.contains(hint)), "{said}");
     assert!(!stdout(output).starts_with("valid"), "{}", stdout(output));
@@ -39,6 +40,7 @@ fn a_load_that_nobody_answers_ends_with_exit_code_3() {
     let output = fire("http://127.0.0.1:1/", &["--json"]);
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
     assert_eq!((output.status.code(), &report["requests_failed"]), (Some(3), &4.into()));
+    let sentence = says("nothing_correct", sentence);
     assert!(report["reasons"].to_string().contains(sentence), "{report:#}");
     assert!(stderr(&output).contains(sentence), "{}", stderr(&output));
 }
@@ -113,8 +115,9 @@ fn what_a_person_stopped_is_no_error_of_this_kind() {
         });
         let said = stdout(&output) + &stderr(&output);
         assert_eq!(output.status.code(), Some(0), "{load:?}: {said}");
-        assert!(said.contains("INVALID: stopped after"), "{said}");
-        assert!(!said.contains("no request was answered"), "{said}");
+        assert!(said.contains(says("INVALID: stopped", "INVALID: stopped after")), "{said}");
+        let error = says("nothing_correct", "no request was answered");
+        assert!(!said.contains(error), "{said}");
     }
 }
 
@@ -148,14 +151,15 @@ fn a_stopped_load_that_nobody_answered_is_an_error_all_the_same() {
         let output = interrupted(&closes.url("/"), &load, || ten_connections(&closes));
         is_nothing(&output, "no request was answered: ", "server's log");
         let told = stdout(&output);
-        assert!(told.contains("stopped after"), "{told}");
+        assert!(told.contains(says("stopped", "stopped after")), "{told}");
     }
     // Nobody sees a refused connection: the load has seconds for its first ones.
     let refused = interrupted("http://127.0.0.1:1/", &["--for", "60s"], || {
         std::thread::sleep(Duration::from_secs(5));
     });
     is_nothing(&refused, "no request was answered: ", "start the server");
-    assert!(stderr(&refused).contains(" × connection refused by 127.0.0.1:1"));
+    let error = says("nothing_correct", " × connection refused by 127.0.0.1:1");
+    assert!(stderr(&refused).contains(error), "{}", stderr(&refused));
 }
 
 /// Answers are figures, also where they are wrong, and a person may have seen enough of them.
