@@ -1,29 +1,29 @@
-//! Answers, right and wrong, as data.
+//! Answers, correct and wrong, as data.
 
 use std::time::Duration;
 
 use crate::request::{Asked, Keep, Shape};
 
-/// One answer: its bytes, how they are written, and what becomes of the connection.
+/// One answer: its bytes, how they are written, and what happens to the connection.
 #[derive(Clone, Debug)]
 pub struct Answer {
     text: Text,
-    /// Only so many bytes of it are sent.
+    /// Only this many bytes of it are sent.
     cut_at: usize,
     writing: Writing,
     after: After,
     then: Then,
 }
 
-/// What is sent after an answer that nobody asked for.
+/// What is sent after an answer, although nobody asked for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum After {
     /// Nothing.
     #[default]
     Nothing,
-    /// These bytes, so much later.
+    /// These bytes, this much later.
     Later(Duration, Vec<u8>),
-    /// These bytes again and again, until the client closes or the server ends.
+    /// These bytes repeatedly, until the client closes or the server ends.
     Forever(Vec<u8>),
 }
 
@@ -33,47 +33,47 @@ pub enum Writing {
     /// In one call.
     #[default]
     AtOnce,
-    /// In calls of `bytes` each (0 counts as 1), so long apart.
+    /// In calls of `bytes` each (0 counts as 1), with a gap between them.
     Torn {
         /// Bytes of one call.
         bytes: usize,
-        /// From one call to the next.
+        /// Time from one call to the next.
         gap: Duration,
     },
     /// In two calls.
     Split {
-        /// Bytes of the first (0 counts as 1).
+        /// Bytes of the first call (0 counts as 1).
         at: usize,
-        /// From the one to the other.
+        /// Time between the two calls.
         gap: Duration,
     },
 }
 
-/// What becomes of the connection once the answer is written.
+/// What happens to the connection once the answer is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Then {
-    /// It is kept, or closed with a `Connection: close`, as the client asked.
+    /// It is kept, or closed with `Connection: close`, as the client demands.
     #[default]
     AsAsked,
     /// It is closed, and the answer says so.
     CloseSaid,
-    /// It is closed without a word.
+    /// It is closed without being announced.
     Close,
-    /// It is reset (RST; on a unix socket it is closed, there is no RST).
+    /// It is reset (RST; a Unix socket is closed, because it has no RST).
     Reset,
-    /// It stays open and nothing more is sent until the client closes it. Its worker is held.
+    /// It stays open, and nothing more is sent until the client closes it. Its worker is held.
     Hold,
 }
 
 #[derive(Clone, Debug)]
 enum Text {
-    /// Sent as it is.
+    /// Sent unchanged.
     Raw(Vec<u8>),
     Http {
-        /// Whole interim answers before the answer.
+        /// Complete interim answers before the answer.
         interim: String,
         status: u16,
-        /// Header lines, with their line ends; without framing and Connection.
+        /// Header lines with their line ends, without framing and Connection.
         fields: String,
         framing: Framing,
         body: Vec<u8>,
@@ -82,13 +82,13 @@ enum Text {
 
 #[derive(Clone, Debug)]
 enum Framing {
-    /// Content-Length, the body's own.
+    /// Content-Length with the length of the body.
     Length,
-    /// Content-Length, another.
+    /// Content-Length with another value.
     Announced(u64),
-    /// In chunks of so many bytes, then these trailer lines.
+    /// Chunks of `bytes` each, then these trailer lines.
     Chunked { bytes: usize, trailers: String },
-    /// Nothing: up to the close.
+    /// No framing: the body ends with the connection.
     Unframed,
 }
 
@@ -104,7 +104,7 @@ impl Answer {
         Answer::new(200, "ok")
     }
 
-    /// An answer with a Content-Length, right in every way.
+    /// A correct answer with a Content-Length.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Answer {
         Answer::of(Text::Http {
             interim: String::new(),
@@ -115,7 +115,7 @@ impl Answer {
         })
     }
 
-    /// These bytes and no other: garbage, or an answer that this type cannot say.
+    /// These bytes and no others: garbage, or an answer that this type cannot describe.
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Answer {
         Answer::of(Text::Raw(bytes.into()))
     }
@@ -135,7 +135,7 @@ impl Answer {
         }
     }
 
-    /// One more header line. Does nothing to `raw`, as all that follows down to `chunked`.
+    /// Adds a header line. Like all methods down to `chunked`, it has no effect on `raw`.
     pub fn field(mut self, name: &str, value: &str) -> Answer {
         if let Text::Http { fields, .. } = &mut self.text {
             fields.push_str(&line(name, value));
@@ -143,7 +143,7 @@ impl Answer {
         self
     }
 
-    /// An interim answer before it; may be called more than once.
+    /// Adds an interim answer before it; may be called more than once.
     pub fn after_interim(mut self, status: u16) -> Answer {
         if let Text::Http { interim, .. } = &mut self.text {
             interim.push_str(&status_line(status));
@@ -152,18 +152,19 @@ impl Answer {
         self
     }
 
-    /// Says another length than the body has: more is cut short if the connection closes,
-    /// less is followed by bytes that nobody asked for.
+    /// Announces another length than the body has. With a larger one, the answer is cut short if
+    /// the connection closes; with a smaller one, surplus bytes follow it.
     pub fn announcing(self, length: u64) -> Answer {
         self.framed(Framing::Announced(length))
     }
 
-    /// Without a length: the body ends where the connection does. Closes it.
+    /// Has no length: the body ends where the connection does. Closes the connection.
     pub fn unframed(self) -> Answer {
         self.framed(Framing::Unframed).then(Then::Close)
     }
 
-    /// In chunks of `bytes` each (0 counts as 1), each with an extension, then trailers.
+    /// Sends the body in chunks of `bytes` each (0 counts as 1), each with an extension, then
+    /// trailers.
     pub fn chunked(self, bytes: usize, trailers: &[(&str, &str)]) -> Answer {
         let trailers = trailers.iter().map(|(name, value)| line(name, value)).collect();
         self.framed(Framing::Chunked { bytes: bytes.max(1), trailers })
@@ -176,28 +177,27 @@ impl Answer {
         self
     }
 
-    /// Sends its first `bytes` only, of head and body together.
+    /// Sends only its first `bytes`, of head and body together.
     pub fn cut_at(self, bytes: usize) -> Answer {
         Answer { cut_at: bytes, ..self }
     }
 
-    /// Written so.
+    /// Sends it in this way.
     pub fn written(self, writing: Writing) -> Answer {
         Answer { writing, ..self }
     }
 
-    /// So long after it these bytes, though nobody asked.
+    /// Sends these bytes this long after it, although nobody asked for them.
     pub fn later(self, gap: Duration, bytes: impl Into<Vec<u8>>) -> Answer {
         Answer { after: After::Later(gap, bytes.into()), ..self }
     }
 
-    /// After it these bytes (one at least) again and again, until the client closes. Its
-    /// worker is held.
+    /// Repeats these bytes (at least one) after it, until the client closes. Its worker is held.
     pub fn forever(self, bytes: impl Into<Vec<u8>>) -> Answer {
         Answer { after: After::Forever(bytes.into()), ..self }
     }
 
-    /// What becomes of the connection after it.
+    /// What happens to the connection after it.
     pub fn then(self, then: Then) -> Answer {
         Answer { then, ..self }
     }
@@ -210,7 +210,7 @@ impl Answer {
         self.writing
     }
 
-    /// What really becomes of the connection: never `AsAsked`, `None` where it is kept.
+    /// What really happens to the connection: never `AsAsked`; `None` where it is kept.
     pub(crate) fn ending(&self, asked: &Asked) -> Option<Then> {
         match self.then {
             Then::AsAsked if asked.keep == Keep::Close => Some(Then::CloseSaid),
@@ -219,7 +219,7 @@ impl Answer {
         }
     }
 
-    /// Its bytes as the answer to `asked`.
+    /// The bytes of this answer to `asked`.
     pub(crate) fn bytes(&self, asked: &Asked) -> Vec<u8> {
         let mut bytes = match &self.text {
             Text::Raw(bytes) => bytes.clone(),

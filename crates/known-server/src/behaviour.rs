@@ -1,88 +1,87 @@
-//! What a known server is told to do.
+//! Describes the behaviour of a known server.
 
 use std::time::Duration;
 
 use crate::answer::Answer;
 use crate::listen::ServerError;
 
-/// Everything about a [`crate::KnownServer`]. The default answers at once with
-/// [`Answer::ok`], to as many as ask.
+/// The behaviour of a [`crate::KnownServer`]. By default it answers every request at once with
+/// [`Answer::ok`].
 #[derive(Clone, Debug, Default)]
 pub struct Behaviour {
-    /// To every request that no exception claims.
+    /// Reply to every request without an exception.
     pub reply: Reply,
-    /// `(n, reply)`: every n-th request (n, 2n, 3n …, counted over all connections) gets
-    /// this reply instead; the first that fits wins. 0 claims none.
+    /// `(n, reply)`: every n-th request (n, 2n, 3n …, counted over all connections) gets this reply
+    /// instead; the first match wins. 0 matches none.
     pub exceptions: Vec<(u64, Reply)>,
     /// How many requests are worked on at once.
     pub workers: Workers,
-    /// When nothing moves.
+    /// When no work is done; `None`: never.
     pub freeze: Option<Freeze>,
-    /// Where the server's clock begins.
+    /// Zero of the server's clock.
     pub zero: Zero,
     /// Whether connections are accepted.
     pub accept: Accept,
-    /// Sent on each connection before anything is asked there.
+    /// Bytes sent on each connection before any request.
     pub greeting: Vec<u8>,
 }
 
 /// One way to answer.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
-    /// Work from the moment that a worker is there to the answer's first byte.
+    /// Work from the moment that a worker is available until the answer's first byte.
     pub service_time: Duration,
-    /// What is sent then.
+    /// The answer that is sent then.
     pub answer: Answer,
 }
 
 /// How workers are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Workers {
-    /// One for everybody.
+    /// Every request has a worker.
     #[default]
     Unlimited,
-    /// This many, each held from a request to the end of its answer; requests wait in
-    /// their order.
+    /// This many, each held from a request to the end of its answer; requests wait in their order.
     PerRequest(usize),
-    /// This many, each held from a connection's accept to its close, like Apache's prefork:
-    /// other connections are not even accepted meanwhile.
+    /// This many, each held from the accept of a connection to its close, like Apache's prefork.
+    /// Other connections are not even accepted meanwhile.
     PerConnection(usize),
 }
 
-/// A window in which no work is done, as if the server's processes were stopped: work
-/// that it meets takes longer by the window's length. Requests are still read (and their
-/// arrival stamped), an answer that has begun goes on.
+/// A window in which no work is done, as if the server's processes were stopped. Work in progress
+/// takes longer by the length of the window. Requests are still read, with their time of arrival,
+/// and an answer that has begun continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {
-    /// Begins here, on the server's clock.
+    /// Beginning of the window, on the server's clock.
     pub at: Duration,
-    /// Lasts so long.
+    /// Length of the window.
     pub lasts: Duration,
-    /// Begins again so long after its last beginning; longer than it lasts.
+    /// Time from one beginning to the next, longer than `lasts`; `None`: there is only one window.
     pub every: Option<Duration>,
 }
 
-/// Where the server's clock begins.
+/// Zero of the server's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Zero {
     /// When the server starts.
     #[default]
     Start,
-    /// When it has received its first request: what a test wants that sends request 0 at 0.
+    /// When it has received its first request, for a test that sends request 0 at time 0.
     FirstRequest,
 }
 
-/// What becomes of connections.
+/// What happens to connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Accept {
     /// They are accepted.
     #[default]
     Always,
-    /// They are not: they are complete as far as the client can see, and nothing reads them.
+    /// They are not accepted: to the client they are established, but nothing reads them.
     Never,
-    /// They are not, and the backlog is full: connecting itself does not end.
+    /// They are not accepted, and the backlog is full: connect itself does not complete.
     NeverFull,
-    /// They are, and reset before anything is read (closed, on a unix socket).
+    /// They are accepted, and reset before anything is read (closed, on a Unix socket).
     ThenReset,
 }
 
@@ -97,7 +96,7 @@ impl Behaviour {
         Behaviour { reply: Reply { service_time, answer }, ..Behaviour::default() }
     }
 
-    /// The reply to request `number`, 1 for the first.
+    /// The reply to request `number`; the first one is 1.
     pub(crate) fn reply_to(&self, number: u64) -> &Reply {
         self.exceptions
             .iter()
@@ -105,7 +104,7 @@ impl Behaviour {
             .map_or(&self.reply, |(_, reply)| reply)
     }
 
-    /// When work ends that begins at `begin`, both on the server's clock.
+    /// When work that begins at `begin` ends, both on the server's clock.
     pub(crate) fn finish(&self, begin: Duration, service_time: Duration) -> Duration {
         match self.freeze {
             Some(freeze) => freeze.finish(begin, service_time),
@@ -128,7 +127,7 @@ impl Behaviour {
 }
 
 impl Freeze {
-    /// The begin of the last window that began at or before `moment`.
+    /// The beginning of the last window that began at or before `moment`.
     fn begun(&self, moment: Duration) -> Option<Duration> {
         let since = moment.checked_sub(self.at)?;
         let Some(every) = self.every else {
@@ -138,13 +137,13 @@ impl Freeze {
         Some(self.at + times(every, whole))
     }
 
-    /// `moment`, or the end of the window that it is in.
+    /// `moment`, or the end of the window that contains it.
     pub(crate) fn thawed(&self, moment: Duration) -> Duration {
         self.begun(moment).map_or(moment, |begun| moment.max(begun + self.lasts))
     }
 
-    /// When work of `service_time` ends that begins at `begin`. Every turn works through
-    /// the whole gap between two windows, so there are at most service time ÷ gap.
+    /// When work of `service_time` that begins at `begin` ends. Every iteration works through the
+    /// whole gap between two windows, so there are at most service time ÷ gap of them.
     fn finish(&self, begin: Duration, service_time: Duration) -> Duration {
         let mut now = self.thawed(begin);
         let mut left = service_time;
@@ -159,7 +158,7 @@ impl Freeze {
         now + left
     }
 
-    /// The begin of the first window after `moment`.
+    /// The beginning of the first window after `moment`.
     fn next(&self, moment: Duration) -> Option<Duration> {
         match (self.begun(moment), self.every) {
             (None, _) => Some(self.at),

@@ -1,10 +1,10 @@
-//! A number of workers, taken in the order of asking.
+//! A limited number of workers, given out in the order of requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Lets as many through at once as it has permits, first come first served.
+/// Gives out a fixed number of permits, first come first served.
 #[derive(Debug)]
 pub(crate) struct Gate {
     inside: Mutex<Inside>,
@@ -12,17 +12,17 @@ pub(crate) struct Gate {
 
 #[derive(Debug)]
 struct Inside {
-    /// When each free permit was given back, on the server's clock.
+    /// For each free permit, when it was given back, on the server's clock.
     free: Vec<Duration>,
-    /// Who waits, by ticket, in order. Each is woken alone: a thousand that are woken for one
-    /// permit would leave no time to work.
+    /// Waiting threads by ticket, in order. Each is woken separately, because waking a thousand for
+    /// one permit would leave no time to work.
     waiting: VecDeque<(u64, Arc<Condvar>)>,
     next_ticket: u64,
     closed: bool,
 }
 
 impl Inside {
-    /// Wakes whose turn it is, if there is a permit.
+    /// Wakes the first waiting thread, if there is a permit.
     fn wake(&self) {
         if let Some((_, first)) = self.waiting.front().filter(|_| !self.free.is_empty()) {
             first.notify_one();
@@ -34,12 +34,12 @@ impl Inside {
     }
 }
 
-/// The right to work; goes back when dropped.
+/// The right to work; it is given back when dropped.
 #[derive(Debug)]
 pub(crate) struct Permit<'a> {
     gate: &'a Gate,
-    /// When the worker was free for it by arithmetic: by how much a thread woke too late
-    /// does not add up over a queue.
+    /// When the worker was free for this request, by arithmetic. So the delays of late wake-ups do
+    /// not add up over a queue.
     pub(crate) free_at: Duration,
 }
 
@@ -54,7 +54,7 @@ impl Gate {
         Gate { inside: Mutex::new(inside) }
     }
 
-    /// Waits for a permit; `None` once the gate is closed.
+    /// Waits for a permit; returns `None` once the gate is closed.
     pub(crate) fn take(&self) -> Option<Permit<'_>> {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         let ticket = inside.next_ticket;
@@ -71,12 +71,12 @@ impl Gate {
         let earliest = inside.free.iter().enumerate().min_by_key(|(_, free_at)| **free_at);
         let index = earliest.map_or(0, |(index, _)| index);
         let free_at = inside.free.swap_remove(index);
-        // The next one may find another permit free.
+        // There may be another free permit for the next thread.
         inside.wake();
         Some(Permit { gate: self, free_at })
     }
 
-    /// Sends everyone away, now and later.
+    /// Closes the gate: all waiting and later callers get `None`.
     pub(crate) fn close(&self) {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.closed = true;

@@ -1,24 +1,24 @@
-//! What a server saw, for the test that asks.
+//! Records what a server received, for tests.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Counts and moments, from the server's start. Moments are ns on the server's clock (see
+/// Counts and times since the server's start. Times are ns on the server's clock (see
 /// [`crate::Zero`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
-    /// Requests received whole.
+    /// Requests received completely.
     pub requests: u64,
-    /// When each was received, in order of their numbers: the first million.
+    /// When each of the first million requests was received, in the order of their numbers.
     pub arrivals_ns: Vec<u64>,
-    /// Connections accepted.
+    /// Accepted connections.
     pub connections: u64,
-    /// Connections open at once, at most.
+    /// Most connections that were open at once.
     pub connections_open_max: u64,
-    /// Requests received and not yet answered, at most.
+    /// Most requests that were received and not yet answered at once.
     pub under_way_max: u64,
 }
 
-/// A journal that many threads write.
+/// A journal that many threads write to.
 #[derive(Debug, Default)]
 pub(crate) struct SharedJournal(Mutex<Open>);
 
@@ -34,8 +34,8 @@ impl SharedJournal {
         self.with(|open| open.journal.clone())
     }
 
-    /// A connection is open until the guard goes, which must be before the client can see
-    /// it closed: what a test reads then is settled.
+    /// Notes a connection. It is open until the guard is dropped, which must happen before the
+    /// client can see the close. Then a test that has seen it reads final numbers.
     pub(crate) fn accepted(&self) -> OpenConnection<'_> {
         self.with(|open| {
             open.journal.connections += 1;
@@ -46,9 +46,9 @@ impl SharedJournal {
         OpenConnection(self)
     }
 
-    /// A request is there; `at` is called with the clock stopped for all others, so that
-    /// numbers and moments have the same order. It is under way until the guard goes, which
-    /// must be before the client can see the answer's end.
+    /// Notes a request. `at` is called under the lock, so that numbers and times have the same
+    /// order. The request is in flight until the guard is dropped, which must happen before the
+    /// client can see the end of the answer.
     pub(crate) fn received(&self, at: impl FnOnce() -> u64) -> UnderWay<'_> {
         self.with(|open| {
             let at_ns = at();
@@ -67,7 +67,7 @@ impl SharedJournal {
     }
 }
 
-/// One connection.
+/// Guard of one open connection.
 #[derive(Debug)]
 pub(crate) struct OpenConnection<'a>(&'a SharedJournal);
 
@@ -77,13 +77,13 @@ impl Drop for OpenConnection<'_> {
     }
 }
 
-/// One request.
+/// Guard of one request in flight.
 #[derive(Debug)]
 pub(crate) struct UnderWay<'a> {
     journal: &'a SharedJournal,
-    /// 1 for the first.
+    /// Number of the request; the first one is 1.
     pub(crate) number: u64,
-    /// When it was received.
+    /// When it was received, in ns on the server's clock.
     pub(crate) at_ns: u64,
 }
 
@@ -93,5 +93,5 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// 8 MB: more than any test needs, and a bound.
+/// Most arrivals that are kept: 8 MB, more than any test needs.
 const ARRIVALS_MAX: usize = 1_000_000;

@@ -1,5 +1,5 @@
-//! A server that behaves as told: a thread for each connection, so that each reads like
-//! the story of one client.
+//! A server with a known behaviour. Each connection has its own thread, so that the code of a
+//! connection reads like the story of one client.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
@@ -24,16 +24,16 @@ pub struct KnownServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What all threads of a server see.
+/// What all threads of a server share.
 #[derive(Debug)]
 struct Shared {
     behaviour: Behaviour,
     journal: SharedJournal,
     ending: Ending,
     zero: OnceLock<Instant>,
-    /// Workers held by requests.
+    /// Workers held by requests; `None`: unlimited.
     workers: Option<Gate>,
-    /// Workers held by connections; else a bound for the number of threads.
+    /// Workers held by connections; otherwise a bound for the number of threads.
     connections: Gate,
 }
 
@@ -43,7 +43,7 @@ impl KnownServer {
         KnownServer::start_on(&Listen::Tcp, behaviour)
     }
 
-    /// Starts on `listen`. It can be connected to when this returns.
+    /// Starts on `listen`. Clients can connect when this returns.
     pub fn start_on(listen: &Listen, behaviour: Behaviour) -> Result<KnownServer, ServerError> {
         behaviour.check()?;
         let backlog = if behaviour.accept == Accept::NeverFull { 0 } else { BACKLOG };
@@ -58,7 +58,7 @@ impl KnownServer {
             Accept::Never | Accept::NeverFull => {
                 let filler = fill(&listener, &shared.behaviour).map_err(thread_error)?;
                 thread::Builder::new().name("known-server".to_owned()).spawn(move || {
-                    // Readiness of the eventfd itself: the same as waiting for the end.
+                    // Waits for the end: the eventfd becomes readable then.
                     let _ = accepting.ending.or_ready(&accepting.ending, PollFlags::IN);
                     drop((filler, listener));
                 })
@@ -67,12 +67,12 @@ impl KnownServer {
         Ok(KnownServer { shared, address, thread: Some(thread.map_err(thread_error)?) })
     }
 
-    /// Where it listens.
+    /// Address that it listens on.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// What it saw so far.
+    /// What it has received so far.
     pub fn journal(&self) -> Journal {
         self.shared.journal.read()
     }
@@ -84,7 +84,7 @@ impl Drop for KnownServer {
         self.shared.connections.close();
         self.shared.workers.iter().for_each(Gate::close);
         if let Some(thread) = self.thread.take() {
-            // A panic in there has been printed; the test sees it in what was not answered.
+            // A panic in the thread has been printed; the test sees it in the missing answers.
             let _ = thread.join();
         }
     }
@@ -94,13 +94,13 @@ fn thread_error(source: std::io::Error) -> ServerError {
     ServerError::Thread { source }
 }
 
-/// Takes the backlog's places ourselves, so that nobody else's connect ends.
+/// Fills the backlog with connections of our own, so that no other connect completes.
 fn fill(listener: &Listener, behaviour: &Behaviour) -> std::io::Result<Vec<std::os::fd::OwnedFd>> {
     if behaviour.accept != Accept::NeverFull {
         return Ok(Vec::new());
     }
-    // A backlog of 0 holds one; the second stands in front of it for good measure, where a
-    // unix socket refuses it at once.
+    // A backlog of 0 holds one connection. The second one waits in front of it; on a Unix socket it
+    // is refused at once.
     let first = listener.connect()?;
     Ok([Ok(first), listener.connect()].into_iter().flatten().collect())
 }
@@ -126,18 +126,18 @@ impl Shared {
         })
     }
 
-    /// Accepts until the server ends; returns when the last connection's thread has.
+    /// Accepts until the server ends; returns when the threads of all connections have ended.
     fn accept_all(&self, listener: &Listener) {
         thread::scope(|scope| {
-            // A worker first, then a connection for it: the others wait in the backlog.
+            // First take a worker, then a connection for it: the others wait in the backlog.
             while let Some(place) = self.connections.take()
                 && let Ok(Waited::Ready) = self.ending.or_ready(listener, PollFlags::IN)
             {
                 match listener.accept() {
                     Ok(fd) => self.spawn(scope, Wire::new(fd, self.ending.clone()), place),
-                    // It went away again.
+                    // The client is gone again.
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                    // Descriptors are short: a connection has to close first.
+                    // Descriptors are short: a connection must close first.
                     Err(_) => drop(self.ending.or_time(Instant::now() + DESCRIPTORS_WAIT)),
                 }
             }
@@ -159,12 +159,13 @@ impl Shared {
             }
             drop(place);
         };
-        // Without a thread the connection is dropped with the story: the client sees it closed.
+        // Without a thread the connection is dropped together with `story`: the client sees it
+        // closed.
         let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, story);
     }
 
-    /// One connection from its first request to the end of its last answer. Every `Err` is
-    /// an end that was told or cannot be helped.
+    /// Serves one connection from its first request to the end of its last answer. Every `Err` is
+    /// an end that was demanded or cannot be avoided.
     fn converse(&self, wire: &mut Wire) -> Result<Then, Over> {
         wire.write(&self.behaviour.greeting)?;
         let mut bytes = Vec::new();
@@ -185,7 +186,7 @@ impl Shared {
         }
     }
 
-    /// Works on one request and answers it; what becomes of the connection then.
+    /// Works on one request and answers it. Returns what happens to the connection then.
     fn reply(
         &self,
         wire: &mut Wire,
@@ -203,14 +204,14 @@ impl Shared {
         wire.wait(self.instant(done))?;
         let written = self.answer(wire, &reply.answer, asked, done, under_way);
         if let Some(permit) = &mut permit {
-            // The client went, or was held: when that ended is nobody's arithmetic.
+            // The client has gone or was held, so the end does not follow from arithmetic.
             permit.free_at = written.as_ref().ok().copied().flatten().unwrap_or(self.now());
         }
         written.map(|_| reply.answer.ending(asked))
     }
 
-    /// Writes the answer from `done` on and holds the connection if told so. When the last
-    /// byte was due; `None` after a hold.
+    /// Writes the answer from `done` on, and holds the connection if demanded. Returns when the
+    /// last byte was due; `None` after a hold.
     fn answer(
         &self,
         wire: &mut Wire,
@@ -266,13 +267,13 @@ impl Shared {
     }
 }
 
-/// Connections at once, each a thread. Twice what the tests of a thousand connections
+/// Most connections at once, each with a thread. Twice what the tests of a thousand connections
 /// need; further ones wait in the backlog.
 const CONNECTIONS_MAX: usize = 2048;
 
-/// A connection's thread holds its buffers on the heap; the deepest frame is httparse's
+/// Stack of a connection's thread. Its buffers are on the heap; the deepest frame is httparse's
 /// table of 64 fields.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// Between two tries to accept while descriptors are short.
+/// Time between two tries to accept while descriptors are short.
 const DESCRIPTORS_WAIT: Duration = Duration::from_millis(10);

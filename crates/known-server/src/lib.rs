@@ -1,12 +1,12 @@
-//! Servers that behave exactly as told.
+//! Servers with an exactly known behaviour, for tests and calibration.
 //!
-//! [`NullServer`] answers everything at once with the same bytes: beside it a load
-//! generator meets only its own ceiling (`doctor --calibrate`). [`KnownServer`] is slow,
-//! frozen, torn, short or rude to order, and counts what it saw, so that a test can expect
-//! numbers that follow from arithmetic.
+//! [`NullServer`] answers everything at once with the same bytes, so a load generator meets only
+//! its own limit (`doctor --calibrate`). [`KnownServer`] is slow, frozen, torn, short or rude on
+//! demand. It counts what it received, so that a test can expect numbers that follow from
+//! arithmetic.
 //!
-//! Both listen on 127.0.0.1 with a port of the kernel's choice, or on a unix socket, and
-//! end with their threads when they are dropped.
+//! Both listen on 127.0.0.1 with a port of the kernel's choice, or on a Unix socket. They end with
+//! their threads when they are dropped.
 
 mod answer;
 mod behaviour;

@@ -1,4 +1,4 @@
-//! Where a server listens.
+//! Listening sockets of the servers.
 
 use std::fmt;
 use std::io;
@@ -11,19 +11,19 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 /// Where to listen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Listen {
-    /// 127.0.0.1, a free port.
+    /// A free port on 127.0.0.1.
     #[default]
     Tcp,
-    /// A unix socket at this path, where nothing may be yet; removed at the end.
+    /// A Unix socket at this path, which must not exist yet; it is removed at the end.
     Unix(PathBuf),
 }
 
-/// Where a server does listen.
+/// Address that a server listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// On 127.0.0.1.
     Tcp(SocketAddr),
-    /// A path in the file system.
+    /// Path of a Unix socket.
     Unix(PathBuf),
 }
 
@@ -44,37 +44,37 @@ pub enum ServerError {
     Listen {
         /// The address asked for.
         at: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// No thread, no epoll, no eventfd.
+    /// The thread, epoll or eventfd could not be created.
     #[error("cannot start the server's thread")]
     Thread {
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// The CPU does not exist or is not ours.
+    /// The CPU does not exist, or this process may not use it.
     #[error("cannot run the server on CPU `{cpu}`")]
     Cpu {
         /// The CPU asked for.
         cpu: usize,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// A freeze that comes again before it is over never ends.
+    /// A freeze that repeats before it is over would never end.
     #[error("a freeze of `{lasts_ns}` ns cannot repeat every `{every_ns}` ns")]
     Freeze {
-        /// Its length.
+        /// Length of the freeze.
         lasts_ns: u128,
-        /// From one beginning to the next.
+        /// Time from one beginning to the next.
         every_ns: u128,
     },
-    /// No worker, no answer.
+    /// Without a worker there would be no answer.
     #[error("a server needs `1` worker at least")]
     NoWorkers,
 }
 
-/// A listening socket, not blocking; a unix socket's path goes with it.
+/// A non-blocking listening socket; the path of a Unix socket is removed with it.
 #[derive(Debug)]
 pub(crate) struct Listener {
     fd: OwnedFd,
@@ -82,7 +82,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// `backlog`: connections that the kernel may hold unaccepted (it adds one).
+    /// Opens a listener. `backlog`: connections that the kernel may hold unaccepted (it adds one).
     pub(crate) fn open(listen: &Listen, backlog: u16) -> Result<Listener, ServerError> {
         let opened = match listen {
             Listen::Tcp => tcp(backlog),
@@ -101,8 +101,8 @@ impl Listener {
         &self.address
     }
 
-    /// The next connection, not blocking and without Nagle's delay (a torn answer would be
-    /// fixed by it); `WouldBlock` where there is none.
+    /// Accepts the next connection: non-blocking and without Nagle's delay, which would join a torn
+    /// answer. Fails with `WouldBlock` where there is none.
     pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
         let fd = net::accept_with(&self.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
         if matches!(self.address, Address::Tcp(_)) {
@@ -111,8 +111,7 @@ impl Listener {
         Ok(fd)
     }
 
-    /// A connection to ourselves that is under way: it is complete or waits for room in the
-    /// backlog.
+    /// Begins a connection to this listener. It is established, or waits for room in the backlog.
     pub(crate) fn connect(&self) -> io::Result<OwnedFd> {
         let family = match self.address {
             Address::Tcp(_) => AddressFamily::INET,
@@ -139,7 +138,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Address::Unix(path) = &self.address {
-            // It may be gone with its directory already.
+            // The file may be gone already, together with its directory.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -165,8 +164,8 @@ fn unix(path: &Path, backlog: u16) -> io::Result<Listener> {
     Ok(Listener { fd, address: Address::Unix(path.to_owned()) })
 }
 
-/// Connections that wait to be accepted, unless a behaviour says otherwise: as many
-/// as every measured runtime gets; the kernel may cap it (`net.core.somaxconn`).
+/// Connections that wait to be accepted, unless a behaviour says otherwise. Every measured runtime
+/// gets as many; the kernel may cap it (`net.core.somaxconn`).
 pub(crate) const BACKLOG: u16 = 4096;
 
 #[cfg(test)]

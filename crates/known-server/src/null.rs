@@ -1,5 +1,5 @@
-//! The null server: every request gets the same small answer at once. Beside it a load
-//! generator meets its own ceiling.
+//! The null server: every request gets the same small answer at once. So a load generator meets
+//! only its own limit.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
@@ -21,7 +21,7 @@ use crate::listen::{Address, BACKLOG, Listen, Listener, ServerError};
 use crate::request::{Asked, Keep, REQUEST_BYTES_MAX, Shape};
 use crate::wire::Ending;
 
-/// A running null server: one thread, epoll. Ends when dropped.
+/// A running null server with one thread and epoll. Ends when dropped.
 #[derive(Debug)]
 pub struct NullServer {
     address: Address,
@@ -30,19 +30,19 @@ pub struct NullServer {
     thread: Option<JoinHandle<Vec<Stamp>>>,
 }
 
-/// How a null server goes about it. The default: wherever the scheduler likes, asleep while
-/// there is nothing to do, never frozen, and no stamps.
+/// How a null server works. By default the scheduler places it, it sleeps while there is nothing to
+/// do, never freezes, and takes no timestamps.
 #[derive(Clone, Debug, Default)]
 pub struct Manner {
-    /// On this CPU alone.
+    /// CPU that the server is pinned to; `None`: the scheduler places it.
     pub cpu: Option<usize>,
-    /// Whether it sleeps.
+    /// What it does while there is nothing to do.
     pub waiting: Waiting,
-    /// So many of the first requests are stamped.
+    /// How many of the first requests get timestamps.
     pub stamps: usize,
-    /// When nothing is read, counted from the first request.
+    /// When the server reads nothing; times count from the first request. `None`: never.
     pub freeze: Option<Freeze>,
-    /// CPU time that each request takes, beside reading and answering it.
+    /// CPU time that each request takes, in addition to reading and answering it.
     pub works: Duration,
 }
 
@@ -52,37 +52,37 @@ pub enum Waiting {
     /// Sleeps.
     #[default]
     Sleep,
-    /// Asks again at once: its own wake-up, which takes longer than a request, is then in no
-    /// stamp. Takes a whole CPU.
+    /// Polls again at once. Its own wake-up, which takes longer than a request, is then in no
+    /// timestamp. Takes a whole CPU.
     Spin,
 }
 
-/// One request, in ns of the machine's monotonic clock (`CLOCK_MONOTONIC`).
+/// Timestamps of one request, in ns on the machine's monotonic clock (`CLOCK_MONOTONIC`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The number that its path is, as 17 in `GET /17`; 0 where it is none. With several requests
-    /// in one read that of the first.
+    /// The number that is its path, for example 17 in `GET /17`; 0 where the path is no number.
+    /// With several requests in one read, that of the first.
     pub number: u64,
-    /// Just before the read that brought it.
+    /// Just before the read that received it.
     pub arrived_ns: u64,
     /// When the call that sent its answer had returned.
     pub answered_ns: u64,
 }
 
 impl NullServer {
-    /// Starts on 127.0.0.1, where the scheduler likes.
+    /// Starts on 127.0.0.1, on any CPU.
     pub fn start() -> Result<NullServer, ServerError> {
         NullServer::start_on(&Listen::Tcp, None)
     }
 
-    /// Starts on `listen`, on `cpu` alone if one is given.
+    /// Starts on `listen`, pinned to `cpu` if one is given.
     pub fn start_on(listen: &Listen, cpu: Option<usize>) -> Result<NullServer, ServerError> {
         NullServer::start_in(listen, Manner { cpu, ..Manner::default() })
     }
 
-    /// Starts on `listen`, in a manner.
+    /// Starts on `listen` in this manner.
     ///
-    /// Raises the process's soft limit of open files, where that is lower than a large load needs.
+    /// Raises the process's soft limit of open files, where it is too low for a large load.
     pub fn start_in(listen: &Listen, manner: Manner) -> Result<NullServer, ServerError> {
         let listener = Listener::open(listen, BACKLOG)?;
         let address = listener.address().clone();
@@ -112,7 +112,7 @@ impl NullServer {
         }
     }
 
-    /// Where it listens.
+    /// Address that it listens on.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -122,7 +122,7 @@ impl NullServer {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// Ends it; the stamps in the order of arrival.
+    /// Ends the server. Returns the timestamps in order of arrival.
     pub fn finish(mut self) -> Vec<Stamp> {
         self.ending.tell();
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
@@ -133,28 +133,29 @@ impl Drop for NullServer {
     fn drop(&mut self) {
         self.ending.tell();
         if let Some(thread) = self.thread.take() {
-            // A panic in there has been printed already.
+            // A panic in the thread has been printed already.
             let _ = thread.join();
         }
     }
 }
 
-/// Has the kernel enlarge the table of descriptors at once, with one more of `any`. Where threads
-/// share the table, the one that meets its end is stopped for 10 to 20 ms each time it doubles
-/// (`expand_fdtable` waits until every CPU has passed by): a server, while it takes on connections.
+/// Makes the kernel enlarge the table of descriptors at once, by duplicating `any` to a high
+/// number. Where threads share the table, a thread that reaches its end is stopped for 10 to 20 ms
+/// while it doubles. (`expand_fdtable` waits until every CPU has passed by.) This would delay a
+/// server while it accepts connections.
 fn make_room(any: impl AsFd) {
     let limit = getrlimit(Resource::Nofile);
-    // `None` is no limit.
+    // `None` means no limit.
     let [soft, hard] = [limit.current, limit.maximum].map(|limit| limit.unwrap_or(u64::MAX));
     let wanted = hard.min(DESCRIPTORS);
     if soft < wanted {
         let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
-        // Where it cannot be raised the server takes fewer connections.
+        // If it cannot be raised, the server takes fewer connections.
         let _ = setrlimit(Resource::Nofile, raised);
     }
     let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let last = soft.min(DESCRIPTORS).saturating_sub(1);
-    // Where that is refused the table grows when it has to.
+    // If this is refused, the table grows when it must.
     drop(rustix::io::fcntl_dupfd_cloexec(any, last as RawFd));
 }
 
@@ -173,20 +174,20 @@ fn pin(cpu: Option<usize>) -> Result<(), ServerError> {
 struct Server {
     epoll: OwnedFd,
     listener: Listener,
-    /// Slots; a closed connection's is used again.
+    /// Slots; the slot of a closed connection is reused.
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
     accepting: Accepting,
     answered: Arc<AtomicU64>,
-    /// One read of whichever connection is served.
+    /// Buffer for one read of the connection that is being served.
     read: Vec<u8>,
     manner: Manner,
     stamps: Vec<Stamp>,
-    /// When the first request came.
+    /// When the first request arrived.
     zero_ns: Option<u64>,
 }
 
-/// Of a request that begins with `GET /17 `.
+/// The number of a request that begins with `GET /17 `.
 fn number_of(request: &[u8]) -> u64 {
     let path = request.strip_prefix(b"GET /").unwrap_or_default();
     let digits = path.iter().take_while(|byte| byte.is_ascii_digit());
@@ -197,23 +198,23 @@ fn number_of(request: &[u8]) -> u64 {
 
 struct Connection {
     fd: OwnedFd,
-    /// A request of which a part came.
+    /// The part of a request that was received so far.
     pending: Vec<u8>,
-    /// Answers that the client has not made room for.
+    /// Answers for which the client has no room yet.
     unsent: Vec<u8>,
-    /// No request is answered after the one that said so.
+    /// No request is answered after one that demands a close.
     keep: Keep,
 }
 
-/// Whether the listener is watched: not while descriptors are short, or it would wake us
-/// for nothing.
+/// Whether the listener is polled. It is not while descriptors are short, because it would then
+/// wake us for nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Accepting {
     Yes,
     UntilOneCloses,
 }
 
-/// The connection is to be dropped.
+/// The connection must be dropped.
 struct Gone;
 
 impl Server {
@@ -240,7 +241,7 @@ impl Server {
         })
     }
 
-    /// Until told to end.
+    /// Serves until the end is announced.
     fn serve(mut self) -> Vec<Stamp> {
         let mut events = Vec::with_capacity(EVENTS);
         let timeout = match self.manner.waiting {
@@ -287,7 +288,7 @@ impl Server {
         self.stamps.extend((0..requests).map(|_| stamp).take(room));
     }
 
-    /// Waits for the end of the freeze that this moment lies in.
+    /// Waits for the end of the freeze, if one is in progress.
     fn stand_still(&self) {
         let (Some(freeze), Some(zero_ns)) = (self.manner.freeze, self.zero_ns) else { return };
         let now = Duration::from_nanos(monotonic_ns() - zero_ns);
@@ -333,7 +334,7 @@ impl Server {
             return self.drop_slot(slot);
         }
         if waits != waited {
-            // No reading while answers wait: a client that does not read gets no more.
+            // Do not read while answers wait: a client that does not read gets no more.
             let flags = if waits { EventFlags::OUT } else { EventFlags::IN };
             let data = EventData::new_u64(slot as u64);
             if epoll::modify(&self.epoll, &connection.fd, data, flags).is_err() {
@@ -343,7 +344,7 @@ impl Server {
     }
 
     fn drop_slot(&mut self, slot: usize) {
-        // Closing takes the descriptor out of the epoll set.
+        // Closing the descriptor removes it from the epoll set.
         self.connections[slot] = None;
         self.free.push(slot);
         if self.accepting == Accepting::UntilOneCloses {
@@ -356,7 +357,7 @@ impl Server {
 }
 
 impl Connection {
-    /// What can be done now: write what waits, else read and answer once.
+    /// Does what is possible now: writes what waits, otherwise reads and answers once.
     fn turn(&mut self, read: &mut Vec<u8>, answered: &AtomicU64) -> Result<(), Gone> {
         if !self.unsent.is_empty() {
             let unsent = std::mem::take(&mut self.unsent);
@@ -382,21 +383,23 @@ impl Connection {
         if self.pending.len() > REQUEST_BYTES_MAX { Err(Gone) } else { Ok(()) }
     }
 
-    /// Answers the complete requests in `bytes`; how many bytes they were.
+    /// Answers the complete requests in `bytes`, and returns how many bytes they had.
     fn answer_all(&mut self, bytes: &[u8], answered: &AtomicU64) -> Result<usize, Gone> {
         let mut used = 0;
         while used < bytes.len() {
             let Some(asked) = Asked::parse(&bytes[used..]).map_err(|_| Gone)? else { break };
             used += asked.length;
             self.keep = asked.keep;
-            // Before the client can see it. The only writer: no locked instruction needed.
+            // Counted before the client can see the answer. There is only one writer, so no atomic
+            // read-modify-write is needed.
             answered.store(answered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             self.send(answer(&asked))?;
         }
         Ok(used)
     }
 
-    /// Sends, or remembers what the client has no room for. `Gone` once the last is sent.
+    /// Sends bytes, and keeps those for which the client has no room. Returns `Gone` once the last
+    /// answer was sent.
     fn send(&mut self, mut bytes: &[u8]) -> Result<(), Gone> {
         while self.unsent.is_empty() && !bytes.is_empty() {
             match rustix::net::send(&self.fd, bytes, rustix::net::SendFlags::NOSIGNAL) {
@@ -432,13 +435,13 @@ fn answer(asked: &Asked) -> &'static [u8] {
 /// Length of `ok`.
 const BODY_BYTES: usize = 2;
 
-/// Marks of the two descriptors that are no connection; slots never come near.
+/// Tokens of the two descriptors that are no connection; no slot has such a number.
 const ENDING: u64 = u64::MAX;
 const LISTENER: u64 = u64::MAX - 1;
 
-/// What room is made for, and the soft limit raised to: the 10 000 connections of the largest load
-/// that is measured, and what else the process has open. The table takes 8 bytes of each.
+/// Descriptors for which the limit is raised and the table enlarged. The largest measured load has
+/// 10 000 connections, and the rest is for the process. The table takes 8 bytes for each.
 const DESCRIPTORS: u64 = 16_384;
-/// Events of one wait, bytes of one read: large enough that more would not be measured.
+/// Events of one wait and bytes of one read; larger values would make no measurable difference.
 const EVENTS: usize = 256;
 const READ_BYTES: usize = 64 * 1024;

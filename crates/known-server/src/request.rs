@@ -1,5 +1,5 @@
-//! Requests, as far as a server must read them to answer: where one ends, and whether the
-//! connection lives on.
+//! Parses requests as far as a server must to answer: where a request ends, and whether the
+//! connection stays open.
 
 /// One complete request at the start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,27 +14,27 @@ pub(crate) struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     HeadAndBody,
-    /// It was a HEAD.
+    /// The method is HEAD.
     HeadOnly,
 }
 
-/// What the client says about the connection (RFC 9112 section 9.3).
+/// What the client demands of the connection (RFC 9112 section 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// HTTP/1.1 without `close`: kept without a word.
+    /// HTTP/1.1 without `close`: it is kept, and the answer need not say so.
     Silently,
-    /// HTTP/1.0 with `keep-alive`: kept if the answer says so too.
+    /// HTTP/1.0 with `keep-alive`: it is kept if the answer says so too.
     Said,
     Close,
 }
 
-/// Not a request that we read; the connection has to end.
+/// The bytes are no request that we can read; the connection must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadRequest;
 
 impl Asked {
-    /// The request at the start of `bytes`; `None` while it is not complete. Chunked
-    /// requests are not read: nothing of ours sends them.
+    /// Parses the request at the start of `bytes`; `None` while it is not complete. Chunked
+    /// requests are refused, because none of our clients sends them.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Asked>, BadRequest> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
         let mut request = httparse::Request::new(&mut fields);
@@ -77,11 +77,11 @@ fn connection(value: &[u8], version: Option<u8>) -> Keep {
     }
 }
 
-/// Bytes of one request, head and body: room for any traffic that a test sends, and a bound
-/// for a connection's memory.
+/// Most bytes of one request, head and body. This is enough for any traffic of a test, and bounds
+/// the memory of a connection.
 pub(crate) const REQUEST_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Header fields of one request.
+/// Most header fields of one request.
 const FIELDS_MAX: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One connection, blocking for its thread but woken at once when the server ends.
+//! One connection. It blocks its thread, but wakes up at once when the server ends.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
-/// Told once, seen by every thread of a server: the server ends.
+/// Announces the end of the server once, to all of its threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending(Arc<OwnedFd>);
 
-/// Whether a wait ended as hoped.
+/// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
     /// The descriptor is ready, or the time has come.
@@ -26,13 +26,13 @@ impl Ending {
         Ok(Ending(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
     }
 
-    /// Never read, so it stays readable for all.
+    /// Announces the end. The eventfd is never read, so it stays readable for all threads.
     pub(crate) fn tell(&self) {
-        // Fails only where the counter is full: then it was told already.
+        // Fails only if the counter is full, which means that the end was announced already.
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Whether the server ends.
+    /// Whether the end was announced.
     pub(crate) fn is_told(&self) -> io::Result<bool> {
         let mut fds = [PollFd::new(&*self.0, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -43,7 +43,7 @@ impl Ending {
         }
     }
 
-    /// Until `fd` is ready for `what`, or the server ends.
+    /// Waits until `fd` is ready for `what`, or the server ends.
     pub(crate) fn or_ready(&self, fd: impl AsFd, what: PollFlags) -> io::Result<Waited> {
         let mut fds = [PollFd::new(&*self.0, PollFlags::IN), PollFd::new(&fd, what)];
         loop {
@@ -56,7 +56,7 @@ impl Ending {
         }
     }
 
-    /// Until `moment`, to the nanosecond as far as the kernel goes, or until the server ends.
+    /// Waits until `moment`, as exactly as the kernel can, or until the server ends.
     pub(crate) fn or_time(&self, moment: Instant) -> io::Result<Waited> {
         let mut fds = [PollFd::new(&*self.0, PollFlags::IN)];
         loop {
@@ -80,14 +80,14 @@ impl AsFd for Ending {
     }
 }
 
-/// A connection's bytes.
+/// The bytes of a connection.
 #[derive(Debug)]
 pub(crate) struct Wire {
     fd: OwnedFd,
     ending: Ending,
 }
 
-/// Why no more bytes go either way; all reasons end the connection's thread.
+/// No more bytes can be read or written; every reason ends the connection's thread.
 #[derive(Debug)]
 pub(crate) struct Over;
 
@@ -104,12 +104,12 @@ impl From<Errno> for Over {
 }
 
 impl Wire {
-    /// `fd` must not block.
+    /// A connection on `fd`, which must be non-blocking.
     pub(crate) fn new(fd: OwnedFd, ending: Ending) -> Wire {
         Wire { fd, ending }
     }
 
-    /// Appends what came to `bytes`, at least one.
+    /// Appends the bytes of one read to `bytes`, at least one.
     pub(crate) fn read(&mut self, bytes: &mut Vec<u8>) -> Result<(), Over> {
         loop {
             self.ready(PollFlags::IN)?;
@@ -146,7 +146,7 @@ impl Wire {
         Err(Over)
     }
 
-    /// Until `moment`.
+    /// Waits until `moment`; fails if the server ends.
     pub(crate) fn wait(&self, moment: Instant) -> Result<(), Over> {
         match self.ending.or_time(moment)? {
             Waited::Ready => Ok(()),
@@ -154,7 +154,7 @@ impl Wire {
         }
     }
 
-    /// Reads and forgets until the peer closes or the server ends.
+    /// Reads and discards until the peer closes or the server ends.
     pub(crate) fn hold(&mut self) {
         let mut forgotten = Vec::new();
         while self.read(&mut forgotten).is_ok() {
@@ -162,9 +162,9 @@ impl Wire {
         }
     }
 
-    /// Ends the connection with a RST (TCP; a unix socket has no such thing and just closes).
+    /// Ends the connection with a RST (TCP; a Unix socket has no RST and is only closed).
     pub(crate) fn reset(self) {
-        // Fails on a unix socket; nothing is left to do then.
+        // Fails on a Unix socket, where nothing can be done about it.
         let _ = rustix::net::sockopt::set_socket_linger(&self.fd, Some(Duration::ZERO));
     }
 
@@ -176,8 +176,8 @@ impl Wire {
     }
 }
 
-/// Room for one read; a request of usual size comes in one.
+/// Room for one read; a usual request arrives in one.
 const READ_BYTES: usize = 16 * 1024;
 
-/// The kernel refuses times that do not fit its clock; nobody waits longer in one go.
+/// Longest wait in one call, because the kernel refuses times that do not fit its clock.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);

@@ -1,4 +1,4 @@
-//! Each behaviour is what it says, seen by a plain client.
+//! Tests that each behaviour is as described, seen by a plain client.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ const fn ms(milliseconds: u64) -> Duration {
 fn connect(server: &KnownServer) -> TcpStream {
     let Address::Tcp(address) = server.address() else { panic!("not TCP") };
     let stream = TcpStream::connect(address).unwrap();
-    // Only ends a test that has failed already.
+    // Ends only a test that has failed already.
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
 }
@@ -38,14 +38,14 @@ fn expect(stream: &mut impl Read, expected: &str) {
     assert_eq!(String::from_utf8_lossy(&got), expected);
 }
 
-/// Reads to the end: what came, and whether it ended in order.
+/// Reads to the end: what was received, and whether it ended in order.
 fn to_end(stream: &mut impl Read) -> (String, Option<ErrorKind>) {
     let mut got = Vec::new();
     let error = stream.read_to_end(&mut got).err().map(|error| error.kind());
     (String::from_utf8(got).unwrap(), error)
 }
 
-/// Nothing comes for a while, and the connection lives.
+/// Checks that nothing arrives for a while, and that the connection lives.
 fn nothing_comes(stream: &mut TcpStream) {
     stream.set_read_timeout(Some(ms(50))).unwrap();
     let error = stream.read(&mut [0; 1]).unwrap_err();
@@ -163,13 +163,13 @@ fn service_time_passes_before_the_first_byte_on_many_connections_at_once() {
     let mut streams: Vec<TcpStream> = (0..20).map(|_| asking(&server, GET)).collect();
     streams.iter_mut().for_each(|stream| expect(stream, OK));
     assert!(begin.elapsed() >= ms(100));
-    // One after the other they would have met one at a time.
+    // One after the other, they would have met one at a time.
     assert!(server.journal().under_way_max > 1);
 }
 
 #[test]
 fn hundreds_of_connections_are_open_at_once() {
-    // Both ends are ours: well under the usual 1 024 open files.
+    // Both ends are ours: well below the usual 1 024 open files.
     const CONNECTIONS: u64 = 300;
     let server = answering(Answer::ok());
     let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| asking(&server, GET)).collect();
@@ -198,7 +198,7 @@ fn a_worker_held_by_its_connection_starves_the_others() {
     expect(&mut first, OK);
     let mut second = asking(&server, GET);
     nothing_comes(&mut second);
-    // The first has its worker whenever it asks.
+    // The first one has its worker whenever it sends a request.
     first.write_all(GET.as_bytes()).unwrap();
     expect(&mut first, OK);
     assert_eq!(server.journal().connections, 1);
@@ -268,7 +268,7 @@ fn an_end_finds_every_thread_wherever_it_waits() {
             tries += 1;
         }
     }
-    // Each drop joins its threads: that this ends is the test.
+    // Each drop joins its threads: the test is that this ends.
     drop([held, slow, huge, queued, idle]);
     drop((clients, unasked));
 }
@@ -283,7 +283,7 @@ fn an_answer_can_be_split_at_one_byte() {
     expect(&mut stream, &OK[5..]);
 }
 
-/// Another byte comes only when some of the gap is over.
+/// Another byte arrives only when some of the gap is over.
 fn nothing_before(stream: &mut TcpStream, gap: Duration) {
     let began = Instant::now();
     stream.peek(&mut [0; 1]).unwrap();
@@ -296,7 +296,7 @@ fn bytes_that_nobody_asked_for_follow_an_answer_or_come_first() {
     let mut stream = asking(&server, GET);
     expect(&mut stream, OK);
     expect(&mut stream, "more");
-    // The connection goes on.
+    // The connection stays usable.
     stream.write_all(GET.as_bytes()).unwrap();
     expect(&mut stream, OK);
 
@@ -327,7 +327,7 @@ fn a_connection_can_be_reset_before_anything_is_read() {
     let behaviour = Behaviour { accept: Accept::ThenReset, ..Behaviour::default() };
     let server = KnownServer::start(behaviour).unwrap();
     let Address::Tcp(address) = server.address() else { panic!("not TCP") };
-    // The reset may be there before `connect` returns.
+    // The reset may arrive before `connect` returns.
     let (text, error) = match TcpStream::connect(address) {
         Ok(mut stream) => to_end(&mut stream),
         Err(error) => (String::new(), Some(error.kind())),

@@ -1,4 +1,4 @@
-//! The null server answers everything, whatever pieces it comes in.
+//! Tests that the null server answers everything, in whatever pieces a request arrives.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ fn connect(server: &NullServer) -> TcpStream {
     let Address::Tcp(address) = server.address() else { panic!("not TCP") };
     let stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
-    // Only ends a test that has failed already.
+    // Ends only a test that has failed already.
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
 }
@@ -34,7 +34,7 @@ fn kept_connections_are_answered_again_and_again() {
         streams.iter_mut().for_each(|stream| ask(stream, GET, OK));
     }
     drop(streams);
-    // A slot that was used before serves again.
+    // A reused slot serves again.
     ask(&mut connect(&server), GET, OK);
     assert_eq!(server.answered(), 1_001);
 }
@@ -70,8 +70,8 @@ fn requests_may_come_in_pieces_or_together() {
     ask(&mut stream, &format!("{head}{GET}"), &format!("{}{OK}", &OK[..OK.len() - 2]));
 }
 
-/// 1 500 answers before one is read. Each is a packet of its own to a unix socket, which has
-/// room for a few hundred: the rest can only come because the server waits for room.
+/// 1 500 answers before one is read. Each is a packet of its own on a Unix socket, which has room
+/// for a few hundred. The rest can arrive only because the server waits for room.
 #[test]
 fn a_client_that_reads_late_gets_every_answer() {
     const REQUESTS: u64 = 1_500;
@@ -80,7 +80,7 @@ fn a_client_that_reads_late_gets_every_answer() {
     let server = NullServer::start_on(&listen, None).unwrap();
     let Address::Unix(path) = server.address() else { panic!("not unix") };
     let mut stream = UnixStream::connect(path).unwrap();
-    // Only ends a test that has failed already.
+    // Ends only a test that has failed already.
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     stream.write_all("GET / HTTP/1.1\r\n\r\n".repeat(REQUESTS as usize).as_bytes()).unwrap();
     for _ in 0..5_000 {
@@ -111,7 +111,7 @@ fn garbage_ends_its_own_connection_only() {
 fn a_unix_socket_and_a_cpu_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     let listen = Listen::Unix(directory.path().join("null.sock"));
-    // Whichever CPU this thread may use, the server may.
+    // The server may use whichever CPU this thread may use.
     let cpu = rustix::thread::sched_getcpu();
     let server = NullServer::start_on(&listen, Some(cpu)).unwrap();
     let Address::Unix(path) = server.address() else { panic!("not unix") };
@@ -152,11 +152,12 @@ fn stamps_say_when_requests_came_and_a_freeze_keeps_them_waiting() {
     let moments: Vec<u64> =
         stamps.iter().flat_map(|stamp| [stamp.arrived_ns, stamp.answered_ns]).collect();
     assert!(moments.is_sorted(), "{moments:?}");
-    // The first is the freeze's zero, so it is not in it; the second is held to its end.
+    // The first request is the freeze's zero, so it is not in it; the second one is held to its
+    // end.
     assert!(stamps[1].answered_ns - stamps[0].arrived_ns >= 30_000_000, "{stamps:?}");
 }
 
-/// See `make_room`: 50 connections would be accepted without it as well, and 1 000 late.
+/// See `make_room`: without it 50 connections would be accepted as well, and 1 000 late.
 #[test]
 fn no_connection_waits_for_the_table_of_descriptors_to_grow() {
     let _server = NullServer::start().unwrap();

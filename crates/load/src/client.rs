@@ -1,22 +1,23 @@
-//! Named clients: what a published table was sent with, by name.
+//! Named clients: the connection habits of well-known load generators, to reproduce their published
+//! tables.
 
 use crate::spec::{ConnectionHabit, Habits, HttpVersion, WhenFull};
 
-/// A client's habits, where a plan says nothing else.
+/// The habits of a client. A plan may override each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// As in plans: `tank`.
+    /// Name as it is written in plans, for example `tank`.
     pub name: &'static str,
-    /// HTTP version, and what becomes of a connection after an answer.
+    /// HTTP version, and whether connections are kept.
     pub habits: Habits,
-    /// Requests under way at once, in the open model.
+    /// Most requests in flight at once, in the open model.
     pub max_in_flight: u32,
-    /// What becomes of a request that is due beyond that.
+    /// What happens to a request that is due beyond that number.
     pub when_full: WhenFull,
 }
 
 impl Client {
-    /// All of them, in the order in which they are listed to people.
+    /// All clients, in the order in which they are listed to people.
     pub const ALL: [Client; 4] = [
         Client {
             name: "stampede",
@@ -24,8 +25,8 @@ impl Client {
             max_in_flight: IN_FLIGHT,
             when_full: WhenFull::Queue,
         },
-        // Yandex Tank's phantom: `instances = 1000` and `header_http = 1.0` by default; with
-        // no instance free it sends later, and its schedule with it.
+        // Yandex Tank's phantom has `instances = 1000` and `header_http = 1.0` by default. When no
+        // instance is free, it sends later and shifts its whole schedule.
         Client {
             name: "tank",
             habits: Habits {
@@ -35,8 +36,8 @@ impl Client {
             max_in_flight: IN_FLIGHT,
             when_full: WhenFull::Stretch,
         },
-        // ApacheBench speaks HTTP/1.0 and keeps no connection without `-k`. It knows users
-        // only: the open model's two values are ours.
+        // ApacheBench speaks HTTP/1.0 and keeps no connection without `-k`. It has only a closed
+        // model, so the two values of the open model are our choice.
         Client {
             name: "ab",
             habits: Habits {
@@ -46,7 +47,7 @@ impl Client {
             max_in_flight: IN_FLIGHT,
             when_full: WhenFull::Queue,
         },
-        // k6's arrival-rate executors count an iteration for which no VU is free as dropped.
+        // k6's arrival-rate executors count an iteration as dropped when no VU is free for it.
         Client {
             name: "k6",
             habits: Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive },
@@ -61,7 +62,7 @@ impl Client {
     }
 }
 
-/// Tank's default; more would be a sign of a server that is gone.
+/// Tank's default. More requests in flight would only show that the server is gone.
 const IN_FLIGHT: u32 = 1_000;
 
 #[cfg(test)]

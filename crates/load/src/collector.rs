@@ -1,4 +1,4 @@
-//! Puts the seconds of all load threads together, on the thread that called `run_load`.
+//! Combines the seconds of all load threads, on the thread that called `run_load`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender};
@@ -11,7 +11,7 @@ use crate::recorder::{Emptied, IntervalStats, Message};
 use crate::report::{Counts, Listener, Second, TagFigures, TimeSet};
 use crate::time::Nanos;
 
-/// Everything that the seconds held, merged.
+/// Everything in the seconds, merged.
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) counts: Counts,
@@ -19,16 +19,16 @@ pub(crate) struct Collected {
     pub(crate) service_time_all: Times,
     pub(crate) connect_time: Times,
     pub(crate) ok_inside: u64,
-    /// By tag's number; empty where they were not counted apart.
+    /// Figures by number of the tag; empty where tags were not counted separately.
     pub(crate) tags: Vec<Option<Box<TagFigures>>>,
     pub(crate) records_lost: u64,
     /// Answers with odd header lines, by kind.
     pub(crate) odd: BTreeMap<String, u64>,
 }
 
-/// Takes messages until every load thread has finished (or is gone), tells the listener of
-/// each second once all threads are past it, and sends emptied tallies back. `check` names
-/// the failed rules.
+/// Takes messages until every load thread has finished or is gone. Reports each second to the
+/// listener once all threads are past it, and returns emptied buffers. `check` names the failed
+/// rules.
 pub(crate) fn collect(
     messages: &Receiver<Message>,
     back: &[Sender<Emptied>],
@@ -41,7 +41,7 @@ pub(crate) fn collect(
             Message::Second { thread, mut tally } => {
                 collector.add(thread, &tally, check);
                 tally.clear();
-                // A thread that has finished wants nothing back.
+                // A thread that has finished no longer takes buffers.
                 let _ = back[thread].send(Emptied::IntervalStats(tally));
             }
             Message::Requests { thread, mut requests } => {
@@ -56,19 +56,19 @@ pub(crate) fn collect(
             break;
         }
     }
-    // A load thread that panicked never finishes: what came from it is told all the same.
+    // A load thread that panicked never finishes. What it sent before is reported all the same.
     collector.next_of.fill(u32::MAX);
     collector.tell(listener);
     collector.all
 }
 
 pub(crate) struct Collector {
-    /// Seconds not yet told, from `first` on.
+    /// Seconds that were not reported yet, from `first` on.
     waiting: VecDeque<Second>,
-    /// Of those that were told, to be filled again: 380 KB each.
+    /// Times of reported seconds, to be filled again: 380 KB each.
     told: Vec<TimeSet>,
     first: u32,
-    /// The second that each thread hands on next.
+    /// For each thread, the second that it sends next.
     next_of: Vec<u32>,
     all: Collected,
 }
@@ -85,7 +85,7 @@ impl Collector {
             records_lost: 0,
             odd: BTreeMap::new(),
         };
-        // Touched as a whole: memory does not depend on which times come.
+        // Touch all of it, so that memory does not depend on which times occur.
         all.times.clear();
         all.service_time_all.clear();
         let (waiting, told) = (VecDeque::new(), Vec::new());
@@ -102,7 +102,7 @@ impl Collector {
         let second = &mut self.waiting[place];
         add_counts(&mut second.counts, tally, check);
         second.times.merge(&tally.times);
-        // The maxima of several threads need not fall on one moment: an upper bound then.
+        // The maxima of several threads need not be simultaneous, so the sum is an upper bound.
         second.in_flight_max += tally.in_flight_max;
         second.busy = second.busy.plus(tally.busy);
         add_counts(&mut self.all.counts, tally, check);
@@ -130,7 +130,7 @@ impl Collector {
     }
 }
 
-/// `used`: times of a second that was told.
+/// An empty second. `used` are the times of a reported second, whose memory is reused.
 fn empty_second(index: u32, used: Option<TimeSet>) -> Second {
     let mut times = used.unwrap_or_else(TimeSet::empty);
     times.clear();
@@ -185,7 +185,7 @@ mod tests {
             Recorder::new(thread, Headline::ResponseTime, to_us.clone(), empty)
         };
         let (mut first, mut second) = (recorder(0), recorder(1));
-        // The second thread is ahead by two seconds, and the first ends in the second 0.
+        // The second thread is two seconds ahead, and the first one ends in second 0.
         for requests in [1, 2, 4] {
             second.planned(requests);
             second.next_second(Nanos(0));

@@ -1,4 +1,4 @@
-//! Of each kind of failed answer the first, to look at.
+//! Keeps the first failed answer of each kind as an example.
 
 use crate::check::Check;
 use crate::outcome::Outcome;
@@ -6,26 +6,26 @@ use crate::protocol::Excerpt;
 use crate::time::Nanos;
 use crate::traffic::Tag;
 
-/// One failed answer. Head and body are a server's bytes: whoever prints them takes control
-/// characters out, and whoever stores them masks secrets.
+/// One failed answer. Head and body are bytes of a server. Code that prints them must remove
+/// control characters, and code that stores them must mask secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// A key of `Counts::failed`.
+    /// Its kind, a key of `Counts::failed`.
     pub kind: String,
-    /// When it ended, since the load began.
+    /// When it ended, since the start of the load.
     pub at: Nanos,
-    /// Its request's; `LoadTraffic` has the names.
+    /// The tag of its request; `LoadTraffic` has the names.
     pub tag: Tag,
     /// done − started.
     pub service_time: Nanos,
-    /// Where its head came.
+    /// Its status; `None` where no complete head was received.
     pub status: Option<u16>,
-    /// Its head, at most 4 KiB, or what came instead of one. Empty where nothing came, or
-    /// where so many answers came in pieces at once that this one was not held.
+    /// Its head, at most 4 KiB, or what was received instead of one. Empty where nothing was
+    /// received. Also empty where too many answers arrived in pieces at once to keep this one.
     pub head: Vec<u8>,
     /// The beginning of its body without framing, at most 2 KiB.
     pub body: Vec<u8>,
-    /// What there was instead of a correct answer, in words, without control characters.
+    /// What was found instead of a correct answer, in words, without control characters.
     pub found: String,
 }
 
@@ -43,7 +43,7 @@ impl Examples {
             && self.all.iter().all(|(known, _)| *known != outcome)
     }
 
-    /// Keeps one; allocates, which happens once a kind.
+    /// Keeps an example. Allocates, but only once per kind.
     #[cold]
     pub(crate) fn keep(
         &mut self,
@@ -68,7 +68,7 @@ impl Examples {
     }
 }
 
-/// Of each kind the first over all threads, in the order of time.
+/// The first example of each kind over all threads, in order of time.
 pub(crate) fn merged<'a>(threads: impl Iterator<Item = &'a Example>) -> Vec<Example> {
     let mut all: Vec<&Example> = threads.collect();
     all.sort_by_key(|example| example.at);
@@ -81,6 +81,6 @@ pub(crate) fn merged<'a>(threads: impl Iterator<Item = &'a Example>) -> Vec<Exam
     merged
 }
 
-/// Kinds of which a load thread keeps an example: all of them, but for a server that answers
+/// Most kinds of which a load thread keeps an example. All of them fit, unless a server answers
 /// with random statuses.
 const KINDS_MAX: usize = 64;

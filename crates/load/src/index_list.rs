@@ -1,9 +1,9 @@
-//! A list of small numbers with O(1) removal from anywhere, and no allocation per change.
+//! A list of small numbers with O(1) removal at any position, and no allocation per change.
 //!
-//! Requests under way are kept in the order of their start: all share one timeout, so the
-//! first of the chain is always the next to time out, however many thousand there are.
+//! The driver keeps the requests in flight in it, in the order of their start. All share one
+//! timeout, so the first one is always the next to time out, however many thousand there are.
 
-/// A doubly linked list over the numbers `0..len`, each at most once in it.
+/// A doubly linked list over the numbers `0..len`; each number is in it at most once.
 #[derive(Debug, Default)]
 pub(crate) struct IndexList {
     links: Vec<Link>,
@@ -19,7 +19,7 @@ struct Link {
 }
 
 impl IndexList {
-    /// Puts `number` at the end. It must not be in the chain.
+    /// Appends `number`, which must not be in the list.
     pub(crate) fn push(&mut self, number: u32) {
         let index = number as usize;
         if index >= self.links.len() {
@@ -34,7 +34,7 @@ impl IndexList {
         self.last = Some(number);
     }
 
-    /// Takes `number` out; nothing happens when it is not in.
+    /// Removes `number`; does nothing when it is not in the list.
     pub(crate) fn remove(&mut self, number: u32) {
         let Some(link) = self.links.get(number as usize).copied().filter(|link| link.linked) else {
             return;
@@ -50,12 +50,12 @@ impl IndexList {
         self.links[number as usize].linked = false;
     }
 
-    /// The one that has been in longest.
+    /// The number that has been in the list for longest; `None` when the list is empty.
     pub(crate) fn first(&self) -> Option<u32> {
         self.first
     }
 
-    /// The one that came last.
+    /// The number that was added last; `None` when the list is empty.
     pub(crate) fn last(&self) -> Option<u32> {
         self.last
     }

@@ -1,9 +1,11 @@
-//! The load generator: a schedule says when, traffic says what, a protocol says how it
-//! looks on the wire, an engine moves the bytes, a recorder counts.
+//! The load generator: sends HTTP or FastCGI requests to one address and measures the answers.
 //!
-//! Knows no PHP and no runtime. The five parts multiply without a line of code for a
-//! pair: a protocol is a sans-I/O machine, an engine is completion-shaped, a schedule
-//! is a list of due times.
+//! It has five parts. A schedule says when a request is due, and traffic says what is sent. A
+//! protocol encodes requests and decodes answers, an engine moves the bytes, and a recorder counts.
+//!
+//! The crate knows nothing of PHP or of runtimes. The parts combine freely, without code for any
+//! pair: a protocol is a sans-I/O state machine, an engine reports completions, and a schedule is a
+//! list of due times.
 
 pub mod autostop;
 pub mod check;
@@ -32,17 +34,17 @@ pub use report::{Listener, LoadResult};
 pub use run::{LoadError, run_load};
 pub use spec::Load;
 
-/// Asks a running load to end: no further request starts, started ones keep their timeout.
+/// Asks a running load to end: no further request starts, and those in flight keep their timeout.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Asks; may be called from a signal handler's thread, more than once.
+    /// Asks the load to stop. May be called more than once, also from a signal handler's thread.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked for.
+    /// Whether a stop was asked for.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

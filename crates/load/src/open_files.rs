@@ -1,10 +1,11 @@
-//! The limit of open files: every connection needs one.
+//! The limit of open files: every connection needs a file descriptor.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit to `wanted`, at most to the hard limit; never lowers it. Says what
-/// it is afterwards; `None`: no limit. It is the process's, and is inherited by what it
-/// starts: a program that wants its children equal calls it before it starts the first.
+/// Raises the soft limit to `wanted`, at most to the hard limit, and never lowers it. Returns the
+/// limit afterwards; `None` means unlimited. The limit belongs to the process, and processes
+/// started later inherit it. A program whose children must have equal limits calls this before it
+/// starts the first.
 pub fn raise_to(wanted: u64) -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let now = limit.current?;

@@ -1,4 +1,4 @@
-//! How a request ended, and counting that without allocating.
+//! How a request ended, and counters of outcomes that never allocate.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ pub enum Outcome {
     Ok,
     /// No whole answer.
     Net(Net),
-    /// An answer with a status that is not the right one; whole, but where the connection was lost
-    /// while the request was still being sent.
+    /// An answer with a wrong status. It is whole, unless the connection was lost while the request
+    /// was still being sent.
     Http(u16),
     /// A whole answer with the right status that breaks this part of the check.
     Check(Failed),
 }
 
 impl Outcome {
-    /// The key of `Counts::failed` under which it is counted in a load with this check; `ok`
+    /// The key under which `Counts::failed` counts this outcome, in a load with this check; `ok`
     /// for `Ok`. Allocates.
     pub fn key(self, check: &Check) -> String {
         match self {
@@ -33,7 +33,7 @@ impl Outcome {
         }
     }
 
-    /// What was wrong, in words, as far as the outcome alone tells.
+    /// What was wrong, in words, as far as the outcome alone shows it.
     pub(crate) fn words(self, check: &Check, service_time: Nanos) -> String {
         match self {
             Outcome::Http(status) if check.statuses.is_empty() => {
@@ -55,27 +55,27 @@ impl Outcome {
 /// Why there was no whole answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Net {
-    /// Nobody listens.
+    /// Nothing listens at the address.
     Refused,
-    /// Reset by the peer, before or in the middle of the answer.
+    /// The peer reset the connection, before or during the answer.
     Reset,
-    /// Took longer than the timeout.
+    /// The request took longer than the timeout.
     Timeout,
-    /// Closed before the announced end.
+    /// The connection was closed before the announced end.
     CutShort,
-    /// Not the protocol.
+    /// The answer does not follow the protocol.
     Malformed,
-    /// Head above the limit.
+    /// The head of the answer is larger than the limit.
     HeadTooLarge,
-    /// A FastCGI server did not take the request.
+    /// A FastCGI server refused the request.
     Rejected,
-    /// An alert, a record that is none, a certificate that was not taken.
+    /// TLS failed: an alert, an invalid record, or a certificate that was not accepted.
     Tls,
     /// The machine has no local port left for this target (EADDRNOTAVAIL).
     NoPort,
-    /// The process, or the machine, has no file descriptor left (EMFILE, ENFILE).
+    /// The process or the machine has no file descriptor left (EMFILE, ENFILE).
     NoFile,
-    /// A unix socket's accept queue is full (EAGAIN): there connect does not wait.
+    /// The accept queue of a Unix socket is full (EAGAIN), because connect does not wait there.
     QueueFull,
     /// Any other error number.
     Errno(i32),
@@ -85,7 +85,7 @@ impl From<Failure> for Net {
     fn from(failure: Failure) -> Net {
         match failure.errno {
             libc::ECONNREFUSED => Net::Refused,
-            // EPIPE: the reset was seen by an earlier call.
+            // EPIPE: an earlier call saw the reset.
             libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED => Net::Reset,
             libc::ETIMEDOUT => Net::Timeout,
             libc::EADDRNOTAVAIL => Net::NoPort,
@@ -96,7 +96,7 @@ impl From<Failure> for Net {
     }
 }
 
-/// What a key of `Counts::failed` stands for.
+/// What a key of `Counts::failed` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// No whole answer.
@@ -105,15 +105,15 @@ pub enum FailureKind {
     Http(u16),
     /// An answer that breaks a part of the check.
     Check,
-    /// By a later version.
+    /// An unknown key, written by a later version.
     Unknown,
 }
 
 impl FailureKind {
-    /// Longer than the timeout.
+    /// The request took longer than the timeout.
     pub const TIMEOUT: FailureKind = FailureKind::Net(Net::Timeout);
 
-    /// Of a key.
+    /// The kind that this key means.
     pub fn of(key: &str) -> FailureKind {
         let number = |begin: &str| key.strip_prefix(begin)?.parse().ok();
         let named = NAMED.iter().find(|(_, known)| *known == key).map(|(net, _)| *net);
@@ -127,7 +127,7 @@ impl FailureKind {
         })
     }
 
-    /// Whether an answer came.
+    /// Whether an answer was received.
     pub fn is_answered(self) -> bool {
         match self {
             FailureKind::Net(_) => false,
@@ -135,23 +135,23 @@ impl FailureKind {
         }
     }
 
-    /// Whether an answer came that sends its client elsewhere.
+    /// Whether an answer was received that redirects the client.
     pub fn is_redirect(self) -> bool {
         matches!(self, FailureKind::Http(300..=399))
     }
 
-    /// How many there are of it.
+    /// How many requests failed with this kind.
     pub fn count(self, failed: &BTreeMap<String, u64>) -> u64 {
         let own = failed.iter().filter(|(key, _)| FailureKind::of(key) == self);
         own.map(|(_, count)| count).sum()
     }
 }
 
-/// Counts of failed requests by kind; of fixed size, so that counting never allocates.
+/// Counts of failed requests by kind. The size is fixed, so that counting never allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Failures {
     named: [u64; NAMED.len()],
-    /// `body_contains`, each rule, a body too large.
+    /// Counts of `body_contains`, of each rule, and of bodies that are too large.
     checks: [u64; RULES_MAX + 2],
     by_status: Box<[u64; STATUSES]>,
     by_errno: Box<[u64; ERRNOS]>,
@@ -167,7 +167,7 @@ impl Failures {
         }
     }
 
-    /// Counts one; an `Ok` is no failure and is not counted.
+    /// Counts one outcome; `Ok` is no failure and is not counted.
     pub(crate) fn count(&mut self, outcome: Outcome) {
         let place = match outcome {
             Outcome::Ok => return,
@@ -181,8 +181,7 @@ impl Failures {
         *place += 1;
     }
 
-    /// Adds all of them to `failed`, under the keys of `Counts::failed`; `check` names the
-    /// rules.
+    /// Adds all counts to `failed`, under the keys of `Counts::failed`; `check` names the rules.
     pub(crate) fn add_to(&self, failed: &mut BTreeMap<String, u64>, check: &Check) {
         let named = NAMED.iter().zip(&self.named).filter(|(_, count)| **count > 0);
         let named = named.map(|((_, key), count)| ((*key).to_owned(), count));
@@ -223,13 +222,13 @@ const NAMED: [(Net, &str); 11] = [
     (Net::QueueFull, "net:queue-full"),
 ];
 
-/// Where a kind is in the table.
+/// Index of a kind in the table.
 fn place(net: Net) -> usize {
     let place = NAMED.iter().position(|(kind, _)| *kind == net);
     place.expect("every kind but Errno is in the table")
 }
 
-/// What a key of `Counts::failed` means, for people; `None` where the key says it itself.
+/// What a key of `Counts::failed` means, for people; `None` where the key explains itself.
 pub fn meaning(key: &str) -> Option<String> {
     let text = match key.strip_prefix("net:") {
         None if key == "check" => "whole, but not the expected body",
@@ -256,9 +255,9 @@ pub fn meaning(key: &str) -> Option<String> {
     Some(text.to_string())
 }
 
-/// Three digits (RFC 9110 section 15).
+/// Number of statuses, which have three digits (RFC 9110 section 15).
 const STATUSES: usize = 1000;
-/// Linux numbers its errors up to 133 (EHWPOISON).
+/// Linux has error numbers up to 133 (EHWPOISON).
 const ERRNOS: usize = 134;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Counts what a load thread does: into memory of fixed size, handed on once a second.
-//! No lock, no log and no allocation per request.
+//! Counts what a load thread does, and passes the counts on once a second. Memory has a fixed size:
+//! there is no lock, no log and no allocation per request.
 
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -12,27 +12,27 @@ use crate::report::{RequestRecord, TagFigures, TimeSet};
 use crate::time::Nanos;
 use crate::traffic::Tag;
 
-/// One request under way. Times are ns since the load began, monotonic clock.
+/// The times of a started request, in ns since the start of the load on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SentRequest {
-    /// When the schedule wanted it sent (closed model: when its user was ready).
+    /// When the schedule wanted it sent. Closed model: when its user was ready.
     pub(crate) due: Nanos,
-    /// When a connection was there for it; `free - due` is the runtime's doing.
+    /// When a connection was available for it. The runtime causes `free - due`.
     pub(crate) free: Nanos,
-    /// First connect or write call; `started - max(due, free)` is our own schedule lag.
+    /// First connect or write call. We cause `started - max(due, free)`, the schedule lag.
     pub(crate) started: Nanos,
 }
 
-/// Which times exist.
+/// Which times a load has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Headline {
-    /// Open model: all.
+    /// Open model: all of them.
     ResponseTime,
-    /// Closed model: nobody said when a request was due, so there is no response time.
+    /// Closed model: no request has a due time, so there is no response time.
     ServiceTime,
 }
 
-/// One second of one load thread.
+/// What happened in one second of one load thread.
 #[derive(Clone, Debug)]
 pub(crate) struct IntervalStats {
     pub(crate) index: u32,
@@ -43,25 +43,25 @@ pub(crate) struct IntervalStats {
     pub(crate) dropped: u64,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
-    /// Of whole answers, heads included.
+    /// Bytes of whole answers, heads included.
     pub(crate) answer_bytes: u64,
     pub(crate) body_bytes: u64,
-    /// Whole answers with odd header lines, by kind.
+    /// Number of whole answers with odd header lines, by kind.
     pub(crate) odd: [u64; ODD_KINDS],
     pub(crate) failures: Failures,
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
-    /// Of connections that were opened, to two digits.
+    /// Connect times of opened connections, to two digits.
     pub(crate) connect_time: Times,
     pub(crate) in_flight_max: u32,
     pub(crate) busy: Nanos,
-    /// By tag; empty where they are not counted apart. Grows to the tags seen.
+    /// Figures by tag; empty where tags are not counted separately. Grows to the tags seen.
     pub(crate) tags: Vec<Option<Box<TagFigures>>>,
     pub(crate) records_lost: u64,
 }
 
 impl IntervalStats {
-    /// All of its memory is touched: no request is the first to reach a page of it.
+    /// Empty counts. Touches all of the memory, so that no request causes its page faults.
     pub(crate) fn new() -> IntervalStats {
         let mut tally = IntervalStats {
             index: 0,
@@ -93,7 +93,7 @@ impl IntervalStats {
         Some(place.get_or_insert_with(|| Box::new(TagFigures::new())))
     }
 
-    /// Makes room for what `before` counted apart, so that no request has to.
+    /// Allocates figures for the tags that `before` has seen, so that no request has to.
     fn expect_tags_of(&mut self, before: &IntervalStats) {
         self.tags.resize_with(before.tags.len(), || None);
         for (place, before) in self.tags.iter_mut().zip(&before.tags) {
@@ -103,7 +103,7 @@ impl IntervalStats {
         }
     }
 
-    /// Empties it; keeps the memory.
+    /// Empties the counts and keeps the memory.
     pub(crate) fn clear(&mut self) {
         (self.planned, self.started, self.ok, self.ok_inside) = (0, 0, 0, 0);
         (self.dropped, self.bytes_sent) = (0, 0);
@@ -121,40 +121,40 @@ impl IntervalStats {
     }
 }
 
-/// From a load thread to the thread that called `run_load`.
+/// A message from a load thread to the thread that called `run_load`.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A second is over.
+    /// A second has ended.
     Second {
-        /// Which load thread.
+        /// Number of the load thread.
         thread: usize,
-        /// Its counts; comes back emptied.
+        /// Its counts. The buffer is emptied and returned.
         tally: Box<IntervalStats>,
     },
-    /// Requests whose end was seen in the current second.
+    /// Records of requests whose end was seen in the current second.
     Requests {
-        /// Which load thread.
+        /// Number of the load thread.
         thread: usize,
-        /// In the order in which that was; comes back emptied.
+        /// In the order in which their ends were seen. The buffer is emptied and returned.
         requests: Vec<RequestRecord>,
     },
-    /// Nothing more comes from this load thread.
+    /// This load thread sends no more messages.
     Finished {
-        /// Which.
+        /// Number of the load thread.
         thread: usize,
     },
 }
 
-/// What comes back to a load thread, emptied.
+/// An emptied buffer that is returned to a load thread.
 #[derive(Debug)]
 pub(crate) enum Emptied {
-    /// Of a second.
+    /// A buffer for the counts of a second.
     IntervalStats(Box<IntervalStats>),
-    /// Of requests.
+    /// A buffer for records of requests.
     Requests(Vec<RequestRecord>),
 }
 
-/// The load thread's side.
+/// The load thread's side of the counting.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     thread: usize,
@@ -162,28 +162,29 @@ pub(crate) struct Recorder {
     tally: Box<IntervalStats>,
     /// End of the current second.
     boundary: Nanos,
-    /// Unbounded, so that a slow listener never holds a load thread up; a second at a time
-    /// it costs no more than a few hundred bytes of queue.
+    /// Unbounded, so that a slow listener never blocks a load thread. With one message a second the
+    /// queue costs no more than a few hundred bytes.
     full: Sender<Message>,
     empty: Receiver<Emptied>,
-    /// Emptied tallies. None there (a slow listener): a new one, once a second at most.
-    // The boxes go round, and are not to be unpacked on the way.
+    /// Emptied counts for the next seconds. If a slow listener returned none, a new one is
+    /// allocated, at most once a second.
+    // The boxes circulate between threads, so they are not unpacked here.
     #[allow(clippy::vec_box)]
     tallies: Vec<Box<IntervalStats>>,
     records: Option<Records>,
     gauge: Gauge,
-    /// Busy time up to the current second.
+    /// Busy time up to the start of the current second.
     busy_before: Nanos,
     /// When the last request ended.
     last_end: Nanos,
 }
 
-/// Records of requests on their way to the listener.
+/// Buffers for the records that go to the listener.
 #[derive(Debug)]
 struct Records {
     filling: Vec<RequestRecord>,
     empty: Vec<Vec<RequestRecord>>,
-    /// Buffers that exist, here and on their way.
+    /// Number of buffers that exist, both here and at the listener.
     buffers: usize,
 }
 
@@ -193,7 +194,7 @@ impl Records {
         Records { filling: buffer(), empty: vec![buffer(); 3], buffers: 4 }
     }
 
-    /// A buffer for the next records; `None` where as many as may exist are under way.
+    /// A buffer for the next records; `None` when all that may exist are at the listener.
     fn fresh(&mut self) -> Option<Vec<RequestRecord>> {
         if let Some(buffer) = self.empty.pop() {
             return Some(buffer);
@@ -204,7 +205,7 @@ impl Records {
     }
 }
 
-/// Requests under way over time.
+/// The number of requests in flight: current, highest, and its integral over time in request·ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gauge {
     now: u32,
@@ -220,7 +221,7 @@ impl Gauge {
         self.max = self.max.max(self.now);
     }
 
-    /// One ended that was started before. Seen late, it was counted for too long.
+    /// A started request ended at `at`. If that is in the past, it was counted for too long.
     fn ended(&mut self, at: Nanos) {
         self.go_on(at);
         self.now -= 1;
@@ -255,29 +256,29 @@ impl Recorder {
         }
     }
 
-    /// Counts by tag as well.
+    /// Also counts by tag.
     pub(crate) fn with_tags(mut self) -> Recorder {
         self.tally.tags.resize_with(Tag::OTHER.index() + 1, || None);
         self
     }
 
-    /// Hands on a record of every request as well.
+    /// Also passes on a record of every request.
     pub(crate) fn with_records(mut self) -> Recorder {
         self.records = Some(Records::new());
         self
     }
 
-    /// Whether [`Recorder::record`] is to be called.
+    /// Whether [`Recorder::record`] must be called for each request.
     pub(crate) fn wants_records(&self) -> bool {
         self.records.is_some()
     }
 
-    /// When the current second ends.
+    /// End of the current second.
     pub(crate) fn boundary(&self) -> Nanos {
         self.boundary
     }
 
-    /// The current second is over: hands it on and begins the next.
+    /// Ends the current second: passes its counts on and begins the next second.
     pub(crate) fn next_second(&mut self, busy: Nanos) {
         self.hand_on_records();
         self.take_back();
@@ -292,7 +293,7 @@ impl Recorder {
         self.hand_on(Message::Second { thread: self.thread, tally: done });
     }
 
-    /// The load is over for this thread: hands on what is left of the last second.
+    /// Ends the recording of this thread: passes on what is left of the last second.
     pub(crate) fn finish(mut self, busy: Nanos) -> Ended {
         self.hand_on_records();
         self.tally.busy = busy.since(self.busy_before);
@@ -306,7 +307,7 @@ impl Recorder {
         }
     }
 
-    /// Takes what came back.
+    /// Takes the buffers that were returned.
     fn take_back(&mut self) {
         while let Ok(emptied) = self.empty.try_recv() {
             match (emptied, &mut self.records) {
@@ -317,7 +318,7 @@ impl Recorder {
         }
     }
 
-    /// A request ended, as this says.
+    /// Adds the record of a request that has ended.
     pub(crate) fn record(&mut self, request: RequestRecord) {
         let Some(records) = &mut self.records else { return };
         records.filling.push(request);
@@ -342,7 +343,7 @@ impl Recorder {
     }
 
     fn hand_on(&self, message: Message) {
-        // The other side is gone only when its thread panics; the load then ends unheard.
+        // The receiver is gone only when its thread panics. The load then ends without a listener.
         let _ = self.full.send(message);
     }
 
@@ -362,13 +363,13 @@ impl Recorder {
         self.tally.bytes_received += bytes;
     }
 
-    /// A whole answer, right or wrong.
+    /// Counts a whole answer, right or wrong.
     pub(crate) fn answered(&mut self, bytes: u64, body_bytes: u64) {
         self.tally.answer_bytes += bytes;
         self.tally.body_bytes += body_bytes;
     }
 
-    /// What was odd about it.
+    /// Counts what was odd about a whole answer.
     pub(crate) fn odd(&mut self, odd: Odd) {
         if odd != Odd::default() {
             let kinds = self.tally.odd.iter_mut().zip(Odd::ALL);
@@ -376,12 +377,12 @@ impl Recorder {
         }
     }
 
-    /// A connection is there, so long after its first request was started.
+    /// Counts a connection that was established `took` after its first request started.
     pub(crate) fn connected(&mut self, took: Nanos) {
         self.tally.connect_time.record(took.0);
     }
 
-    /// A request's first connect or write call is about to be made.
+    /// Counts a request whose first connect or write call is about to be made.
     pub(crate) fn started(&mut self, request: &SentRequest) {
         self.tally.started += 1;
         let schedule_lag = request.started.since(request.due.max(request.free));
@@ -390,8 +391,8 @@ impl Recorder {
         self.tally.in_flight_max = self.tally.in_flight_max.max(self.gauge.now);
     }
 
-    /// A started request ended at `done`, not before its start: it is counted in the current
-    /// second, in which its end was seen.
+    /// Counts a request that ended at `done`, which is not before its start. It belongs to the
+    /// current second, in which its end was seen.
     pub(crate) fn ended(
         &mut self,
         request: &SentRequest,
@@ -434,16 +435,16 @@ impl Recorder {
     }
 }
 
-/// Whether a request was done inside the schedule: only then throughput counts it.
+/// Whether a request ended within the schedule; throughput counts only those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Not after its end.
+    /// At or before the end of the schedule.
     Inside,
-    /// After its end.
+    /// After the end of the schedule.
     After,
 }
 
-/// What remains of a recorder.
+/// What a recorder reports at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     pub(crate) in_flight_integral: u128,
@@ -451,8 +452,8 @@ pub(crate) struct Ended {
     pub(crate) last_end: Nanos,
 }
 
-/// Records of one buffer: some 150 KB, a few ms of a large load.
+/// Records per buffer: some 150 KB, a few ms of a large load.
 const RECORDS: usize = 1_024;
-/// Buffers of a load thread that may exist, 40 MB: what a listener may fall behind before
-/// records are lost. The load waits for nobody.
+/// Most record buffers per load thread: 40 MB. If the listener is further behind, records are lost,
+/// because the load waits for nobody.
 const BUFFERS_MAX: usize = 256;

@@ -1,4 +1,4 @@
-//! What was sent and what came back: per second while it runs, in total at the end.
+//! What was sent and what was answered: per second during a load, and in total at its end.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,112 +12,112 @@ use crate::outcome::Outcome;
 use crate::time::Nanos;
 use crate::traffic::{Tag, TrafficNotes};
 
-/// Listens to a load from outside the load threads: it may be slow, it disturbs no request.
+/// Listens to a load outside the load threads. It may be slow without disturbing requests.
 pub trait Listener {
-    /// One second of the load is over; called in order, with no second left out, from the
-    /// thread that called `run_load`. Seconds are cut by the load's clock from its start;
-    /// a request belongs to the second in which its *end* was seen (planned and started: in which
-    /// it was due and started).
+    /// Called when a second of the load is over: in order, without a gap, from the thread that
+    /// called `run_load`. Seconds count from the start of the load, on its clock. A request belongs
+    /// to the second in which its *end* was seen; `planned` and `started` count in the second in
+    /// which it was due or started.
     fn second(&mut self, second: &Second);
 
-    /// Some requests that ended, of one load thread, in the order in which that was seen: called
-    /// only where [`Load::records`](crate::Load::records) asks for it, before the `second`
-    /// in which it was.
+    /// Called with ended requests of one load thread, in the order in which their ends were seen.
+    /// Only called where [`Load::records`](crate::Load::records) is set, and before the `second` to
+    /// which the ends belong.
     fn requests(&mut self, _requests: &[RequestRecord]) {}
 }
 
-/// One request that was started and has ended. Moments since the load began.
+/// One request that was started and has ended. Times count from the start of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestRecord {
-    /// When the schedule wanted it sent (closed model: when its user was ready).
+    /// When the schedule wanted it sent. Closed model: when its user was ready.
     pub due: Nanos,
     /// First connect or write call.
     pub started: Nanos,
-    /// When a new connection was there, or when the request ended without one; `None`: it
-    /// went out on a kept one.
+    /// When its new connection was established, or when it ended without one. `None`: it used a
+    /// kept connection.
     pub connected: Option<Nanos>,
-    /// When the last byte of the request was handed to the kernel, or was seen to be; `done` where
-    /// that was not before.
+    /// When the last byte of the request was handed to the kernel, as far as we saw it; at most
+    /// `done`.
     pub sent: Nanos,
-    /// When the first bytes of the answer that were read at once had come; `None`: there were none.
+    /// When the bytes of the first read of the answer had arrived; `None`: there were none.
     pub first_byte: Option<Nanos>,
-    /// When it ended: of an answer when its last byte came, by the kernel's stamp where a schedule
-    /// is sent over TCP, else when it was seen.
+    /// When it ended. For an answer, when its last byte arrived: by the kernel's timestamp in the
+    /// open model over TCP, otherwise when it was seen.
     pub done: Nanos,
-    /// Bytes written while it was under way on its connection.
+    /// Bytes written on its connection while it was in flight.
     pub bytes_sent: u64,
-    /// Bytes read while it was under way on its connection.
+    /// Bytes read on its connection while it was in flight.
     pub bytes_received: u64,
-    /// Its name in the load's table.
+    /// Its tag in the load's table of tags.
     pub tag: Tag,
     /// How it ended.
     pub outcome: Outcome,
-    /// Of a whole answer, or of one that counts by its status; `None`: there was none.
+    /// Status of a whole answer, or of an answer that counts by its status; `None`: there was none.
     pub status: Option<u16>,
 }
 
 /// One second, over all load threads.
 #[derive(Clone, Debug)]
 pub struct Second {
-    /// 0 for the first.
+    /// Number of the second; 0 for the first.
     pub index: u32,
     /// Counts of this second.
     pub counts: Counts,
     /// Times of the ok requests of this second.
     pub times: TimeSet,
-    /// Highest number of requests under way in this second.
+    /// Most requests in flight in this second; with several load threads an upper bound.
     pub in_flight_max: u32,
-    /// CPU time that the load threads spent on work (spinning not counted).
+    /// CPU time that the load threads spent on work, without spinning.
     pub busy: Nanos,
 }
 
-/// Everything, merged.
+/// The results of a whole load, over all load threads.
 #[derive(Clone, Debug)]
 pub struct LoadResult {
     /// All requests; `planned = ok + failed + dropped` always holds.
     pub counts: Counts,
     /// Times of the ok requests.
     pub times: TimeSet,
-    /// Times of every started request that ended, whatever its outcome (Little's law).
+    /// Service times of all started requests that ended, whatever their outcome (Little's law).
     pub service_time_all: Times,
-    /// Of each connection that was opened: from its first connect call until it was there, before
-    /// any TLS, to two digits (1 %).
+    /// Connect times of all opened connections: from the first connect call until the connection
+    /// was established, before any TLS. To two digits (1 %).
     pub connect_time: Times,
-    /// Length of the schedule, stretched or cut short by a stop (closed: until no further
-    /// request may start, or the last answer of `requests`).
+    /// Length of the schedule, stretched or cut short by a stop. Closed model: until no further
+    /// request may start, or until the last answer of `requests`.
     pub scheduled: Nanos,
-    /// From the start to the last answer.
+    /// From the start to the last end of a request.
     pub lasted: Nanos,
-    /// Ok requests that were done inside `scheduled`: what throughput counts.
+    /// Ok requests that were done within `scheduled`; throughput counts these.
     pub ok_inside: u64,
-    /// The in-flight gauge integrated over time, request·ns.
+    /// Requests in flight, integrated over time, in request·ns.
     pub in_flight_integral: u128,
-    /// Highest number of requests under way.
+    /// Most requests in flight; with several load threads an upper bound.
     pub in_flight_max: u32,
-    /// Connections over the whole load.
+    /// Connections of the whole load.
     pub connections: Connections,
-    /// Share of one load thread's time spent on work, the busiest thread, 0 to 1.
+    /// Share of its time that the busiest load thread spent on work, 0 to 1.
     pub busy_share_max: f64,
-    /// `WhenFull::Stretch`: real length ÷ planned length; 1 where nothing stretched.
+    /// With `WhenFull::Stretch`: real length ÷ planned length; 1 where nothing was stretched.
     pub stretched: f64,
-    /// Of each kind of failed request the first whose answer was at hand, in the order of time.
+    /// For each kind of failed request, the first one whose answer was kept, in order of time.
     pub examples: Vec<Example>,
-    /// The load's zero: moments of requests count from here.
+    /// The zero of the load's clock, from which request times count.
     pub began: Instant,
-    /// The engine that moved the bytes: `epoll`, `io_uring`.
+    /// The engine that moved the bytes: `epoll` or `io_uring`.
     pub engine: &'static str,
-    /// Short sleeps of the load threads in which answers of a crowd of users were left to come.
+    /// Short sleeps of the load threads, during which answers to a crowd of users accumulated.
     pub naps: Naps,
-    /// Whether it ran to its end or was told to stop: requests not started by then are `dropped`.
+    /// Whether the load ran to its end or was stopped. Requests that were not started by a stop are
+    /// `dropped`.
     pub end: End,
-    /// How many of the dropped ones were not due when it was told to stop.
+    /// How many of the dropped requests were not due at the stop.
     pub not_due: u64,
-    /// Figures by tag, where the traffic has one; the empty name stands for requests without a
-    /// tag, `other` for all beyond [`TAGS_MAX`](crate::traffic::TAGS_MAX). Of requests that were
-    /// started.
+    /// Figures of the started requests by tag, where the traffic has tags. The empty name stands
+    /// for requests without a tag, `other` for all beyond [`TAGS_MAX`](crate::traffic::TAGS_MAX).
     pub tags: BTreeMap<String, TagFigures>,
-    /// Records of requests that were lost because the listener was slower than the load for
-    /// too long.
+    /// Records of requests that were lost, because the listener was slower than the load for too
+    /// long.
     pub records_lost: u64,
     /// What was read as traffic.
     pub traffic: TrafficNotes,
@@ -126,7 +126,7 @@ pub struct LoadResult {
     pub odd: BTreeMap<String, u64>,
 }
 
-/// What is known of the requests of one tag.
+/// Figures of the requests of one tag.
 #[derive(Clone, Debug)]
 pub struct TagFigures {
     /// Correct answers.
@@ -152,7 +152,7 @@ impl TagFigures {
         self.response_time.merge(&more.response_time);
     }
 
-    /// Empties it; keeps the memory.
+    /// Empties the figures and keeps their memory.
     pub(crate) fn clear(&mut self) {
         // A tag that was not seen in this second costs nothing.
         if self.ok + self.failed > 0 {
@@ -163,54 +163,55 @@ impl TagFigures {
     }
 }
 
-/// How a load came to its end.
+/// How a load ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// Ran to its end.
+    /// It ran to its end.
     Complete,
-    /// `Stop` was asked for.
+    /// It was stopped through `Stop`.
     Stopped,
 }
 
-/// Requests by outcome.
+/// Numbers of requests by outcome, and of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Requests that the schedule holds (closed model: requests started).
+    /// Requests of the schedule. Closed model: requests started.
     pub planned: u64,
-    /// First connect or write call made.
+    /// Requests whose first connect or write call was made.
     pub started: u64,
     /// Correct answers.
     pub ok: u64,
-    /// Failed by kind: keys are `net:<kind>` (`net:refused`, `net:reset`, `net:timeout`,
-    /// `net:cut-short`, `net:malformed`, `net:head-too-large`, `net:no-port` (no local
-    /// port left), `net:no-file` (no file descriptor left), `net:queue-full` (a unix socket's
-    /// accept queue), `net:errno-<n>` for any other), `http:<status>`, `check`
-    /// (`Check::body_contains`), `check:<rule>`, `check:body-too-large`.
+    /// Failed requests by kind. Keys are `http:<status>`, `check` (`Check::body_contains`),
+    /// `check:<rule>`, `check:body-too-large` and `net:<kind>`. Kinds are `net:refused`,
+    /// `net:reset`, `net:timeout`, `net:cut-short`, `net:malformed`, `net:head-too-large`,
+    /// `net:rejected`, `net:tls`, `net:no-port` (no local port left), `net:no-file` (no file
+    /// descriptor left), `net:queue-full` (accept queue of a Unix socket), and `net:errno-<n>` for
+    /// any other.
     pub failed: BTreeMap<String, u64>,
-    /// Due, never started.
+    /// Requests that were scheduled and never started.
     pub dropped: u64,
-    /// Bytes written and read, heads included.
+    /// Bytes written, heads included.
     pub bytes_sent: u64,
-    /// Bytes read.
+    /// Bytes read, heads included.
     pub bytes_received: u64,
     /// Bytes of whole answers, right or wrong, heads included.
     #[serde(default)]
     pub answer_bytes: u64,
-    /// Those of their bodies.
+    /// Bytes of the bodies of these answers.
     #[serde(default)]
     pub body_bytes: u64,
 }
 
 impl Counts {
-    /// All failed requests.
+    /// Number of all failed requests.
     pub fn failed_total(&self) -> u64 {
         self.failed.values().sum()
     }
 }
 
-/// The times of a set of requests. In the closed model `response_time` and
-/// `connection_wait` are empty: only service time exists there.
+/// The times of a set of requests. In the closed model `response_time` and `connection_wait` are
+/// empty, because only the service time exists.
 #[derive(Clone, Debug)]
 pub struct TimeSet {
     /// done − due.
@@ -233,7 +234,7 @@ impl TimeSet {
         }
     }
 
-    /// Empties it; keeps the memory, all of which it has then touched.
+    /// Empties the times and keeps their memory, all of which is touched afterwards.
     pub(crate) fn clear(&mut self) {
         self.response_time.clear();
         self.service_time.clear();
@@ -249,18 +250,18 @@ impl TimeSet {
     }
 }
 
-/// What connections did over a load.
+/// The connections of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     /// Connect calls that succeeded.
     pub opened: u64,
-    /// Of these, the ones of clients that had no byte of an answer by the end of the load,
-    /// although they waited for at least half of the time in which others were answered, on one
-    /// connection or on several in turn: a runtime that pins a worker to a connection starves the
-    /// others (such a trial is invalid).
+    /// Connections of clients that received no byte of an answer, although they waited for at least
+    /// half of the time in which others were answered. They may have waited on one connection or on
+    /// several in turn. A runtime that binds a worker to a connection starves the others; such a
+    /// trial is invalid.
     pub never_answered: u64,
-    /// Local addresses that they came from: more than one where its ports ran out (at a target in
-    /// 127.0.0.0/8).
+    /// Number of local addresses of the connections. More than one where the ports of one ran out,
+    /// which needs a target in 127.0.0.0/8.
     #[serde(default = "one")]
     pub sources: u32,
 }

@@ -1,4 +1,4 @@
-//! A load as a whole: threads, their CPUs, their common clock, and one sum of it all.
+//! Runs a load: starts the load threads on a common clock, and adds up their results.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,7 +33,7 @@ use crate::time::Nanos;
 use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply};
 use crate::{Stop, open_files, sched};
 
-/// Why nothing was sent. Once requests are sent, whatever goes wrong is an outcome.
+/// Why nothing was sent. Once requests are sent, everything that goes wrong is an outcome.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -41,64 +41,65 @@ pub enum LoadError {
     /// `Load::traffic` is empty.
     #[error("no request to send")]
     NoTraffic,
-    /// `max_in_flight`, `concurrency` or passes are zero.
+    /// `max_in_flight`, `concurrency` or the passes are zero.
     #[error("`{0}` is 0, at least 1 is needed")]
     Zero(&'static str),
-    /// More rules in `Load::check` than are counted apart.
+    /// `Load::check` has more rules than can be counted separately.
     #[error("{0} checks, {RULES_MAX} is the most")]
     TooManyRules(usize),
-    /// A CPU that does not exist, or that this process may not use.
+    /// The CPU does not exist, or this process may not use it.
     #[error("load thread cannot be pinned to CPU `{cpu}`")]
     Pin {
-        /// Which.
+        /// Number of the CPU.
         cpu: usize,
-        /// What the kernel said.
+        /// Error of the kernel.
         #[serde(skip)]
         source: io::Error,
     },
-    /// No engine: no file descriptor left, or a path too long for a unix socket.
+    /// The engine could not be created: no file descriptor is left, or the path of a Unix socket is
+    /// too long.
     #[error("load engine cannot be set up")]
     Engine(
         #[serde(skip)]
         #[source]
         io::Error,
     ),
-    /// No thread.
+    /// The thread could not be started.
     #[error("load thread cannot be started")]
     Thread(
         #[serde(skip)]
         #[source]
         io::Error,
     ),
-    /// A file that is no traffic.
+    /// The traffic could not be read.
     #[error(transparent)]
     #[serde(untagged)]
     LoadTraffic(#[from] TrafficError),
 }
 
-/// Runs a load and says what came back. Blocks until its last request ended: as long as the
-/// schedule, one timeout for requests that wait for a connection and one for those under way;
-/// `listener` is called from here, once a second.
+/// Runs a load and returns its results. Blocks until its last request has ended. That takes as long
+/// as the schedule, plus one timeout for waiting requests, plus one for requests in flight.
+/// `listener` is called from this thread, once a second.
 ///
-/// One load thread a CPU of `load.cpus`, pinned, or `load.threads` of them; requests are dealt to
-/// them in turn, and so are `max_in_flight`, users and requests. Fewer threads run where there is
-/// less to deal.
+/// Runs one pinned load thread per CPU of `load.cpus`, or `load.threads` unpinned ones. Due times,
+/// `max_in_flight`, users and requests are divided among them evenly. Fewer threads run where there
+/// is less to divide.
 ///
-/// Raises the soft limit of open files when it is too low for the connections wanted
-/// ([`open_files`]); processes started later inherit that.
+/// Raises the soft limit of open files if it is too low for the connections ([`open_files`]).
+/// Processes that are started later inherit it.
 ///
 /// # Errors
 /// Nothing was sent: [`LoadError`] says why.
 ///
 /// # Panics
-/// When a load thread panics: our own bug.
+/// When a load thread panics, which is a bug of ours.
 pub fn run_load(
     load: &Load,
     stop: &Stop,
     listener: &mut dyn Listener,
 ) -> Result<LoadResult, LoadError> {
     let connections = check(load)?;
-    // More than the hard limit allows is no error: what lacks is counted as `net:no-file`.
+    // Needing more than the hard limit is no error: missing files are counted as `net:no-file`.
     let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
     let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
     let threads = threads.clamp(1, connections as usize);
@@ -112,7 +113,7 @@ pub fn run_load(
     }
     drop(to_us);
     let epoch = Instant::now();
-    // A thread that is gone by now has panicked; joining it says so.
+    // A thread that has ended by now has panicked; joining it reports the panic.
     crew.begin.iter().for_each(|begin| {
         let _ = begin.send(epoch);
     });
@@ -131,7 +132,7 @@ pub fn run_load(
 }
 
 impl LoadError {
-    /// What to do about it, where that is known.
+    /// What to do about the error, where that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             LoadError::LoadTraffic(error) => Some(error.hint()),
@@ -140,7 +141,7 @@ impl LoadError {
     }
 }
 
-/// How many connections there may be at once.
+/// Checks the load. Returns how many connections it may have at once.
 fn check(load: &Load) -> Result<u32, LoadError> {
     if matches!(&load.traffic.source, Source::List(list) if list.is_empty()) {
         return Err(LoadError::NoTraffic);
@@ -159,17 +160,17 @@ fn check(load: &Load) -> Result<u32, LoadError> {
     }
 }
 
-/// Load threads, set up and waiting for the start.
+/// The load threads, set up and waiting for the start.
 struct Crew {
     back: Vec<Sender<Emptied>>,
     begin: Vec<Sender<Instant>>,
-    /// `None`: told to end before the start.
+    /// A thread returns `None` if it was told to end before the start.
     threads: Vec<JoinHandle<Option<ThreadReport>>>,
 }
 
 impl Crew {
-    /// Returns once the thread is pinned and has all it needs. On an error the threads
-    /// hired before end, for nobody will send them a start.
+    /// Starts a load thread, and returns once it is pinned and has all it needs. After an error,
+    /// the threads spawned before end, because they never receive a start.
     fn spawn_thread(
         &mut self,
         load: &Load,
@@ -178,7 +179,8 @@ impl Crew {
         to_us: Sender<Message>,
     ) -> Result<(), LoadError> {
         let (back, empty) = mpsc::channel();
-        // With three in turn a load thread makes none itself, nor when a listener is a second late.
+        // Three buffers circulate, one of them in the recorder. So a load thread allocates none,
+        // even when a listener is a second late.
         for _ in 0..2 {
             let _ = back.send(Emptied::IntervalStats(Box::new(IntervalStats::new())));
         }
@@ -216,7 +218,7 @@ impl Crew {
     }
 }
 
-/// What a load thread is hired for.
+/// What one load thread needs of its own.
 struct Part {
     share: Share,
     feed: Feed,
@@ -224,7 +226,7 @@ struct Part {
     tagging: Tagging,
 }
 
-/// Which part of a load a thread sends.
+/// Which share of the load a thread sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     pub(crate) thread: usize,
@@ -232,7 +234,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// This thread's part of `whole`: parts differ by one at most.
+    /// This thread's share of `whole`; shares differ by at most one.
     pub(crate) fn of(self, whole: u64) -> u64 {
         let (thread, threads) = (self.thread as u64, self.threads as u64);
         whole / threads + u64::from(thread < whole % threads)
@@ -255,12 +257,13 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Awake for due times and quick answers on a CPU of its own, also where the kernel stamps them: to
-/// wake us, the server's own call would take longer. Where the server may be there too, not as
-/// long. Without one only where that leaves the server another, and where there are due times:
-/// users wait for their answers anyway.
+/// How a load thread waits. On a pinned CPU without company it spins for due times and for answers
+/// that take some ms. It does so even where the kernel stamps answers: waking us would make the
+/// server's own send call longer. Where the server may share the CPU it spins for less time. An
+/// unpinned thread spins only in the open model, and only where another CPU is left for the server.
+/// In the closed model it sleeps, because users only wait for their answers.
 fn waiting(load: &Load, threads: usize) -> Waiting {
-    // What the affinity allows, and a container's quota.
+    // Respects the affinity and a container's CPU quota.
     let is_room = || thread::available_parallelism().is_ok_and(|cpus| cpus.get() > threads);
     match load.model {
         _ if !load.cpus.is_empty() && load.company == Company::Nobody => Waiting::Awake,
@@ -287,9 +290,9 @@ fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
     engine.map_err(LoadError::Engine)
 }
 
-/// By a schedule a request takes as long as the server took, and not until we see its answer: TCP
-/// has stamps. A user sends again when it sees its answer; a stamp would cost it a twentieth of the
-/// CPU time of a request.
+/// Which timestamps answers get. In the open model a request must end when its answer arrived, not
+/// when we saw it: TCP has kernel timestamps. In the closed model the next request starts when we
+/// see the answer. A kernel timestamp would cost it a twentieth of the CPU time per request.
 fn stamps(load: &Load) -> Stamps {
     match (&load.model, &load.target) {
         (Model::Open { .. }, Address::Tcp(_)) => Stamps::Kernel,
@@ -297,9 +300,10 @@ fn stamps(load: &Load) -> Stamps {
     }
 }
 
-/// Whether io_uring is the cheaper one: for users who keep their connections, so many that several
-/// answers can be waited for at once. It has more to do for each new one, gains no throughput
-/// inside TLS, and sees a single answer no earlier than epoll (bench/README.md).
+/// Whether io_uring costs less CPU time than epoll. It does for users with kept connections, if
+/// they are so many that several answers arrive per wait. It has more work per new connection,
+/// gains no throughput inside TLS, and sees a single answer no earlier than epoll
+/// (bench/README.md).
 fn is_for_uring(load: &Load, threads: usize) -> bool {
     let is_plain = !matches!(load.wire, Wire::Tls(_));
     let keeps = load.habits.connection == ConnectionHabit::KeepAlive;
@@ -350,7 +354,7 @@ fn pace(load: &Load, share: Share, traffic: TrafficEnd) -> Pace {
     }
 }
 
-/// The engine of a load thread, as it was chosen.
+/// The engine that was chosen for a load thread.
 #[expect(clippy::large_enum_variant, reason = "one a thread, moved twice")]
 enum Chosen {
     Epoll(Epoll),
@@ -380,7 +384,7 @@ fn work(
     Some(report)
 }
 
-/// Protocols and engines multiply here, and nowhere else.
+/// The only place where protocols and engines are combined.
 fn speak<E: Engine>(
     load: &Load,
     feed: Feed,
@@ -424,7 +428,7 @@ fn drive<P: Protocol, E: Engine>(
     Driver::new(parts).run(stop)
 }
 
-/// Puts the threads' reports beside what was collected.
+/// Combines the threads' reports with what was collected.
 pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant) -> LoadResult {
     let longest = |of: fn(&ThreadReport) -> Nanos| reports.iter().map(of).max().unwrap_or_default();
     let largest = |of: fn(&ThreadReport) -> f64| reports.iter().map(of).fold(0.0, f64::max);
@@ -462,8 +466,8 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
     }
 }
 
-/// Users of a thread from which on io_uring is the cheaper engine.
+/// Concurrency per thread from which on io_uring is the cheaper engine.
 const MANY: usize = 8;
-/// Descriptors beside the connections: the standard ones, epoll and timer of each thread,
-/// result files, and what the rest of the program has open.
+/// Descriptors besides the connections: the standard streams, epoll and timer of each thread,
+/// result files, and those of the rest of the program.
 const SPARE_FILES: u64 = 128;

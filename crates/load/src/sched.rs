@@ -1,43 +1,45 @@
-//! What a load thread asks of the kernel: its CPU back soon, and calls that are cheap.
+//! Scheduler hints for load threads: timer slack, EEVDF slice, nice value and a private descriptor
+//! table.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Timers on time, and a short slice: for the calling thread alone, which keeps its nice value.
+/// Makes timers exact and the time slice short, for the calling thread alone, which keeps its nice
+/// value.
 ///
-/// Timers are late on purpose otherwise: 50 µs of slack is what threads begin with (prctl(2),
-/// `PR_SET_TIMERSLACK`). A short slice of its own is what lets a waking thread interrupt another
-/// before that one's slice is over (Linux 6.12, `PREEMPT_SHORT` of EEVDF), and anybody may ask
-/// for it.
+/// By default the kernel delays timers: threads begin with 50 µs of slack (prctl(2),
+/// `PR_SET_TIMERSLACK`). A short slice lets a waking thread preempt another one before that one's
+/// slice is over (Linux 6.12, `PREEMPT_SHORT` of EEVDF). No privilege is needed for it.
 pub(crate) fn soon() {
-    // Where that fails, sleeps are a little later, and the clock learns by how much.
+    // If this fails, sleeps end a little later, and the clock learns by how much.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     if is_ordinary() {
         let _ = set(current_nice());
     }
 }
 
-/// Asks for the CPU as soon as possible, where our rights allow (a nice value below 0): on one of
-/// its own a request is not to wait for another program. Not a real-time class: it would shut out
-/// the rest of stampede while a closed load keeps this thread busy.
+/// Asks for the CPU as soon as possible, where we are permitted to (a nice value below 0). On a CPU
+/// of its own, a request must not wait for another program. Not a real-time class: it would lock
+/// out the rest of stampede while a closed load keeps this thread busy.
 pub(crate) fn at_once() {
     if is_ordinary() {
         let _ = set(FIRST);
     }
 }
 
-/// Our session's place before others, for as long as this is held.
+/// Gives our session priority over others while this value exists.
 ///
-/// Where the kernel groups programs by sessions (`CONFIG_SCHED_AUTOGROUP`, sched(7); Debian's
-/// does), a nice value counts among those of one session only, and this one among sessions.
+/// Where the kernel groups programs by session (`CONFIG_SCHED_AUTOGROUP`, sched(7); Debian's does),
+/// a nice value counts only within one session. This value counts among sessions.
 #[derive(Debug)]
 pub(crate) struct SessionFirst {
     before: i32,
 }
 
 impl SessionFirst {
-    /// `None`: it is there already, our rights do not allow it, or there are no groups.
+    /// Raises the priority. `None`: our session has it already, we may not set it, or there are no
+    /// groups.
     pub(crate) fn take() -> Option<SessionFirst> {
         let before = nice_in(&fs::read_to_string(SESSION).ok()?)?;
         let is_behind = before > FIRST;
@@ -48,7 +50,7 @@ impl SessionFirst {
 
 impl Drop for SessionFirst {
     fn drop(&mut self) {
-        // Without all rights it may be set ten times a second at most.
+        // Without privileges it may be set at most ten times a second.
         for _ in 0..3 {
             if fs::write(SESSION, self.before.to_string()).is_ok() {
                 return;
@@ -58,27 +60,30 @@ impl Drop for SessionFirst {
     }
 }
 
-/// `/autogroup-25 nice 0`
+/// The nice value in a text like `/autogroup-25 nice 0`.
 fn nice_in(text: &str) -> Option<i32> {
     text.trim().rsplit_once(" nice ")?.1.parse().ok()
 }
 
-/// Whether nobody chose a class for us (`chrt`): who does knows why.
+/// Whether the thread has the default scheduling class. If somebody chose another one (`chrt`), we
+/// leave it.
 fn is_ordinary() -> bool {
     // SAFETY: reads a number of the calling thread.
     unsafe { libc::sched_getscheduler(0) == libc::SCHED_OTHER }
 }
 
-/// As we were started, with `nice` or without.
+/// The nice value that we were started with.
 fn current_nice() -> i32 {
-    // SAFETY: reads a number of the calling thread; -1 is also an error's, which it cannot have.
+    // SAFETY: reads a number of the calling thread. -1 may also mean an error, which cannot happen
+    // here.
     unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
 }
 
-/// Gives the calling thread a table of descriptors of its own, with standard input, output and
-/// error in it: where others share it, the kernel counts references at each call.
+/// Gives the calling thread its own descriptor table, which contains only standard input, output
+/// and error. Where threads share a table, the kernel counts references in each call.
 pub(crate) fn own_descriptors() {
-    // SAFETY: only this thread loses what the others opened, and it was handed none of it.
+    // SAFETY: only this thread loses the descriptors that others opened, and it was given none of
+    // them.
     let _ = unsafe {
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE)
     };
@@ -92,8 +97,8 @@ fn set(nice: i32) -> std::io::Result<()> {
         runtime: SLICE_NS,
         ..Attributes::default()
     };
-    // SAFETY: `attributes` is the kernel's `struct sched_attr` of `size` bytes and outlives
-    // the call, which only reads it; pid 0 is the calling thread.
+    // SAFETY: `attributes` is the kernel's `struct sched_attr` of `size` bytes and outlives the
+    // call, which only reads it; pid 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
@@ -113,9 +118,9 @@ struct Attributes {
 }
 
 const SESSION: &str = "/proc/self/autogroup";
-/// The nicest to ourselves that there is.
+/// The highest priority that a nice value can give.
 const FIRST: i32 = -20;
-/// The shortest slice that the kernel takes: 0.1 ms. Older kernels ignore it.
+/// The shortest slice that the kernel accepts: 0.1 ms. Older kernels ignore it.
 const SLICE_NS: u64 = 100_000;
 
 #[cfg(test)]
@@ -136,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_kernel_takes_what_we_ask_for() {
-        // In a thread of its own: the test runner's are not ours to change.
+        // In its own thread, because the test runner's threads must not change.
         let taken = std::thread::spawn(|| set(current_nice())).join().expect("no panic");
         taken.expect("a slice takes no rights");
         assert_eq!(size_of::<Attributes>(), 48);

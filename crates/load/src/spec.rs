@@ -1,4 +1,4 @@
-//! What is to be sent: one value, valid as it stands.
+//! Describes a load completely, in one value: target, traffic, model, connection habits and checks.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,39 +11,40 @@ use crate::schedule::Segments;
 use crate::time::Nanos;
 use crate::traffic::LoadTraffic;
 
-/// One load, complete: where, what, when, with which habits.
+/// One load: where, what, when and with which connection habits.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Where the requests go.
+    /// Address that the requests go to.
     pub target: Address,
-    /// What is spoken there.
+    /// Protocol on the connections.
     pub wire: Wire,
-    /// Open or closed.
+    /// Open or closed model.
     pub model: Model,
     /// How connections are used.
     pub habits: Habits,
-    /// From *started* to done, connecting included; what takes longer is `net: timeout`.
+    /// Longest service time, from *started* to done, connecting included. Beyond it a request fails
+    /// as `net: timeout`.
     pub timeout: Nanos,
-    /// What is sent: a list in turn, again from the first after the last, or a file.
+    /// Requests to send: a list that is repeated from its start, or a file.
     pub traffic: LoadTraffic,
     /// What a correct answer looks like.
     pub check: Check,
-    /// What moves the bytes.
+    /// Engine that moves the bytes.
     pub engine: EngineChoice,
-    /// CPUs that the load threads are pinned to, one thread a CPU; empty: one thread,
-    /// where the kernel likes.
+    /// CPUs that the load threads are pinned to, one thread per CPU. Empty: `threads` threads,
+    /// which the kernel places.
     pub cpus: Vec<usize>,
-    /// Who else runs on these.
+    /// Who else runs on the CPUs of the load threads.
     pub company: Company,
-    /// Load threads where no CPUs are given, 1 or more; the kernel places them.
+    /// Load threads where `cpus` is empty, 1 or more.
     pub threads: u32,
-    /// Whether the listener is given a record of every request.
+    /// Whether the listener gets a record of every request.
     pub records: bool,
 }
 
 impl Load {
-    /// A load of these three with what an ordinary client does: HTTP/1.1 on kept connections, 11 s
-    /// of timeout, every status from 200 to 299 correct, one thread where the kernel likes.
+    /// A load with the habits of an ordinary client: HTTP/1.1 on kept connections and a timeout of
+    /// 11 s. Every status from 200 to 299 is correct. One thread runs, and the kernel places it.
     pub fn new(target: Address, model: Model, traffic: impl Into<LoadTraffic>) -> Load {
         let (version, connection) = (HttpVersion::Http11, ConnectionHabit::KeepAlive);
         Load {
@@ -63,119 +64,120 @@ impl Load {
     }
 }
 
-/// Who runs on the CPUs of load threads beside them.
+/// Who else runs on the CPUs of the load threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Company {
-    /// Nobody who matters: a thread may be awake for as long as it likes.
+    /// Nothing that matters: a thread may spin for as long as that helps.
     Nobody,
-    /// The server, perhaps: what a thread spends awake, that one may lack.
+    /// Possibly the server, which may lack the CPU time that a thread spends spinning.
     Server,
 }
 
-/// Where a runtime listens. A unix socket is an address.
+/// Where a runtime listens: a TCP address or a Unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// IPv4 or IPv6.
     Tcp(SocketAddr),
-    /// A path in the file system.
+    /// Path of a Unix socket in the file system.
     Unix(PathBuf),
 }
 
-/// What is spoken on a connection.
+/// Protocol on a connection.
 #[derive(Clone, Debug)]
 pub enum Wire {
-    /// HTTP/1.0 or 1.1, as the habits say.
+    /// HTTP/1.0 or 1.1, as [`Habits::version`] says.
     Http1,
-    /// FastCGI, with the traffic of [`crate::protocol::fastcgi::request`].
+    /// FastCGI, with traffic built by [`crate::protocol::fastcgi::request`].
     FastCgi,
     /// HTTP inside TLS.
     Tls(tls::Setup),
 }
 
-/// Which engine moves the bytes. A result says which did.
+/// Which engine moves the bytes. [`crate::LoadResult`] names the engine that was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The cheaper one: io_uring for users of the closed model who keep their connections, from
-    /// 8 a thread on, without TLS and where it is allowed; else epoll.
+    /// The engine that costs less CPU time. io_uring for a closed model with kept connections and
+    /// at least 8 concurrent requests per thread, without TLS, where the kernel allows it;
+    /// otherwise epoll.
     #[default]
     Auto,
-    /// epoll: everywhere.
+    /// epoll: works everywhere.
     Epoll,
-    /// io_uring: Linux 6.1 and later, where it is not forbidden.
+    /// io_uring: Linux 6.1 and later, unless it is forbidden.
     IoUring,
 }
 
-/// Who decides when the next request is due.
+/// What makes the next request due.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
-    /// Requests are due whether or not earlier ones were answered.
+    /// Open model: requests are due whether or not earlier ones were answered.
     Open {
-        /// Offered rate over time.
+        /// Target rate over time.
         schedule: Segments,
-        /// Uniform, or Poisson with its seed.
+        /// Uniform or Poisson arrivals.
         arrivals: Arrivals,
-        /// Requests under way at once, 1 or more, over all load threads.
+        /// Most requests in flight at once, over all load threads; 1 or more.
         max_in_flight: u32,
-        /// What becomes of a request that is due while `max_in_flight` are under way.
+        /// What happens to a request that is due while `max_in_flight` are in flight.
         when_full: WhenFull,
     },
-    /// Each user sends the next request after its answer.
+    /// Closed model: each user sends its next request after its last answer.
     Closed {
-        /// Loops, 1 or more.
+        /// Number of users, which is the number of requests at once; 1 or more.
         concurrency: u32,
-        /// When it ends.
+        /// When the load ends.
         until: Until,
     },
 }
 
-/// How due times spread around the offered rate.
+/// How due times are spread around the target rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// Evenly, as Yandex Tank.
+    /// Even gaps, as in Yandex Tank.
     Uniform,
-    /// Independent gaps (exponential), from this seed; the expected count is the schedule's.
+    /// Independent exponential gaps. The expected number of requests is the schedule's.
     Poisson {
-        /// Seed of the generator.
+        /// Seed of the random number generator.
         seed: u64,
     },
 }
 
-/// A due request that finds `max_in_flight` under way …
+/// What happens to a due request while `max_in_flight` requests are in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenFull {
-    /// … waits; the wait is part of its response time. At most one timeout after the last
-    /// due time, then it is dropped.
+    /// It waits, and the wait is part of its response time. It is dropped one timeout after the
+    /// last due time of the schedule.
     Queue,
-    /// … is dropped and counted.
+    /// It is dropped and counted.
     Drop,
-    /// … stretches the schedule, as phantom does: it and all later ones are due later.
-    /// The factor is in the results.
+    /// The schedule stretches, as in phantom: this request and all later ones become due later. The
+    /// results contain the factor.
     Stretch,
 }
 
-/// The end of a closed load.
+/// When a closed load ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// No request starts after this long.
+    /// After this time no request starts.
     For(Nanos),
-    /// This many requests in all.
+    /// After this many requests, over all users.
     Requests(u64),
 }
 
 /// How a client treats its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Habits {
-    /// Version in the request line; the traffic is built with it.
+    /// HTTP version in the request line; the traffic is built with it.
     pub version: HttpVersion,
-    /// Kept or closed after each answer.
+    /// Whether a connection is kept or closed after each answer.
     pub connection: ConnectionHabit,
 }
 
-/// HTTP's versions that we speak.
+/// HTTP versions that the generator speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
-    /// HTTP/1.0: kept only where both sides say `Connection: keep-alive`.
+    /// HTTP/1.0: a connection is kept only where both sides say `Connection: keep-alive`.
     #[serde(rename = "1.0")]
     Http10,
     /// HTTP/1.1.
@@ -184,7 +186,7 @@ pub enum HttpVersion {
 }
 
 impl HttpVersion {
-    /// Both.
+    /// Both versions.
     pub const ALL: [HttpVersion; 2] = [HttpVersion::Http10, HttpVersion::Http11];
 
     /// `1.0` or `1.1`.
@@ -195,7 +197,7 @@ impl HttpVersion {
         }
     }
 
-    /// By that name.
+    /// The version with that name; `None` for any other name.
     pub fn named(name: &str) -> Option<HttpVersion> {
         HttpVersion::ALL.into_iter().find(|version| version.name() == name)
     }
@@ -205,11 +207,11 @@ impl HttpVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionHabit {
-    /// Sends the next request on it, if the server lets it.
+    /// Sends the next request on the same connection, if the server allows it.
     KeepAlive,
-    /// Closes it: one connection a request.
+    /// Closes the connection: one connection per request.
     PerRequest,
 }
 
-/// Yandex Tank's default.
+/// Default timeout, the same as Yandex Tank's.
 const TIMEOUT: Nanos = Nanos::from_secs(11);

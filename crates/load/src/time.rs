@@ -1,11 +1,11 @@
-//! Time as the generator counts it.
+//! The time unit of the generator: nanoseconds on the monotonic clock.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Nanoseconds: since the load began where it is a moment, a length otherwise.
-/// Monotonic clock.
+/// A number of nanoseconds on the monotonic clock: either a moment, counted from the start of the
+/// load, or a length of time.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -16,22 +16,23 @@ impl Nanos {
     /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
 
-    /// `seconds` as a length; saturates (584 years).
+    /// `seconds` as nanoseconds; saturates at 584 years.
     pub const fn from_secs(seconds: u64) -> Nanos {
         Nanos(seconds.saturating_mul(1_000_000_000))
     }
 
-    /// `milliseconds` as a length; saturates.
+    /// `milliseconds` as nanoseconds; saturates.
     pub const fn from_millis(milliseconds: u64) -> Nanos {
         Nanos(milliseconds.saturating_mul(1_000_000))
     }
 
-    /// In seconds, for printing and dividing; 53 bits hold 104 days to the nanosecond.
+    /// The value in seconds, for printing and division. 53 bits hold 104 days exactly to the
+    /// nanosecond.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// `self - other`, zero where `other` is later.
+    /// `self - other`; zero where `other` is later.
     pub const fn since(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }

@@ -1,8 +1,8 @@
-//! Bad answers, sent for real: each counted as what it is, none waited for longer than
+//! Tests bad answers over real sockets. Each counts as what it is, none is waited for longer than
 //! its timeout, and planned = ok + failed + dropped.
 //!
-//! Two timeouts: where an answer ends by itself it is so long that reaching it would show
-//! as another outcome and as a load that lasted too long; where nothing ends, short.
+//! There are two timeouts. Where an answer ends by itself, the timeout is long: reaching it would
+//! show as another outcome and as a load that lasted too long. Where nothing ends, it is short.
 
 mod bad;
 
@@ -20,7 +20,7 @@ use stampede_load::time::Nanos;
 use stampede_load::traffic::{AnswerShape, Request};
 use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
 
-/// Adds the seconds up again: what is told while it runs must be what is told at the end.
+/// Adds the seconds up: what is reported during a load must be what is reported at its end.
 #[derive(Default)]
 struct Seconds {
     planned: u64,
@@ -38,7 +38,7 @@ impl Listener for Seconds {
     }
 }
 
-/// Sends and checks what holds for every load, whatever it meets.
+/// Runs a load and checks what holds for every load.
 fn load_result(load: &Load, about: &str) -> LoadResult {
     let mut seconds = Seconds::default();
     let result = run_load(load, &Stop::default(), &mut seconds).unwrap();
@@ -55,7 +55,7 @@ fn load_result(load: &Load, about: &str) -> LoadResult {
     result
 }
 
-/// `expected`: what counts as what, `ok` among it.
+/// `expected`: how many requests count as what, `ok` included.
 fn counted_as(result: &LoadResult, expected: &[(&str, u64)], about: &str) {
     let mut counts = result.counts.failed.clone();
     counts.insert("ok".to_owned(), result.counts.ok);
@@ -95,8 +95,8 @@ fn whole_answers_count_as_what_they_are() {
     each_counts_as_what_it_is(whole(), LONG);
 }
 
-/// A server that ends kept connections without a word races with the next request on them.
-/// That request is lost by the server's doing, and counted; nothing is sent twice.
+/// A server that closes kept connections without announcing it races with the next request on them.
+/// The server loses that request, and it is counted; nothing is sent twice.
 #[test]
 fn a_close_without_a_word_costs_no_more_than_the_request_it_met() {
     let ways = WAYS.into_iter().flat_map(|way| [(way, Then::Close), (way, Then::Reset)]);
@@ -112,7 +112,7 @@ fn a_close_without_a_word_costs_no_more_than_the_request_it_met() {
             &[("ok", REQUESTS - cut - reset), ("net:cut-short", cut), ("net:reset", reset)],
             &about,
         );
-        // Whoever was read by the server was answered.
+        // Every request that the server read was answered.
         assert_eq!(server.journal().requests, result.counts.ok, "{about}");
         if habit == ConnectionHabit::PerRequest {
             assert_eq!(result.counts.ok, REQUESTS, "{about}");
@@ -135,7 +135,7 @@ fn answers_that_never_end_time_out() {
     each_counts_as_what_it_is(endless(), SHORT);
 }
 
-/// One in five goes wrong: the other requests do not notice, on whichever connection.
+/// One in five goes wrong: the other requests are not affected, on whichever connection.
 #[test]
 fn a_bad_answer_fails_its_own_request_only() {
     for Case { name, answer, counts_as } in broken().into_iter().chain(oversized()) {
@@ -181,7 +181,7 @@ fn nobody_there_is_refused() {
     }
 }
 
-/// The same over a unix socket, where there is no reset, and a full queue says so at once.
+/// The same over a Unix socket, where there is no reset, and a full queue is reported at once.
 #[test]
 fn a_unix_socket_is_an_address() {
     let directory = tempfile::tempdir().unwrap();
@@ -234,14 +234,14 @@ fn other_requests_are_answered_too() {
         let result = load_result(&load, bytes);
         counted_as(&result, &[("ok", REQUESTS)], bytes);
         assert_eq!(result.counts.bytes_sent, REQUESTS * bytes.len() as u64, "{bytes:?}");
-        // Four users, a connection each at most; fewer where one was free in time.
+        // Concurrency 4, so at most one connection each; fewer where one was free in time.
         assert!(result.connections.opened <= connections, "{bytes:?}");
         assert!(connections < REQUESTS || result.connections.opened == REQUESTS, "{bytes:?}");
     }
 }
 
-/// One worker, held by a connection that is kept: the other user never gets an answer, and
-/// the load says that a connection starved.
+/// One worker, held by a kept connection: the other user never gets an answer, and the load reports
+/// that a connection starved.
 #[test]
 fn starved_connections_are_told() {
     let behaviour = Behaviour {
@@ -249,20 +249,20 @@ fn starved_connections_are_told() {
         ..Behaviour::answering(Answer::new(200, "hello"))
     };
     let server = KnownServer::start(behaviour).unwrap();
-    // Long enough for the other user to get through all the rest on a busy machine: a
-    // connection that waited for less than half of the load has not starved.
+    // Long enough that the other user finishes all the rest, even on a busy machine. A connection
+    // that waited for less than half of the load has not starved.
     let timeout = Nanos::from_secs(5);
     let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, timeout);
     load.model = Model::Closed { concurrency: 2, until: Until::Requests(REQUESTS) };
     let result = load_result(&load, "starved");
-    // The starved user sends once, unless the machine stood still for a whole timeout.
+    // The starved user sends once, unless the machine stands still for a whole timeout.
     let starved = result.counts.failed["net:timeout"];
     assert!(starved >= 1);
     counted_as(&result, &[("ok", REQUESTS - starved), ("net:timeout", starved)], "starved");
     assert!(result.connections.never_answered >= 1, "{:?}", result.connections);
 }
 
-/// The first byte, the second, … alone in their read, or the rest behind each.
+/// The first byte, the first two bytes … in a read of their own, or the rest byte by byte.
 #[test]
 fn an_answer_torn_at_any_byte_is_right() {
     let bytes = "HTTP/1.1 103 E\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -292,7 +292,7 @@ fn a_reset_before_the_request_is_read_is_a_reset() {
     }
 }
 
-/// Whoever sends an answer at once and closes is taken at his word.
+/// The answer of a server that answers at once and closes is accepted.
 #[test]
 fn an_answer_before_the_question_is_the_answer() {
     let greeting =
@@ -307,7 +307,8 @@ fn an_answer_before_the_question_is_the_answer() {
     }
 }
 
-/// They reach an idle connection, which is then replaced, or the request that came first.
+/// The surplus bytes reach an idle connection, which is then replaced, or the request that came
+/// first.
 #[test]
 fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     for (kind, habit) in WAYS {
@@ -321,7 +322,7 @@ fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     }
 }
 
-/// Whoever sends without an end is heard in turn: the others' answers are read meanwhile.
+/// A server that sends without end gets its turn like others: their answers are read meanwhile.
 #[test]
 fn an_endless_answer_holds_up_no_other() {
     let endless = Answer::raw("HTTP/1.1 200 OK\r\n\r\n").forever("x".repeat(60_000));
@@ -340,7 +341,7 @@ fn rules(texts: &[&str]) -> Vec<Rule> {
     texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
 }
 
-/// Every fourth answer breaks one thing, in turn; each kind leaves its first.
+/// Every fourth answer breaks one rule, in turn; the first of each kind is kept.
 #[test]
 fn of_each_kind_of_failure_the_first_is_kept() {
     let good = || Answer::new(200, "hello").field("X-Cache", "HIT");
@@ -383,7 +384,7 @@ fn of_each_kind_of_failure_the_first_is_kept() {
     assert!(result.examples[2].service_time >= Nanos::from_millis(1_000));
 }
 
-/// Rules are counted apart, and send refuses more than it counts.
+/// Rules are counted separately, and a load with more rules than can be counted is refused.
 #[test]
 fn more_rules_than_are_counted_apart_are_refused() {
     let server = KnownServer::start(Behaviour::default()).unwrap();

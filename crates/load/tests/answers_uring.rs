@@ -1,4 +1,4 @@
-//! The same over io_uring.
+//! Runs the tests of `answers.rs` over io_uring.
 
 #[path = "answers.rs"]
 mod answers;

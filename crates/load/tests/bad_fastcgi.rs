@@ -1,5 +1,5 @@
-//! FastCGI servers that misbehave, met for real: each request counts as what it is, none waits
-//! for longer than its timeout, no connection stays.
+//! Tests misbehaving FastCGI servers over real sockets. Each request counts as what it is, none
+//! waits for longer than its timeout, and no connection stays.
 
 #[path = "played/mod.rs"]
 mod played;
@@ -24,16 +24,16 @@ const END: u8 = 3;
 const STDOUT: u8 = 6;
 const STDERR: u8 = 7;
 
-/// What follows each request.
+/// What the server sends after each request.
 #[derive(Clone, Debug)]
 struct Answer {
     bytes: Vec<u8>,
-    /// Written again and again behind them.
+    /// Bytes that are repeated without end after them.
     forever: Vec<u8>,
-    /// Bytes at a time, and how long until the next.
+    /// Bytes per write, and the time until the next write.
     piece: usize,
     gap: Duration,
-    /// `None`: the next request is read.
+    /// How the connection ends; `None`: the next request is read.
     then: Option<Then>,
 }
 
@@ -93,7 +93,7 @@ fn whole() -> Answer {
     records(&[out(TEXT), record(STDOUT, b"", 0), ended(0, 0)])
 }
 
-/// The same with one byte of the first record's header changed.
+/// The same answer with one byte of the first record's header changed.
 fn with(at: usize, byte: u8) -> Answer {
     let mut answer = whole();
     answer.bytes[at] = byte;
@@ -102,7 +102,7 @@ fn with(at: usize, byte: u8) -> Answer {
 
 fn play(socket: &mut TcpStream, answer: impl Fn() -> Answer) -> io::Result<()> {
     loop {
-        // An empty STDIN is where a request ends.
+        // A request ends with an empty STDIN.
         read_until(socket, &[1, 5, 0, 1, 0, 0, 0, 0])?;
         let answer = answer();
         answer.write(socket)?;
@@ -213,7 +213,7 @@ fn broken_answers_count_as_what_they_are() {
     each_counts_as_what_it_is(cases, LONG);
 }
 
-/// Where an answer is left: a name, and how many bytes of it are missing.
+/// Where an answer is abandoned: a name, and how many bytes of it are missing.
 fn phases() -> [(&'static str, usize); 8] {
     let whole = whole().bytes.len();
     let first = 8 + TEXT.len() + 3;
@@ -273,7 +273,7 @@ fn answers_that_never_end_time_out() {
     each_counts_as_what_it_is(cases, SHORT);
 }
 
-/// Whoever says no at once is taken at his word, and so is who resets.
+/// The answer of a server that refuses at once is accepted, and so is its reset.
 #[test]
 fn an_end_before_the_question_is_the_answer() {
     for way in WAYS {
@@ -289,7 +289,8 @@ fn an_end_before_the_question_is_the_answer() {
     }
 }
 
-/// They reach an idle connection, which is then replaced, or the request that came first.
+/// The surplus bytes reach an idle connection, which is then replaced, or the request that came
+/// first.
 #[test]
 fn records_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     for way in WAYS {
@@ -310,7 +311,7 @@ fn records_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     }
 }
 
-/// One in four goes wrong: the others do not notice, on whichever connection.
+/// One in four goes wrong: the others are not affected, on whichever connection.
 #[test]
 fn a_bad_answer_fails_its_own_request_only() {
     let reset = whole().cut(20).then(Then::Reset);

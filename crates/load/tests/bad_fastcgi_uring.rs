@@ -1,4 +1,4 @@
-//! The same over io_uring.
+//! Runs the tests of `bad_fastcgi.rs` over io_uring.
 
 #[path = "bad_fastcgi.rs"]
 mod bad_fastcgi;

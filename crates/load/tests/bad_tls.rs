@@ -1,5 +1,5 @@
-//! TLS servers that misbehave, met for real: each request counts as what it is, none waits for
-//! longer than its timeout, no connection stays.
+//! Tests misbehaving TLS servers over real sockets. Each request counts as what it is, none waits
+//! for longer than its timeout, and no connection stays.
 
 #[path = "certified/mod.rs"]
 mod certified;
@@ -35,7 +35,7 @@ fn get(connection: ConnectionHabit) -> Request {
     Request::build("GET", "/", &[], b"", habits, None).unwrap()
 }
 
-/// Each way, each connection with the same part.
+/// Runs every kind of load; each connection gets the same part.
 fn each_counts_as_what_it_is(
     name: &str,
     part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
@@ -49,7 +49,7 @@ fn each_counts_as_what_it_is(
     }
 }
 
-/// Writes after the client's first message, over and over where `is_endless`.
+/// Writes after the client's first message, repeatedly where `is_endless`.
 fn say(socket: &mut TcpStream, bytes: &[u8], is_endless: bool, then: Then) -> io::Result<()> {
     let _ = socket.read(&mut [0; 4096])?;
     if is_endless {
@@ -80,7 +80,7 @@ fn what_is_no_handshake_fails_as_tls() {
     }
 }
 
-/// Without keys anybody can say it, so it counts for nothing.
+/// Without keys anybody can send a close, so it proves nothing.
 #[test]
 fn a_goodbye_before_the_keys_is_passed_over() {
     let goodbye = b"\x15\x03\x03\0\x02\x01\0";
@@ -92,7 +92,7 @@ fn a_goodbye_before_the_keys_is_passed_over() {
     }
 }
 
-/// All of them meet a limit of the library's: none is waited for, or kept in memory.
+/// All of them reach a limit of the library: none is waited for, or kept in memory.
 #[test]
 fn handshakes_without_an_end_fail_as_tls() {
     let cases: [(&str, &'static [u8]); 5] = [
@@ -108,11 +108,11 @@ fn handshakes_without_an_end_fail_as_tls() {
     }
 }
 
-/// A server's socket which takes so many bytes.
+/// A server's socket that takes only so many bytes.
 struct Short<'a> {
     socket: &'a mut TcpStream,
     left: usize,
-    /// Bytes at a time.
+    /// Bytes per write.
     piece: usize,
 }
 
@@ -141,15 +141,15 @@ impl Write for Short<'_> {
 /// Where the server stops.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Once the connection is there.
+    /// Once the connection is established.
     Accepted,
-    /// After so many bytes of its first messages.
+    /// After this many bytes of its first messages.
     Handshake(usize),
     /// Once it has read a request.
     Asked,
-    /// After so many bytes of the record that is the answer.
+    /// After this many bytes of the record that is the answer.
     Answer(usize),
-    /// After this much of an answer, which is a whole record.
+    /// After this part of an answer, which is a whole record.
     Said(&'static [u8]),
 }
 
@@ -193,7 +193,7 @@ fn stopping(then: Then, counts_as: &str, timeout: Nanos) {
         for phase in PHASES {
             let config = config.clone();
             let part = move |socket: &mut TcpStream| {
-                // That it ran out of bytes is what was wanted.
+                // It must run out of bytes, so this error is expected.
                 let _ = stop_at(socket, config.clone(), phase);
                 then.end(socket)
             };
@@ -218,7 +218,7 @@ fn who_falls_silent_in_any_phase_times_out() {
     stopping(Then::Hold, "net:timeout", SHORT);
 }
 
-/// What a server does once the keys are there. `piece`: bytes of its records at a time.
+/// What a server does once the keys are there. `piece`: bytes of its records per write.
 fn play(
     version: &'static SupportedProtocolVersion,
     piece: usize,
@@ -275,7 +275,7 @@ fn answers_inside_count_as_what_they_are() {
     }
 }
 
-/// The server cannot read what it got: an alert under the keys, in the middle of an answer.
+/// The server cannot read what it got: it sends an encrypted alert in the middle of an answer.
 #[test]
 fn an_alert_in_the_body_fails_as_tls() {
     for version in VERSIONS {
@@ -311,7 +311,7 @@ fn a_goodbye_in_the_body_cuts_short() {
     }
 }
 
-/// Whoever answers at once is taken at his word.
+/// The answer of a server that answers at once is accepted.
 #[test]
 fn an_answer_before_the_question_is_the_answer() {
     for version in VERSIONS {
@@ -324,8 +324,8 @@ fn an_answer_before_the_question_is_the_answer() {
     }
 }
 
-/// In the record of the answer they reach no other request: the connection is replaced. Later
-/// ones may meet the next request, which is then lost.
+/// Surplus bytes in the record of the answer reach no other request, because the connection is
+/// replaced. Later ones may meet the next request, which is then lost.
 #[test]
 fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
     for version in VERSIONS {

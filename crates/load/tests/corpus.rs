@@ -1,4 +1,5 @@
-//! What the fuzzers begin with, once through the same functions: `fuzz/corpus` on any toolchain.
+//! Runs the inputs that the fuzzers begin with once through the same functions: `fuzz/corpus` on
+//! any toolchain.
 
 use std::path::{Path, PathBuf};
 
@@ -19,11 +20,11 @@ mod torn;
 #[path = "../../../fuzz/entries/traffic.rs"]
 mod traffic;
 
-/// What a target is given.
+/// What a target takes.
 #[derive(Clone, Copy)]
 enum Run {
     Bytes(fn(&[u8])),
-    /// Inputs that are no text are none.
+    /// Text; inputs that are no text are skipped.
     Text(fn(&str)),
 }
 
@@ -36,7 +37,7 @@ const TARGETS: [(&str, Run); 7] = [
     ("http1", Run::Bytes(http1::run)),
     ("schedule", Run::Text(schedule::run)),
 ];
-/// Where the crate `stampede` has the test.
+/// Targets whose test is in the crate `stampede`.
 const ELSEWHERE: [&str; 2] = ["code", "load_yaml"];
 
 fn corpus() -> PathBuf {
@@ -55,7 +56,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 fn every_input_holds() {
     for (target, run) in TARGETS {
         for name in names_in(&corpus().join(target)) {
-            // Shown where it panics.
+            // Shown if the test panics.
             println!("{target}/{name}");
             let bytes = std::fs::read(corpus().join(target).join(name)).unwrap();
             match (run, str::from_utf8(&bytes)) {

@@ -1,6 +1,6 @@
-//! Connections that end leave no descriptor in a load thread's own table, whoever ends them: more
-//! requests are sent, each on a connection of its own, than the table has room for. Alone in its
-//! program: the limit is the process's.
+//! Tests that ended connections leave no descriptor in a load thread's own table, whichever side
+//! ends them. It sends more requests, each on its own connection, than the table has room for. It
+//! is alone in its program, because the limit belongs to the process.
 
 #[allow(dead_code, reason = "what its other users need")]
 #[path = "certified/mod.rs"]
@@ -23,11 +23,11 @@ use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Model, Until, Wi
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, Stop, run_load};
 
-/// Open files that the process may have: those of the servers, too, which are few at once.
+/// Limit of the process's open files; it includes those of the servers, which are few at once.
 const FILES: u64 = 200;
 const REQUESTS: u64 = 300;
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// A record of output and one of the end.
+/// A record of output and a record that ends the request.
 const FASTCGI_OK: &[u8] =
     b"\x01\x06\0\x01\0\x0d\0\0A: b\r\n\r\nhello\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0";
 
@@ -42,7 +42,7 @@ fn get(connection: ConnectionHabit) -> Request {
     Request::build("GET", "/", &[], b"", habits, None).unwrap()
 }
 
-/// `part` for each connection; every request ends as `counts_as`.
+/// Plays `part` on each connection; every request must count as `counts_as`.
 fn load_result(
     wire: &Wire,
     request: impl Fn(ConnectionHabit) -> Request,

@@ -1,4 +1,4 @@
-//! The same over io_uring.
+//! Runs the tests of `descriptors.rs` over io_uring.
 
 #[path = "descriptors.rs"]
 mod descriptors;

@@ -1,4 +1,5 @@
-//! A server that answers inside TLS before it has read the request, and reads no more of it.
+//! Tests a server that answers inside TLS before it has read the request, and does not read the
+//! rest.
 
 mod certified;
 
@@ -30,13 +31,13 @@ impl Listener for Nobody {
 /// What the server does after its answer.
 #[derive(Clone, Copy, Debug)]
 enum Then {
-    /// Closes with the rest unread, which is a reset.
+    /// Closes with the rest unread, which causes a reset.
     Closes,
-    /// Keeps the connection and reads nothing.
+    /// Keeps the connection open and reads nothing.
     Holds,
 }
 
-/// A server that lives as long as the process, and how many connections it had.
+/// A server that lives as long as the process, and the number of its connections.
 fn start(version: &'static SupportedProtocolVersion, then: Then) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -58,7 +59,7 @@ fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then) -> Option<()>
     stream.read(&mut [0; 1024]).ok().filter(|bytes| *bytes > 0)?;
     stream.write_all(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig").ok()?;
     if let Then::Holds = then {
-        // Long after the load.
+        // Until long after the load.
         std::thread::sleep(std::time::Duration::from_secs(60));
     }
     Some(())

@@ -1,4 +1,4 @@
-//! What is appended to the send buffer while a send is under way goes out after it.
+//! Tests that bytes appended to the send buffer during a send are sent after it.
 
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
@@ -13,8 +13,8 @@ use stampede_load::time::Nanos;
 const BYTES: usize = 16 << 20;
 const APPENDED: usize = 100_000;
 
-/// Sends `BYTES`, then `APPENDED` more in ten parts while those are under way, and says what
-/// the server received and how many bytes were said to be sent.
+/// Sends `BYTES`, then `APPENDED` more in ten parts while those are in flight. Returns what the
+/// server received, and how many bytes were reported as sent.
 fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
     let slot = Slot(0);
     engine.submit(slot, Op::Connect);

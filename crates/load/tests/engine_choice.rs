@@ -1,4 +1,4 @@
-//! Which engine a load gets that asks for none, and what where io_uring is forbidden.
+//! Tests which engine a load gets by default, and what happens where io_uring is forbidden.
 
 use std::time::Duration;
 
@@ -60,14 +60,14 @@ fn io_uring_is_for_many_users_who_keep_their_connections() {
     let (arrivals, when_full) = (Arrivals::Uniform, WhenFull::Queue);
     let open = Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full };
     assert_eq!(engine(|load| load.model = open), "epoll");
-    // The server has no TLS: that requests fail says nothing of who moved their bytes.
+    // The server has no TLS, so requests fail; that does not matter for the choice of the engine.
     let setup = Setup::new("127.0.0.1", Certificates::Any, Sessions::New).expect("TLS");
     let inside = load_result(|load| load.wire = Wire::Tls(setup)).expect("a load");
     assert_eq!(inside.engine, "epoll");
 }
 
-/// Makes `io_uring_setup` fail with EPERM for this thread and those that it starts, as the
-/// seccomp profiles of containers do.
+/// Makes `io_uring_setup` fail with EPERM for this thread and those that it starts, as the seccomp
+/// profiles of containers do.
 fn forbid_io_uring() {
     let step = |code: u32, jump_true, value| libc::sock_filter {
         code: code as u16,
@@ -77,15 +77,15 @@ fn forbid_io_uring() {
     };
     let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
     let mut steps = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0), // the call's number
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0), // the number of the system call
         step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_io_uring_setup as u32),
         step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
         step(libc::BPF_RET | libc::BPF_K, 0, refused),
     ];
     let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: numbers alone.
+    // SAFETY: the arguments are only numbers.
     let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-    // SAFETY: the kernel copies the filter in the call.
+    // SAFETY: the kernel copies the filter during the call.
     let set =
         unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
     assert_eq!((promised, set), (0, 0), "{}", std::io::Error::last_os_error());

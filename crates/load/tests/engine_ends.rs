@@ -1,5 +1,5 @@
-//! A server sees a connection's end at once, whatever is under way on others; the slot's next
-//! connection has nothing of it.
+//! Tests that a server sees the end of a connection at once, whatever is in flight on others. The
+//! slot's next connection must inherit nothing from it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -14,11 +14,11 @@ use stampede_load::time::Nanos;
 /// Far more than a socket's buffers hold while nobody reads.
 const MANY_BYTES: usize = 16 << 20;
 const FILLING: u8 = 99;
-/// More than an engine sends before it does something for a connection that is kept.
+/// More sends than an engine needs before it treats a connection as kept.
 const ROUNDS: u8 = 15;
 const LONG: Duration = Duration::from_secs(20);
 
-/// Lets the engine work until `this` completed.
+/// Lets the engine work until `this` has completed.
 fn wait_for(engine: &mut impl Engine, this: &Completion) {
     let start = Instant::now();
     loop {
@@ -27,7 +27,7 @@ fn wait_for(engine: &mut impl Engine, this: &Completion) {
         engine.wait(until, Awaited::AtOnce(0));
         while let Some(completion) = engine.next() {
             assert!(!matches!(completion, Completion::Failed(..)), "{completion:?}");
-            // When bytes came is not asked here.
+            // The time of arrival does not matter here.
             let is_it = match (&completion, this) {
                 (Completion::Received(of, bytes, _), Completion::Received(slot, these, _)) => {
                     (of, bytes) == (slot, these)
@@ -41,7 +41,7 @@ fn wait_for(engine: &mut impl Engine, this: &Completion) {
     }
 }
 
-/// Connects `slot`; the server's side of it.
+/// Connects `slot`; returns the server's side of the connection.
 fn connected(engine: &mut impl Engine, listener: &TcpListener, slot: Slot) -> TcpStream {
     engine.submit(slot, Op::Connect);
     engine.submit(slot, Op::Receive);
@@ -51,8 +51,8 @@ fn connected(engine: &mut impl Engine, listener: &TcpListener, slot: Slot) -> Tc
     peer
 }
 
-/// Sends a byte, has the server answer it with the next, and takes that; again and again, until a
-/// connection is one that is kept.
+/// Sends a byte, lets the server answer it with the next one, and takes that. Repeats this until
+/// the connection is treated as kept.
 fn rounds(engine: &mut impl Engine, peer: &mut TcpStream, slot: Slot) {
     for byte in 0..ROUNDS {
         engine.send_buffer(slot).push(byte);
@@ -78,7 +78,8 @@ fn turn(engine: &mut impl Engine) {
     engine.wait(Nanos(0), Awaited::AtOnce(0));
 }
 
-/// What the server reads until the connection ends: in time, in order or by a reset.
+/// What the server reads until the connection ends, which must happen in time, in order or by a
+/// reset.
 fn until_the_end(peer: &mut TcpStream) -> Vec<u8> {
     let mut rest = Vec::new();
     match peer.read_to_end(&mut rest) {
@@ -94,13 +95,13 @@ fn a_connection_ends_at_once(mut engine: impl Engine, listener: &TcpListener) {
     rounds(&mut engine, &mut full, Slot(0));
     fill(&mut engine, Slot(0));
 
-    // The third slot is one more than the engine was told of.
+    // The third slot is one more than the engine was created for.
     for slot in [Slot(1), Slot(2)] {
         let mut peer = connected(&mut engine, listener, slot);
         for _ in 0..3 {
             rounds(&mut engine, &mut peer, slot);
-            // A send that the kernel may not have been told of goes with its connection, and the
-            // next one is there in the same turn.
+            // A send that may not have reached the kernel ends with its connection, and the next
+            // connection is opened in the same turn.
             engine.send_buffer(slot).push(FILLING);
             engine.submit(slot, Op::Send);
             engine.submit(slot, Op::Close);
@@ -110,7 +111,7 @@ fn a_connection_ends_at_once(mut engine: impl Engine, listener: &TcpListener) {
         }
     }
 
-    // One whose send is under way, and the next of its slot.
+    // A slot whose send is in flight, and its next connection.
     engine.submit(Slot(0), Op::Close);
     let mut next = connected(&mut engine, listener, Slot(0));
     let rest = until_the_end(&mut full);

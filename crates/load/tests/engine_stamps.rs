@@ -1,5 +1,5 @@
-//! When bytes came, as an engine says: by the kernel's stamps however late it looks, by ours when
-//! it looks.
+//! Tests when bytes arrived according to an engine: by kernel timestamps, however late it looks, or
+//! by our own, when it looks.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
@@ -15,7 +15,7 @@ use stampede_load::time::Nanos;
 
 const SLOT: Slot = Slot(0);
 const LATE: Duration = Duration::from_millis(20);
-/// The clocks are read one after the other.
+/// The two clocks are read one after the other.
 const SLACK: Nanos = Nanos(50_000);
 const LONG: Duration = Duration::from_secs(20);
 /// More than a buffer of any engine holds.
@@ -36,8 +36,8 @@ fn connect(engine: &mut impl Engine) {
     while engine.next().is_some() {}
 }
 
-/// What came by the time that there are `count` bytes, or the end: bytes, and when each part of
-/// them did.
+/// What was received once there are `count` bytes, or the end: the bytes, and when each part of
+/// them arrived.
 fn taken(engine: &mut impl Engine, count: usize) -> (Vec<u8>, Vec<Nanos>) {
     let (mut all, mut moments) = (Vec::new(), Vec::new());
     let start = Instant::now();
@@ -66,8 +66,8 @@ fn sent(peer: &mut impl Write, bytes: &[u8], began: Instant) -> (Nanos, Nanos) {
     (before, Nanos::from(began.elapsed()))
 }
 
-/// Whether bytes that lay there for a while came before that. The kernel takes a moment to begin
-/// with its stamps.
+/// Whether bytes that were there for a while are reported as earlier. The kernel takes a moment to
+/// switch timestamping on.
 fn begins_to_stamp(engine: &mut impl Engine, peer: &mut impl Write, began: Instant) -> bool {
     (0..100).any(|_| {
         let (_, after) = sent(peer, b"?", began);
@@ -93,7 +93,7 @@ fn tells(mut engine: impl Engine, began: Instant, stamps: Stamps, listener: &Tcp
         Stamps::Kernel => assert!(before.since(SLACK) <= came && came <= after.plus(SLACK)),
         Stamps::Ours => assert!(looked <= came, "{looked:?} {came:?}"),
     }
-    // Many buffers full, and the end.
+    // Many full buffers, and the end.
     let bytes: Vec<u8> = (0..LARGE).map(|at| at as u8).collect();
     let large = bytes.clone();
     let writer = std::thread::spawn(move || peer.write_all(&large).unwrap());
@@ -131,7 +131,7 @@ fn io_uring_tells_when_bytes_came() {
     }
 }
 
-/// Unix sockets have no stamps: what comes counts as it is seen.
+/// Unix sockets have no timestamps: bytes count as received when they are read.
 fn is_seen(mut engine: impl Engine, began: Instant, listener: &UnixListener) {
     connect(&mut engine);
     let (mut peer, _) = listener.accept().unwrap();

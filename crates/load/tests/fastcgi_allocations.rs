@@ -1,5 +1,5 @@
-//! The hot path of FastCGI does not allocate. A binary of its own, for the counting
-//! allocator is the whole program's.
+//! Tests that the hot path of FastCGI does not allocate. It is a binary of its own, because the
+//! counting allocator serves the whole program.
 
 mod counting;
 
@@ -13,7 +13,7 @@ fn record(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[1, kind, 0, 1, 0, content.len() as u8, 0, 0], content].concat()
 }
 
-/// A thousand answers, whole and torn, after one of each kind has filled the buffers.
+/// A thousand answers, whole and split, after one of each kind has filled the buffers.
 #[test]
 fn no_answer_allocates_once_the_buffers_are_there() {
     let check = Check { body_contains: b"hello".to_vec(), ..Check::default() };

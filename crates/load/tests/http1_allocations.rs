@@ -1,5 +1,5 @@
-//! The hot path of HTTP/1 does not allocate. A binary of its own, for the counting
-//! allocator is the whole program's.
+//! Tests that the hot path of HTTP/1 does not allocate. It is a binary of its own, because the
+//! counting allocator serves the whole program.
 
 mod counting;
 
@@ -19,11 +19,12 @@ fn no_answer_allocates_once_the_buffers_are_there() {
 fn no_rule_allocates_either() {
     let all = ["header server == x", "body contains \"he", "body ~ /l+o/", "size > 5", "time < 1s"];
     assert_eq!(allocations(&all), 0);
-    // No value is built of JSON, a name with a backslash in it apart.
+    // JSON values are not built, except for a name with a backslash in it.
     assert_eq!(allocations(&["json $.say == hello", "json $.n == 1"]), 0);
 }
 
-/// Of a thousand answers, whole and torn, after one of each kind has filled the buffers.
+/// Allocations for a thousand answers, whole and split, after one of each kind has filled the
+/// buffers.
 fn allocations(rules: &[&str]) -> u64 {
     let check = Check {
         body_contains: b"hello".to_vec(),

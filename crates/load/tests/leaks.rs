@@ -1,5 +1,5 @@
-//! Whatever a server does, nothing of it stays: no descriptor, no thread, no memory. Alone
-//! in its program: all three are the process's.
+//! Tests that nothing stays of a load, whatever the server does: no descriptor, no thread, no
+//! memory. It is alone in its program, because all three belong to the process.
 #![allow(clippy::duplicate_mod, reason = "servers of both kinds share their loads")]
 
 mod bad;
@@ -32,12 +32,11 @@ static LIVE: AtomicI64 = AtomicI64::new(0);
 /// The system's allocator, which knows how many bytes are in use.
 struct Weighing;
 
-// SAFETY: hands every call on to the system's allocator unchanged; the counter allocates
-// nothing.
+// SAFETY: passes every call on to the system's allocator unchanged; the counter allocates nothing.
 unsafe impl GlobalAlloc for Weighing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller's promises are the ones that `System` asks for.
+        // SAFETY: the caller keeps the contract that `System` has.
         unsafe { System.alloc(layout) }
     }
 
@@ -69,8 +68,8 @@ fn held() -> Held {
     Held { descriptors: count("/proc/self/fd"), threads: count("/proc/self/task") }
 }
 
-/// What is held once the kernel has taken away the thread that was joined last: it is listed
-/// for a moment longer.
+/// What is held once the kernel has removed the thread that was joined last, which is listed for a
+/// moment longer.
 fn held_at_rest(expected: &Held) -> Held {
     let begun = Instant::now();
     loop {
@@ -82,7 +81,7 @@ fn held_at_rest(expected: &Held) -> Held {
     }
 }
 
-/// All protocols once.
+/// Runs all protocols once.
 fn all() {
     http();
     fastcgi();
@@ -110,7 +109,7 @@ fn fastcgi() {
     ];
     for said in said {
         let part = move |socket: &mut TcpStream| {
-            // An empty STDIN is where a request ends.
+            // A request ends with an empty STDIN.
             read_until(socket, &[1, 5, 0, 1, 0, 0, 0, 0])?;
             say(socket, said)?;
             said.2.end(socket)
@@ -119,7 +118,7 @@ fn fastcgi() {
     }
 }
 
-/// The same inside TLS, and what is no TLS.
+/// The same inside TLS, and bytes that are no TLS.
 fn tls() {
     const WHOLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let config = certified::config(&TLS13);
@@ -135,7 +134,7 @@ fn tls() {
     for said in said {
         let config = config.clone();
         let part = move |socket: &mut TcpStream| {
-            // That the client went is no matter here.
+            // It does not matter that the client has gone.
             let _ = say_inside(socket, config.clone(), said);
             said.2.end(socket)
         };
@@ -166,7 +165,7 @@ fn say_inside(socket: &TcpStream, config: Arc<ServerConfig>, said: Said) -> io::
     say(&mut stream, said)
 }
 
-/// A load of each kind at a server that plays this part on each connection.
+/// Runs a load of each kind against a server that plays this part on each connection.
 fn met(
     part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
     wire: &Wire,
@@ -181,7 +180,7 @@ fn met(
     }
 }
 
-/// Every bad answer once, kept and per request.
+/// Every bad answer once, on kept connections and with one connection per request.
 fn http() {
     let ways = [WAYS[0], WAYS[3]];
     let rules =
@@ -201,7 +200,7 @@ fn http() {
 
 #[test]
 fn nothing_is_left_of_a_bad_server() {
-    // The first round fills what a program makes once.
+    // The first round allocates what a program allocates once.
     all();
     std::thread::sleep(Duration::from_millis(100));
     let (before, bytes_before) = (held(), LIVE.load(Ordering::Relaxed));
@@ -211,5 +210,5 @@ fn nothing_is_left_of_a_bad_server() {
     assert!(grown < GROWN_MAX, "{grown} bytes more than before");
 }
 
-/// Less than one connection's buffer, of the thousands that there were.
+/// Less than the buffer of one connection, of which there were thousands.
 const GROWN_MAX: i64 = 1024;

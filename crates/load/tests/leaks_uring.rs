@@ -1,4 +1,4 @@
-//! The same over io_uring.
+//! Runs the tests of `leaks.rs` over io_uring.
 
 #[path = "leaks.rs"]
 mod leaks;

@@ -1,5 +1,5 @@
-//! The whole generator over real sockets, against servers that behave exactly as told.
-//! Counts are exact; nothing here depends on how fast the machine is.
+//! Tests the whole generator over real sockets, against servers with a known behaviour. Counts are
+//! exact; nothing here depends on how fast the machine is.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -41,12 +41,12 @@ fn load(target: Address, model: Model) -> Load {
     with_habits(Load { timeout, engine, ..Load::new(target, model, []) })
 }
 
-/// `loopback_uring.rs` is the same file once more.
+/// `loopback_uring.rs` runs the same file with the other engine.
 fn engine() -> EngineChoice {
     if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
 }
 
-/// The traffic is built with the habits.
+/// Builds the traffic with the habits.
 fn with_habits(load: Load) -> Load {
     let request = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
     Load { traffic: [request].into(), ..load }
@@ -65,7 +65,7 @@ fn open(schedule: &str) -> Model {
     }
 }
 
-/// Sends, and checks what holds for every load.
+/// Runs a load and checks what holds for every load.
 fn load_result(load: &Load) -> LoadResult {
     let mut seconds = Seconds(vec![]);
     let result = run_load(load, &Stop::default(), &mut seconds).unwrap();
@@ -86,7 +86,7 @@ fn always(result: &LoadResult, seconds: &[Second]) {
     assert_eq!(indices, (0..seconds.len() as u32).collect::<Vec<_>>());
 }
 
-/// Sends 12 requests of 3 users at a server that always answers so, and says what failed.
+/// Sends 12 requests of 3 users to a server that always answers like this. Returns what failed.
 fn failures(behaviour: Behaviour, change: impl Fn(Load) -> Load) -> BTreeMap<String, u64> {
     let server = KnownServer::start(behaviour).unwrap();
     let result = load_result(&change(load(target(&server), concurrency(3, 12))));
@@ -201,7 +201,7 @@ fn a_server_that_never_answers() {
     assert_eq!(failures(Behaviour::answering(never), short), all("net:timeout"));
 }
 
-/// Several answers of a crowd may be waited for at once: none of them ever comes.
+/// Several answers of a crowd may be waited for at once, but none of them ever arrives.
 #[test]
 fn a_quick_server_that_stands_still_holds_nobody_up() {
     let freeze =
@@ -272,8 +272,8 @@ fn a_close_that_was_announced_is_no_failure() {
     assert_eq!((result.counts.ok, result.connections.opened), (12, 12));
 }
 
-/// The server's close and the next request cross on the way, or they do not: which, nobody
-/// can say, but nothing is lost, and nothing is called what it was not.
+/// The server's close and the next request may cross on the way, which nobody can predict. But
+/// nothing is lost, and nothing is counted as what it was not.
 #[test]
 fn a_close_without_a_word_is_a_race_and_nothing_is_lost() {
     let server = KnownServer::start(Behaviour::answering(Answer::ok().then(Then::Close))).unwrap();

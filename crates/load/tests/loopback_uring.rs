@@ -1,4 +1,4 @@
-//! The same over io_uring.
+//! Runs the tests of `loopback.rs` over io_uring.
 
 #[path = "loopback.rs"]
 mod loopback;

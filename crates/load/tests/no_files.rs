@@ -1,5 +1,5 @@
-//! Running out of file descriptors is an outcome. Alone in its program: the limit is the
-//! process's.
+//! Tests that running out of file descriptors is an outcome. It is alone in its program, because
+//! the limit belongs to the process.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use stampede_known_server::{Accept, Behaviour, KnownServer};

@@ -1,4 +1,4 @@
-//! Out of local ports: in a network namespace with ten of them.
+//! Tests running out of local ports, in a network namespace with ten of them.
 
 use std::process::Command;
 use std::time::Duration;
@@ -16,9 +16,9 @@ impl Listener for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-/// This thread, and those that it starts, get a network of their own.
+/// Gives this thread, and those that it starts, their own network.
 fn alone_with_ten_ports() -> bool {
-    // SAFETY: the network namespace alone; no memory, no files.
+    // SAFETY: only the network namespace is unshared, neither memory nor files.
     let unshared = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
     let up = || Command::new("ip").args(["link", "set", "lo", "up"]).status();
     unshared.is_ok()
@@ -57,7 +57,7 @@ fn load_result(concurrency: u32, engine: EngineChoice) -> Option<LoadResult> {
 #[test]
 fn connections_then_come_from_other_addresses_of_this_machine() {
     for engine in [EngineChoice::Epoll, EngineChoice::IoUring] {
-        // The server has one of the ten in its own hand, on 127.0.0.1.
+        // The server itself uses one of the ten ports, on 127.0.0.1.
         let Some(result) = load_result(25, engine) else { return };
         assert_eq!(
             (result.counts.ok, result.counts.failed_total()),

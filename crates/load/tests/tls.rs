@@ -1,4 +1,4 @@
-//! HTTPS over real sockets, against a small server of rustls' own.
+//! Tests HTTPS over real sockets, against a small server built on rustls.
 
 mod certified;
 
@@ -26,13 +26,13 @@ impl Listener for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-/// What a connection of the server does once a request was read.
+/// What the server does on a connection once a request was read.
 #[derive(Clone, Copy)]
 enum Then {
     Answers,
-    /// Answers without a length, says that it closes, closes.
+    /// Answers without a length, announces its close, then closes.
     SaysClose,
-    /// Answers without a length and closes without a word.
+    /// Answers without a length, and closes without announcing it.
     Closes,
 }
 
@@ -58,7 +58,8 @@ fn start(version: &'static SupportedProtocolVersion, then: Then) -> (SocketAddr,
     (address, seen)
 }
 
-/// Until the client goes; it does so without a word, which is an error here and no matter.
+/// Serves until the client goes, which it does without a `close_notify`. This is an error here, and
+/// does not matter.
 fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then, seen: &Seen) -> Option<()> {
     seen.connections.fetch_add(1, Ordering::Relaxed);
     client.set_nodelay(true).ok()?;
@@ -137,7 +138,8 @@ fn sessions_are_resumed_where_that_is_asked_for() {
     let (address, seen) = start(&rustls::version::TLS13, Then::Answers);
     let result = load_result(address, ConnectionHabit::PerRequest, setup(Sessions::Resumed));
     assert_eq!(result.counts.ok, REQUESTS);
-    // The first of each user cannot be; a later one may come before the tickets do.
+    // The first connection of each user cannot be resumed; a later one may come before the tickets
+    // do.
     let resumed = seen.resumed.load(Ordering::Relaxed);
     assert!((1..=REQUESTS - u64::from(CONCURRENCY)).contains(&resumed), "{resumed} of {REQUESTS}");
 }

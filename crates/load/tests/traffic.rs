@@ -1,5 +1,5 @@
-//! Request files and what is told of them, over real sockets. Counts are exact; nothing here
-//! depends on how fast the machine is.
+//! Tests request files and their notes over real sockets. Counts are exact; nothing here depends on
+//! how fast the machine is.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -149,7 +149,7 @@ fn a_file_sent_once_ends_the_load() {
             assert!(result.tags.is_empty());
         }
     }
-    // All requests went out: the server saw as many.
+    // All requests were sent: the server received as many.
     assert_eq!(server.journal().requests, 3 * 31 + 3 * 93);
 }
 
@@ -163,7 +163,7 @@ fn a_pipe_is_sent_while_it_is_written() {
         let path = path.clone();
         move || {
             let mut pipe = std::fs::File::create(path).unwrap();
-            // Far more than is sent: the load's end ends it.
+            // Far more than is sent: the end of the load ends it.
             let line = format!("/{} tag\n", "x".repeat(500));
             let mut written = 0_u64;
             while pipe.write_all(line.as_bytes()).is_ok() {

@@ -1,8 +1,8 @@
-//! Tank's codes of the network, which phantom takes from `errno`.
+//! Tank's network codes, which phantom takes from `errno`.
 
 use crate::outcome::Net;
 
-/// The code of a key of `Counts::failed`; 0 for a key that is no `net:`.
+/// The code for a key of `Counts::failed`; 0 for a key that does not begin with `net:`.
 pub fn net_code(key: &str) -> u32 {
     let Some(kind) = key.strip_prefix("net:") else { return 0 };
     if let Some(errno) = kind.strip_prefix("errno-") {
@@ -12,7 +12,7 @@ pub fn net_code(key: &str) -> u32 {
     known.map_or(OTHER, |(_, _, errno)| *errno as u32)
 }
 
-/// The code of an outcome.
+/// The code for an outcome.
 pub fn net_code_of(net: Net) -> u32 {
     if let Net::Errno(errno) = net {
         return u32::try_from(errno).unwrap_or(OTHER);
@@ -21,8 +21,8 @@ pub fn net_code_of(net: Net) -> u32 {
     known.map_or(OTHER, |(_, _, errno)| *errno as u32)
 }
 
-/// Outcome, kind in its key, error number. Phantom calls every answer that it cannot read to
-/// its end a protocol error: torn, not HTTP, too large, or not to be had over TLS.
+/// Outcome, its name in a key, and its error number. phantom calls every answer that it cannot read
+/// to its end a protocol error: cut short, not HTTP, too large, or failed in TLS.
 const KNOWN: [(Net, &str, i32); 11] = [
     (Net::Refused, "refused", libc::ECONNREFUSED),
     (Net::Reset, "reset", libc::ECONNRESET),
@@ -37,7 +37,7 @@ const KNOWN: [(Net, &str, i32); 11] = [
     (Net::QueueFull, "queue-full", libc::EAGAIN),
 ];
 
-/// Whatever else went wrong was on the wire.
+/// The code for any other failure, which must have happened on the wire.
 const OTHER: u32 = libc::EPROTO as u32;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What is wrong with criteria, and where.
+//! Errors in autostop criteria, with their position in the text.
 
-/// Criteria that do not parse. `offset` and `length` are bytes of the text given, on character
-/// boundaries; a length of 0 means "here something is missing".
+/// Criteria that cannot be parsed. `offset` and `length` are in bytes of the given text, on
+/// character boundaries. A length of 0 means that something is missing at that position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct AutostopError {
@@ -16,7 +16,7 @@ pub struct AutostopError {
 /// What is wrong with a part of the criteria.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Nothing but blanks.
+    /// The text has nothing but blanks.
     #[error("no criterion")]
     Empty,
     /// No criterion begins here.
@@ -25,21 +25,21 @@ pub enum Problem {
         /// The character.
         found: char,
     },
-    /// A name that is no criterion's.
+    /// The name is not that of a criterion.
     #[error("unknown criterion `{found}`")]
     Unknown {
-        /// As written.
+        /// The name as written.
         found: String,
-        /// The nearest known name, where one is near.
+        /// The most similar known name, if one is similar enough.
         nearest: Option<&'static str>,
     },
-    /// One of Tank's that judges what stampede does not read.
+    /// A criterion of Tank on data that stampede does not read.
     #[error("`{found}` is about monitoring, which `fire` does not do")]
     Monitoring {
-        /// As written.
+        /// The name as written.
         found: String,
     },
-    /// No `(` after a criterion's name.
+    /// No `(` after the name of a criterion.
     #[error("`{form}` without its values")]
     NotOpened {
         /// The criterion's form.
@@ -56,46 +56,46 @@ pub enum Problem {
     WrongCount {
         /// The criterion's form.
         form: &'static str,
-        /// How many there are.
+        /// Number of values found.
         found: usize,
     },
-    /// One value more: Tank's criteria for one tag.
+    /// One value too many: in Tank, it limits the criterion to one tag.
     #[error("criteria for one tag are not supported")]
     Tag,
-    /// No mask of codes.
+    /// The value is no mask of codes.
     #[error("`{found}` is not a mask of codes")]
     NotAMask {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// Neither count nor share.
+    /// The value is neither a count nor a share.
     #[error("`{found}` is neither a number nor a share")]
     NotALevel {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// No percentile.
+    /// The value is no percentile.
     #[error("`{found}` is not a percentile")]
     NotAPercentile {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// A share without its `%`, or out of range.
+    /// A share without `%`, or out of range.
     #[error("`{found}` is not a share")]
     NotAShare {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// No length of time.
+    /// The value is no length of time.
     #[error("`{found}` is not a length of time")]
     NotALength {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// Not whole seconds, none, or more than a day.
+    /// Not a whole number of seconds, zero, or more than a day.
     #[error("`{found}` is not a number of whole seconds")]
     NotSeconds {
-        /// As written.
+        /// The value as written.
         found: String,
     },
 }
@@ -140,7 +140,7 @@ impl AutostopError {
         }
     }
 
-    /// The nearest known name, where a name was wrong and one is near.
+    /// The most similar known name, if a name was wrong and one is similar enough.
     pub fn nearest(&self) -> Option<&'static str> {
         match self.problem {
             Problem::Unknown { nearest, .. } => nearest,

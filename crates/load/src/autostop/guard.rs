@@ -4,7 +4,7 @@ use super::judge::Judge;
 use crate::Stop;
 use crate::report::{Listener, RequestRecord, Second};
 
-/// Hands everything on to another listener, and asks for a stop once a criterion is met.
+/// Passes everything on to another listener, and asks for a stop once a criterion is met.
 pub struct Guard<'a> {
     judge: Judge,
     stop: Stop,
@@ -13,18 +13,19 @@ pub struct Guard<'a> {
 }
 
 impl<'a> Guard<'a> {
-    /// Judges for `judge`, asks through `stop`, tells `inner`.
+    /// A guard that judges with `judge`, stops the load through `stop`, and passes everything on to
+    /// `inner`.
     pub fn new(judge: Judge, stop: Stop, inner: &'a mut dyn Listener) -> Guard<'a> {
         Guard { judge, stop, inner, reason: None }
     }
 
-    /// Why the load was asked to stop; `None`: no criterion was met. A load that was at its
-    /// end by then ran to it: `LoadResult::end` says.
+    /// Why the load was asked to stop; `None`: no criterion was met. A load that had already
+    /// reached its end is not a stopped one: see `LoadResult::end`.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
 
-    /// The judge, for the criterion that was met.
+    /// The judge, which knows the criterion that was met.
     pub fn judge(&self) -> &Judge {
         &self.judge
     }
@@ -44,7 +45,7 @@ impl Listener for Guard<'_> {
     fn second(&mut self, second: &Second) {
         self.inner.second(second);
         let met = self.judge.second(second);
-        // Asked for by somebody else already: what follows is its doing.
+        // If somebody else asked for the stop already, what follows is a consequence of that stop.
         if let Some(reason) = met
             && self.reason.is_none()
             && !self.stop.is_asked()

@@ -1,4 +1,4 @@
-//! Whether a criterion is met: fed with seconds, reads no clock.
+//! Decides whether a criterion is met. It is fed with seconds and reads no clock.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::schedule::Written;
 use crate::spec::{Load, Model};
 use crate::time::Nanos;
 
-/// Judges a load second by second.
+/// Judges a load, second by second.
 #[derive(Clone, Debug)]
 pub struct Judge {
     ground: Ground,
@@ -26,7 +26,7 @@ pub struct Judge {
     "`{criterion}`: correct answers are counted together, and some statuses of them fit `{mask}` and some do not"
 )]
 pub struct Unfit {
-    /// As it is written without blanks.
+    /// The criterion, written without blanks.
     pub criterion: String,
     /// Its mask.
     pub mask: String,
@@ -39,18 +39,18 @@ impl Unfit {
     }
 }
 
-/// What a judge has to know of the load.
+/// What a judge must know about the load.
 #[derive(Clone, Debug)]
 struct Ground {
     timeout: Nanos,
-    /// Requests under way at once, at most.
+    /// Most requests in flight at once.
     in_flight_limit: u32,
     headline: Headline,
-    /// Empty: 200 to 299.
+    /// Correct statuses; empty: 200 to 299.
     statuses: Vec<u16>,
 }
 
-/// The time that criteria look at.
+/// The time that criteria judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Headline {
     ResponseTime,
@@ -58,11 +58,11 @@ enum Headline {
 }
 
 impl Judge {
-    /// For `load`. Its correct statuses matter where a criterion names some of them: correct
-    /// answers are counted together, whatever status they had.
+    /// A judge for `load`. Correct answers are counted together, whatever their status. So a mask
+    /// must match all correct statuses or none.
     ///
     /// # Errors
-    /// [`Unfit`]: of the correct statuses some fit a mask and some do not.
+    /// [`Unfit`]: some of the correct statuses match a mask and some do not.
     pub fn new(autostop: &Autostop, load: &Load) -> Result<Judge, Unfit> {
         let (in_flight_limit, headline) = match load.model {
             Model::Open { max_in_flight, .. } => (max_in_flight, Headline::ResponseTime),
@@ -75,8 +75,8 @@ impl Judge {
         Ok(Judge { watches: watches?, ground, met: None })
     }
 
-    /// Takes a second, in order, and says why the load is to end: the criterion as written,
-    /// and what was found. Each second has to be given, also after that.
+    /// Judges the next second. Returns why the load must end: the criterion as written, and what
+    /// was found. Every second must be given, also after that.
     pub fn second(&mut self, second: &Second) -> Option<String> {
         let seen = Seen { second, ground: &self.ground };
         for (index, watch) in self.watches.iter_mut().enumerate() {
@@ -98,11 +98,11 @@ impl Judge {
 #[derive(Clone, Debug)]
 struct Watch {
     criterion: Criterion,
-    /// Whether correct answers fit its mask.
+    /// Whether correct answers match its mask.
     ok_fits: bool,
-    /// Seconds in a row.
+    /// Number of consecutive seconds in which it held.
     row: u32,
-    /// Of each of the last seconds what fits, and of how many.
+    /// For each of the last seconds: how many requests matched, and of how many.
     window: VecDeque<(f64, f64)>,
     /// All requests so far, and their percentiles a second ago.
     all: Option<(Times, Vec<u64>)>,
@@ -122,7 +122,7 @@ impl Watch {
         Ok(Watch { criterion, ok_fits, row: 0, window: VecDeque::new(), all })
     }
 
-    /// What was found, if it is met.
+    /// What was found, if the criterion is met.
     fn second(&mut self, seen: &Seen<'_>) -> Option<String> {
         let criterion = self.criterion.clone();
         let passed_over = seen.ended() == 0.0;
@@ -181,7 +181,7 @@ impl Watch {
         }
     }
 
-    /// Counts a second that has it; one that has not begins again.
+    /// Counts a second in which the criterion held; any other second resets the count.
     fn in_a_row(&mut self, has_it: bool, seconds: u32) -> bool {
         self.row = if has_it { self.row.saturating_add(1) } else { 0 };
         self.row >= seconds
@@ -254,9 +254,9 @@ impl Watch {
         }
     }
 
-    /// Tank's `http_trend`: the mean of the changes from second to second, plus the standard
-    /// error of that mean, is below 0. The first change is that from nothing, and a leading 0
-    /// is among them until the window is full.
+    /// Tank's `http_trend`: the mean change from second to second, plus the standard error of that
+    /// mean, is below 0. The first change is the one from 0. Until the window is full, it also
+    /// contains a leading 0.
     fn trend(&mut self, now: f64, mask: &Mask, seconds: u32) -> Option<String> {
         let last = self.window.back().map(|(_, count)| *count);
         if last.is_none() {
@@ -303,7 +303,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Requests that ended, dropped ones not counted: Tank drops none.
+    /// Number of requests that ended; dropped ones do not count, because Tank drops none.
     fn ended(&self) -> f64 {
         (self.second.counts.ok + self.second.counts.failed_total()) as f64
     }
@@ -315,12 +315,13 @@ impl Seen<'_> {
         }
     }
 
-    /// One without a correct answer ranks slower than all answers, as everywhere in stampede.
+    /// Requests without a correct answer rank as slower than all answers, as everywhere in
+    /// stampede.
     fn ranked(&self) -> Ranked<'_> {
         Ranked { answered: self.times(), failed: self.second.counts.failed_total() }
     }
 
-    /// At least this; `None`: nothing is known of how long any request took.
+    /// The mean time, or a lower bound of it; `None`: no time of any request is known.
     fn mean_ns(&self) -> Option<f64> {
         let requests = self.second.counts.failed.get("net:timeout").copied().unwrap_or(0);
         let cut_off = CutOff { requests, after_ns: self.ground.timeout.0 };
@@ -330,14 +331,15 @@ impl Seen<'_> {
         }
     }
 
-    /// Also where few requests lie beyond it: a second has no more. `None`: a failed request.
+    /// The percentile, also where few requests lie beyond it, because a second has no more. `None`:
+    /// it is that of a failed request.
     fn percentile(&self, percentile: Percent) -> Option<u64> {
         let ranked = self.ranked();
         let rank = rank(percentile.percent(), ranked.planned());
         (rank <= ranked.answered.len()).then(|| ranked.answered.at_rank(rank))
     }
 
-    /// Whether a time from the histogram is surely above: its bucket begins there or later.
+    /// Whether a time from the histogram is certainly above the bound: its bucket begins beyond it.
     fn is_above(&self, ns: u64, above: Nanos) -> bool {
         self.times().histogram().lowest_equivalent(ns) > above.0
     }
@@ -349,13 +351,13 @@ impl Seen<'_> {
         (slower + self.second.counts.failed_total()) as f64
     }
 
-    /// Requests that ended with a code that fits.
+    /// Number of requests that ended with a matching code.
     fn fitting(&self, of: Codes, mask: &Mask, ok_fits: bool) -> f64 {
         let counts = &self.second.counts;
         let fits = |key: &str| match (of, key.strip_prefix("http:")) {
             (Codes::Http, Some(status)) => status.parse().is_ok_and(|status| mask.fits(status)),
             (Codes::Http, None) if key.starts_with("net:") => mask.fits(0),
-            // A failed check: the status is one of the right ones.
+            // A failed check, so the status is one of the correct ones.
             (Codes::Http, None) => ok_fits,
             (Codes::Net, _) => net_fits(mask, net_code(key)),
         };
@@ -370,7 +372,7 @@ impl Seen<'_> {
 }
 
 impl Ground {
-    /// Whether correct answers fit `mask`; `None`: some do and some do not.
+    /// Whether correct answers match `mask`; `None`: some do and some do not.
     fn ok_fits(&self, mask: &Mask) -> Option<bool> {
         let default: Vec<u16>;
         let statuses = match self.statuses.as_slice() {
@@ -389,12 +391,12 @@ impl Ground {
     }
 }
 
-/// Tank's documentation: `xx` is every code but 0.
+/// Whether a network code matches. In Tank's documentation `xx` is every code except 0.
 fn net_fits(mask: &Mask, code: u32) -> bool {
     if mask.is_any() { code != 0 } else { mask.fits(code) }
 }
 
-/// What a level is compared with, and the level.
+/// What to compare with the bound, and the bound.
 fn measured(level: Level, fitting: f64, ended: f64) -> (f64, f64) {
     match level {
         Level::Count(count) => (fitting, f64::from(count)),
@@ -402,7 +404,7 @@ fn measured(level: Level, fitting: f64, ended: f64) -> (f64, f64) {
     }
 }
 
-/// How many requests, in words that go on with what they were.
+/// The number of requests in words, to be continued with what they were.
 fn were(level: Level, found: f64) -> String {
     let number = short(found);
     match level {
@@ -412,7 +414,7 @@ fn were(level: Level, found: f64) -> String {
     }
 }
 
-/// The first two digits; the rest is zeros.
+/// The first two digits of the number; the rest is zeros.
 fn two_digits(ns: u64) -> u64 {
     let unit = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
     ns / unit * unit
@@ -422,15 +424,15 @@ fn milliseconds(ns: f64) -> String {
     format!("{:.1} ms", ns / 1e6)
 }
 
-/// Two decimals at most.
+/// The number with at most two decimals.
 fn short(value: f64) -> String {
     format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Those that Tank's aggregator reckons with, in per cent.
+/// The percentiles that Tank's aggregator computes.
 const STEADY: [u32; 9] = [50, 75, 80, 85, 90, 95, 98, 99, 100];
-/// A histogram of three digits knows its mean to this share: what is no further above a bound
-/// may be at it.
+/// A histogram of three digits knows its mean to this relative precision. A mean that is closer
+/// above a bound may be equal to it.
 const PRECISION: f64 = 0.000_5;
-/// A sum of shares is as exact as doubles are.
+/// Absolute precision of a sum of shares in floating point.
 const ROUNDING: f64 = 1e-9;

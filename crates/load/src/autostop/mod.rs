@@ -1,8 +1,8 @@
-//! When a load ends itself: Yandex Tank's criteria in Tank's own syntax.
+//! Criteria by which a load ends itself: Yandex Tank's criteria in Tank's own syntax.
 //!
-//! Meanings are those of Tank's documentation and sources (module Autostop); where Tank's
-//! figures are other than ours, `docs/fire.md` says how. Criteria look at whole seconds. A
-//! second in which no request ended is passed over, as in Tank, but for `limit` and `instances`.
+//! They have the meaning of Tank's documentation and sources (module Autostop). Where Tank's
+//! figures differ from ours, `docs/fire.md` says how. Criteria judge whole seconds. A second in
+//! which no request ended is skipped, as in Tank, except by `limit` and `instances`.
 
 mod codes;
 mod error;
@@ -23,133 +23,136 @@ pub use mask::Mask;
 use crate::schedule::Written;
 use crate::time::Nanos;
 
-/// Criteria, at least one: `time(1s,10s) http(5xx,10%,5s)`.
+/// One or more criteria: `time(1s,10s) http(5xx,10%,5s)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Autostop {
     criteria: Vec<Criterion>,
 }
 
-/// One criterion. Each holds for so many seconds; the last value of its form says how many.
+/// One criterion. It must hold for a number of seconds, which is the last value of its form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Criterion {
-    /// `time(1s,10s)`: the mean time is above this, in each second of a row.
+    /// `time(1s,10s)`: the mean time is above this, in each of consecutive seconds.
     Time {
         /// The bound.
         above: Nanos,
-        /// How many seconds.
+        /// Number of seconds.
         seconds: u32,
     },
-    /// `quantile(95,100ms,10s)`: the percentile is above this, in each second of a row.
+    /// `quantile(95,100ms,10s)`: the percentile is above this, in each of consecutive seconds.
     Quantile {
-        /// Which.
+        /// The percentile.
         percentile: Percent,
         /// The bound.
         above: Nanos,
-        /// How many seconds.
+        /// Number of seconds.
         seconds: u32,
     },
-    /// `http(5xx,10%,5s)`, `net(xx,5,10s)` and their kin: answers whose code fits the mask.
+    /// `http(5xx,10%,5s)`, `net(xx,5,10s)` and similar ones: answers whose code matches the mask.
     Codes {
-        /// Statuses, or codes of the network.
+        /// HTTP statuses or network codes.
         of: Codes,
-        /// How seconds are put together.
+        /// How seconds are combined.
         over: Over,
-        /// Which codes.
+        /// The codes that match.
         mask: Mask,
-        /// From how many on.
+        /// The bound, from which on the criterion holds.
         level: Level,
-        /// How many seconds.
+        /// Number of seconds.
         seconds: u32,
     },
-    /// `instances(90%,30s)`: more requests were under way, in each second of a row.
+    /// `instances(90%,30s)`: more requests were in flight, in each of consecutive seconds.
     Instances {
-        /// More than this; a share is one of `max_in_flight`, or of the users.
+        /// The bound, which must be exceeded. A share is one of `max_in_flight`, or of the
+        /// concurrency.
         level: Level,
-        /// How many seconds.
+        /// Number of seconds.
         seconds: u32,
     },
-    /// `limit(5m)`: so long after the start.
+    /// `limit(5m)`: this time after the start.
     Limit {
-        /// How long.
+        /// Time since the start.
         length: Nanos,
     },
-    /// `steady_cumulative(1m)`, `steady_cumulative(95,1m)`: percentiles of all requests so far,
-    /// to two digits, are the same as a second before, in each second of a row.
+    /// `steady_cumulative(1m)`, `steady_cumulative(95,1m)`: percentiles of all requests so far are
+    /// the same as a second before, to two digits, in each of consecutive seconds.
     SteadyCumulative {
-        /// This one alone; `None`: all that Tank looks at.
+        /// The only percentile to compare; `None`: all that Tank compares.
         percentile: Option<Percent>,
-        /// How many seconds.
+        /// Number of seconds.
         seconds: u32,
     },
-    /// `total_time(300ms,70%,3s)`: of the requests of the last seconds, this share took longer.
+    /// `total_time(300ms,70%,3s)`: of the requests of the last seconds, at least this share took
+    /// longer.
     TotalTime {
         /// The bound.
         above: Nanos,
-        /// From this share on.
+        /// The share, from which on the criterion holds.
         share: Percent,
-        /// How many seconds.
+        /// Number of seconds.
         seconds: u32,
     },
-    /// `http_trend(2xx,10s)`: fewer such answers from second to second, by more than the
-    /// error of that mean.
+    /// `http_trend(2xx,10s)`: the number of such answers falls from second to second. Its mean
+    /// change is negative by more than the standard error of that mean.
     HttpTrend {
-        /// Which statuses.
+        /// The statuses that match.
         mask: Mask,
-        /// How many seconds.
+        /// Number of seconds.
         seconds: u32,
     },
 }
 
-/// What a mask is laid over.
+/// Which codes a mask is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codes {
-    /// Statuses of HTTP; 0 for a request without a whole answer.
+    /// HTTP statuses; 0 for a request without a whole answer.
     Http,
-    /// Tank's codes of the network, which are Linux' error numbers; 0 for a whole answer.
+    /// Tank's network codes, which are the error numbers of Linux; 0 for a whole answer.
     Net,
 }
 
-/// How the seconds of a criterion are put together.
+/// How the seconds of a criterion are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Each second of a row has so many (`http`, `net`).
+    /// The bound is reached in each of consecutive seconds (`http`, `net`).
     Each,
-    /// The last seconds together (`total_http`, `total_net`). A share is the mean of the
-    /// seconds' shares, as in Tank.
+    /// The last seconds are taken together (`total_http`, `total_net`). A share is the mean of the
+    /// shares of the seconds, as in Tank.
     Total,
-    /// The last seconds together, and codes that do *not* fit (`negative_http`, `negative_net`).
+    /// Like `Total`, for the codes that do *not* match (`negative_http`, `negative_net`).
     Negative,
 }
 
-/// A bound on how many.
+/// A bound on a number of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// `25`.
+    /// A count, such as `25`.
     Count(u32),
-    /// `10%`.
+    /// A share, such as `10%`.
     Share(Percent),
 }
 
-/// A percentage in ten-thousandths of a percent: 95 % is 950 000. An integer, so that what is
-/// printed is what was read.
+/// A percentage in ten-thousandths of a percent: 95 % is 950 000. It is an integer, so that it is
+/// printed exactly as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Percent(pub u32);
 
 impl Percent {
-    /// All.
+    /// 100 %.
     pub const WHOLE: Percent = Percent(1_000_000);
 
-    /// As a number from 0 to 100.
+    /// The percentage as a number from 0 to 100.
     pub fn percent(self) -> f64 {
         f64::from(self.0) / 1e4
     }
 }
 
 impl Autostop {
-    /// Reads Tank's syntax; blanks and commas between criteria are free.
+    /// Parses Tank's syntax; blanks and commas between criteria are optional.
     ///
     /// # Errors
-    /// Says where, what was expected and the nearest known name; see [`AutostopError`].
+    /// Says where the mistake is, what was expected and the nearest known name; see
+    /// [`AutostopError`].
     pub fn parse(text: &str) -> Result<Autostop, AutostopError> {
         parse::criteria(text).map(|criteria| Autostop { criteria })
     }

@@ -1,4 +1,4 @@
-//! From text to criteria, with the place of every mistake.
+//! Parses criteria from text, with the position of every mistake.
 
 use super::error::{AutostopError, Problem};
 use super::mask::Mask;
@@ -6,7 +6,7 @@ use super::{Codes, Criterion, Level, Over, Percent};
 use crate::schedule::parse_length;
 use crate::time::Nanos;
 
-/// Known criteria: name, form, how many values at least and at most (a tag not counted).
+/// Known criteria: name, form, and the fewest and most values (without a tag).
 pub(super) const KNOWN: [(&str, &str, (usize, usize)); 13] = [
     ("time", "time(above,seconds)", (2, 2)),
     ("http", "http(mask,level,seconds)", (3, 3)),
@@ -23,13 +23,13 @@ pub(super) const KNOWN: [(&str, &str, (usize, usize)); 13] = [
     ("http_trend", "http_trend(mask,seconds)", (2, 2)),
 ];
 
-/// Tank's criteria on what its monitoring reads.
+/// Tank's criteria on the data of its monitoring.
 const MONITORING: [&str; 2] = ["metric_lower", "metric_higher"];
 
-/// How alike two names must be to be suggested (Jaro-Winkler, 0 to 1).
+/// How similar two names must be to be suggested (Jaro-Winkler, 0 to 1).
 const ALIKE: f64 = 0.7;
 
-/// Longest row or window of seconds; bounds what a judge keeps.
+/// Most consecutive seconds; this bounds the memory of a judge.
 const SECONDS_MAX: u64 = 86_400;
 
 /// A part of the text: byte range.
@@ -49,7 +49,7 @@ impl Part {
     }
 }
 
-/// Reads all criteria.
+/// Parses all criteria.
 pub(super) fn criteria(text: &str) -> Result<Vec<Criterion>, AutostopError> {
     let mut found = Vec::new();
     let mut at = skip(text, 0, is_between);
@@ -102,7 +102,7 @@ fn one(text: &str, at: usize) -> Result<(Criterion, usize), AutostopError> {
     Ok((Values { text, values }.build(kind)?, close + 1))
 }
 
-/// The values of one criterion; as many as its form has.
+/// The values of one criterion, which are as many as its form has.
 struct Values<'a> {
     text: &'a str,
     values: Vec<Part>,
@@ -179,12 +179,12 @@ impl Values<'_> {
         percent(found).ok_or_else(|| self.values[i].wrong(problem()))
     }
 
-    /// Of an answer: a number alone is milliseconds, as in Tank.
+    /// The time of an answer; a number alone means milliseconds, as in Tank.
     fn time(&self, i: usize) -> Result<Nanos, AutostopError> {
         self.length(i, "ms")
     }
 
-    /// Above 0; `unit` is that of a number alone.
+    /// A length above 0; `unit` is the unit of a number alone.
     fn length(&self, i: usize, unit: &str) -> Result<Nanos, AutostopError> {
         let found = self.values[i].of(self.text);
         let bare = !found.is_empty() && found.bytes().all(|byte| byte.is_ascii_digit());
@@ -207,7 +207,7 @@ impl Values<'_> {
     }
 }
 
-/// Above 0 and at most 100, with at most four decimals.
+/// Parses a percentage above 0 and at most 100, with at most four decimals.
 fn percent(text: &str) -> Option<Percent> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -239,12 +239,12 @@ fn skip(text: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
     text[at..].find(|c| !wanted(c)).map_or(text.len(), |i| at + i)
 }
 
-/// What may stand between criteria.
+/// Whether the character may stand between criteria.
 fn is_between(c: char) -> bool {
     c.is_whitespace() || c == ','
 }
 
-/// The nearest known criterion, where one is near.
+/// The most similar known criterion, if one is similar enough.
 fn nearest(found: &str) -> Option<&'static str> {
     KNOWN
         .iter()

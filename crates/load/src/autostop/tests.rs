@@ -1,4 +1,4 @@
-//! Seconds made by hand, and what follows from them.
+//! Tests criteria on hand-made seconds.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::{Stop, time::Nanos};
 
 const MS: u64 = 1_000_000;
 
-/// A second of `ok` answers of `took_ms` each, and failed requests.
+/// A second with `ok` answers that took `took_ms` each, and failed requests.
 fn second(index: u32, ok: u64, took_ms: u64, failed: &[(&str, u64)]) -> Second {
     let failed: BTreeMap<String, u64> =
         failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
@@ -45,7 +45,7 @@ fn load(statuses: &[u16]) -> Load {
     Load { check, timeout: Nanos::from_secs(2), ..Load::new(target, model, traffic) }
 }
 
-/// The index of the second that met it, and the reason.
+/// The index of the second that met a criterion, and the reason.
 fn met(criteria: &str, seconds: &[Second]) -> Option<(u32, String)> {
     let autostop = Autostop::parse(criteria).expect(criteria);
     let mut judge = Judge::new(&autostop, &load(&[])).expect(criteria);
@@ -78,7 +78,7 @@ fn time_is_a_row_of_slow_seconds() {
 
 #[test]
 fn a_hanging_server_is_slow_though_no_request_was_answered() {
-    // Timeouts of 2 s; and 9 answers of 10 ms beside one: (9 × 10 + 2 000) ÷ 10 = 209 ms.
+    // Timeouts of 2 s; then one timeout among 9 answers of 10 ms: (9 × 10 + 2 000) ÷ 10 = 209 ms.
     let seconds = [second(0, 0, 0, &[("net:timeout", 5)]), second(1, 9, 10, &[("net:timeout", 1)])];
     assert_eq!(at("time(1999ms,1s)", &seconds), Some(0));
     assert_eq!(at("time(200ms,2s)", &seconds), Some(1));
@@ -148,10 +148,10 @@ fn totals_look_at_a_whole_window() {
 
 #[test]
 fn a_share_of_a_window_is_the_mean_of_its_seconds() {
-    // 1 of 1 and 0 of 100: half, though but one answer of 101.
+    // 1 of 1 and 0 of 100: a mean of one half, although it is only one answer of 101.
     let seconds = [second(0, 0, 0, &[("http:500", 1)]), second(1, 100, 1, &[])];
     assert_eq!(at("total_http(5xx,50%,2s)", &seconds), Some(1));
-    // Of times Tank takes all of the window together: 1 of 101.
+    // For times, Tank takes all of the window together: 1 of 101.
     assert_eq!(at("total_time(500ms,50%,2s)", &seconds), None);
 }
 
@@ -185,7 +185,7 @@ fn limit_is_reached_with_the_second_that_fills_it() {
 
 #[test]
 fn steady_percentiles_are_a_row() {
-    // From the second 1 on the median of all is 10 ms; the maximum is 90 ms from second 2 on.
+    // From second 1 on the median of all is 10 ms; from second 2 on the maximum is 90 ms.
     let took = [10, 10, 90, 10, 10, 10];
     let seconds: Vec<Second> =
         (0..).zip(took).map(|(index, ms)| second(index, 100, ms, &[])).collect();

@@ -1,7 +1,7 @@
-//! What is wrong with a rule, and where.
+//! Errors in a rule, with their position in the text.
 
-/// A rule that does not parse. `offset` and `length` are bytes of the text given, on
-/// character boundaries; a length of 0 means "here something is missing".
+/// A rule that cannot be parsed. `offset` and `length` are in bytes of the given text, on character
+/// boundaries. A length of 0 means that something is missing at that position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct RuleError {
@@ -17,90 +17,90 @@ pub struct RuleError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Nothing but blanks.
+    /// The text has nothing but blanks.
     #[error("the check is empty")]
     Empty,
-    /// Begins with no known word.
+    /// The first word is unknown.
     #[error("unknown check `{found}`")]
     Unknown {
-        /// As written.
+        /// The word as written.
         found: String,
-        /// The nearest known word, where one is near.
+        /// The most similar known word, if one is similar enough.
         nearest: Option<&'static str>,
     },
-    /// The status has its own place.
+    /// The status is not checked by a rule.
     #[error("the status is not checked this way")]
     Status,
-    /// `header` without a name.
+    /// `header` has no name.
     #[error("`header` without a name")]
     NoHeaderName,
-    /// Not a token (RFC 9110 section 5.6.2).
+    /// The name is not a token (RFC 9110 section 5.6.2).
     #[error("`{found}` is not a header name")]
     HeaderName {
-        /// As written.
+        /// The name as written.
         found: String,
     },
-    /// Another word where a comparison is wanted, or none.
+    /// The comparison is missing, or is not possible here.
     #[error("{}", operator(.of, .found))]
     Operator {
         /// What is compared: `header`, `body`, `json`, `size`, `time`.
         of: &'static str,
-        /// As written; empty where there is nothing.
+        /// The word as written; empty where there is none.
         found: String,
     },
-    /// A comparison without its right side.
+    /// A comparison has no right side.
     #[error("nothing after `{operator}`")]
     NoValue {
-        /// Which.
+        /// The comparison.
         operator: String,
     },
-    /// Not between slashes.
+    /// The pattern is not between slashes.
     #[error("`{found}` is not a pattern between slashes")]
     NotAPattern {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// The pattern's own mistake.
+    /// The pattern itself is wrong.
     #[error("pattern `{pattern}`: {why}")]
     Pattern {
-        /// Without the slashes.
+        /// The pattern without the slashes.
         pattern: String,
-        /// In the words of the regex library.
+        /// Message of the regex library.
         why: String,
     },
-    /// A letter after the pattern that is no flag.
+    /// The letter after the pattern is no flag.
     #[error("unknown flag `{found}`")]
     Flag {
         /// The letter.
         found: char,
     },
-    /// `json` without a path.
+    /// `json` has no path.
     #[error("`json` without a path")]
     NoPath,
-    /// Not names and positions.
+    /// The path does not consist of names and positions.
     #[error("`{found}` is not a path into JSON")]
     NotAPath {
-        /// As written.
+        /// The path as written.
         found: String,
     },
-    /// Begins as JSON and is none.
+    /// The value looks like JSON and is not.
     #[error("`{found}` is not JSON: {why}")]
     NotJson {
-        /// As written.
+        /// The value as written.
         found: String,
-        /// In the words of the JSON library.
+        /// Message of the JSON library.
         why: String,
     },
-    /// Not a number of bytes.
+    /// The value is no number of bytes.
     #[error("`{found}` is not a number of bytes")]
     NotBytes {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// Not a length of time above 0.
+    /// The value is no length of time above 0.
     #[error("`{found}` is not a length of time above 0")]
     NotALength {
-        /// As written.
+        /// The value as written.
         found: String,
     },
 }
@@ -155,7 +155,7 @@ impl RuleError {
         text.to_owned()
     }
 
-    /// The nearest known word, where one was wrong and one is near.
+    /// The most similar known word, if one was wrong and one is similar enough.
     pub fn nearest(&self) -> Option<&'static str> {
         match self.problem {
             Problem::Unknown { nearest, .. } => nearest,

@@ -1,8 +1,8 @@
-//! Looks at one answer after another as they are read, and says what fails.
+//! Inspects answers while they are read, and reports which part of the check fails.
 //!
-//! Costs nothing where nothing is asked: no byte of a body is looked at or copied. A body is
-//! held only for a pattern or JSON, up to [`BODY_BYTES_MAX`]. The first bytes of an answer
-//! are held for an example only where it fails, or where a read ends inside it.
+//! It costs nothing where nothing is demanded: no byte of a body is examined or copied. A body is
+//! kept only for a pattern or JSON, up to [`BODY_BYTES_MAX`]. The first bytes of an answer are kept
+//! for an example only if it fails, or if a read ends inside it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,28 +14,28 @@ use crate::protocol::fields::{unfolded, values};
 use crate::protocol::{AnswerEnd, Checked};
 use crate::traffic::AnswerShape;
 
-/// What all connections of a load thread share: the rules, for a pattern has a cache of its
-/// own, and buffers that are handed from one answer to the next.
+/// What all connections of a load thread share: the rules, because each copy of a pattern has its
+/// own cache, and buffers that pass from one answer to the next.
 #[derive(Debug)]
 pub(crate) struct Inspection {
     check: Check,
-    /// Whether any rule asks for headers.
+    /// Whether any rule is about headers.
     headers: bool,
-    /// Whether anything is asked of bodies.
+    /// Whether anything is demanded of bodies.
     bodies: bool,
-    /// Whether a body must be there as a whole.
+    /// Whether a body must be kept as a whole.
     whole_bodies: bool,
-    /// Whether any rule asks for the time.
+    /// Whether any rule is about the time.
     timed: bool,
     spare_bodies: Spare,
     spare_starts: Spare,
 }
 
-/// Empty buffers.
+/// Empty buffers, for reuse.
 #[derive(Debug)]
 struct Spare {
     buffers: RefCell<Vec<Vec<u8>>>,
-    /// How many more may be made.
+    /// How many more buffers may be allocated.
     left: Cell<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Spare {
         Spare { buffers: RefCell::default(), left: Cell::new(most) }
     }
 
-    /// `None`: all are in use.
+    /// An empty buffer; `None`: all are in use.
     fn take(&self) -> Option<Vec<u8>> {
         if let Some(buffer) = self.buffers.borrow_mut().pop() {
             return Some(buffer);
@@ -69,7 +69,7 @@ impl Inspection {
         let whole = any(|ask| matches!(ask, Ask::BodyMatches(_) | Ask::Json { .. }));
         let parts = any(|ask| matches!(ask, Ask::BodyContains(_) | Ask::Size(..)));
         Rc::new(Inspection {
-            // A copy of a pattern has a cache of its own: threads do not share one.
+            // Each clone of a pattern has its own cache, so threads do not share one.
             check: check.clone(),
             headers: any(|ask| matches!(ask, Ask::Header { .. })),
             bodies: whole || parts || !check.body_contains.is_empty(),
@@ -81,39 +81,39 @@ impl Inspection {
     }
 }
 
-/// Takes a body's bytes as they come out of its framing.
+/// Receives the bytes of a body, without framing, as they arrive.
 pub(crate) trait Sink {
     /// The next piece.
     fn piece(&mut self, bytes: &[u8]);
 }
 
-/// One connection's look at the answer under way.
+/// The inspection of the answer in progress on one connection.
 #[derive(Debug)]
 pub(crate) struct Inspector {
     shared: Rc<Inspection>,
-    /// One for `body_contains`, where it is asked, then one for each such rule.
+    /// One search for `body_contains`, if demanded, then one per rule `body contains`.
     searches: Box<[(Failed, Search)]>,
     /// A bit for each rule about headers that the final head broke.
     broken: u32,
     looking: Looking,
     /// Bytes of the body so far.
     size: u64,
-    /// The body so far, where it must be there as a whole.
+    /// The body so far, if it must be kept as a whole.
     body: Vec<u8>,
-    /// How the answer began on the wire.
+    /// The beginning of the answer, as on the wire.
     start: Vec<u8>,
 }
 
-/// What the body's bytes are looked at for.
+/// What the body's bytes are inspected for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looking {
     /// Nothing: no rule, a wrong status, or an answer to HEAD.
     Away,
     /// Searches and size.
     Over,
-    /// All of it is kept, too.
+    /// Searches and size, and the whole body is kept.
     Keeping,
-    /// Too large to be kept.
+    /// Searches and size; the body is too large to be kept.
     TooLarge,
 }
 
@@ -138,7 +138,7 @@ impl Inspector {
         }
     }
 
-    /// Another answer begins, or none does.
+    /// Prepares for another answer, or for none.
     pub(crate) fn restart(&mut self) {
         self.broken = 0;
         self.looking = Looking::Away;
@@ -148,7 +148,7 @@ impl Inspector {
         self.shared.spare_starts.give(&mut self.start);
     }
 
-    /// The final head, as it was on the wire.
+    /// Inspects the final head, as on the wire.
     pub(crate) fn head(&mut self, raw: &[u8], status: u16, shape: AnswerShape) {
         if !(self.shared.headers || self.shared.bodies) || !self.shared.check.right_status(status) {
             return;
@@ -156,8 +156,8 @@ impl Inspector {
         if self.shared.headers {
             self.broken = broken(&self.shared.check.rules, raw);
         }
-        // An answer to HEAD has no body by its nature: there is nothing to ask of it, nor is there
-        // where nobody wants to know.
+        // An answer to HEAD has no body to check. Other bodies need no look if nothing is demanded
+        // of them.
         self.looking = match shape {
             AnswerShape::ByHeaders if self.shared.whole_bodies => Looking::Keeping,
             AnswerShape::ByHeaders if self.shared.bodies => Looking::Over,
@@ -165,7 +165,7 @@ impl Inspector {
         };
     }
 
-    /// What the check says of a whole answer, all but its time.
+    /// Result of the check of a whole answer, except for its time.
     pub(crate) fn checked(&self) -> Checked {
         if self.looking == Looking::Away && self.broken == 0 {
             return Checked::Right;
@@ -204,14 +204,14 @@ impl Inspector {
         (!holds).then(|| Failed::rule(place))
     }
 
-    /// A read ended inside the answer: should it fail, its start is shown.
+    /// A read ended inside the answer: keeps its start, in case it fails.
     pub(crate) fn torn(&mut self, bytes: &[u8]) {
         if self.start.len() < START_BYTES {
             self.hold(bytes);
         }
     }
 
-    /// The answer ended; `bytes` are the last of it.
+    /// The answer has ended; `bytes` are its last ones.
     pub(crate) fn ended(&mut self, bytes: &[u8], end: AnswerEnd) {
         let AnswerEnd::Whole { status, check: Checked::Right } = end else {
             return self.torn(bytes);
@@ -221,7 +221,7 @@ impl Inspector {
         }
         self.shared.spare_bodies.give(&mut self.body);
         if self.shared.timed {
-            // It may yet have been too slow, which is the driver's to say.
+            // It may still be too slow, which the driver decides.
             self.torn(bytes);
         } else {
             self.shared.spare_starts.give(&mut self.start);
@@ -238,12 +238,12 @@ impl Inspector {
         self.start.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
-    /// How the answer began on the wire, as far as it was held.
+    /// The beginning of the answer on the wire, as far as it was kept.
     pub(crate) fn start(&self) -> &[u8] {
         &self.start
     }
 
-    /// What there was instead, in words; `raw` is the head.
+    /// What was found instead, in words; `raw` is the head.
     pub(crate) fn found(&self, failed: Failed, raw: &[u8]) -> String {
         let check = &self.shared.check;
         let rule = check.rules.get(usize::from(failed.0).wrapping_sub(1));
@@ -289,7 +289,8 @@ fn broken(rules: &[Rule], raw: &[u8]) -> u32 {
 }
 
 impl Wanted {
-    /// A value may be folded over several lines: what is asked of it is asked of one line.
+    /// Whether a value satisfies the demand. A value that is folded over several lines is first
+    /// joined to one.
     fn is_met_by(&self, value: &[u8]) -> bool {
         let is_folded = value.contains(&b'\n');
         match self {
@@ -313,13 +314,12 @@ fn contains(mut bytes: impl Iterator<Item = u8> + Clone, part: &[u8]) -> bool {
     }
 }
 
-/// Bytes of an answer's start that are held: a head of 4 KiB, 2 KiB of body, and what frames
-/// it.
+/// Most bytes of an answer's beginning that are kept: a head of 4 KiB, 2 KiB of body, and framing.
 const START_BYTES: usize = 8 << 10;
 
-/// Connections of a thread whose answer's start is held at once: 4 MiB in all, however many
-/// there are. Only the first failed answer of each kind is shown, so more are never missed
-/// but in a load all of whose answers come in pieces.
+/// Most connections of a thread for which the beginning of an answer is kept at once: 4 MiB in all,
+/// however many there are. Only the first failed answer of each kind is shown. So more are needed
+/// only by a load all of whose answers arrive in pieces.
 const STARTS_MAX: usize = 512;
 
 /// Capacity of a new buffer: a usual answer.

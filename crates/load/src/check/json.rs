@@ -1,4 +1,4 @@
-//! One place in a JSON text, found and compared without building the text's values: a body
+//! Finds and compares the value at one place of a JSON text, without building all values. The body
 //! is read once, from its first byte to its last.
 
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Names and positions: `$.items[0].id`, `items[0].id`, `$["a name"]`. The small part of
-/// JSONPath (RFC 9535) that names one value.
+/// Names and positions: `$.items[0].id`, `items[0].id`, `$["a name"]`. This is the part of JSONPath
+/// (RFC 9535) that selects a single value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path {
     text: String,
@@ -20,14 +20,14 @@ enum Step {
     Position(usize),
 }
 
-/// The value that must be there.
+/// The value that is demanded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expected(Value);
 
-/// What there is at a path.
+/// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum There {
-    /// The expected value; any, where none is expected.
+    /// The expected value, or any value where none is expected.
     Right,
     /// Another value.
     Other,
@@ -38,7 +38,7 @@ pub(crate) enum There {
 }
 
 impl Path {
-    /// Bytes of the path at the start of `text`: up to a blank or a `=` outside brackets.
+    /// Length in bytes of the path at the start of `text`: up to a blank or a `=` outside quotes.
     pub(super) fn length(text: &str) -> usize {
         let (mut quoted, mut escaped) = (false, false);
         for (at, c) in text.char_indices() {
@@ -55,7 +55,7 @@ impl Path {
         text.len()
     }
 
-    /// `None` where it is not one.
+    /// Parses a path; `None` where the text is not one.
     pub(super) fn parse(text: &str) -> Option<Path> {
         let mut steps = Vec::new();
         let mut rest = match text.strip_prefix('$') {
@@ -79,12 +79,12 @@ impl Path {
         Some(Path { text: text.to_owned(), steps })
     }
 
-    /// As it was written.
+    /// The path as written.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// What there is in `json`, all of which is read.
+    /// What is at this path in `json`. Reads all of `json`.
     pub(super) fn look(&self, json: &[u8], expected: Option<&Expected>) -> There {
         let expected = expected.map(|expected| &expected.0);
         let mut reader = serde_json::Deserializer::from_slice(json);
@@ -95,7 +95,7 @@ impl Path {
         }
     }
 
-    /// The value there, written as JSON; for an example's words only.
+    /// The value at this path, written as JSON; only for the words of an example.
     pub(super) fn value(&self, json: &[u8]) -> Option<String> {
         let whole: Value = serde_json::from_slice(json).ok()?;
         let value = self.steps.iter().try_fold(&whole, |value, step| match step {
@@ -114,7 +114,8 @@ fn name(text: &str) -> Option<(Step, &str)> {
     (!name.is_empty() && name.chars().all(plain)).then(|| (Step::Name(name.to_owned()), rest))
 }
 
-/// What is in brackets, the first of which is gone, and what follows the second.
+/// Parses the content of brackets, whose opening bracket was taken. Returns also what follows the
+/// closing one.
 fn bracketed(text: &str) -> Option<(Step, &str)> {
     if text.starts_with('"') {
         let mut names = serde_json::Deserializer::from_str(text).into_iter::<String>();
@@ -128,8 +129,8 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
 }
 
 impl Expected {
-    /// JSON, or a text that does not look like it: `json $.status == open` compares with the
-    /// text `open`.
+    /// Parses JSON, or takes a text that does not look like JSON as a string. So `json $.status ==
+    /// open` compares with the text `open`.
     pub(super) fn parse(text: &str) -> Result<Expected, serde_json::Error> {
         match serde_json::from_str(text) {
             Ok(value) => Ok(Expected(value)),
@@ -145,7 +146,7 @@ impl fmt::Display for Expected {
     }
 }
 
-/// Numbers are equal where they are the same number: `1` and `1.0`.
+/// Whether two values are equal. Numbers are equal if they are the same number, like `1` and `1.0`.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -163,7 +164,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Goes down one path; what lies beside it is read and forgotten.
+/// Follows one path; everything beside it is read and discarded.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     steps: &'a [Step],
@@ -171,7 +172,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The path ends here, at `value`.
+    /// What it means that `value` ends the path here.
     fn ends_at(self, value: &Value) -> There {
         match (self.steps, self.expected) {
             ([], None) => There::Right,
@@ -220,7 +221,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(self.ends_at(&value.into()))
     }
 
-    /// Apart from the others: a `Value` of it would be a copy.
+    /// Handled separately, because a `Value` of it would be a copy.
     fn visit_str<E: Error>(self, value: &str) -> Result<There, E> {
         Ok(match (self.steps, self.expected) {
             ([], Some(Value::String(expected))) if expected == value => There::Right,
@@ -248,7 +249,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(there)
     }
 
-    /// Of a name that stands twice the last counts, as in PHP and JavaScript.
+    /// If a name occurs twice, the last one counts, as in PHP and JavaScript.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<There, A::Error> {
         let mut there = self.beside();
         let [Step::Name(name), steps @ ..] = self.steps else {
@@ -267,13 +268,13 @@ impl<'de> Visitor<'de> for Walk<'_> {
 }
 
 impl Walk<'_> {
-    /// What a list or an object is to a path that does not go on into it.
+    /// What a list or an object means for a path that does not continue into it.
     fn beside(self) -> There {
         if self.steps.is_empty() { There::Other } else { There::Nothing }
     }
 }
 
-/// Whether a name is this one, without a copy of it.
+/// Compares a name with this one, without copying it.
 struct Is<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for Is<'_> {

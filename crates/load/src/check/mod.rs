@@ -1,26 +1,25 @@
-//! What makes a whole answer a correct one: its status, and rules about its headers, its
-//! body, its size and its time.
+//! What makes a whole answer correct: its status, and rules about its headers, body, size and time.
 //!
-//! A rule is written as one reads it; [`Rule::parse`] says what there is:
+//! A rule is written as it reads; [`Rule::parse`] accepts:
 //!
-//! | rule | holds where |
+//! | rule | holds if |
 //! |---|---|
 //! | `header x-cache` | the answer has such a header |
-//! | `header x-cache == HIT` | one of them has this value, and no other |
-//! | `header content-type contains json` | one of them has this in its value |
-//! | `body contains hello` | these bytes are in the body |
-//! | `body ~ /order [0-9]+/` | the pattern is found in the body; after the second `/` may stand `i`, `m`, `s`, `x` |
+//! | `header x-cache == HIT` | one of these headers has this value |
+//! | `header content-type contains json` | one of these headers has this text in its value |
+//! | `body contains hello` | the body contains these bytes |
+//! | `body ~ /order [0-9]+/` | the pattern matches in the body; flags `imsx` may follow it |
 //! | `json $.items[0].id` | the body is JSON and has a value there |
-//! | `json $.ok == true` | and it is this one; what is no JSON is taken as a text |
-//! | `size > 100` | the body has so many bytes; `==`, `<`, `<=`, `>=` too |
+//! | `json $.ok == true` | and the value is this one; what is not JSON counts as text |
+//! | `size > 100` | the body has this many bytes; also `==`, `<`, `<=`, `>=` |
 //! | `time < 200ms` | the service time is shorter |
 //!
-//! Names of headers are compared without regard to case, values as they are. Bodies are
-//! taken as they come, chunks joined; nothing is decompressed. An answer to HEAD has no body
-//! by its nature, so rules about body, JSON and size hold for it; those about headers and
-//! time are asked. Where the status is wrong nothing else is asked.
+//! Names of headers are compared without regard to case, their values exactly. Bodies are taken as
+//! received, with chunks joined; nothing is decompressed. An answer to HEAD never has a body, so
+//! rules about body, JSON and size hold for it; those about headers and time apply. If the status
+//! is wrong, no rule is checked.
 //!
-//! A rule about nested JSON allocates once for an answer, in the JSON library; no other does.
+//! A rule about nested JSON allocates once per answer, in the JSON library; no other rule does.
 
 mod error;
 mod inspect;
@@ -40,25 +39,25 @@ pub(crate) use words::took;
 
 use crate::time::Nanos;
 
-/// What makes a whole answer a correct one.
+/// What makes a whole answer correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// Statuses that are right; empty: 200 to 299.
+    /// Correct statuses; empty: 200 to 299.
     pub statuses: Vec<u16>,
-    /// Bytes that the body must contain; empty: nothing is asked. May be torn across reads.
+    /// Bytes that the body must contain, possibly split across reads; empty: no such demand.
     pub body_contains: Vec<u8>,
-    /// What else must hold, asked in this order; at most [`RULES_MAX`].
+    /// Rules that must hold, checked in this order; at most [`RULES_MAX`].
     pub rules: Vec<Rule>,
 }
 
-/// One thing that must hold of an answer with the right status.
+/// A condition on an answer with the right status.
 #[derive(Clone, Debug)]
 pub struct Rule {
     text: String,
     ask: Ask,
 }
 
-/// What a rule asks.
+/// The condition of a rule.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
     Header {
@@ -72,11 +71,11 @@ pub(crate) enum Ask {
         value: Option<Expected>,
     },
     Size(Compare, u64),
-    /// Service time below this.
+    /// The service time is below this.
     Time(Nanos),
 }
 
-/// Of a header's value.
+/// What is demanded of a header's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Anything,
@@ -94,24 +93,24 @@ pub(crate) enum Compare {
     AtLeast,
 }
 
-/// Which part of a [`Check`] failed.
+/// Which part of a [`Check`] an answer broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Failed(pub u16);
 
 impl Failed {
     /// [`Check::body_contains`].
     pub const CONTAINS: Failed = Failed(0);
-    /// A pattern or JSON is asked of a body above [`BODY_BYTES_MAX`].
+    /// A pattern or JSON is demanded of a body that is larger than [`BODY_BYTES_MAX`].
     pub const TOO_LARGE: Failed = Failed(u16::MAX);
 
-    /// The rule at this place of [`Check::rules`].
+    /// The rule at this index of [`Check::rules`].
     pub(crate) fn rule(place: usize) -> Failed {
         Failed(u16::try_from(place + 1).unwrap_or(u16::MAX - 1))
     }
 }
 
 impl Check {
-    /// Whether `status` is right.
+    /// Whether `status` is correct.
     pub fn right_status(&self, status: u16) -> bool {
         match self.statuses.as_slice() {
             [] => (200..300).contains(&status),
@@ -119,8 +118,8 @@ impl Check {
         }
     }
 
-    /// Under which key of `Counts::failed` a failed part is counted: `check` for
-    /// `body_contains`, `check:<name>` for a rule, `check:body-too-large`.
+    /// The key under which `Counts::failed` counts this part: `check` for `body_contains`,
+    /// `check:<name>` for a rule, `check:body-too-large`.
     pub fn key(&self, failed: Failed) -> String {
         match failed {
             Failed::CONTAINS => "check".to_owned(),
@@ -132,7 +131,7 @@ impl Check {
         }
     }
 
-    /// The first rule about time that a service time breaks.
+    /// The first rule about time that this service time breaks.
     pub(crate) fn too_slow(&self, service_time: Nanos) -> Option<Failed> {
         let slow = |rule: &Rule| matches!(rule.ask, Ask::Time(limit) if service_time >= limit);
         self.rules.iter().position(slow).map(Failed::rule)
@@ -140,7 +139,7 @@ impl Check {
 }
 
 impl Rule {
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// # Errors
     /// What is wrong with the text, where, and what was expected there.
@@ -149,13 +148,13 @@ impl Rule {
         Ok(Rule { text: text.trim().to_owned(), ask })
     }
 
-    /// As it was written, blanks around it off; failures are counted under it.
+    /// The rule as written, without blanks around it. Failures are counted under this name.
     pub fn name(&self) -> &str {
         &self.text
     }
 }
 
-/// Two rules are the same where they read the same.
+/// Two rules are equal if their texts are.
 impl PartialEq for Rule {
     fn eq(&self, other: &Rule) -> bool {
         self.text == other.text
@@ -176,11 +175,11 @@ impl Compare {
     }
 }
 
-/// Rules of one check; more than a person reads in a table of errors.
+/// Most rules of one check; nobody reads a longer table of errors.
 pub const RULES_MAX: usize = 32;
 
-/// Bytes of a body that are held for a pattern or JSON; larger ones fail with
-/// [`Failed::TOO_LARGE`]. Ten times the largest page of a usual app.
+/// Most bytes of a body that are kept for a pattern or JSON; larger ones fail with
+/// [`Failed::TOO_LARGE`]. This is ten times the largest page of a usual app.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// The key of [`Failed::TOO_LARGE`].

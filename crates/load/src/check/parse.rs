@@ -1,4 +1,4 @@
-//! From the text of a rule to what it asks.
+//! Parses the text of a rule.
 
 use regex::bytes::RegexBuilder;
 
@@ -8,7 +8,7 @@ use super::{Ask, Compare, Wanted};
 use crate::schedule::parse_length;
 use crate::time::Nanos;
 
-/// A text with the place of what is not read yet.
+/// A text, and the position up to which it was parsed.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     text: &'a str,
@@ -16,7 +16,7 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// What is left, blanks at both ends off, and where it begins.
+    /// What is left, without blanks around it, and where it begins.
     fn left(self) -> (&'a str, usize) {
         let left = &self.text[self.at..];
         let begins = self.at + (left.len() - left.trim_start().len());
@@ -31,7 +31,7 @@ impl<'a> Rest<'a> {
         (word, begins)
     }
 
-    /// A comparison: a word, or signs that the value follows without a blank.
+    /// A comparison: a word, or signs that a value may follow without a blank.
     fn operator(&mut self) -> (&'a str, usize) {
         let (left, begins) = self.left();
         let signs = left.find(|c| !"=<>~!".contains(c)).unwrap_or(left.len());
@@ -42,7 +42,7 @@ impl<'a> Rest<'a> {
         (&left[..signs], begins)
     }
 
-    /// All that is left, which must be something.
+    /// Everything that is left, which must not be empty.
     fn value(self, operator: &str) -> Result<(&'a str, usize), RuleError> {
         match self.left() {
             ("", _) => {
@@ -61,10 +61,10 @@ fn bad_operator(of: &'static str, (found, at): (&str, usize)) -> RuleError {
     wrong(at, found.len(), Problem::Operator { of, found: found.to_owned() })
 }
 
-/// What the rule asks.
+/// The condition of the rule.
 pub(super) fn ask(text: &str) -> Result<Ask, RuleError> {
     let mut rest = Rest { text, at: 0 };
-    // `size>100` is as good as with blanks.
+    // `size>100` is accepted without blanks.
     let (left, begins) = rest.left();
     let end = left.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(left.len());
     rest.at = begins + end;
@@ -88,7 +88,7 @@ pub(super) fn ask(text: &str) -> Result<Ask, RuleError> {
 fn header(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
     let (left, at) = rest.left();
     let end = left.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(left.len());
-    // `header x-cache: HIT` is what many will try first: the colon is not part of a name.
+    // Many will first try `header x-cache: HIT`, but the colon is not part of a name.
     let name = &left[..end];
     rest.at = at + end;
     if name.is_empty() {
@@ -137,7 +137,7 @@ fn pattern((text, at): (&str, usize)) -> Result<Ask, RuleError> {
         };
     }
     builder.build().map(Ask::BodyMatches).map_err(|error| {
-        // Several lines with a caret; the last says what is wrong.
+        // The message has several lines with a caret; the last one says what is wrong.
         let text = error.to_string();
         let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         let pattern = pattern.to_owned();
@@ -201,7 +201,7 @@ fn time(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
     }
 }
 
-/// A number of bytes with an optional unit; parts of a byte are cut off.
+/// Parses a number of bytes with an optional unit; fractions of a byte are cut off.
 fn bytes(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -217,7 +217,7 @@ fn bytes(text: &str) -> Option<u64> {
     whole.checked_mul(*factor)?.checked_add(parts)
 }
 
-/// What a rule may begin with.
+/// Words that a rule may begin with.
 const WORDS: [&str; 5] = ["header", "body", "json", "size", "time"];
 
 /// Units of a number of bytes.
@@ -232,5 +232,5 @@ const UNITS: [(&str, u64); 8] = [
     ("GiB", 1 << 30),
 ];
 
-/// Decimals of a number of bytes: 9 × 10⁹ × 2³⁰ still fits 64 bits.
+/// Most decimals of a number of bytes: 9 × 10⁹ × 2³⁰ still fits into 64 bits.
 const DECIMALS_MAX: usize = 9;

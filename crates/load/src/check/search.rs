@@ -1,18 +1,18 @@
-//! Looks for bytes in a body that comes in pieces.
+//! Searches for bytes in a body that arrives in pieces.
 
-/// Knuth, Morris and Pratt's search: a match may be torn over any number of pieces, no
-/// byte is looked at twice, and nothing has to be carried over but a number.
+/// The search of Knuth, Morris and Pratt. A match may be split over any number of pieces. No byte
+/// is examined twice, and only a number is kept between pieces.
 #[derive(Debug)]
 pub(super) struct Search {
     needle: Box<[u8]>,
-    /// `borders[i]`: the longest proper prefix of the needle that ends `needle[..=i]`.
+    /// `borders[i]`: length of the longest proper prefix of the needle that ends `needle[..=i]`.
     borders: Box<[usize]>,
-    /// How many bytes of the needle match just before the next byte; all: found.
+    /// How many bytes of the needle match just before the next byte; all of them: found.
     matched: usize,
 }
 
 impl Search {
-    /// For `needle`; an empty one is found at once.
+    /// A search for `needle`; an empty one is found at once.
     pub(super) fn new(needle: &[u8]) -> Search {
         let mut borders = vec![0; needle.len()];
         let mut border = 0;
@@ -26,22 +26,22 @@ impl Search {
         Search { needle: needle.into(), borders: borders.into(), matched: 0 }
     }
 
-    /// Whether it was in what was fed since the last `restart`.
+    /// Whether the needle was in the pieces since the last `restart`.
     pub(super) fn found(&self) -> bool {
         self.matched == self.needle.len()
     }
 
-    /// Forgets what was fed.
+    /// Forgets the pieces so far.
     pub(super) fn restart(&mut self) {
         self.matched = 0;
     }
 
-    /// The next piece of the body.
+    /// Searches the next piece of the body.
     pub(super) fn feed(&mut self, piece: &[u8]) {
         let mut at = 0;
         while at < piece.len() && !self.found() {
             if self.matched == 0 {
-                // Most of a body is here: a plain scan for the first byte.
+                // Usually nothing matches yet: scan for the first byte.
                 let first = self.needle[0];
                 let Some(skip) = piece[at..].iter().position(|byte| *byte == first) else {
                     return;

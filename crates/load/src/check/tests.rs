@@ -1,4 +1,4 @@
-//! Rules on answers as they come over HTTP/1.1, and what is said where they break.
+//! Tests rules on answers over HTTP/1.1, and the words for answers that break them.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn request(answer: AnswerShape) -> Request {
     Request { bytes: b"GET / HTTP/1.1\r\n\r\n".to_vec(), answer, ..Request::default() }
 }
 
-/// How a whole answer ends that comes in `pieces`, and what is at hand of it then.
+/// How a whole answer in `pieces` ends, and the excerpt that is kept of it then.
 fn ended(http: &mut Http1, shape: AnswerShape, pieces: &[&[u8]]) -> (Checked, Excerpt) {
     http.start(RequestId(0), &request(shape), &mut Vec::new());
     let mut ends = Vec::new();
@@ -42,7 +42,7 @@ fn checked(check: &Check, answer: &str) -> (Checked, Excerpt) {
     ended(&mut http, AnswerShape::ByHeaders, &[answer.as_bytes()])
 }
 
-/// With a few headers, chunked, so that no body is seen with its framing.
+/// An answer with a few headers, chunked, so that its body is never seen together with framing.
 fn answer(body: &str) -> String {
     let mut answer = String::from(
         "HTTP/1.1 103 E\r\nX-Early: yes\r\n\r\nHTTP/1.1 200 OK\r\nX-Cache: MISS\r\nEmpty:\r\n\
@@ -197,7 +197,7 @@ fn a_body_above_the_limit_fails_with_its_own_word() {
             "the body has 1048577 bytes, a pattern or JSON is looked for in 1 MiB at most"
         );
     }
-    // Whatever needs no whole body has no limit.
+    // Rules that do not need the whole body have no limit.
     let of_parts = rules(&["body contains xxx", "size > 1MiB"]);
     assert_eq!(checked(&of_parts, &page(&body)).0, Checked::Right);
     let whole = rules(&["body ~ /^x+$/"]);
@@ -219,7 +219,7 @@ fn nothing_of_one_answer_is_left_for_the_next() {
         ] {
             let (checked, excerpt) = ended(&mut http, AnswerShape::ByHeaders, pieces);
             assert_eq!(checked, expected);
-            // What is held of an answer that came in order is given back.
+            // The kept beginning of a correct answer is released.
             assert_eq!(excerpt.head.is_empty(), checked == Checked::Right);
         }
     }
@@ -355,7 +355,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A path, and the same as a JSON pointer.
+/// A path, and the same path as a JSON pointer.
 fn any_path() -> impl Strategy<Value = (String, String)> {
     let step = prop_oneof![
         Just((".a".to_owned(), "/a".to_owned())),

@@ -1,4 +1,4 @@
-//! What an answer had instead of what was asked, in words. For examples only.
+//! Says in words what an answer had instead of what was demanded. Only for examples.
 
 use super::{Ask, BODY_BYTES_MAX, Wanted};
 use crate::protocol::fields::{unfolded, values};
@@ -41,23 +41,23 @@ fn header(name: &str, wanted: &Wanted, head: &[u8]) -> String {
     }
 }
 
-/// The body does not contain `text`.
+/// Says that the body does not contain `text`.
 pub(super) fn lacks(text: &[u8], size: u64) -> String {
     format!("no `{}` in the body's {size} bytes", shown(text))
 }
 
-/// The body was not held.
+/// Says that the body was too large to be kept.
 pub(super) fn too_large(size: u64) -> String {
     let limit = BODY_BYTES_MAX >> 20;
     format!("the body has {size} bytes, a pattern or JSON is looked for in {limit} MiB at most")
 }
 
-/// It took longer than a rule allows.
+/// Says how long the answer took.
 pub(crate) fn took(service_time: Nanos) -> String {
     format!("took {:.1} ms", service_time.0 as f64 / 1e6)
 }
 
-/// Bytes of other people as one line that does nothing to a terminal.
+/// Bytes from elsewhere as one line that cannot affect a terminal.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut line = String::new();
@@ -74,5 +74,5 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     line
 }
 
-/// Characters of a value that are shown.
+/// Most characters of a value that are shown.
 const SHOWN_MAX: usize = 120;

@@ -1,9 +1,9 @@
-//! The requests of a load thread, in the order of the whole load.
+//! Gives each load thread its next request, in the order of the whole load.
 //!
-//! All threads count in one row: the next request of the load goes to whichever thread sends next.
-//! So what was sent is the beginning of the traffic's order, however many threads there are and
-//! however fast each of them is. Had each thread its own share of a list, the thread whose share is
-//! answered quickly would send more of it, and the mix would be another one than the file's.
+//! All threads share one counter: the next request of the load goes to whichever thread sends next.
+//! So what was sent is always the beginning of the traffic, however many threads there are and
+//! however fast each is. If each thread had its own share of a list, a thread whose share is
+//! answered quickly would send more of it. The mix of requests would then differ from the file's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,49 +12,49 @@ use super::shuffle::Shuffle;
 use super::stream::Stream;
 use crate::traffic::Request;
 
-/// What one load thread sends.
+/// The requests of one load thread.
 #[derive(Debug)]
 pub(crate) struct Feed {
     row: Arc<Row>,
-    /// The number of the next request, once it was looked for: nobody else sends it.
+    /// The number of the next request, once this thread has reserved it.
     number: Option<u64>,
     pub(crate) origin: Origin,
 }
 
-/// Where its requests come from.
+/// Where the requests come from.
 #[derive(Debug)]
 pub(crate) enum Origin {
     /// A list in memory.
     List(List),
-    /// What a reader prepares.
+    /// Batches that a reader prepares.
     Stream(Stream),
 }
 
-/// How many requests were given to threads. Alone in its lines of the CPU's caches: it is written
-/// for each request.
+/// How many requests were handed out to threads. It is written for each request, so it has its
+/// cache lines to itself.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Row(AtomicU64);
 
-/// What there is to send now.
+/// Whether there is a request to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stock {
-    /// A request: `next` gives it.
+    /// There is one: `next` returns it.
     There,
-    /// None yet: the reader was not fast enough.
+    /// Not yet: the reader was too slow.
     Late,
-    /// None any more.
+    /// There are no more.
     Over,
 }
 
 impl Feed {
-    /// A thread's; all of one load share the row.
+    /// The feed of one thread; all threads of a load share `row`.
     pub(crate) fn new(row: &Arc<Row>, origin: Origin) -> Feed {
         Feed { row: Arc::clone(row), number: None, origin }
     }
 
-    /// What there is. Takes what the reader has prepared, never waits for it. What there is stays
-    /// this thread's: to be asked only while it has a request to send.
+    /// Whether there is a request to send. Takes what the reader has prepared, and never waits. The
+    /// request found is reserved for this thread, so call it only when one can start.
     pub(crate) fn stock(&mut self) -> Stock {
         let row = &self.row.0;
         let number = *self.number.get_or_insert_with(|| row.fetch_add(1, Ordering::Relaxed));
@@ -65,7 +65,7 @@ impl Feed {
         }
     }
 
-    /// Whether there was none yet when last looked.
+    /// Whether the last look found that the reader was too slow.
     pub(crate) fn was_late(&self) -> bool {
         match &self.origin {
             Origin::List(_) => false,
@@ -73,7 +73,7 @@ impl Feed {
         }
     }
 
-    /// The next one; only while there is one.
+    /// The next request; to be called only after `stock` said that there is one.
     pub(crate) fn next(&mut self) -> &Request {
         let number = self.number.take().expect("looked for before");
         match &mut self.origin {
@@ -83,7 +83,7 @@ impl Feed {
     }
 }
 
-/// A list, from its first again after its last.
+/// A list of requests that is repeated from its start.
 #[derive(Debug)]
 pub(crate) struct List {
     traffic: Arc<[Request]>,
@@ -92,8 +92,8 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// `count` in all, over all threads; `None`: as many as are wanted. `seed`: shuffled, each pass
-    /// anew. The list is not empty.
+    /// `count`: requests in all, over all threads; `None`: without limit. `seed`: the list is
+    /// shuffled, differently in each pass. The list must not be empty.
     pub(crate) fn new(traffic: Arc<[Request]>, seed: Option<u64>, count: Option<u64>) -> List {
         let shuffle = seed.map(|seed| Shuffle::new(seed, traffic.len()));
         List { traffic, shuffle, count: count.unwrap_or(u64::MAX) }
@@ -112,7 +112,7 @@ impl List {
 mod tests {
     use super::*;
 
-    /// Two threads, the second of which sends once while the first sends nine times.
+    /// Two threads: the first sends nine times while the second sends once.
     #[test]
     fn what_is_sent_is_the_beginning_of_the_order_however_fast_each_thread_is() {
         for (length, seed) in [(1_usize, None), (2, None), (2, Some(1)), (6, None), (6, Some(1))] {

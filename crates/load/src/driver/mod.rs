@@ -1,4 +1,7 @@
-//! One load thread: pace × protocol × engine → recorder.
+//! Runs one load thread: starts due requests, moves bytes, ends requests and records them.
+//!
+//! A [`Pace`] decides when a request starts, a [`Feed`] which request. The protocol encodes and
+//! decodes, the engine does the I/O, and the recorder counts. Times are on the engine's clock.
 
 mod feed;
 mod pace;
@@ -27,10 +30,10 @@ use pool::{Pool, State};
 use requests::{Line, Progress, RequestsInFlight, UnderWay};
 pub(crate) use stream::{Batch, Board, Gone, Stream};
 
-/// What a load thread is given.
+/// What a load thread is made of.
 pub(crate) struct Parts<E, F> {
     pub(crate) engine: E,
-    /// Makes the protocol's state of a new connection.
+    /// Makes the protocol state of a new connection.
     pub(crate) protocol: F,
     pub(crate) pace: Pace,
     pub(crate) recorder: Recorder,
@@ -40,7 +43,7 @@ pub(crate) struct Parts<E, F> {
     pub(crate) habit: ConnectionHabit,
 }
 
-/// What a load thread leaves behind, beside what its recorder handed on.
+/// What a load thread reports at its end, besides what its recorder passed on.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadReport {
     pub(crate) scheduled: Nanos,
@@ -57,7 +60,7 @@ pub(crate) struct ThreadReport {
     pub(crate) examples: Vec<Example>,
 }
 
-/// A load thread at work.
+/// The state of a running load thread.
 pub(crate) struct Driver<P, E, F> {
     parts: Parts<E, F>,
     pool: Pool<P>,
@@ -65,7 +68,7 @@ pub(crate) struct Driver<P, E, F> {
     answers: Vec<Answer>,
     examples: Examples,
     opened: u64,
-    /// When something of an answer was taken last, on whichever connection.
+    /// When an answer of at least one byte last ended, on any connection; `None`: none did yet.
     answered_last: Option<Nanos>,
     not_due: u64,
     end: End,
@@ -86,8 +89,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Sends until nothing further starts and nothing is under way. Takes no longer than
-    /// the schedule, one timeout for requests that wait, and one for requests under way.
+    /// Runs the load until nothing further starts and nothing is in flight. Takes no longer than
+    /// the schedule, one timeout for waiting requests, and one timeout for requests in flight.
     pub(crate) fn run(mut self, stop: &Stop) -> ThreadReport {
         let mut looked = None;
         loop {
@@ -99,7 +102,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             }
             self.start_due();
             looked = Some(self.parts.engine.now());
-            // What ended in the call itself: taken before the clock goes on.
+            // Some operations complete inside the call. Take their completions before the clock is
+            // read again, or they would look later than they were.
             self.take_completions();
             let now = self.parts.engine.now();
             if self.requests.count() == 0 && self.parts.pace.finished(now) {
@@ -111,13 +115,13 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// The next moment at which something is to be done of our own accord.
+    /// The next moment at which the thread has something to do even if no completion arrives.
     fn wake(&self, now: Nanos) -> Nanos {
-        // Finished, the pace names no moment but its end, which is over: turning on it
-        // would spin until the last answer.
+        // A finished pace still names its end, which is in the past. Waking for it would spin until
+        // the last answer.
         let pace = Some(&self.parts.pace).filter(|pace| !pace.finished(now));
         let due = pace.and_then(|pace| pace.wake(self.requests.count()));
-        // Without traffic a due request waits for the reader, not for a moment that is over.
+        // Without traffic, a due request waits for the reader. Its due time is past and would spin.
         let due = match self.parts.feed.was_late() {
             true => due.map(|due| due.max(now.plus(LATE_LOOK))),
             false => due,
@@ -128,7 +132,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
     }
 
-    /// Answers to users, who may be many and wait anyway, may be seen a little late.
+    /// In the closed model an answer may be seen a little late: users are many, and they only wait.
     fn awaited(&self) -> Awaited {
         match self.parts.pace {
             Pace::Closed(_) => Awaited::Soon(self.requests.count()),
@@ -136,7 +140,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Time went on to `now`: planned requests are counted, seconds that are over handed on.
+    /// Advances to `now`: counts the requests planned until then, and passes on finished seconds.
     fn cross(&mut self, now: Nanos) {
         while self.parts.recorder.boundary() <= now {
             let last = self.parts.recorder.boundary().since(Nanos(1));
@@ -157,9 +161,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.end = End::Stopped;
     }
 
-    /// Starts what is due, a burst at most: answers are not to wait for a thousand starts. By a
-    /// schedule one by one: more than one is due when we are late, and what has come meanwhile and
-    /// has no stamp is not to look later than it is.
+    /// Starts due requests. Closed model: at most a burst, so that answers do not wait for a
+    /// thousand starts. Open model: one request per turn. Several are due only when we are late,
+    /// and starting them all before reading would add our delay to answers without a kernel
+    /// timestamp.
     fn start_due(&mut self) {
         let burst = match self.parts.pace {
             Pace::Closed(_) => BURST,
@@ -168,7 +173,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         for _ in 0..burst {
             let now = self.parts.engine.refresh();
             self.cross(now);
-            // What is looked for is this thread's: it must have a use for it.
+            // `stock` reserves a request for this thread, so ask only while one can still start.
             if self.parts.pace.finished(now) {
                 return;
             }
@@ -212,8 +217,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             self.requests.follow(id, if fresh { Line::New(None) } else { Line::Kept });
         }
         if fresh {
-            // On this machine it is there when the call returns: what the next ones take is not
-            // this one's.
+            // On loopback the connection is established when the call returns. Take its completion
+            // now, so that the time of the next starts is not counted as its connect time.
             self.parts.engine.refresh();
             self.take_completions();
         }
@@ -251,8 +256,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// In the middle of a request a reset follows, and which of the two is seen first is chance. A
-    /// kept connection may have been closed before the request.
+    /// A server that closes while we are still sending causes a reset, and either may be seen
+    /// first: report both as a reset. An idle kept connection may have been closed before the
+    /// request.
     fn hung_up(&mut self, slot: Slot) {
         let connection = self.pool.at(slot);
         let is_kept = connection.answered && connection.protocol.first_byte().is_none();
@@ -262,9 +268,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// A server that answers and reads no more of the request has closed in order: that we were
-    /// still sending makes a reset of it, which may destroy the end of its answer. A wrong status
-    /// is known without it.
+    /// A server that answers without reading the whole request has closed in order. Because we were
+    /// still sending, TCP makes a reset of it, which may destroy the end of the answer. So an
+    /// answer that the close completes counts, and so does a wrong status.
     fn failed(&mut self, slot: Slot, reason: Net) {
         let is_early = self.parts.engine.unsent(slot);
         let protocol = &self.pool.at(slot).protocol;
@@ -276,7 +282,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.lose(slot, outcome, self.parts.engine.now());
     }
 
-    /// Nothing more comes: ends the requests that this answers, and for `reason` the others.
+    /// The peer sends no more: ends the request whose answer the close completes, and all others
+    /// with `reason`.
     fn peer_closed(&mut self, slot: Slot, reason: Net) {
         let now = self.parts.engine.now();
         let answers = &mut self.answers;
@@ -298,7 +305,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.note(slot, |progress| progress.line = Line::New(Some(now)));
     }
 
-    /// Bytes were taken: sends what the protocol itself says to them.
+    /// After a read: sends what the protocol itself has to say, for example a handshake step.
     fn transmit(&mut self, slot: Slot) {
         let out = self.parts.engine.send_buffer(slot);
         let before = out.len();
@@ -308,8 +315,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Notes how far the request on this connection is, where requests are recorded. With several
-    /// on one connection it is the one that started last.
+    /// Updates the progress of the request on this connection, where requests are recorded. Of
+    /// several requests on one connection it is the one that started last.
     fn note(&mut self, slot: Slot, how: impl FnOnce(&mut Progress)) {
         if self.parts.recorder.wants_records()
             && let Some(id) = self.pool.at(slot).requests.last()
@@ -318,8 +325,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Bytes were taken: ends the requests that they answer, and decides what becomes of the
-    /// connection.
+    /// After a read: ends the requests that were answered, then reuses or closes the connection.
     fn settle(&mut self, slot: Slot, came: Nanos) {
         if self.take_answers(slot, came) == Usable::No {
             return self.give_up(slot, Net::Malformed, came);
@@ -329,7 +335,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             return;
         }
         if connection.requests.is_empty() && self.parts.engine.unsent(slot) {
-            // Answered before all of it was sent: what is sent next would be taken for the rest.
+            // Answered before the whole request was sent: the server would read the next request as
+            // the rest of this one.
             return self.close(slot);
         }
         match connection.protocol.after_answer() {
@@ -339,7 +346,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Ends the requests that were answered, and says whether the connection can carry more.
+    /// Ends the requests that were answered. Returns whether the connection can carry more.
     fn take_answers(&mut self, slot: Slot, came: Nanos) -> Usable {
         let mut usable = Usable::Yes;
         let mut answers = std::mem::take(&mut self.answers);
@@ -372,14 +379,15 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         usable
     }
 
-    /// Nothing comes for a request before it was started: what seems to was stamped by a clock that
-    /// was set, or nobody asked for it. It came when it was seen.
+    /// When an event that came at `came` counts for this request. A timestamp before the request's
+    /// start is bogus: the clock was stepped, or nobody asked for these bytes. Then the current
+    /// time is used.
     fn moment(&self, id: RequestId, came: Nanos) -> Nanos {
         let started = self.requests.at(id).times.started;
         if came >= started { came } else { self.parts.engine.now() }
     }
 
-    /// The connection is lost, and every request on it for the same reason.
+    /// Closes the connection, and ends every request on it for the same reason.
     fn give_up(&mut self, slot: Slot, reason: Net, at: Nanos) {
         self.lose(slot, Outcome::Net(reason), at);
     }
@@ -406,7 +414,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     fn time_out(&mut self, now: Nanos) {
         if self.overdue(now).is_some() {
-            // What came in time is no timeout for our looking late.
+            // An answer that arrived in time is no timeout only because we look late.
             self.drain();
         }
         while let Some(slot) = self.overdue(now) {
@@ -414,13 +422,13 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// The connection of the request that waits longest, if that is too long.
+    /// The connection of the oldest request in flight, if that request has timed out.
     fn overdue(&self, now: Nanos) -> Option<Slot> {
         let first = self.requests.first()?;
         (first.times.started.plus(self.parts.timeout) <= now).then_some(first.slot)
     }
 
-    /// Takes what has come by now, for as long as that ends requests.
+    /// Takes all completions that have arrived, for as long as they end requests.
     fn drain(&mut self) {
         let mut before = u32::MAX;
         while self.requests.count() < before {
@@ -454,12 +462,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             State::Opening | State::Closed => Reached::Not,
         };
         if !connection.answered && reached == Reached::Connected {
-            // Others were answered until then: after that nobody was, and it waited in nobody's
-            // place.
+            // Until `answered_last` the server answered other connections while this one waited.
+            // After that it answered none, so this connection did not wait because of others.
             let until = [known_end, self.answered_last].into_iter().flatten().fold(done, Ord::min);
             connection.waited = connection.waited.plus(until.since(since.unwrap_or(until)));
         }
-        // As long as the schedule has not ended, whatever is done is done inside it.
+        // While the end of the schedule is unknown, everything that ends is inside it.
         let inside = known_end.is_none_or(|end| done <= end);
         let place = if inside { Place::Inside } else { Place::After };
         self.parts.recorder.ended(&sent_request, tag, outcome, done, place);
@@ -481,7 +489,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 let answering = self.answered_last.map_or(scheduled, |last| last.min(scheduled));
                 self.pool.never_answered(answering)
             }
-            // A connection that carries one request cannot pin a worker for the trial.
+            // A connection that carries one request cannot occupy a worker for the whole trial.
             ConnectionHabit::PerRequest => 0,
         };
         let sources = self.parts.engine.sources();
@@ -517,7 +525,8 @@ enum Usable {
     No,
 }
 
-/// All moments lie between start and end: what was seen late was noted as later than it was.
+/// The record of a request. All its times lie between start and end: events that we saw late were
+/// noted later than the end, which may be a kernel timestamp.
 fn record(
     sent_request: &SentRequest,
     tag: Tag,
@@ -558,20 +567,20 @@ fn judged(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
         (_, Checked::Wrong(failed)) => Some(failed),
         (_, Checked::Right) => None,
     };
-    // The number is the place in the order given.
+    // A rule's number is its position in the check, so the smallest is the first broken rule.
     let first = failed.into_iter().chain(check.too_slow(service_time)).min();
     first.map_or(Outcome::Ok, Outcome::Check)
 }
 
-/// How long a stop may go unseen. Also bounds how late an end is noticed that nothing
-/// announces.
+/// Longest time for which a stop may go unnoticed. It also bounds how late we notice an end that no
+/// event announces.
 const LOOK: Nanos = Nanos::from_millis(50);
-/// How soon traffic that was late is looked for again. The reader is then the slower one: a
-/// look costs less than a microsecond.
+/// How soon to look again for late traffic. The reader is the bottleneck then, and a look costs
+/// less than a microsecond.
 const LATE_LOOK: Nanos = Nanos(100_000);
-/// Starts of users between two looks at answers. A start with a connect call takes some 20 µs:
-/// a burst holds answers up for under 1 ms.
+/// Starts of the closed model between two looks at answers. A start with a connect call takes some
+/// 20 µs, so a burst delays answers by less than 1 ms.
 const BURST: u32 = 32;
-/// Completions between two looks at the clock. More than one batch of an engine, so that only
-/// who sends without end meets it: a whole read each time, 16 MiB, some 5 ms.
+/// Completions handled between two looks at the clock. This is more than one batch of an engine, so
+/// only a server that sends without end reaches it: 256 full reads are 16 MiB, some 5 ms.
 const COMPLETIONS: u32 = 256;

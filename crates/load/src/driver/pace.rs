@@ -1,4 +1,5 @@
-//! Which request may start next: from a schedule (open model) or as users are ready (closed).
+//! Decides when the next request may start: by a schedule (open model) or when a user is ready
+//! (closed model). Also counts what is planned, dropped and never due.
 
 use std::collections::VecDeque;
 
@@ -6,15 +7,15 @@ use crate::schedule::Schedule;
 use crate::spec::{Until, WhenFull};
 use crate::time::Nanos;
 
-/// One load thread's part of a schedule: every `of`-th request, from the `index`-th on.
+/// One load thread's share of a schedule: every `of`-th request, beginning with the `index`-th.
 pub(crate) struct Dealt {
     schedule: Box<dyn Schedule>,
     skip: usize,
     of: usize,
-    /// The latest due time seen, of all threads' requests; the last of the schedule once it
-    /// has ended.
+    /// The latest due time seen, over the requests of all threads. Once the schedule has ended, its
+    /// last due time.
     last: Nanos,
-    /// Requests of this part that were given.
+    /// Requests of this share that were handed out.
     given: u64,
 }
 
@@ -33,33 +34,33 @@ impl Dealt {
         Some(self.last)
     }
 
-    /// How many requests of this part are still to come up to and including `until`.
+    /// How many requests of this share are still to come up to and including `until`.
     fn due_by(&self, until: Nanos) -> u64 {
         let others = self.schedule.due_by(until);
         others.saturating_sub(self.skip as u64).div_ceil(self.of as u64)
     }
 }
 
-/// What may be done now.
+/// What the driver may do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Start a request that was due, and had a connection, then.
+    /// Start a request that was due at `due` and had a connection at `free`.
     Start { due: Nanos, free: Nanos },
-    /// Drop one.
+    /// Drop a request.
     Drop,
-    /// Nothing, before the time that `wake` says.
+    /// Nothing before the time that `wake` returns.
     Wait,
 }
 
-/// Either model.
+/// The pace of either model.
 pub(crate) enum Pace {
     Open(Open),
     Closed(Closed),
 }
 
 impl Pace {
-    /// The next thing to do at `now` with `under_way` requests under way. What it says is
-    /// taken as done.
+    /// The next thing to do at `now`, with `under_way` requests in flight. The pace assumes that
+    /// the caller does it.
     pub(crate) fn turn(&mut self, now: Nanos, under_way: u32) -> Turn {
         match self {
             Pace::Open(open) => open.turn(now, under_way),
@@ -67,7 +68,7 @@ impl Pace {
         }
     }
 
-    /// The same while there is no request to send: nothing starts.
+    /// Like `turn`, but there is no request to send: nothing starts.
     pub(crate) fn turn_without_traffic(&mut self, now: Nanos) -> Turn {
         match self {
             Pace::Open(open) => open.turn_without_traffic(now),
@@ -75,7 +76,7 @@ impl Pace {
         }
     }
 
-    /// The traffic is over: what was not taken by now was never planned.
+    /// The traffic has ended: requests that were not started by now were never planned.
     pub(crate) fn over(&mut self, now: Nanos) {
         match self {
             Pace::Open(open) => open.over(now),
@@ -83,7 +84,7 @@ impl Pace {
         }
     }
 
-    /// When `turn` is to be asked again, if nothing happens before.
+    /// When to ask `turn` again if nothing happens before; `None`: only after an event.
     pub(crate) fn wake(&self, under_way: u32) -> Option<Nanos> {
         match self {
             Pace::Open(open) => open.wake(under_way),
@@ -91,7 +92,7 @@ impl Pace {
         }
     }
 
-    /// How many requests became planned since the last time asked, up to and including `until`.
+    /// How many requests became planned since the last call, up to and including `until`.
     pub(crate) fn take_planned(&mut self, until: Nanos) -> u64 {
         match self {
             Pace::Open(open) => open.take_planned(until),
@@ -99,7 +100,7 @@ impl Pace {
         }
     }
 
-    /// A request ended at `done`, which may be some time ago; `under_way` counts it still.
+    /// A request ended at `done`, possibly some time ago. `under_way` still includes it.
     pub(crate) fn ended(&mut self, done: Nanos, under_way: u32, connection: Reached) {
         match self {
             Pace::Open(open) if under_way >= open.limit => {
@@ -118,8 +119,8 @@ impl Pace {
         }
     }
 
-    /// Told to stop with `under_way` requests under way: nothing further starts. `looked` is when
-    /// those that were due had their turn last.
+    /// Stops with `under_way` requests in flight: nothing further starts. `looked` is when due
+    /// requests last had their turn.
     pub(crate) fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
         match self {
             Pace::Open(open) => open.stop(now, looked, under_way),
@@ -130,7 +131,7 @@ impl Pace {
         }
     }
 
-    /// When the schedule ends, once that is known.
+    /// When the schedule ends; `None` while that is not known.
     pub(crate) fn end(&self) -> Option<Nanos> {
         match self {
             Pace::Open(open) => open.end(),
@@ -138,7 +139,7 @@ impl Pace {
         }
     }
 
-    /// Real length ÷ planned length; 1 where nothing stretched.
+    /// Real length ÷ planned length; 1 where nothing was stretched.
     pub(crate) fn stretched(&self) -> f64 {
         match self {
             Pace::Open(open) if open.length.0 > 0 => {
@@ -149,71 +150,73 @@ impl Pace {
     }
 }
 
-/// What a stop has made of the rest of a schedule.
+/// What a stop did with the rest of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stopped {
     /// Requests that are dropped.
     pub(crate) dropped: u64,
-    /// Those of them that were not due before.
+    /// Dropped requests that were not due before the stop.
     pub(crate) not_due: u64,
 }
 
-/// Whether a request that ended had got a connection.
+/// Whether an ended request had got a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
     Connected,
     Not,
 }
 
-/// Requests from a schedule.
+/// The open model: requests from a schedule.
 pub(crate) struct Open {
-    /// Runs ahead of `starts`, to say what is planned while requests wait for a connection:
-    /// cheaper than a queue of waiting requests, and it has no bound to run into.
+    /// A second copy of the schedule that runs ahead of `starts`. It counts planned requests while
+    /// others wait for a connection. This is cheaper than a queue of waiting requests, and
+    /// unbounded.
     plan: Dealt,
     plan_next: Option<Nanos>,
     starts: Dealt,
     starts_next: Option<Nanos>,
     length: Nanos,
     when_full: WhenFull,
-    /// Requests under way at once.
+    /// Most requests in flight at once.
     limit: u32,
-    /// For how long after the last due time requests may start.
+    /// How long after the last due time a waiting request may still start.
     grace: Nanos,
     /// How much later than in the schedule requests are due by now.
     stretch: Nanos,
-    /// When the limit was last left. A request due before that had no connection until then.
+    /// When a request last ended while `limit` were in flight. A request due before that had no
+    /// connection until then.
     full_until: Nanos,
-    /// Planned and not yet told.
+    /// Planned requests that `take_planned` has not returned yet.
     planned: u64,
     planned_when: PlannedWhen,
     traffic: TrafficEnd,
     stopped: Option<Nanos>,
 }
 
-/// Whether the traffic may be over before the schedule is.
+/// Whether the traffic may end before the schedule does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrafficEnd {
     Never,
-    /// After a number of requests that nobody knows before.
+    /// It ends after a number of requests that is not known in advance.
     Sometime,
 }
 
-/// From when on a request counts as planned.
+/// When a request counts as planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlannedWhen {
-    /// When the schedule has it due.
+    /// When it is due in the schedule.
     Due,
-    /// When it starts or is dropped: where the schedule stretches, for it is due no sooner
-    /// than it can start, and where the traffic ends at nobody knows which request.
+    /// When it starts or is dropped. A stretched schedule needs this, because a request is due no
+    /// sooner than it can start. So does traffic of unknown length.
     Taken,
 }
 
-/// What an open load is made of.
+/// What an open pace is made of.
 pub(crate) struct OpenParts {
-    /// The same schedule twice.
+    /// The same schedule as `starts`, in a second copy.
     pub(crate) plan: Dealt,
     pub(crate) starts: Dealt,
-    /// The schedule's own: at a constant rate it goes on for one gap after the last request.
+    /// Length of the schedule. At a constant rate it includes one gap after the last request.
     pub(crate) length: Nanos,
     pub(crate) limit: u32,
     pub(crate) when_full: WhenFull,
@@ -252,7 +255,8 @@ impl Open {
     }
 
     fn over(&mut self, now: Nanos) {
-        // As a schedule goes on for one gap after its last request, so does what ends it here.
+        // A schedule includes one gap after its last request. So does one that ends with its
+        // traffic.
         if let Some(due) = self.starts_next.take() {
             self.stopped = Some(now.max(due.plus(self.stretch)));
         }
@@ -288,8 +292,8 @@ impl Open {
         turn
     }
 
-    /// Until when a waiting request may start; `None` while the schedule has not ended, and
-    /// where it stretches instead.
+    /// Until when a waiting request may start. `None` while the schedule has not ended, and for a
+    /// stretched schedule, where it waits without a limit.
     fn give_up(&self) -> Option<Nanos> {
         let ended = self.when_full != WhenFull::Stretch && self.plan_next.is_none();
         ended.then(|| self.plan.last.plus(self.grace))
@@ -313,27 +317,26 @@ impl Open {
         std::mem::take(&mut self.planned)
     }
 
-    /// Counts what is left, and walks nothing: a schedule may hold thousands of millions of
-    /// requests.
+    /// Counts what is left in closed form, because a schedule may hold billions of requests.
     fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
         self.stopped = Some(now);
-        // Without a connection for them nobody looks at those that become due.
+        // While the limit is reached, nobody looks at the requests that become due.
         let full_until = if under_way >= self.limit { now } else { self.full_until };
         let looked = looked.map(|looked| looked.max(full_until));
         let last = match self.traffic {
             TrafficEnd::Never => Nanos(u64::MAX),
-            // Nobody knows for how many of the later ones there was traffic.
+            // Nobody knows for how many of the later requests there would have been traffic.
             TrafficEnd::Sometime => now,
         };
         let dropped = self.not_started_by(last);
         let were_due = match (self.when_full, looked) {
-            // Stretched, a request is due when it can start.
+            // In a stretched schedule a request is due only when it can start.
             (WhenFull::Stretch, _) | (_, None) => 0,
             (_, Some(looked)) => self.not_started_by(looked).min(dropped),
         };
         self.planned += match self.planned_when {
             PlannedWhen::Taken => dropped,
-            // All of this part, but what was told before.
+            // All requests of this share, minus those that were counted as planned before.
             PlannedWhen::Due => {
                 let taken = self.starts.given - u64::from(self.starts_next.is_some());
                 let told = self.plan.given - u64::from(self.plan_next.is_some());
@@ -344,7 +347,7 @@ impl Open {
         Stopped { dropped, not_due: dropped - were_due }
     }
 
-    /// How many requests are due up to and including `until` and were not taken.
+    /// How many requests are due up to and including `until` and were neither started nor dropped.
     fn not_started_by(&self, until: Nanos) -> u64 {
         match self.starts_next {
             Some(due) if due <= until => 1 + self.starts.due_by(until),
@@ -362,16 +365,16 @@ impl Open {
     }
 }
 
-/// Users, each of which sends the next request after its answer.
+/// The closed model: users, each of which sends its next request after its last answer.
 pub(crate) struct Closed {
-    /// Since when each ready user has been ready.
+    /// For each ready user, since when it is ready.
     ready: VecDeque<Nanos>,
-    /// Until when each resting user rests.
+    /// For each resting user, until when it rests.
     resting: VecDeque<Nanos>,
     until: Until,
     /// Requests that may still start.
     left: u64,
-    /// Planned and not yet told.
+    /// Planned requests that `take_planned` has not returned yet.
     planned: u64,
     stopped: Option<Nanos>,
 }
@@ -433,8 +436,8 @@ impl Closed {
     }
 }
 
-/// How long a user rests whose connection could not be opened: without it, a server that
-/// is gone would be told of by hundreds of thousands of refusals a second and nothing else.
+/// How long a user rests when its connection could not be opened. Without a rest, a server that is
+/// gone would cause hundreds of thousands of refusals a second, and nothing else would be seen.
 const REST: Nanos = Nanos::from_millis(10);
 
 #[cfg(test)]
@@ -466,7 +469,7 @@ mod tests {
         }
     }
 
-    /// Each part of up to `threads`, after so many were taken, up to each moment.
+    /// Each share of up to `threads` threads, after each number of requests, up to each moment.
     fn cases(threads: usize, until: u64) -> impl Iterator<Item = (usize, usize, usize, u64)> {
         let parts = (1..=threads).flat_map(|of| (0..of).map(move |index| (index, of)));
         let taken = parts.flat_map(|(index, of)| (0..10).map(move |taken| (index, of, taken)));
@@ -483,7 +486,7 @@ mod tests {
                 std::iter::from_fn(|| dealt.next_due().map(|due| due.0)).collect();
             (taken, dealt.last)
         });
-        // All know when the last request of all is due.
+        // Every share knows when the last request of all threads is due.
         let last = Nanos(7);
         assert_eq!(shares, [(vec![0, 3, 6], last), (vec![1, 4, 7], last), (vec![2, 5], last)]);
     }

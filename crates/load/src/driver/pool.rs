@@ -1,4 +1,4 @@
-//! The connections of a load thread, and which of them the next request takes.
+//! Manages the connections of a load thread, and chooses the one that the next request uses.
 
 use super::requests::RequestsInFlight;
 use crate::engine::Slot;
@@ -6,37 +6,38 @@ use crate::index_list::IndexList;
 use crate::protocol::{Protocol, RequestId};
 use crate::time::Nanos;
 
-/// One place for a connection. The place stays when its connection is replaced.
+/// The state of one connection slot. The slot stays when its connection is replaced.
 #[derive(Debug)]
 pub(crate) struct Connection<P> {
     pub(crate) protocol: P,
     pub(crate) state: State,
-    /// Under way on it, in the order of their start.
+    /// Requests in flight on it, in the order of their start.
     pub(crate) requests: Vec<RequestId>,
-    /// Whether any byte of an answer ever came here.
+    /// Whether any byte of an answer was ever received in this slot.
     pub(crate) answered: bool,
-    /// How often one was opened here.
+    /// How many connections were opened in this slot.
     pub(crate) opened: u64,
-    /// For how long requests were under way here on opened connections without an answer.
+    /// Total time for which requests were in flight here, on open connections that had never
+    /// answered.
     pub(crate) waited: Nanos,
 }
 
-/// How far a connection is.
+/// State of a slot's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// None, or no more.
+    /// Not opened yet, or closed.
     Closed,
-    /// Asked for.
+    /// Connecting.
     Opening,
-    /// There.
+    /// Connected.
     Open,
 }
 
-/// All of them. Grows as requests are under way at once, up to what the caller starts.
+/// All slots of a load thread. There are as many as requests were ever in flight at once.
 #[derive(Debug)]
 pub(crate) struct Pool<P> {
     all: Vec<Connection<P>>,
-    /// Open with room for a request, the one used last at the end.
+    /// Slots that can take a further request; the one used last is at the end.
     roomy: IndexList,
     closed: Vec<Slot>,
 }
@@ -46,8 +47,8 @@ impl<P: Protocol> Pool<P> {
         Pool { all: Vec::new(), roomy: IndexList::default(), closed: Vec::new() }
     }
 
-    /// A connection for a request: the open one that was used last (a small load then stays on
-    /// few connections, as with any client's pool), else a closed place, else a new one.
+    /// A connection for a request: the open one that was used last, else a closed slot, else a new
+    /// slot. Like any client's pool, this keeps a small load on few connections.
     pub(crate) fn take(&mut self, make: impl FnOnce() -> P) -> Slot {
         if let Some(last) = self.roomy.last() {
             self.roomy.remove(last);
@@ -68,13 +69,13 @@ impl<P: Protocol> Pool<P> {
         slot
     }
 
-    /// The connection may carry a further request.
+    /// Marks the connection as able to carry a further request.
     pub(crate) fn offer(&mut self, slot: Slot) {
         self.roomy.remove(slot.0);
         self.roomy.push(slot.0);
     }
 
-    /// The connection is gone.
+    /// Marks the connection as closed.
     pub(crate) fn closed(&mut self, slot: Slot) {
         self.roomy.remove(slot.0);
         self.all[slot.index()].state = State::Closed;
@@ -85,8 +86,8 @@ impl<P: Protocol> Pool<P> {
         &mut self.all[slot.index()]
     }
 
-    /// Connections opened in places that had requests for at least half of `length` in all, and
-    /// never a byte of an answer.
+    /// Number of connections in slots that had requests in flight for at least half of `length` in
+    /// all, and never received a byte of an answer.
     pub(crate) fn never_answered(&self, length: Nanos) -> u64 {
         let starved = self.all.iter().filter(|connection| {
             let waited = connection.waited.0;
@@ -97,7 +98,7 @@ impl<P: Protocol> Pool<P> {
 }
 
 impl<P> Connection<P> {
-    /// When the first of the requests under way here started.
+    /// When the oldest request in flight here started; `None` where there is none.
     pub(crate) fn waiting_since(&self, requests: &RequestsInFlight) -> Option<Nanos> {
         self.requests.first().map(|request| requests.at(*request).times.started)
     }

@@ -1,4 +1,4 @@
-//! The requests under way, in the order of their start.
+//! The requests in flight of a load thread, in the order of their start.
 
 use crate::engine::Slot;
 use crate::index_list::IndexList;
@@ -7,7 +7,7 @@ use crate::recorder::SentRequest;
 use crate::time::Nanos;
 use crate::traffic::Tag;
 
-/// One of them.
+/// One request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnderWay {
     pub(crate) times: SentRequest,
@@ -15,7 +15,7 @@ pub(crate) struct UnderWay {
     pub(crate) tag: Tag,
 }
 
-/// How far a request is, for its record.
+/// How far a request has come; kept only where requests are recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     pub(crate) line: Line,
@@ -24,12 +24,12 @@ pub(crate) struct Progress {
     pub(crate) bytes_received: u64,
 }
 
-/// The connection of a request.
+/// The connection that a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// One that was there.
+    /// A connection that was already open.
     Kept,
-    /// A new one, and when it was there.
+    /// A new connection, and when it was established; `None`: not yet.
     New(Option<Nanos>),
 }
 
@@ -39,11 +39,11 @@ impl Progress {
     }
 }
 
-/// All of them. Memory grows to the highest number under way, then stays.
+/// All requests in flight. The memory grows to the highest number in flight, then stays.
 #[derive(Debug, Default)]
 pub(crate) struct RequestsInFlight {
     all: Vec<UnderWay>,
-    /// Of each in `all`, where requests are recorded; else empty.
+    /// The progress of each request in `all`; empty where requests are not recorded.
     progress: Vec<Progress>,
     unused: Vec<RequestId>,
     order: IndexList,
@@ -78,7 +78,7 @@ impl RequestsInFlight {
         &self.all[id.0 as usize]
     }
 
-    /// From now on `progress` is kept of this request.
+    /// From now on the progress of this request is kept.
     pub(crate) fn follow(&mut self, id: RequestId, line: Line) {
         if self.progress.len() < self.all.len() {
             self.progress.resize(self.all.len(), Progress::on(Line::Kept));
@@ -86,12 +86,12 @@ impl RequestsInFlight {
         self.progress[id.0 as usize] = Progress::on(line);
     }
 
-    /// How far a followed request is.
+    /// The progress of a request that `follow` was called for.
     pub(crate) fn progress(&mut self, id: RequestId) -> &mut Progress {
         &mut self.progress[id.0 as usize]
     }
 
-    /// The one that started first: the next to time out.
+    /// The request that started first, which is the next to time out.
     pub(crate) fn first(&self) -> Option<&UnderWay> {
         self.order.first().map(|id| self.at(RequestId(id)))
     }

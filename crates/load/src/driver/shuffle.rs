@@ -1,31 +1,32 @@
-//! A shuffled order without a list of it: where the n-th request of a random order stands, from n
-//! alone. Each load thread asks for its own n, and all see the same order.
+//! Computes a random order of a list without storing it: the position of the n-th request follows
+//! from n alone. Each load thread asks for its own n, and all threads see the same order.
 //!
-//! The swap-or-not shuffle (Hoang, Morris, Rogaway, *An Enciphering Scheme Based on a Card
-//! Shuffle*, CRYPTO 2012): in each round a place is paired with another, and a coin of the pair
-//! decides whether they change. For any length, in constant time and without memory; a shuffled
-//! list would have to be made anew each pass, by a thread of its own or while requests wait.
+//! This is the swap-or-not shuffle (Hoang, Morris, Rogaway, *An Enciphering Scheme Based on a Card
+//! Shuffle*, CRYPTO 2012). In each round a position is paired with another, and a coin of the pair
+//! decides whether they swap. It works for any length, in constant time and without memory. A
+//! shuffled list would have to be made anew for each pass, in an extra thread or while requests
+//! wait.
 
-/// One seed's orders of a list, another for each pass.
+/// The orders of a list for one seed, a different one for each pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Shuffle {
     seed: u64,
     length: u64,
-    /// The pass that `rounds` are for.
+    /// The pass that `rounds` belongs to.
     pass: u64,
     rounds: Box<[Round; ROUNDS]>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// What the places of a pair add up to, modulo the length.
+    /// Sum of the two positions of a pair, modulo the length.
     sum: u64,
-    /// The seed of its coins.
+    /// Seed of the coins of this round.
     coins: u64,
 }
 
 impl Shuffle {
-    /// Of a list that is not empty.
+    /// The orders of a list that is not empty.
     pub(crate) fn new(seed: u64, length: usize) -> Shuffle {
         let rounds = Box::new([Round::default(); ROUNDS]);
         let mut shuffle = Shuffle { seed, length: length as u64, pass: 0, rounds };
@@ -33,7 +34,7 @@ impl Shuffle {
         shuffle
     }
 
-    /// Where the `number`-th request of all passes stands in the list.
+    /// The list position of the `number`-th request, counted over all passes.
     pub(crate) fn place(&mut self, number: u64) -> usize {
         let (pass, mut place) = (number / self.length, number % self.length);
         if pass != self.pass {
@@ -41,7 +42,7 @@ impl Shuffle {
         }
         for round in self.rounds.iter() {
             let other = (round.sum + self.length - place) % self.length;
-            // Both of a pair see the same coin.
+            // Both positions of a pair see the same coin.
             if fastrand::Rng::with_seed(round.coins ^ place.max(other)).bool() {
                 place = other;
             }
@@ -50,7 +51,7 @@ impl Shuffle {
     }
 
     fn begin(&mut self, pass: u64) {
-        // Passes of one seed are as far apart as those of any two seeds.
+        // Two passes of one seed differ as much as two seeds do.
         let seed = fastrand::Rng::with_seed(self.seed).u64(..) ^ pass;
         let mut random = fastrand::Rng::with_seed(fastrand::Rng::with_seed(seed).u64(..));
         self.pass = pass;
@@ -60,8 +61,8 @@ impl Shuffle {
     }
 }
 
-/// Some 60 ns a request. With these, orders of a few places are equally frequent, and a place of
-/// a million is anywhere (see the tests).
+/// Costs some 60 ns per request. With 24 rounds all orders of a short list are equally frequent,
+/// and a position in a long list may end up anywhere (see the tests).
 const ROUNDS: usize = 24;
 
 #[cfg(test)]
@@ -96,7 +97,7 @@ mod tests {
                 *seen.entry(pass(&mut shuffle, number)).or_default() += 1;
             }
             assert_eq!(seen.len() as u64, orders);
-            // 2 000 expected, and 45 the standard deviation at most.
+            // Expected count 2 000, standard deviation at most 45.
             assert!(seen.values().all(|count| (1_775..2_225).contains(count)), "{seen:?}");
         }
     }
@@ -105,7 +106,7 @@ mod tests {
     fn a_long_list_is_mixed_all_over_and_each_pass_anew() {
         let mut shuffle = Shuffle::new(1, 100_000);
         let (first, second) = (pass(&mut shuffle, 0), pass(&mut shuffle, 1));
-        // The first tenth comes from each tenth of the list: 1 000 each, and 30 the deviation.
+        // The first tenth of the order comes from all tenths of the list: 1 000 each, deviation 30.
         for places in [&first, &second] {
             let mut from = [0_u32; 10];
             places[..10_000].iter().for_each(|place| from[place / 10_000] += 1);

@@ -1,8 +1,9 @@
-//! Requests on their way from the thread that reads a file to the load threads: in batches on a
-//! board that all see, each request by its number. Memory comes back.
+//! Passes requests from the thread that reads a file to the load threads. The reader puts batches
+//! on a board that all threads see, and a thread finds each request by its number. Memory is
+//! reused.
 //!
-//! The lock is taken for a batch, not for a request. A thread that is slow holds up nobody: it
-//! keeps one batch, and the reader has room for more than there are threads.
+//! The lock is taken once per batch, not per request. A slow load thread delays no other: it keeps
+//! one batch, and the board has room for more batches than there are threads.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,15 +14,15 @@ use super::feed::Stock;
 use crate::Stop;
 use crate::traffic::Request;
 
-/// Some requests that follow each other. Their memory is used again.
+/// Consecutive requests. Their memory is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Those from `count` on are memory only.
+    /// Requests from index `count` on are only spare memory.
     pub(crate) requests: Vec<Request>,
     pub(crate) count: usize,
-    /// The number of its first one.
+    /// Number of its first request in the load.
     first: u64,
-    /// How many were taken.
+    /// How many of its requests were taken.
     taken: AtomicUsize,
 }
 
@@ -36,45 +37,45 @@ impl Batch {
     }
 }
 
-/// What is ready to be sent.
+/// The batches that are ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Board {
     state: Mutex<State>,
-    /// A batch was taken, or a thread has ended: the reader waits for it.
+    /// Signals the reader: a batch was taken, or a load thread has ended.
     taken: Condvar,
-    /// A batch was put here, or none will be: the beginning of the load waits for it.
+    /// Signals the start of the load: a batch was put here, or there will be none.
     put: Condvar,
-    /// Batches that are not wholly taken, at most.
+    /// Most batches that are not completely taken.
     most: usize,
 }
 
 #[derive(Debug)]
 struct State {
     batches: VecDeque<Arc<Batch>>,
-    /// Requests put here so far.
+    /// Requests that were put on the board so far.
     count: u64,
     is_over: bool,
-    /// Load threads that may still take some.
+    /// Load threads that may still take requests.
     threads: usize,
     spare: Vec<Batch>,
 }
 
-/// Nobody is left to fire.
+/// All load threads have ended: nobody is left to send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gone;
 
 impl Board {
-    /// For so many threads, and so many batches for each.
+    /// A board for `threads` threads, with room for `batches` batches per thread.
     pub(crate) fn new(threads: usize, batches: usize) -> Board {
         let most = threads * batches;
-        // A thread keeps one that is wholly taken, and the reader fills one.
+        // Each thread keeps a batch that is completely taken, and the reader fills another one.
         let spare = Vec::with_capacity(most + threads + 1);
         let batches = VecDeque::with_capacity(most);
         let state = State { batches, count: 0, is_over: false, threads, spare };
         Board { state: Mutex::new(state), taken: Condvar::new(), put: Condvar::new(), most }
     }
 
-    /// Waits for room and puts a batch there; gives an emptied one back, or a new one.
+    /// Waits for room, then adds a batch. Returns an empty batch to fill next, used or new.
     pub(crate) fn put(&self, batch: Batch) -> Result<Batch, Gone> {
         let mut state = self.state();
         loop {
@@ -97,14 +98,14 @@ impl Board {
         Ok(spare)
     }
 
-    /// No further batch will be put there.
+    /// Ends the traffic: no further batch will be added.
     pub(crate) fn end(&self) {
         self.state().is_over = true;
         self.put.notify_all();
     }
 
-    /// Waits for the first batch, or the end, or until told to stop: a load begins with traffic in
-    /// the hand.
+    /// Waits for the first batch, the end of the traffic or a stop, so that a load begins with
+    /// traffic at hand.
     pub(crate) fn wait(&self, stop: &Stop) {
         let mut state = self.state();
         while state.count == 0 && !state.is_over && !stop.is_asked() {
@@ -119,7 +120,7 @@ impl Board {
 }
 
 impl State {
-    /// Takes away what is wholly taken.
+    /// Removes the batches that are completely taken.
     fn sweep(&mut self) {
         for place in (0..self.batches.len()).rev() {
             if self.batches[place].is_taken()
@@ -130,7 +131,8 @@ impl State {
         }
     }
 
-    /// Keeps the memory, if nobody looks at it any more: else it comes back from who does.
+    /// Keeps the batch's memory for reuse if no thread holds it any more. Otherwise the last thread
+    /// that holds it gives it back.
     fn give_back(&mut self, batch: Arc<Batch>) {
         if let Some(batch) = Arc::into_inner(batch)
             && self.spare.len() < self.spare.capacity()
@@ -150,12 +152,12 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// One of as many as the board was made for.
+    /// The stream of one of the load threads that the board was made for.
     pub(crate) fn new(board: &Arc<Board>) -> Stream {
         Stream { board: Arc::clone(board), batch: Arc::default(), late: false }
     }
 
-    /// Whether this request is there.
+    /// Whether this request is ready.
     pub(super) fn stock(&mut self, number: u64) -> Stock {
         let stock = match self.batch.place(number) {
             Some(_) => Stock::There,
@@ -190,7 +192,7 @@ impl Stream {
         self.late
     }
 
-    /// This request, which is there.
+    /// This request; it must be ready.
     pub(super) fn at(&mut self, number: u64) -> &Request {
         let place = self.batch.place(number).expect("it is there");
         self.batch.taken.fetch_add(1, Ordering::Relaxed);
@@ -205,5 +207,5 @@ impl Drop for Stream {
     }
 }
 
-/// How long a stop may go unseen before the first batch.
+/// Longest time for which a stop may go unnoticed before the first batch.
 const LOOK: Duration = Duration::from_millis(20);

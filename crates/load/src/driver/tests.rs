@@ -1,4 +1,4 @@
-//! The driver against simulated servers: every expected number follows from arithmetic.
+//! Tests the driver against simulated servers: every expected number follows from arithmetic.
 
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
@@ -38,23 +38,23 @@ impl Schedule for Listed {
     }
 }
 
-/// What is sent in a test, with defaults that fit most.
+/// The load of a test, with defaults that fit most tests.
 #[derive(Clone, Debug)]
 struct Case {
     due: Vec<Nanos>,
-    /// Set: a closed load, and `due` does not matter.
+    /// `Some`: a closed load, and `due` does not matter.
     closed: Option<Until>,
-    /// Requests under way at once, or users.
+    /// Most requests in flight, or the concurrency.
     limit: u32,
     when_full: WhenFull,
     timeout: Nanos,
     habit: ConnectionHabit,
     script: Script,
-    /// Told to stop in this turn, 0 being before the first.
+    /// Stop in this turn; 0 is before the first one.
     stop_at: Option<u32>,
-    /// The traffic is over after so many; `None`: never.
+    /// The traffic ends after this many requests; `None`: never.
     traffic: Option<u64>,
-    /// Requests of so many tags in turn.
+    /// The requests have this many tags, in turn.
     tags: u16,
     records: bool,
 }
@@ -63,7 +63,7 @@ fn ms(milliseconds: u64) -> Nanos {
     Nanos::from_millis(milliseconds)
 }
 
-/// `count` requests, `gap` apart.
+/// Due times of `count` requests that are `gap` apart.
 fn every(gap: Nanos, count: u64) -> Vec<Nanos> {
     (0..count).map(|request| Nanos(request * gap.0)).collect()
 }
@@ -99,12 +99,12 @@ fn closed(concurrency: u32, until: Until) -> Case {
     Case { closed: Some(until), ..open(vec![], concurrency) }
 }
 
-/// What a listener hears.
+/// What a listener was told.
 #[derive(Default)]
 struct Heard {
     seconds: Vec<Second>,
     requests: Vec<RequestRecord>,
-    /// How late an end may be seen.
+    /// How late the end of a request may be seen.
     late: Nanos,
 }
 
@@ -123,7 +123,7 @@ impl Listener for Heard {
     }
 }
 
-/// Sends, and checks what holds for every load.
+/// Runs the load, and checks what holds for every load.
 fn load_result(case: &Case) -> (LoadResult, Vec<Second>) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
     load_result_with(case, || Http1::new(&Check::default(), habits))
@@ -134,7 +134,7 @@ fn load_result_in_detail(case: &Case) -> (LoadResult, Heard) {
     load_result_in_detail_with(case, || Http1::new(&Check::default(), habits))
 }
 
-/// The same in another protocol.
+/// The same with another protocol.
 fn load_result_with<P: Protocol>(
     case: &Case,
     protocol: impl Fn() -> P,
@@ -204,7 +204,7 @@ fn load_result_in_detail_with<P: Protocol>(
     (result, heard)
 }
 
-/// What holds whatever happens.
+/// What holds for every load.
 fn always(result: &LoadResult, seconds: &[Second]) {
     let counts = &result.counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
@@ -222,8 +222,8 @@ fn always(result: &LoadResult, seconds: &[Second]) {
     assert_eq!(of(|second| second.counts.failed_total()), counts.failed_total());
     let indices: Vec<u32> = seconds.iter().map(|second| second.index).collect();
     assert_eq!(indices, (0..seconds.len() as u32).collect::<Vec<_>>());
-    // Little's law on our own books: the gauge and the requests were counted apart. The
-    // histogram rounds to 0.1 %, and anything below 1 µs up to it.
+    // Little's law on our own counts: the gauge and the requests are counted separately. The
+    // histogram rounds to 0.1 %, and anything below 1 µs up to 1 µs.
     let integral = result.in_flight_integral as f64;
     let from_requests = result.service_time_all.mean() * counts.started as f64;
     let rounding = from_requests * 0.002 + counts.started as f64 * 1_000.0;
@@ -234,13 +234,13 @@ fn failed(result: &LoadResult) -> Vec<(&str, u64)> {
     result.counts.failed.iter().map(|(key, count)| (key.as_str(), *count)).collect()
 }
 
-/// Whether no time reaches the histogram's first microsecond.
+/// Whether no time is longer than the histogram's first microsecond.
 fn all_zero(times: &Times) -> bool {
     !times.is_empty() && times.max() < 1_024
 }
 
-/// Frozen for 1 s at t = 2 s; 100 requests/s, one connection, 1 ms each. Request i of the
-/// stall waits 1001 − 9·i ms, so i = 0..=55 take longer than 500 ms. Service time sees one.
+/// Frozen for 1 s at t = 2 s; 100 requests/s, one connection, 1 ms each. Request i of the stall
+/// waits 1001 − 9·i ms, so i = 0..=55 take longer than 500 ms. Service time shows only one of them.
 #[test]
 fn a_stall_is_charged_to_every_request_that_was_due() {
     let mut case = open(every(ms(10), 400), 1);
@@ -249,7 +249,7 @@ fn a_stall_is_charged_to_every_request_that_was_due() {
     let (result, seconds) = load_result(&case);
     assert_eq!((result.counts.ok, result.connections.opened), (400, 1));
     let times = &result.times;
-    // The stall is over once 1001 − 9·i falls to the 1 ms that each takes anyway: i = 112.
+    // The stall has no effect once 1001 − 9·i falls to the 1 ms that each takes anyway: i = 112.
     for i in 0..=111 {
         let expected = (1001 - 9 * i) as f64 * 1e6;
         let response_time = times.response_time.at_rank(400 - i) as f64;
@@ -258,10 +258,10 @@ fn a_stall_is_charged_to_every_request_that_was_due() {
     let above_500_ms = |times: &Times| times.histogram().count_between(500_500_000, u64::MAX >> 1);
     assert_eq!(above_500_ms(&times.response_time), 56);
     assert_eq!(above_500_ms(&times.service_time), 1);
-    // All of it was the server's doing: connections were busy, the generator was not late.
+    // The server caused all of it: connections were busy, and the generator had no schedule lag.
     assert_eq!(above_500_ms(&times.connection_wait), 55);
     assert!(all_zero(&times.schedule_lag));
-    // Planned in the second in which they were due, ended in the one in which they ended.
+    // Planned in the second in which they were due, ended in the second in which they ended.
     let planned: Vec<u64> = seconds.iter().map(|second| second.counts.planned).collect();
     let ok: Vec<u64> = seconds.iter().map(|second| second.counts.ok).collect();
     assert_eq!((planned, ok), (vec![100; 4], vec![100, 100, 0, 200]));
@@ -273,14 +273,14 @@ fn with_connections_to_spare_a_stall_opens_them_and_nobody_waits_for_one() {
     case.script.freezes = vec![Freeze { from: ms(2_000), until: ms(3_000) }];
     let (result, _) = load_result(&case);
     assert_eq!(result.counts.ok, 400);
-    // Due at 2.00 to 2.99 s: all under way at once. The one of 3.00 s finds the first back.
+    // Due at 2.00 to 2.99 s: all in flight at once. The one of 3.00 s finds the first one back.
     assert_eq!((result.connections.opened, result.in_flight_max), (101, 101));
     assert!(all_zero(&result.times.connection_wait));
     // 1001 − 10·i ms: i = 0..=50.
     assert_eq!(result.times.service_time.histogram().count_between(500_500_000, u64::MAX >> 1), 51);
 }
 
-/// Ten are due when the load begins; each takes our thread 25 µs to send and the server 10 µs.
+/// Ten are due when the load begins. Each takes our thread 25 µs to send, and the server 10 µs.
 #[test]
 fn who_is_behind_looks_at_answers_between_two_sends() {
     let mut case = open(every(Nanos(0), 10), 10);
@@ -288,14 +288,14 @@ fn who_is_behind_looks_at_answers_between_two_sends() {
     case.script.service_time = Nanos(10_000);
     let (result, _) = load_result(&case);
     assert_eq!(result.counts.ok, 10);
-    // Each is seen after the send that follows.
+    // The end of each is seen after the next send.
     let longest = result.times.service_time.max();
     assert!((50_000..51_000).contains(&longest), "{longest}");
 }
 
 #[test]
 fn idle_connections_are_taken_last_in_first_out() {
-    // Two at once at first, then one at a time: the second connection is not needed again.
+    // Two at once at first, then one at a time: the second connection is not used again.
     let mut due = vec![ms(0), ms(0)];
     due.extend((1..10).map(|request| ms(10 * request)));
     let (result, _) = load_result(&open(due, 10));
@@ -317,13 +317,13 @@ fn each_connection_that_was_opened_has_its_connect_time() {
     let (result, _) = load_result(&case);
     let times = &result.connect_time;
     assert_eq!((times.len(), result.connections.opened), (10, 10), "not the refused ones");
-    // Two digits.
+    // To two digits.
     assert!(times.min() >= 1_980_000 && times.max() <= 2_020_000, "{times:?}");
 }
 
 #[test]
 fn a_full_queue_drops_where_told_to() {
-    // Each takes 25 ms, due each 10 ms, one at a time: of three due, one is started.
+    // Each takes 25 ms, due every 10 ms, one at a time: of three that are due, one is started.
     let mut case = Case { when_full: WhenFull::Drop, ..open(every(ms(10), 30), 1) };
     case.script.service_time = ms(25);
     let (result, _) = load_result(&case);
@@ -332,8 +332,8 @@ fn a_full_queue_drops_where_told_to() {
 
 #[test]
 fn tank_stretches_its_schedule() {
-    // Ten requests of 25 ms, due each 10 ms, one at a time: each after the first is due when
-    // the one before is done. The last is due at 225 ms instead of 90.
+    // Ten requests of 25 ms, due every 10 ms, one at a time: each after the first is due when the
+    // one before is done. The last one is due at 225 ms instead of 90 ms.
     let mut case = Case { when_full: WhenFull::Stretch, ..open(every(ms(10), 10), 1) };
     case.script.service_time = ms(25);
     let (result, _) = load_result(&case);
@@ -345,8 +345,8 @@ fn tank_stretches_its_schedule() {
 
 #[test]
 fn requests_that_wait_are_dropped_one_timeout_after_the_last_was_due() {
-    // One connection, no answer ever, 1 s timeout, requests due at 0.0 … 1.9 s: they start at
-    // 0, 1 and 2 s; the next would at 3 s, later than 1.9 + 1.
+    // One connection, never an answer, 1 s timeout, requests due at 0.0 … 1.9 s. They start at 0, 1
+    // and 2 s; the next one would start at 3 s, later than 1.9 + 1.
     let mut case = Case { timeout: ms(1_000), ..open(every(ms(100), 20), 1) };
     case.script.requests = vec![RequestFate::Never];
     let (result, _) = load_result(&case);
@@ -363,7 +363,7 @@ fn a_connect_that_hangs_times_out() {
     case.script.service_time = ms(50);
     let (result, _) = load_result(&case);
     assert_eq!((result.counts.ok, failed(&result)), (2, vec![("net:timeout", 1)]));
-    // A connection that never was cannot starve.
+    // A connection that was never established cannot starve.
     assert_eq!(result.connections.never_answered, 0);
 }
 
@@ -395,7 +395,7 @@ fn what_is_lost_is_counted_as_what_it_was() {
 
 #[test]
 fn users_send_again_after_their_answer() {
-    // 4 users, 10 ms each, for 95 ms: started at 0, 10 … 90 ms.
+    // Concurrency 4, 10 ms each, for 95 ms: started at 0, 10 … 90 ms.
     let mut case = closed(4, Until::For(ms(95)));
     case.script.service_time = ms(10);
     let (result, _) = load_result(&case);
@@ -424,8 +424,8 @@ fn users_rest_after_a_refusal() {
 
 #[test]
 fn connections_that_starve_behind_pinned_workers_are_counted() {
-    // Keep-alive where a connection holds its worker: 4 of 16 are served, 12 never are,
-    // however often they connect again: at 0, 3, 6 and 9 s.
+    // Keep-alive where a connection occupies its worker: 4 of 16 are served. 12 never are, however
+    // often they connect again: at 0, 3, 6 and 9 s.
     let mut case = closed(16, Until::For(ms(10_000)));
     case.timeout = ms(3_000);
     case.script.service_time = ms(100);
@@ -438,7 +438,8 @@ fn connections_that_starve_behind_pinned_workers_are_counted() {
 
 #[test]
 fn nobody_starves_behind_a_server_that_fell_silent() {
-    // It answers for 200 ms, then never again: those that came after waited in nobody's place.
+    // It answers for 200 ms, then never again. Connections that were opened later did not wait
+    // because of others.
     let mut case = Case { timeout: ms(1_000), ..open(every(ms(20), 75), 100) };
     let answers = std::iter::repeat_n(RequestFate::Answer, 10);
     case.script.requests = answers.chain(vec![RequestFate::Never; 65]).collect();
@@ -466,7 +467,7 @@ fn a_stopped_load_accounts_for_every_request() {
     assert!(waited > 1, "more are due than one connection takes");
 }
 
-/// The load is woken for the request that is due, sees the stop, and starts no more.
+/// The load wakes up for the request that is due, sees the stop, and starts no more.
 #[test]
 fn the_request_that_a_stop_comes_with_was_not_due_before() {
     for turn in 1..40 {

@@ -1,9 +1,9 @@
-//! When bytes came, as the kernel stamped them (`SO_TIMESTAMPNS`, socket(7)): as the network handed
-//! them over, on loopback while the server's own call sent them. However late we look, and be it
-//! because the host stopped our CPU, that is when they came.
+//! Kernel timestamps of received bytes (`SO_TIMESTAMPNS`, socket(7)). They say when the network
+//! delivered the bytes; on loopback, that is during the server's own send call. They are right
+//! however late we look, even if the host stopped our CPU.
 //!
-//! Of segments that the kernel has joined by then the last one's stamp counts, of those that a
-//! network card's driver has joined (GRO) the first one's.
+//! If the kernel has joined segments by then, the timestamp of the last one counts. If the driver
+//! of a network card has joined them (GRO), the timestamp of the first one counts.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketType};
 use super::socket::{last_errno, set_option};
 use crate::time::Nanos;
 
-/// A moment on the kernel's wall clock (`CLOCK_REALTIME`), ns since 1970.
+/// A moment on the kernel's wall clock (`CLOCK_REALTIME`), in ns since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WallNanos(pub(super) i64);
 
@@ -26,20 +26,20 @@ impl WallNanos {
     }
 }
 
-/// How far the wall clock is from the load's. Both go at the same rate, but the wall clock may be
-/// set: so it is measured again and again.
+/// Difference between the wall clock and the load's clock. Both run at the same rate, but the wall
+/// clock may be stepped, so the difference is measured again and again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wall {
-    /// What it shows at the load's zero.
+    /// What the wall clock shows at the zero of the load's clock.
     at_zero: WallNanos,
     measured: Nanos,
-    /// Stamps from before are of a clock that was set since.
+    /// Timestamps before this moment are invalid, because the clock was stepped later.
     set: WallNanos,
 }
 
 impl Wall {
-    /// The wall clock is read between two readings of the other, thrice: where the thread was not
-    /// stopped in between, the two are closest.
+    /// Measures the difference. Reads the wall clock between two readings of the other clock, three
+    /// times, and takes the closest pair: the thread was least interrupted there.
     fn measure(epoch: Instant) -> Wall {
         let since_zero = || Nanos::from(Instant::now().saturating_duration_since(epoch));
         let reading = |_| {
@@ -55,7 +55,7 @@ impl Wall {
         closest.expect("there are three").1
     }
 
-    /// As far as it is known `now`: measured again where that is some time ago.
+    /// The difference as known at `now`; measures it again when the last measurement is too old.
     pub(super) fn known(before: Option<Wall>, now: Nanos, epoch: Instant) -> Wall {
         match before {
             Some(wall) if now.since(wall.measured) < OLD => wall,
@@ -70,16 +70,16 @@ impl Wall {
         Wall { set: if was_set { shows } else { self.set }, ..next }
     }
 
-    /// The same moment on the load's clock, zero where it was before; `None` where the clock was
-    /// set since.
+    /// The same moment on the load's clock; zero where it was earlier. `None` for a timestamp that
+    /// was taken before the clock was stepped.
     pub(super) fn at(self, moment: WallNanos) -> Option<Nanos> {
         let at = Nanos(u64::try_from(moment.0 - self.at_zero.0).unwrap_or_default());
         (moment.0 >= self.set.0).then_some(at)
     }
 }
 
-/// Has the kernel stamp whatever comes to this machine for as long as this is held. To begin and to
-/// end it takes all CPUs a moment: not for each connection.
+/// Makes the kernel timestamp everything that this machine receives while this value exists.
+/// Switching it on and off interrupts all CPUs briefly, so it is not done per connection.
 #[derive(Debug)]
 pub(super) struct Stamping {
     _socket: Option<OwnedFd>,
@@ -87,20 +87,21 @@ pub(super) struct Stamping {
 
 impl Stamping {
     pub(super) fn begin() -> Stamping {
-        // Without a socket each connection begins and ends it.
+        // If the socket fails, each connection switches timestamping on and off.
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok();
         socket.iter().for_each(ask_for_stamps);
         Stamping { _socket: socket }
     }
 }
 
-/// Asks for stamps of all that comes from now on. Without them what comes counts as it is seen.
+/// Requests timestamps of everything received from now on. If that fails, bytes count as received
+/// when they are read.
 pub(super) fn ask_for_stamps(socket: &OwnedFd) {
     let _ = set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
 }
 
-/// What the kernel says beside bytes, as it lays it out: we ask for nothing else, so there is one
-/// at most.
+/// The control message that the kernel adds to received bytes, in the kernel's layout. We request
+/// nothing else, so there is at most one.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct StampMessage {
@@ -108,16 +109,16 @@ pub(super) struct StampMessage {
     at: libc::timespec,
 }
 
-/// How much room it takes.
+/// Size of the control message.
 pub(super) const STAMP_BYTES: usize = size_of::<StampMessage>();
 
 impl StampMessage {
-    /// The stamp in what was added, if there is one.
+    /// The timestamp in the control data; `None` where there is none.
     pub(super) fn stamp_in(bytes: &[u8]) -> Option<WallNanos> {
         if bytes.len() < STAMP_BYTES {
             return None;
         }
-        // SAFETY: so many bytes are there; the type is numbers alone, so whatever they hold is one.
+        // SAFETY: the length was checked, and the type consists of numbers, so any bytes are valid.
         let added = unsafe { bytes.as_ptr().cast::<StampMessage>().read_unaligned() };
         added.stamp()
     }
@@ -129,20 +130,21 @@ impl StampMessage {
     }
 }
 
-/// As recv(2), and when the last of what it read came, where the kernel says so.
+/// Receives like recv(2), and also returns when the last of the bytes arrived, where the kernel
+/// says so.
 pub(super) fn receive(
     socket: &OwnedFd,
     buffer: &mut [u8],
 ) -> Result<(usize, Option<WallNanos>), Errno> {
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let mut added = MaybeUninit::<StampMessage>::uninit();
-    // SAFETY: a message header is numbers and pointers, for which zero is nothing.
+    // SAFETY: a message header consists of numbers and pointers, for which zero is valid.
     let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
     let room = STAMP_BYTES as _;
     (message.msg_control, message.msg_controllen) = (added.as_mut_ptr().cast(), room);
-    // SAFETY: the kernel writes into `buffer` and `added`, no more than their sizes, which it was
-    // told, and into `message`; all outlive the call.
+    // SAFETY: the kernel writes into `buffer` and `added`, no more than the sizes that it was
+    // given, and into `message`. All outlive the call.
     let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
     let Ok(bytes) = usize::try_from(bytes) else {
         return Err(last_errno());
@@ -154,11 +156,11 @@ pub(super) fn receive(
 }
 
 const SECOND: i64 = 1_000_000_000;
-/// For so long at most it goes unseen that somebody set the clock; what came then is never later
-/// than when it was seen.
+/// Longest time for which a stepped clock goes unnoticed. Timestamps from that time are at least
+/// never later than when the bytes were seen.
 const OLD: Nanos = Nanos::from_millis(10);
-/// Two measurements differ by as much as a thread was stopped between two readings, thrice in a
-/// row. What is further apart was set.
+/// Largest difference of two measurements without a step. Three readings in a row may all be
+/// interrupted, but not by 100 µs. A larger difference means that the clock was stepped.
 const APART_MOST: u64 = 100_000;
 
 #[cfg(test)]
@@ -179,7 +181,7 @@ mod tests {
         ask_for_stamps(&client);
         let (mut server, _) = listener.accept().unwrap();
         let mut buffer = [0; 64];
-        // The kernel takes a moment to begin.
+        // The kernel takes a moment to switch timestamping on.
         for _ in 0..1_000 {
             server.write_all(b"?").unwrap();
             if matches!(receive(&client, &mut buffer), Ok((_, Some(_)))) {
@@ -209,7 +211,7 @@ mod tests {
         let before = Nanos::from(epoch.elapsed());
         let at = wall.at(WallNanos::now()).expect("nobody set it");
         let after = Nanos::from(epoch.elapsed());
-        // Measured as exactly as two readings are apart.
+        // The difference is as exact as two readings are close.
         let slack = Nanos(20_000);
         assert!(
             before.since(slack) <= at && at <= after.plus(slack),
@@ -228,7 +230,7 @@ mod tests {
         };
         let same = again(wall.at_zero.0 + 50_000);
         assert_eq!(same.at(WallNanos(same.at_zero.0 + 4_000)), Some(Nanos(4_000)));
-        // Set forward by a second: what was stamped before would be a second too early.
+        // Stepped forward by a second: earlier timestamps would be a second too early.
         let set = again(wall.at_zero.0 + SECOND);
         assert_eq!(set.at(WallNanos(wall.at_zero.0 + 4_000)), None);
         assert_eq!(set.at(WallNanos(set.at_zero.0 + 4_000)), None, "not known which");

@@ -1,8 +1,8 @@
-//! A load thread's clock, and how its waits end on time.
+//! The clock of a load thread, and how its waits end on time.
 //!
-//! A sleeping thread is woken late: 5 µs on bare metal, 50 to 70 µs on a virtual machine, for
-//! its CPU was halted and the timer interrupt takes a way through the host. So a sleep is made
-//! to end early by as much as sleeps were late so far, and the rest is spun.
+//! A sleeping thread is woken late: by 5 µs on bare metal, by 50 to 70 µs on a virtual machine.
+//! There its CPU was halted, and the timer interrupt comes through the host. So a sleep is set to
+//! end early, by as much as earlier sleeps ended late, and the rest of the wait is spun.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,16 @@ use super::Awaited;
 use super::arrival::{Wall, WallNanos};
 use crate::time::Nanos;
 
-/// How punctually a wait ends.
+/// How exactly a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Sleeps until the kernel wakes it: some 5 to 70 µs late.
+    /// Sleeps until the kernel wakes the thread: some 5 to 70 µs late.
     Sleep,
-    /// Wakes early and spins the rest: for threads whose CPU the server may want too, though it
-    /// has another.
+    /// Wakes early and spins the rest. For threads whose CPU the server may need too, although the
+    /// server has another one.
     Spin,
-    /// The same, and awake for answers of some ms too: for threads with a CPU of their own.
+    /// Like `Spin`, and also busy-waits for answers that take some ms. For threads with a CPU of
+    /// their own.
     Awake,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Clock {
     now: Nanos,
     wall: Option<Wall>,
     spun: Nanos,
-    /// How often another program took this thread's CPU, as far as it was asked.
+    /// How often another program took this thread's CPU, as of the last query.
     switches: i64,
     /// CPU time of this thread before the load began.
     cpu_before: Nanos,
@@ -41,12 +42,12 @@ pub(super) struct Clock {
     naps: Naps,
 }
 
-/// Short sleeps in which answers of a crowd were left to come.
+/// Short sleeps during which answers to a crowd of requests were left to accumulate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Naps {
-    /// How many.
+    /// Number of naps.
     pub count: u64,
-    /// How long they lasted together.
+    /// Total length of the naps.
     pub lasted: Nanos,
 }
 
@@ -71,7 +72,8 @@ impl Clock {
         }
     }
 
-    /// Sets its zero, and that of busy time; on the load thread, before the first request.
+    /// Sets the zero of the clock and of busy time. To be called on the load thread before the
+    /// first request.
     pub(super) fn begin(&mut self, epoch: Instant) {
         (self.epoch, self.wall) = (epoch, None);
         (self.cpu_before, self.switches) = (thread_cpu(), switched_away());
@@ -86,19 +88,19 @@ impl Clock {
         self.now
     }
 
-    /// A request goes out about now.
+    /// Notes that a request is sent about now.
     pub(super) fn sends(&mut self) {
         self.pulse.sends += 1;
         self.quick.sends(self.now);
     }
 
-    /// Something came about now: an answer, as a rule.
+    /// Notes that bytes arrived about now, usually an answer.
     pub(super) fn comes(&mut self) {
         self.quick.comes(self.now);
     }
 
-    /// When bytes came that the kernel stamped so: not after `now`, which goes on where they came
-    /// since its last reading. Without a stamp they came now.
+    /// When bytes with this kernel timestamp arrived; never after `now`. The clock is read again if
+    /// they arrived after its last reading. Without a timestamp they arrived now.
     pub(super) fn came(&mut self, stamp: Option<WallNanos>) -> Nanos {
         let Some(stamp) = stamp else { return self.now };
         let wall = *self.wall.insert(Wall::known(self.wall, self.now, self.epoch));
@@ -109,9 +111,9 @@ impl Clock {
         came.min(self.now)
     }
 
-    /// Until when to spin before a wait for `until` sleeps: a fast server's answer is seen
-    /// when it comes, not when we were woken for it, and neither side pays for the waking. In a
-    /// crowd, whose answers follow each other anyway, only up to a share of the time.
+    /// Until when a wait for `until` spins before it sleeps. So the answer of a fast server is seen
+    /// when it arrives, not when we are woken, and neither side pays for a wake-up. The answers of
+    /// a crowd follow each other anyway, so for them only a share of the time is spun.
     pub(super) fn lingers_until(&self, until: Nanos, awaited: Awaited) -> Nanos {
         let is_crowd = awaited.crowd() >= CROWD;
         let is_over = is_crowd && self.spun.0 > self.now.0 / SPUN_PART;
@@ -124,9 +126,9 @@ impl Clock {
         lingers.min(until)
     }
 
-    /// Sleeps for a moment where `crowd` answers are awaited that come so quickly that some will
-    /// be there after it, and more still to come: for less CPU time than waking for each, or
-    /// waiting awake, and without the server's having to wake us. Says whether it slept.
+    /// Sleeps briefly when answers arrive so fast that several will be there afterwards, with more
+    /// still to come. This costs less CPU time than one wake-up per answer or spinning, and the
+    /// server need not wake us. Returns whether it slept.
     pub(super) fn naps(&mut self, until: Nanos, crowd: u32) -> bool {
         let there = self.now.plus(NAP_MAX) <= until;
         let Some(length) = self.pulse.nap(self.now, crowd).filter(|_| there) else { return false };
@@ -139,13 +141,13 @@ impl Clock {
         true
     }
 
-    /// For how many answers of a `crowd` to wait at once: as many as come in a moment. `None`:
-    /// for each by itself.
+    /// For how many answers of a `crowd` to wait in one call: as many as arrive in the longest nap.
+    /// `None`: wait for each one separately.
     pub(super) fn gathers(&mut self, crowd: u32) -> Option<u32> {
         self.pulse.gather(self.now, crowd)
     }
 
-    /// A wait for several answers, from the last reading of the clock until now.
+    /// Counts a wait for several answers, from the last reading of the clock until now.
     pub(super) fn gathered(&mut self) {
         let before = self.now;
         self.refresh();
@@ -160,26 +162,27 @@ impl Clock {
         self.naps = Naps { count: self.naps.count + 1, lasted: self.naps.lasted.plus(lasted) };
     }
 
-    /// Until when a wait for `until` should sleep; `None`: not at all, what is left is spun.
+    /// Until when a wait for `until` should sleep; `None`: it should not sleep, but spin the rest.
     pub(super) fn sleeps_until(&self, until: Nanos) -> Option<Nanos> {
         let early = self.overshoot.map_or(Nanos(0), |overshoot| overshoot.0);
         Some(until.since(early)).filter(|end| *end > self.now)
     }
 
-    /// A sleep until `asked` was ended now, and by nothing but time.
+    /// Notes that a sleep until `asked` has ended now, and only because its time was over.
     pub(super) fn slept_until(&mut self, asked: Nanos) {
         if let Some(overshoot) = &mut self.overshoot {
             overshoot.learn(self.now.since(asked));
         }
     }
 
-    /// One turn of a spin, from `from` until now.
+    /// Counts one turn of a spin, from `from` until now.
     pub(super) fn spun_since(&mut self, from: Nanos) {
         self.count_turn(self.now.since(from), switched_away);
     }
 
-    /// One that took long was no spinning where another program had the CPU meanwhile: of that time
-    /// this thread's CPU time knows nothing. (Of what a host takes it does: that was spun.)
+    /// Counts a turn, unless it was long and another program had the CPU. This thread's CPU time
+    /// does not contain that program's time. (It does contain time that the host takes: that counts
+    /// as spun.)
     fn count_turn(&mut self, turn: Nanos, switches: impl FnOnce() -> i64) {
         if turn > TURN_MAX {
             let before = std::mem::replace(&mut self.switches, switches());
@@ -196,28 +199,28 @@ impl Clock {
     }
 }
 
-/// How soon answers come. Woken for one, we would see it some 35 µs late on a virtual machine: of
-/// one that takes 100 µs that is a third, of 3.5 ms still a hundredth.
+/// Estimates how soon answers arrive. After a wake-up we would see an answer some 35 µs late on a
+/// virtual machine. That is a third of an answer of 100 µs, and still a hundredth of one of 3.5 ms.
 #[derive(Clone, Copy, Debug)]
 struct ResponseEstimator {
     patience: Patience,
-    /// When the last send was.
+    /// When the last request was sent.
     sent: Nanos,
-    /// Since when something is to come: since something came, or was sent when nothing was awaited.
+    /// Since when we wait for something: since the last receive, or since a send when nothing was
+    /// awaited.
     since: Nanos,
-    /// Nothing came since the last send.
+    /// Whether nothing was received since the last send.
     is_awaited: bool,
-    /// From `since` to what comes then, smoothed.
+    /// Time from `since` to the next receive, smoothed.
     after: Nanos,
 }
 
-/// For which answers a thread is awake.
+/// Which answers a thread busy-waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Patience {
-    /// Those that take no longer on average, whatever it costs.
+    /// Longest average time of answers that are waited for by spinning, whatever it costs.
     average: Nanos,
-    /// But the odd one among them that takes longer, for no more than this: without a CPU of our
-    /// own it may be us whom the server waits for.
+    /// Longest spin for one slow answer among them: the server may be waiting for our CPU.
     most: Nanos,
 }
 
@@ -229,7 +232,7 @@ impl ResponseEstimator {
 
     fn sends(&mut self, now: Nanos) {
         if self.is_awaited {
-            // It takes so long at least.
+            // The answer takes at least this long.
             self.learn(now);
         } else {
             (self.since, self.is_awaited) = (now, true);
@@ -237,7 +240,7 @@ impl ResponseEstimator {
         self.sent = now;
     }
 
-    /// What comes by the same reading of the clock as a send was there before.
+    /// A receive at the same reading of the clock as a send was there before the send.
     fn comes(&mut self, now: Nanos) {
         if self.is_awaited && now > self.sent {
             self.is_awaited = false;
@@ -250,24 +253,23 @@ impl ResponseEstimator {
         self.after = smoothed(self.after, now.since(self.since).min(self.patience.most));
     }
 
-    /// Until when what is under way is waited for awake. It counts from the first that is
-    /// awaited: a server that stands still is not waited for anew with each send.
+    /// Until when to busy-wait for the answers in flight. It counts from the first one awaited, so
+    /// that a server that stands still is not waited for again with each send.
     fn lingers_until(&self) -> Nanos {
         let Patience { average, most } = self.patience;
         if self.after <= average { self.since.plus(most) } else { self.since }
     }
 }
 
-/// How quickly answers follow each other, as far as it shows in what is sent: in the closed model
-/// there is one answer for each send.
+/// Estimates the time between two answers from the sends: the closed model has one answer per send.
 #[derive(Clone, Copy, Debug)]
 struct ArrivalRate {
     sends: u32,
-    /// When they were counted last.
+    /// When the sends were last counted.
     since: Nanos,
-    /// From one to the next, smoothed.
+    /// Time from one answer to the next, smoothed.
     gap: Nanos,
-    /// How much longer than asked for a nap lasts, smoothed.
+    /// How much longer than requested a nap lasts, smoothed.
     late: Nanos,
 }
 
@@ -280,8 +282,8 @@ impl ArrivalRate {
         }
     }
 
-    /// For how many answers to wait now, if for more than one: so many as come in the longest
-    /// nap, and half of those under way at most, so that the server always has work.
+    /// For how many answers to wait now; `None`: not for more than one. As many as arrive in the
+    /// longest nap, but at most half of those in flight, so that the server always has work.
     fn gather(&mut self, now: Nanos, crowd: u32) -> Option<u32> {
         self.beat(now);
         let come = NAP_MAX.0 / self.gap.0.max(1);
@@ -289,21 +291,21 @@ impl ArrivalRate {
         Some(answers).filter(|answers| come >= NAP_GAPS && *answers > 1)
     }
 
-    /// How long to nap now, if at all.
+    /// How long to nap now; `None`: not at all.
     fn nap(&mut self, now: Nanos, crowd: u32) -> Option<Nanos> {
         self.beat(now);
         let lasts = Nanos(self.gap.0 * NAP_GAPS).max(self.late.plus(NAP_MIN));
-        // What is under way goes on meanwhile, and has to last for twice as long.
+        // The server works on what is in flight meanwhile. It must have work for twice the nap.
         let work = Nanos(self.gap.0 * u64::from(crowd) / 2);
         if lasts <= NAP_MAX && lasts <= work {
             return Some(lasts.since(self.late));
         }
-        // What was learned from some bad moments is forgotten in the end.
+        // A few bad moments must not forbid naps forever, so what was learned from them fades.
         self.late = Nanos(self.late.0 - self.late.0 / 1024);
         None
     }
 
-    /// One moment in which the host was busy says little: it counts as twice what is usual.
+    /// One moment in which the host was busy says little: it counts as at most twice the usual.
     fn napped(&mut self, asked: Nanos, lasted: Nanos) {
         let late = lasted.since(asked).min(Nanos(self.late.0 * 2 + 1));
         self.late = smoothed(self.late, late);
@@ -316,15 +318,15 @@ impl Default for ArrivalRate {
     }
 }
 
-/// A sixteenth of the way to what is new.
+/// Exponentially weighted moving average: a sixteenth of the way to the new value.
 fn smoothed(so_far: Nanos, new: Nanos) -> Nanos {
     Nanos((so_far.0 * 15 + new.0) / 16)
 }
 
-/// How late sleeps end: the time that 19 of 20 keep. Found by steps of fixed size, up for a
-/// sleep that ended later, down for another (Robbins and Monro, *A Stochastic Approximation
-/// Method*, 1951): no memory, and one sleep that a busy host made ms late moves it no further
-/// than any other.
+/// How late sleeps end: the bound that 19 of 20 sleeps keep. It moves in steps of fixed size, up
+/// after a later sleep and down after any other (Robbins and Monro, *A Stochastic Approximation
+/// Method*, 1951). So it needs no memory, and one sleep that a busy host delays by ms moves it no
+/// further than any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WakeupDelay(Nanos);
 
@@ -346,46 +348,47 @@ fn thread_cpu() -> Nanos {
     Nanos(cpu.tv_sec as u64 * Nanos::SECOND.0 + cpu.tv_nsec as u64)
 }
 
-/// How often this thread lost its CPU to another against its will.
+/// How often this thread lost its CPU to another one involuntarily.
 fn switched_away() -> i64 {
-    // SAFETY: plain numbers, for which all zeroes are a value.
+    // SAFETY: the struct consists of plain numbers, for which all zeroes are a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: is written by the call and lives through it.
+    // SAFETY: the call writes to `usage`, which outlives it.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     usage.ru_nivcsw
 }
 
-/// Nineteen steps down for one up: 95 %.
+/// Nineteen steps down for one step up: 95 %.
 const STEP_DOWN: Nanos = Nanos(100);
 const STEP_UP: Nanos = Nanos(19 * STEP_DOWN.0);
-/// A look at the clock, or into the kernel, takes 2 µs at most.
+/// Longest turn that is certainly a spin: a look at the clock or into the kernel takes at most 2
+/// µs.
 const TURN_MAX: Nanos = Nanos(20_000);
-/// What is spun before anything is learned: a virtual machine's, as a rule.
+/// Initial estimate of the delay of a wake-up, typical for a virtual machine.
 const SPIN_FIRST: Nanos = Nanos(60_000);
-/// For how long after a send its answer is waited for without sleeping. On a virtual machine a
-/// sleep and its end take about as much of both CPUs: waiting awake is the cheaper way up to
-/// there, and never costs more than twice what the other would have.
+/// How long to spin after a send. On a virtual machine, a sleep and a wake-up cost both CPUs about
+/// as much. Up to there spinning is cheaper, and it never costs more than twice the alternative.
 const LINGER: Nanos = Nanos(20_000);
-/// Of answers that take longer the 35 µs of a waking are less than 1 %.
+/// A wake-up of 35 µs is less than 1 % of any answer that takes longer than `average`.
 const LONG: Patience = Patience { average: Nanos(4_000_000), most: Nanos(10_000_000) };
-/// Of these a tenth: so much it is worth where others want the CPU.
+/// Here it is less than a tenth: more is not worth it where others need the CPU.
 const SHORT: Patience = Patience { average: Nanos(400_000), most: Nanos(1_000_000) };
-/// From so many requests under way on neither we nor the server wait for a single one.
+/// From this many requests in flight on, neither we nor the server wait for a single one.
 pub(super) const CROWD: u32 = 8;
-/// The part of the time that may be spent on waiting awake for a crowd: a tenth.
+/// Share of the time that may be spun for a crowd: one tenth.
 const SPUN_PART: u64 = 10;
-/// Answers that a nap is long enough for: falling asleep and waking cost about as much of a CPU
-/// as two or three of them.
+/// A nap lasts as long as six answers take: a sleep/wake pair costs about as much CPU time as two
+/// or three answers.
 const NAP_GAPS: u64 = 6;
-/// A shorter one is none.
+/// Shortest time by which a nap must exceed its delay.
 const NAP_MIN: Nanos = Nanos(5_000);
-/// Answers that come during a nap are seen at its end. At this length their mean is 50 µs late.
+/// Answers that arrive during a nap are seen at its end. At this length they are seen 50 µs late on
+/// average.
 const NAP_MAX: Nanos = Nanos(100_000);
-/// Answers that are waited for at once. More save nothing.
+/// Most answers to wait for in one call. More save nothing.
 const GATHER_MAX: u64 = 16;
-/// Reading the clock and asking the kernel take a µs: less than this cannot be hit.
+/// Shortest spin. Reading the clock and calling the kernel take 1 µs, so less cannot be hit.
 const SPIN_MIN: Nanos = Nanos(5_000);
-/// At 1 000 requests/s 12 % of a CPU, which is as much as punctuality is worth.
+/// Longest spin. At 1 000 requests/s it takes 12 % of a CPU, and punctuality is worth no more.
 const SPIN_MAX: Nanos = Nanos(120_000);
 
 #[cfg(test)]
@@ -417,7 +420,7 @@ mod tests {
         assert_eq!(learned([u64::MAX; 1_000]), SPIN_MAX.0);
     }
 
-    /// A pulse of a load that sends `sends` every `every` ns, many times over.
+    /// The estimate for a load that sends `sends` requests every `every` ns, many times over.
     fn beating(sends: u32, every: u64) -> ArrivalRate {
         let mut pulse = ArrivalRate::default();
         for turn in 1..=1_000 {
@@ -430,11 +433,11 @@ mod tests {
 
     #[test]
     fn naps_are_as_long_as_six_answers_take() {
-        // One every 8 µs; naps last 20 µs longer than asked.
+        // One answer every 8 µs; naps last 20 µs longer than requested.
         let mut pulse = beating(4, 32_000);
         let nap = pulse.nap(pulse.since, 100).expect("many come quickly");
         assert!((27_000..=29_000).contains(&nap.0), "{nap:?}");
-        // At least so long that it is worth it.
+        // A nap is at least long enough to be worth it.
         let mut pulse = beating(4, 4_000);
         let nap = pulse.nap(pulse.since, 100).expect("many come quickly");
         assert!((4_000..=5_000).contains(&nap.0), "{nap:?}");
@@ -508,13 +511,12 @@ mod tests {
         assert_eq!((clock.spun.0, asked.get()), (1_000 + TURN_MAX.0, 0), "not asked each turn");
         clock.count_turn(Nanos(3_000_000), || switches(1));
         assert_eq!(clock.spun.0, 1_000 + TURN_MAX.0, "another had it");
-        // The host, which the thread's CPU time does not know from spinning.
+        // The host had the CPU, which the thread's CPU time cannot distinguish from spinning.
         clock.count_turn(Nanos(3_000_000), || switches(1));
         assert_eq!((clock.spun.0, asked.get()), (3_001_000 + TURN_MAX.0, 2));
     }
 
-    /// What is learned of answers that come `every` ns after their sends, of which there is one
-    /// each 20 ms; after the last of them.
+    /// The estimate after many answers, each `every` ns after its send, with one send per 20 ms.
     fn quick(every: impl Fn(u64) -> u64) -> ResponseEstimator {
         let mut quick = ResponseEstimator::new(LONG);
         for send in 1..=1_000 {
@@ -535,7 +537,7 @@ mod tests {
         };
         assert_eq!(after_a_send(quick(|_| 3_900_000)), LONG.most);
         assert_eq!(after_a_send(quick(|_| 4_100_000)), Nanos(0));
-        // One of a hundred takes nine ms.
+        // One answer of a hundred takes 9 ms.
         let odd = quick(|send| if send % 100 == 0 { 9_000_000 } else { 600_000 });
         assert_eq!(after_a_send(odd), LONG.most);
     }

@@ -1,11 +1,11 @@
-//! Linux epoll with non-blocking sockets: what is submitted is tried at once, what would
-//! block waits for readiness, edge-triggered.
+//! The engine on Linux epoll with non-blocking sockets. Each operation is tried at once, and one
+//! that would block waits for an edge-triggered event.
 //!
-//! A connection per request leaves the side that closes first in TIME_WAIT. We close as any
-//! client does, without SO_LINGER tricks: on loopback Linux uses such ports again after a
-//! second (`net.ipv4.tcp_tw_reuse` = 2, the default since 4.19), which is good for some
-//! 28 000 requests/s from one address; beyond that others of this machine take their turn
-//! (`socket.rs`), and where there is none requests fail with `net:no-port`.
+//! With one connection per request, the side that closes first keeps it in TIME_WAIT. We close as
+//! any client does, without SO_LINGER tricks. On loopback Linux reuses such ports after a second
+//! (`net.ipv4.tcp_tw_reuse` = 2, the default since 4.19). That allows some 28 000 requests/s from
+//! one address. Beyond that, further local addresses are used (`socket.rs`). Where there are none,
+//! requests fail with `net:no-port`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,22 +30,22 @@ use crate::time::Nanos;
 /// The engine of one load thread.
 pub struct Epoll {
     poll: OwnedFd,
-    /// Ends waits where epoll's own timeout counts milliseconds: before Linux 5.11.
+    /// Ends waits where epoll's own timeout counts in ms: before Linux 5.11.
     timer: Option<Timer>,
     target: Target,
     clock: Clock,
     slots: Vec<Place>,
     ready: VecDeque<Ready>,
     events: Vec<epoll::Event>,
-    /// The first event that was not looked at yet.
+    /// Index of the first event that was not handled yet.
     cursor: usize,
     reading: Option<Reading>,
-    /// Connections whose send has failed: what came before that is to be read.
+    /// Connections whose send has failed: what they received before must be read.
     unread: VecDeque<Reading>,
     buffer: Box<[u8]>,
 }
 
-/// For how long epoll is asked.
+/// How long a poll may block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Patience {
     None,
@@ -53,23 +53,23 @@ enum Patience {
     Endless,
 }
 
-/// A timer among what epoll watches. A call of the kernel more for each wait.
+/// A timer that epoll watches. It costs one more system call per wait.
 #[derive(Debug)]
 struct Timer {
     fd: OwnedFd,
-    /// What it is set to, on the load's clock; `None` once it fired.
+    /// When it is set to expire, on the load's clock; `None` after it has expired.
     at: Option<Nanos>,
 }
 
 #[derive(Debug, Default)]
 struct Place {
     socket: Option<OwnedFd>,
-    /// Counts connections: an event of an earlier one is not taken for this one's.
+    /// Counts connections, so that an event of an earlier one is not taken for this one's.
     connection: u32,
     state: State,
     send: Vec<u8>,
     sent: usize,
-    /// Why nothing more can be sent. It is told once nothing more comes.
+    /// Why nothing more can be sent. Reported once nothing more is received.
     broken: Option<Errno>,
     polled: Polled,
 }
@@ -90,7 +90,7 @@ enum Polled {
     No,
     Readable,
     ReadableAndWritable,
-    /// For either, and to be asked again.
+    /// Registered for either, and must be registered again.
     Anew,
 }
 
@@ -112,9 +112,9 @@ enum What {
 struct Reading {
     slot: Slot,
     connection: u32,
-    /// Whether the end of the stream is behind the bytes that are there.
+    /// Whether the end of the stream follows the bytes that are there.
     ends: bool,
-    /// Reads so far, one after another.
+    /// Number of consecutive reads so far.
     reads: u32,
 }
 
@@ -122,7 +122,7 @@ impl Epoll {
     /// An engine for `target`; its clock begins at `epoch`.
     ///
     /// # Errors
-    /// No file descriptor left, or the path of a unix socket is longer than 107 bytes.
+    /// No file descriptor is left, or the path of a Unix socket is longer than 107 bytes.
     pub fn new(
         target: &Address,
         waiting: Waiting,
@@ -151,8 +151,8 @@ impl Epoll {
         })
     }
 
-    /// Sets the clock's zero, and that of busy time; on the load thread, before the first
-    /// request.
+    /// Sets the zero of the clock and of busy time. To be called on the load thread before the
+    /// first request.
     pub fn begin(&mut self, epoch: Instant) {
         self.clock.begin(epoch);
     }
@@ -192,9 +192,9 @@ impl Epoll {
         }
     }
 
-    /// Writes all that the kernel takes: edge-triggered, it tells of room only after it said
-    /// that there is none. While connecting that is tried too: on loopback the handshake is
-    /// over when `connect` returns, and asking epoll first would cost a turn.
+    /// Writes as much as the kernel takes: an edge-triggered poll reports room only after a write
+    /// that would block. Also tries while connecting, because on loopback the handshake is over
+    /// when `connect` returns. Polling first would cost a turn.
     fn flush(&mut self, slot: Slot) {
         loop {
             let place = self.place(slot);
@@ -229,7 +229,7 @@ impl Epoll {
         }
     }
 
-    /// The peer reads no more. It may have said why, and that can be read still.
+    /// The peer reads no more. It may have sent an answer before, which can still be read.
     fn cannot_send(&mut self, slot: Slot, errno: Errno) {
         let place = self.place(slot);
         (place.broken, place.sent) = (Some(errno), 0);
@@ -238,7 +238,8 @@ impl Epoll {
         self.unread.push_back(Reading { slot, connection, ends: true, reads: 0 });
     }
 
-    /// Tells epoll what this connection waits for. One call a connection, as a rule.
+    /// Registers with epoll what this connection waits for. Usually this is one call per
+    /// connection.
     fn watch(&mut self, slot: Slot) {
         let place = self.place(slot);
         let needed = match place.state {
@@ -298,8 +299,8 @@ impl Epoll {
         }
     }
 
-    /// Reads once. Edge-triggered: goes on at the next call until a read is short, or, where
-    /// the end is known to follow, until the end.
+    /// Reads once. Edge-triggered, so the next call continues until a read is short. Where the end
+    /// is known to follow, it continues until the end.
     fn read(&mut self, reading: Reading) -> Option<Received> {
         let place = &self.slots[reading.slot.index()];
         if place.connection != reading.connection || place.state != State::Open {
@@ -339,8 +340,8 @@ impl Epoll {
         Some(received)
     }
 
-    /// Who sends without end waits for its turn like the others: asked anew, epoll tells again
-    /// of what is there, behind what it has to tell of them.
+    /// Makes a peer that sends without end wait for its turn. When it is registered again, epoll
+    /// reports it once more, behind the events of the others.
     fn put_off(&mut self, slot: Slot) {
         self.place(slot).polled = Polled::Anew;
         self.watch(slot);
@@ -351,7 +352,7 @@ impl Epoll {
         !self.ready.is_empty() || is_read || self.cursor < self.events.len()
     }
 
-    /// Asks epoll and reads the clock. Afterwards `events` has no timer event in it.
+    /// Polls and reads the clock. Afterwards `events` contains no timer event.
     fn poll(&mut self, patience: Patience) {
         self.events.clear();
         self.cursor = 0;
@@ -363,8 +364,8 @@ impl Epoll {
                 epoll::wait(&self.poll, space, timeout).map(drop)
             }
         };
-        // Interrupted: nothing happened, and the caller looks at the clock again. Any other
-        // error would be a wrong argument: ours.
+        // Interrupted: nothing happened, and the caller reads the clock again. Any other error
+        // would be an invalid argument, which is our bug.
         if let Err(errno) = waited {
             assert_eq!(errno, Errno::INTR, "epoll refuses our own arguments");
         }
@@ -449,7 +450,7 @@ impl Engine for Epoll {
             Op::Connect => self.connect(slot),
             Op::Send => {
                 self.flush(slot);
-                // A connection that is watched already may have to wait for writability.
+                // A connection that is registered already may have to wait for writability.
                 if self.place(slot).polled != Polled::No {
                     self.watch(slot);
                 }
@@ -459,7 +460,7 @@ impl Engine for Epoll {
                 let place = self.place(slot);
                 place.connection = place.connection.wrapping_add(1);
                 place.state = State::Closed;
-                // Closing the only descriptor takes it out of epoll, too.
+                // Closing the only descriptor also removes it from epoll.
                 place.socket = None;
                 place.send.clear();
             }
@@ -484,7 +485,7 @@ impl Engine for Epoll {
         let lingers = self.clock.lingers_until(until, awaited);
         let is_at_once = lingers > self.clock.now() || until <= self.clock.now();
         match crowd {
-            // It was asked just now.
+            // It was polled just now.
             CROWD.. => {}
             _ if is_at_once => self.poll(Patience::None),
             _ => self.events.clear(),
@@ -550,8 +551,8 @@ impl Engine for Epoll {
     }
 }
 
-/// `epoll_pwait2`: its timeout is in ns, that of the older calls in ms. Not rustix's, which
-/// rounds to ms where it may. `ENOSYS` before Linux 5.11.
+/// Calls `epoll_pwait2`, whose timeout is in ns; the older calls have ms. Not through rustix, which
+/// may round it to ms. Fails with `ENOSYS` before Linux 5.11.
 fn wait_exactly(
     poll: &OwnedFd,
     events: &mut Vec<epoll::Event>,
@@ -561,18 +562,18 @@ fn wait_exactly(
     let (at, room) = (events.as_mut_ptr(), events.capacity());
     let (timeout, mask) = (&raw const timeout, std::ptr::null::<libc::sigset_t>());
     let call = libc::SYS_epoll_pwait2;
-    // SAFETY: the kernel writes at most `room` events from `at` on and reads the timeout;
-    // rustix's types are the kernel's. No signal mask.
+    // SAFETY: the kernel writes at most `room` events from `at` on and reads the timeout; rustix's
+    // types are the kernel's. No signal mask.
     let count = unsafe { libc::syscall(call, poll.as_raw_fd(), at, room, timeout, mask, 0) };
     let Ok(count) = usize::try_from(count) else {
         return Err(last_errno());
     };
-    // SAFETY: so many were written, and before there were none.
+    // SAFETY: `count` events were written, and there were none before.
     unsafe { events.set_len(count) };
     Ok(())
 }
 
-/// A length as the kernel takes it.
+/// A length in the kernel's form.
 fn timespec(length: Nanos) -> Timespec {
     let (seconds, nanoseconds) = (length.0 / Nanos::SECOND.0, length.0 % Nanos::SECOND.0);
     Timespec { tv_sec: seconds as i64, tv_nsec: nanoseconds as _ }
@@ -584,14 +585,14 @@ enum Received {
     Failed(Errno),
 }
 
-/// Events taken at once: the batch shares one reading of the clock, so it must be short
-/// work: 64 × some 5 µs.
+/// Events per batch. A batch shares one reading of the clock, so it must be short work: 64 × some 5
+/// µs.
 const EVENTS: usize = 64;
-/// Reads of one connection before the others are looked at again: 1 MiB, more than an answer
-/// of a usual app, and some 0.3 ms.
+/// Reads of one connection before the others get their turn: 1 MiB, more than a usual answer, and
+/// some 0.3 ms.
 const READS_MAX: u32 = 16;
-/// One read; shared by all connections.
+/// Size of one read; the buffer is shared by all connections.
 const BUFFER_BYTES: usize = 64 * 1024;
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// The timer's mark among the events; no slot has this number.
+/// The timer's token among the events; no slot has this number.
 const TIMER: u64 = u64::MAX;

@@ -1,5 +1,6 @@
-//! An engine moves bytes. Completion-shaped: what is wanted is submitted, what became of
-//! it is collected, so that a ring of the kernel's fits as well as readiness does.
+//! An engine moves bytes between connections and the protocol. Its interface is completion-shaped:
+//! operations are submitted and their results collected. So it fits both a ring of the kernel
+//! (io_uring) and readiness (epoll).
 
 mod arrival;
 mod clock;
@@ -12,51 +13,51 @@ pub use clock::Naps;
 
 use crate::time::Nanos;
 
-/// One connection's place in an engine: an index from zero, used again after its
+/// Token of a connection in an engine: an index from zero. The engine reuses it after the
 /// connection was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
 impl Slot {
-    /// As an index.
+    /// The slot as an index into a vector.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What can be asked of a slot.
+/// Operations that can be submitted for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Opens a connection; ends in `Connected` or `Failed`.
+    /// Opens a connection; completes with `Connected` or `Failed`.
     Connect,
-    /// Sends all of the slot's `send_buffer`; ends in `Sent` or `Failed`. May follow
-    /// `Connect` at once: it is then held until the connection is there.
+    /// Sends the whole `send_buffer` of the slot; completes with `Sent` or `Failed`. May follow
+    /// `Connect` at once: the engine then holds it until the connection is established.
     Send,
-    /// Receives for as long as the connection lasts: any number of `Received`, then
-    /// `PeerClosed` or `Failed`. Once a connection, after its first `Connect`.
+    /// Receives for as long as the connection lasts: any number of `Received`, then `PeerClosed` or
+    /// `Failed`. To be submitted once per connection, after its `Connect`.
     Receive,
-    /// Closes at once. Nothing of this connection is reported afterwards.
+    /// Closes the connection at once. Afterwards nothing of this connection is reported.
     Close,
 }
 
-/// The requests under way, which a wait is for.
+/// The number of requests in flight whose answers a wait is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
-    /// Each answer is to be seen at once.
+    /// Each answer must be seen at once.
     AtOnce(u32),
     /// Answers may be seen some µs late where that saves CPU time.
     Soon(u32),
 }
 
 impl Awaited {
-    /// How many.
+    /// The number of requests.
     pub fn requests(self) -> u32 {
         match self {
             Awaited::AtOnce(requests) | Awaited::Soon(requests) => requests,
         }
     }
 
-    /// How many of them may be seen late.
+    /// How many of the answers may be seen late.
     pub fn crowd(self) -> u32 {
         match self {
             Awaited::AtOnce(_) => 0,
@@ -65,80 +66,80 @@ impl Awaited {
     }
 }
 
-/// Who says when bytes came.
+/// Who takes the timestamp of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamps {
-    /// The kernel, which took them in: however late we look. Where it does not say (unix sockets),
-    /// as with `Ours`.
+    /// The kernel, when it received them, so it does not matter when we look. Where the kernel has
+    /// no timestamps (Unix sockets), the same as `Ours`.
     Kernel,
-    /// We: they came when they were seen.
+    /// We take it when we read the bytes.
     Ours,
 }
 
-/// What became of it.
+/// A result of submitted operations.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Completion<'a> {
-    /// The connection is there.
+    /// The connection is established.
     Connected(Slot),
-    /// Bytes that were handed to the kernel; the send buffer is empty again.
+    /// Number of bytes that were handed to the kernel. The send buffer is empty again.
     Sent(Slot, u64),
-    /// Bytes that came, and when the last of them did: not after `now`.
+    /// Received bytes, and when the last of them arrived, which is not after `now`.
     Received(Slot, &'a [u8], Nanos),
-    /// The peer closed its side in order; nothing more will come.
+    /// The peer closed its side in order; nothing more will arrive.
     PeerClosed(Slot),
-    /// The connection is of no more use; only `Close` may follow. What came before was told before,
-    /// also where it was a send that failed: a server may answer a request that it does not read to
-    /// its end.
+    /// The connection is unusable; only `Close` may follow. Everything that arrived before was
+    /// reported before, also when a send failed: a server may answer a request that it does not
+    /// read to its end.
     Failed(Slot, Failure),
 }
 
-/// Why a connection is of no more use: the kernel's error number.
+/// Why a connection is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// `ECONNREFUSED` (111) and so on.
+    /// The kernel's error number, for example `ECONNREFUSED` (111).
     pub errno: i32,
 }
 
-/// Moves bytes and tells the time. One engine a load thread.
+/// Moves bytes and reads the clock. There is one engine per load thread.
 pub trait Engine {
-    /// What it is called in results.
+    /// Name of the engine in results.
     fn name(&self) -> &'static str;
 
-    /// Local addresses that connections came from so far: more than one where ports ran out.
+    /// Number of local addresses used so far; more than one where ports ran out.
     fn sources(&self) -> u32 {
         1
     }
 
-    /// The time of the current batch of completions, or of what came since if `next` told of it.
-    /// Reads no clock.
+    /// The time of the current batch of completions, or of a later completion that `next` returned.
+    /// Does not read the clock.
     fn now(&self) -> Nanos;
 
-    /// Reads the clock; `now` says the same until the next reading, which `next` may need too.
+    /// Reads the clock. `now` returns this value until the next reading, which `next` may also do.
     fn refresh(&mut self) -> Nanos;
 
-    /// The slot's send buffer: what `Op::Send` sends. What is appended while a send is under
-    /// way goes out after it.
+    /// The send buffer of the slot, which `Op::Send` sends. Bytes appended during a send are sent
+    /// after it.
     fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8>;
 
-    /// Whether bytes of this connection were not handed to the kernel, or never will be: no further
-    /// request may follow them.
+    /// Whether some bytes of this connection are not handed to the kernel yet, or never will be.
+    /// Then no further request may follow them.
     fn unsent(&mut self, slot: Slot) -> bool;
 
-    /// Asks for something; never blocks, reports failures as completions.
+    /// Submits an operation. Never blocks; failures are reported as completions.
     fn submit(&mut self, slot: Slot, op: Op);
 
-    /// Blocks until something completed or the clock says `until`, whichever is first,
-    /// and reads the clock. Returns at once when completions are waiting. Counts from the
-    /// last reading of the clock, which is to be a fresh one.
+    /// Blocks until something has completed or the clock reaches `until`, whichever is first, then
+    /// reads the clock. Returns at once when completions are waiting. Counts from the last reading
+    /// of the clock, so the caller refreshes it before.
     fn wait(&mut self, until: Nanos, awaited: Awaited);
 
-    /// The next completion of this batch; `None` when all are taken.
+    /// The next completion of this batch; `None` when there are no more.
     fn next(&mut self) -> Option<Completion<'_>>;
 
-    /// CPU time that this thread spent on work so far, spinning not counted.
+    /// CPU time that this thread has spent on work so far, without spinning.
     fn busy(&self) -> Nanos;
 
-    /// Short sleeps so far in which answers of a crowd were left to come.
+    /// Short sleeps so far, during which answers of a crowd were left to accumulate.
     fn naps(&self) -> Naps {
         Naps::default()
     }

@@ -1,4 +1,4 @@
-//! An engine without a machine: time is a number, the server a script. A stall is then
+//! An engine without a machine: time is a number, and the server is a script. So stalls can be
 //! tested by arithmetic, and a million random servers in a second.
 
 use std::cmp::Reverse;
@@ -7,78 +7,79 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::{Awaited, Completion, Engine, Failure, Op, Slot, Stamps};
 use crate::time::Nanos;
 
-/// How the simulated server behaves. Lists are gone through in turn, again from the first
-/// after the last; empty: the first variant always.
+/// How the simulated server behaves. Lists are used in turn and repeated from the start. An empty
+/// list always means the first variant.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// From the connect call to the connection.
+    /// Time from the connect call until the connection is established.
     pub connect_time: Nanos,
-    /// What a send takes of the load's own thread.
+    /// Time that a send takes on the load's own thread.
     pub send_time: Nanos,
     /// Work per request.
     pub service_time: Nanos,
     /// Requests worked on at once, 1 or more; the others wait in order of arrival.
     pub workers: usize,
-    /// Spans in which no work is done, in order, not overlapping.
+    /// Spans in which the server does no work; in order, not overlapping.
     pub freezes: Vec<Freeze>,
-    /// Spans in which the load's own thread does not run, likewise: what comes then is seen after.
+    /// Spans in which the load's own thread does not run; in order, not overlapping. What arrives
+    /// then is seen afterwards.
     pub stops: Vec<Freeze>,
-    /// Who says when bytes came.
+    /// Who takes the timestamp of received bytes.
     pub stamps: Stamps,
-    /// The bytes of a correct answer.
+    /// Bytes of a correct answer.
     pub answer: Vec<u8>,
-    /// What becomes of connect calls.
+    /// What happens to connect calls.
     pub connects: Vec<ConnectFate>,
-    /// What becomes of requests, in order of arrival.
+    /// What happens to requests, in order of arrival.
     pub requests: Vec<RequestFate>,
 }
 
 /// A span in which nothing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {
-    /// First moment of it.
+    /// First moment of the span.
     pub from: Nanos,
-    /// First moment after it.
+    /// First moment after the span.
     pub until: Nanos,
 }
 
-/// What becomes of a connect call.
+/// What happens to a connect call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectFate {
-    /// A connection after `connect_time`.
+    /// It succeeds after `connect_time`.
     Accept,
-    /// A connection after `connect_time`, of which the server reads nothing, ever.
+    /// It succeeds after `connect_time`, but the server never reads from the connection.
     Starve,
-    /// `ECONNREFUSED` after `connect_time`.
+    /// It fails with `ECONNREFUSED` after `connect_time`.
     Refuse,
-    /// Nothing, ever.
+    /// Nothing ever happens.
     Hang,
-    /// `EADDRNOTAVAIL` at once.
+    /// It fails with `EADDRNOTAVAIL` at once.
     NoPort,
 }
 
-/// What becomes of a request, once it was worked on.
+/// What happens to a request after it was worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestFate {
-    /// The answer; the connection stays.
+    /// It is answered; the connection stays open.
     Answer,
-    /// The answer a byte at a time, 1 µs apart.
+    /// It is answered one byte at a time, 1 µs apart.
     Torn,
-    /// The answer, then the close of the connection.
+    /// It is answered, then the connection is closed.
     AnswerThenClose,
-    /// The answer; 1 µs later the idle connection is reset.
+    /// It is answered; 1 µs later the idle connection is reset.
     AnswerThenReset,
-    /// Half the answer, then the close.
+    /// Half of the answer is sent, then the connection is closed.
     CutShort,
-    /// Half the answer, then a reset.
+    /// Half of the answer is sent, then the connection is reset.
     ResetHalfway,
-    /// A close without a byte.
+    /// The connection is closed without a byte.
     CloseUnanswered,
-    /// Nothing, ever; no worker is held by it.
+    /// It is never answered, and occupies no worker.
     Never,
 }
 
-/// The engine.
+/// The simulated engine.
 #[derive(Debug)]
 pub struct Simulated {
     now: Nanos,
@@ -86,7 +87,7 @@ pub struct Simulated {
     slots: Vec<Place>,
     /// When each worker is free again.
     workers: Vec<Nanos>,
-    /// By time, then in the order in which they were caused.
+    /// Future events by time, then in the order in which they were caused.
     coming: BinaryHeap<Reverse<(Nanos, u64, Happening)>>,
     caused: u64,
     connects: usize,
@@ -97,7 +98,7 @@ pub struct Simulated {
 
 #[derive(Debug, Default)]
 struct Place {
-    /// Counts connections, so that what an earlier one caused is not taken for this one's.
+    /// Counts connections, so that events of an earlier one are not taken for this one's.
     connection: u64,
     state: PlaceState,
     starves: bool,
@@ -123,7 +124,7 @@ struct Happening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Connected,
-    /// From this byte of the answer up to, not including, that one.
+    /// Bytes of the answer from the first index up to, not including, the second.
     Bytes(usize, usize),
     Closed,
     Failed(i32),
@@ -132,12 +133,12 @@ enum What {
 #[derive(Clone, Copy, Debug)]
 enum Ready {
     Sent(Slot, u64),
-    /// When it was.
+    /// Any other event, and when it happened.
     Other(Happening, Nanos),
 }
 
 impl Simulated {
-    /// Time zero, nothing connected.
+    /// An engine at time zero without connections.
     pub fn new(script: Script) -> Simulated {
         let workers = vec![Nanos(0); script.workers.max(1)];
         Simulated {
@@ -202,8 +203,8 @@ impl Simulated {
         }
     }
 
-    /// A request arrives now. Its whole future follows, for nothing that comes later
-    /// changes it.
+    /// A request arrives now. All its future events are scheduled, because nothing later changes
+    /// them.
     fn serve(&mut self, slot: Slot) {
         let fate = in_turn(&self.script.requests, self.requests, RequestFate::Answer);
         self.requests += 1;
@@ -242,13 +243,13 @@ impl Simulated {
         }
     }
 
-    /// The load's thread goes on at this moment, or at the end of the stop that it falls into.
+    /// Advances the load's thread to this moment, or to the end of the stop that contains it.
     fn go_on(&mut self, at: Nanos) {
         let stop = self.script.stops.iter().find(|stop| stop.from <= at && at < stop.until);
         self.now = self.now.max(stop.map_or(at, |stop| stop.until));
     }
 
-    /// Takes everything that happens at the next moment, if that is not after `until`.
+    /// Takes all events of the next moment; does nothing if that is after `until`.
     fn advance(&mut self, until: Nanos) -> bool {
         let Some(Reverse((at, _, happening))) = self.coming.peek().copied() else { return false };
         if at > until {
@@ -300,7 +301,7 @@ impl Engine for Simulated {
         match op {
             Op::Connect => self.connect(slot),
             Op::Send => self.send(slot),
-            // The simulated server's bytes come whether asked for or not.
+            // The simulated server's bytes arrive whether a receive was submitted or not.
             Op::Receive => {}
             Op::Close => {
                 let place = self.place(slot);
@@ -318,7 +319,7 @@ impl Engine for Simulated {
                 break;
             }
         }
-        // All that has happened by now belongs to the same batch.
+        // Everything that has happened by now belongs to the same batch.
         while self.advance(self.now) {}
     }
 
@@ -358,7 +359,7 @@ fn in_turn<T: Copy>(list: &[T], index: usize, otherwise: T) -> T {
     if list.is_empty() { otherwise } else { list[index % list.len()] }
 }
 
-/// When `work` that begins at `begin` is done, with nothing done inside the freezes.
+/// When `work` that begins at `begin` is done; nothing is done during the freezes.
 fn worked(freezes: &[Freeze], begin: Nanos, work: Nanos) -> Nanos {
     let (mut at, mut left) = (begin, work);
     for freeze in freezes {

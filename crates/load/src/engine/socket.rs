@@ -1,4 +1,4 @@
-//! Opens a connection: the same calls for every engine, so that the same things go wrong.
+//! Opens connections. All engines use the same calls, so that they fail in the same ways.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -13,13 +13,13 @@ use super::Stamps;
 use super::arrival::{Stamping, ask_for_stamps};
 use crate::spec::Address;
 
-/// Where connections go, as the kernel takes it.
+/// The address that connections go to, in the kernel's form.
 #[derive(Debug)]
 pub(super) struct Target {
     place: Place,
-    /// Local addresses in use: the kernel's choice, and those after it.
+    /// Number of local addresses in use: the kernel's choice and the ones after it.
     sources: u32,
-    /// The one in use, 0 for the kernel's choice.
+    /// The local address in use now; 0 for the kernel's choice.
     source: u32,
     stamps: Stamps,
     _stamping: Option<Stamping>,
@@ -31,23 +31,23 @@ enum Place {
     Unix(SocketAddrUnix),
 }
 
-/// How far a connection is.
+/// Whether a connection is established yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connect {
     Yes,
-    /// The socket becomes writable once it is, or is not going to be.
+    /// Not yet: the socket becomes writable once it is established or has failed.
     NotYet,
 }
 
-/// Whether the peer reads no more, which a send was told of. What it said before that can still be
-/// read, and its end after it.
+/// Whether a send failed because the peer reads no more. What the peer sent before, and its end of
+/// stream, can still be read.
 pub(super) fn reads_no_more(errno: Errno) -> bool {
     matches!(errno, Errno::PIPE | Errno::CONNRESET)
 }
 
 impl Target {
     /// # Errors
-    /// The path of a unix socket is longer than 107 bytes.
+    /// The path of a Unix socket is longer than 107 bytes.
     pub(super) fn new(address: &Address, stamps: Stamps) -> io::Result<Target> {
         let place = match address {
             Address::Tcp(address) => Place::Tcp(*address),
@@ -57,18 +57,18 @@ impl Target {
         Ok(Target { place, sources: 1, source: 0, stamps, _stamping })
     }
 
-    /// Who says when bytes came.
+    /// Who takes the timestamp of received bytes.
     pub(super) fn stamps(&self) -> Stamps {
         self.stamps
     }
 
-    /// Local addresses that connections came from so far, at least 1.
+    /// Number of local addresses used so far, at least 1.
     pub(super) fn sources(&self) -> u32 {
         self.sources
     }
 
-    /// A non-blocking socket on its way there. When the local address has no port left, another
-    /// one of this machine's 127.0.0.0/8 takes its turn, if the target is there as well.
+    /// Opens a non-blocking socket and starts to connect it. When the local address has no free
+    /// port left, the next address of 127.0.0.0/8 is used, but only for an IPv4 loopback target.
     pub(super) fn open(&mut self) -> Result<(OwnedFd, Connect), Errno> {
         let first = self.source;
         loop {
@@ -98,11 +98,13 @@ impl Target {
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
         let connected = match &self.place {
             Place::Tcp(address) => {
-                // A request goes out when it is written, whatever was acknowledged before it.
+                // TCP_NODELAY: a request is sent when it is written, whatever is still
+                // unacknowledged.
                 sockopt::set_tcp_nodelay(&socket, true)?;
                 if address.ip().is_loopback() {
-                    // Nothing is lost here, so nothing is to be controlled. The machine's choice
-                    // may pace what is sent (BBR), and costs more; this one is in every kernel.
+                    // On loopback nothing is lost, so congestion control has nothing to do. The
+                    // machine's default may pace what is sent (BBR), and costs more. Reno is in
+                    // every kernel.
                     let _ = sockopt::set_tcp_congestion(&socket, "reno");
                 }
                 if self.stamps == Stamps::Kernel {
@@ -123,15 +125,15 @@ impl Target {
     }
 }
 
-/// Binds to 127.0.0.(1 + source). The port is chosen when it connects, so that it need not be
-/// free for other targets too.
+/// Binds to 127.0.0.(1 + source). The port is chosen on connect, so that it need not be free for
+/// other targets too.
 fn come_from(socket: &OwnedFd, source: u32) -> Result<(), Errno> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     let address = Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + source);
     bind(socket, &SocketAddrV4::new(address, 0))
 }
 
-/// Sets an option that rustix does not know.
+/// Sets a socket option that rustix does not know.
 pub(super) fn set_option(
     socket: &OwnedFd,
     level: libc::c_int,
@@ -140,7 +142,7 @@ pub(super) fn set_option(
 ) -> Result<(), Errno> {
     let length = size_of_val(&value) as libc::socklen_t;
     let at = (&raw const value).cast();
-    // SAFETY: the descriptor is open, and the kernel reads one `int` from a place that has one.
+    // SAFETY: the descriptor is open, and the kernel reads one `int` from an address that has one.
     let set = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) };
     match set {
         0 => Ok(()),
@@ -148,10 +150,10 @@ pub(super) fn set_option(
     }
 }
 
-/// Why a call failed that is not rustix's.
+/// The error number of a failed call that was not made through rustix.
 pub(super) fn last_errno() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }
 
-/// 127.0.0.1 and those after it: some 28 000 ports each.
+/// Local addresses used at most, from 127.0.0.1 on; each has some 28 000 ports.
 const SOURCES_MAX: u32 = 8;

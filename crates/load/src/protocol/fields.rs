@@ -1,26 +1,28 @@
-//! Header fields as browsers read them, and what is odd about them.
+//! Reads header fields as browsers do, and notes what is odd about them.
 //!
-//! Servers and proxies pass on what people configure: a policy that is written over several lines,
-//! a blank before the colon, a line that is no field at all. RFC 9112 has user agents read such
-//! heads (section 5.2), and browsers do; a load that calls them malformed blames the server for
-//! what no user sees. Most heads have none of it, and are read elsewhere, faster.
+//! Servers and proxies pass on what people configure: a policy written over several lines, a blank
+//! before the colon, a line that is no field at all. RFC 9112 lets user agents accept such heads
+//! (section 5.2), and browsers do. A load generator that called them malformed would blame the
+//! server for something that no user sees. Most heads have nothing odd, and a faster parser reads
+//! them.
 
 use super::AnswerEnd;
 
-/// What was odd about an answer's header lines, each kind once however often it occurred.
+/// What was odd about an answer's header lines. Each kind is noted once, however often it occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Odd(u8);
 
 impl Odd {
-    /// A value goes on in lines that begin with a blank (obs-fold): each fold is one blank of it.
+    /// A value continues in lines that begin with a blank (obs-fold); each fold counts as one
+    /// blank.
     pub const FOLDED: Odd = Odd(1);
-    /// Blanks between a name and its colon: they are not part of the name.
+    /// Blanks between a name and its colon; they do not belong to the name.
     pub const SPACED: Odd = Odd(1 << 1);
-    /// Lines without a colon, or with what is no name before it: they are passed over.
+    /// Lines without a colon, or without a valid name before it; they are skipped.
     pub const IGNORED: Odd = Odd(1 << 2);
-    /// Empty lines before the status line: they are passed over.
+    /// Empty lines before the status line; they are skipped.
     pub const EMPTY: Odd = Odd(1 << 3);
-    /// All of them, with how each is called in results.
+    /// All kinds, with their names in results.
     pub(crate) const ALL: [(Odd, &'static str); ODD_KINDS] = [
         (Odd::FOLDED, "folded"),
         (Odd::SPACED, "blank-before-colon"),
@@ -28,33 +30,33 @@ impl Odd {
         (Odd::EMPTY, "empty-first"),
     ];
 
-    /// What is odd in either.
+    /// The union of both.
     #[must_use]
     pub const fn and(self, other: Odd) -> Odd {
         Odd(self.0 | other.0)
     }
 
-    /// Whether that is among it.
+    /// Whether `kind` is among them.
     pub const fn has(self, kind: Odd) -> bool {
         self.0 & kind.0 != 0
     }
 }
 
-/// Kinds of what can be odd.
+/// Number of kinds.
 pub(crate) const ODD_KINDS: usize = 4;
 
-/// One field.
+/// One header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field<'a> {
-    /// Without blanks around it.
+    /// Name, without blanks around it.
     pub(crate) name: &'a [u8],
-    /// Without blanks around it; folds are still in it, see [`unfolded`].
+    /// Value, without blanks around it. It still contains its folds, see [`unfolded`].
     pub(crate) value: &'a [u8],
 }
 
-/// The fields of `bytes` up to the empty line that ends them, each given to `each`. How long they
-/// are with that line, and what was odd; `None` where they go on. After an error, or `None`, what
-/// `each` was given means nothing. At most so many lines.
+/// Reads the fields of `bytes` up to the empty line that ends them, and passes each to `each`.
+/// Returns their length with that line, and what was odd; `None` where they are not complete. After
+/// an error or `None`, what `each` was given is meaningless. More than `most` lines are an error.
 pub(super) fn read<'a>(
     bytes: &'a [u8],
     most: usize,
@@ -73,7 +75,7 @@ pub(super) fn read<'a>(
             }
             let text = line.strip_suffix(b"\n").unwrap_or(line);
             let text = text.strip_suffix(b"\r").unwrap_or(text);
-            // Either of them ends a line for somebody else.
+            // Other software takes each of them as the end of a line.
             if text.iter().any(|byte| matches!(byte, b'\r' | b'\0')) {
                 return Err(AnswerEnd::Malformed);
             }
@@ -90,7 +92,7 @@ pub(super) fn read<'a>(
     Ok(None)
 }
 
-/// The values of all fields of this name in a head that was read before; see [`unfolded`].
+/// The values of all fields with this name, in a head that was parsed before; see [`unfolded`].
 pub(crate) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
     let mut rest = head;
     let fields = std::iter::from_fn(move || {
@@ -99,7 +101,7 @@ pub(crate) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a
         rest = &rest[field.len()..];
         Some(field)
     });
-    // A status line is none: what is before its colon, if it has one, is no name.
+    // A status line is no field: what stands before a colon in it is no valid name.
     let named = fields.filter_map(move |field| {
         let begin = field.get(..name.len())?;
         begin.eq_ignore_ascii_case(name.as_bytes()).then(|| parsed(field))?
@@ -110,7 +112,7 @@ pub(crate) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a
         .map(|field| field.value)
 }
 
-/// A value with each fold as one blank (RFC 9112 section 5.2).
+/// The value with each fold replaced by one blank (RFC 9112 section 5.2).
 pub(crate) fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
     let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let lines = lines.filter(|line| !line.is_empty()).enumerate();
@@ -119,12 +121,12 @@ pub(crate) fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
     })
 }
 
-/// The head that an HTTP/1.x answer begins with as strict clients take it: each field in a line of
-/// its own, nothing that is no field, no empty line before. How many bytes it stands for comes
-/// first; `None`: it goes on.
+/// Rewrites the head at the start of an HTTP/1.x answer for strict clients: each field on a line of
+/// its own, no invalid lines, no empty lines before it. Returns how many bytes it replaces, then
+/// the new head; `None` where it is not complete.
 ///
 /// # Errors
-/// It is no head.
+/// The bytes are no head.
 pub fn plain_head(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, AnswerEnd> {
     let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let Some(line) = whole_line(&bytes[empty..]) else { return Ok(None) };
@@ -143,7 +145,7 @@ pub fn plain_head(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, AnswerEnd> {
     Ok(read.map(|(length, _)| (before + length, plain)))
 }
 
-/// A field out of its lines, and what is odd about it.
+/// Parses a field from its lines; also returns what is odd about it.
 fn parsed(lines: &[u8]) -> Option<(Field<'_>, Odd)> {
     let colon = lines.iter().position(|byte| matches!(byte, b':' | b'\n'))?;
     let (before, value) = (&lines[..colon], lines[colon..].strip_prefix(b":")?);
@@ -157,7 +159,7 @@ fn parsed(lines: &[u8]) -> Option<(Field<'_>, Odd)> {
     Some((Field { name, value: value.trim_ascii() }, spaced.and(folded)))
 }
 
-/// The first line with those after it that begin with a blank.
+/// The first line, with the lines after it that begin with a blank.
 fn with_continuations(bytes: &[u8]) -> &[u8] {
     let mut length = 0;
     while let Some(line) = whole_line(&bytes[length..]) {
@@ -169,7 +171,7 @@ fn with_continuations(bytes: &[u8]) -> &[u8] {
     &bytes[..length]
 }
 
-/// The first line with its end, if that is there.
+/// The first line with its line end; `None` where that is missing.
 fn whole_line(bytes: &[u8]) -> Option<&[u8]> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     Some(&bytes[..=end])
@@ -179,21 +181,21 @@ fn is_empty(line: &[u8]) -> bool {
     matches!(line, b"\n" | b"\r\n")
 }
 
-/// A character of a field name (RFC 9110 section 5.6.2).
+/// Whether the byte may occur in a field name (RFC 9110 section 5.6.2).
 pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Lines of a head that is made plain: more than any client takes.
+/// Most lines of a head that is rewritten: more than any client accepts.
 const PLAIN_LINES_MAX: usize = 1_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Names and values, the length, what was odd.
+    /// Names and values, the length, and what was odd.
     type Read = (Vec<(String, String)>, usize, Odd);
-    /// Lines, what they say, what is odd.
+    /// Lines, their fields, and what is odd.
     type Row = (&'static str, &'static [(&'static str, &'static str)], Odd);
 
     fn read_all(text: &str) -> Result<Option<Read>, AnswerEnd> {

@@ -1,5 +1,5 @@
-//! A head out of torn reads, whatever its grammar: HTTP's and CGI's fail at the same byte however
-//! they came.
+//! Reads a head whose bytes may be split across reads, for the grammars of HTTP and CGI. An invalid
+//! head fails at the same byte however it was split.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,13 +8,13 @@ use super::AnswerEnd;
 use crate::check::Inspection;
 use crate::spec::Check;
 
-/// What a head says, and how it is written.
+/// The parsed content of a head, and its grammar.
 pub(crate) trait Head: Copy {
-    /// What each begins with, after a few empty lines; may be empty.
+    /// What every head begins with, after a few empty lines; may be empty.
     const PREFIX: &'static [u8];
 
-    /// The head at the start of `bytes` with its length, `None` where it goes on. Allows a
-    /// bounded number of lines.
+    /// Parses the head at the start of `bytes` and returns it with its length. `None`: it is not
+    /// complete. The number of lines is bounded.
     fn parse(bytes: &[u8]) -> Result<Option<(usize, Self)>, AnswerEnd>;
 }
 
@@ -34,9 +34,8 @@ impl<H: Head> Common<H> {
     }
 }
 
-/// The head that came last on any connection of a load thread. Most answers of a load begin like
-/// the one before, byte for byte, until a second is over: such a head says the same again, and
-/// comparing is cheaper than reading it.
+/// The last head on any connection of a load thread. Within one second most answers begin with
+/// exactly the same bytes. Comparing the bytes is cheaper than parsing them again.
 #[derive(Debug)]
 struct LastHead<H> {
     raw: Vec<u8>,
@@ -44,7 +43,7 @@ struct LastHead<H> {
 }
 
 impl<H: Head> LastHead<H> {
-    /// What the same bytes said before, with their length.
+    /// The last head with its length, if `bytes` begin with the same bytes.
     fn again(&self, bytes: &[u8]) -> Option<(usize, H)> {
         let head = self.says?;
         bytes.starts_with(&self.raw).then_some((self.raw.len(), head))
@@ -59,29 +58,29 @@ impl<H: Head> LastHead<H> {
     }
 }
 
-/// Reads one head after another out of torn reads.
+/// Reads heads one after another from split reads.
 #[derive(Debug)]
 pub(super) struct HeadReader<H> {
-    /// The head so far, where a read ended inside one; all of it until it is cleared; else
+    /// The head so far, where a read ended inside it; a complete one until it is cleared. Otherwise
     /// empty.
     buffer: Vec<u8>,
     limit: usize,
     last: Rc<RefCell<LastHead<H>>>,
 }
 
-/// What became of the bytes that the reader was given.
+/// What happened to the bytes that the reader was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadStep<H> {
-    /// All were taken, more must come.
+    /// All were taken; the head is not complete.
     NeedMore,
     /// The head ends with the last byte taken.
     Complete(H),
-    /// Not a head, or too large a one.
+    /// The bytes are no head, or too large a one.
     Bad(AnswerEnd),
 }
 
 impl<H: Head> HeadReader<H> {
-    /// For heads of `limit` bytes at most.
+    /// A reader of heads of at most `limit` bytes.
     pub(super) fn new(limit: usize, common: &Common<H>) -> HeadReader<H> {
         HeadReader { buffer: Vec::new(), limit, last: Rc::clone(&common.last) }
     }
@@ -94,26 +93,26 @@ impl<H: Head> HeadReader<H> {
         self.buffer.clear();
     }
 
-    /// Gives back what one huge head took: a thousand connections stay small.
+    /// Frees the memory of a huge head, so that a thousand connections stay small.
     pub(super) fn shrink(&mut self) {
         self.buffer.shrink_to(KEPT_BYTES);
     }
 
-    /// The bytes of the head that is complete; `taken` are those that were taken last.
+    /// The bytes of the complete head. `taken` are the bytes that were taken last.
     pub(super) fn raw<'a>(&'a self, taken: &'a [u8]) -> &'a [u8] {
         if self.buffer.is_empty() { taken } else { &self.buffer }
     }
 
-    /// Takes bytes up to the head's end and says how many; at least one where there is one.
-    /// After a complete head, to be cleared.
+    /// Takes bytes up to the end of the head and returns how many, at least one unless `bytes` is
+    /// empty. After a complete head the reader must be cleared.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, HeadStep<H>) {
         if self.buffer.is_empty()
             && let Some((length, head)) = self.whole(bytes)
         {
             return (length, HeadStep::Complete(head));
         }
-        // Torn or bad. Both go the slow way, which decides at each line's end whatever
-        // else was read, so that a head fails at the same byte however it came.
+        // The head is split or bad. Both take the slow path, which decides at the end of each line,
+        // whatever else was read. So a head fails at the same byte however it was split.
         let mut used = 0;
         while used < bytes.len() {
             let before = self.buffer.len();
@@ -136,7 +135,7 @@ impl<H: Head> HeadReader<H> {
         (used, HeadStep::NeedMore)
     }
 
-    /// The head that `bytes` begin with, where it is all there, and good.
+    /// The head at the start of `bytes`, if it is complete and valid.
     fn whole(&self, bytes: &[u8]) -> Option<(usize, H)> {
         let mut last = self.last.borrow_mut();
         let (length, head) = match last.again(bytes) {
@@ -151,8 +150,8 @@ impl<H: Head> HeadReader<H> {
         (length <= self.limit).then_some((length, head))
     }
 
-    /// What the buffer is, after a line or a part of one was added. The number of
-    /// lines is bounded, so parsing it again at each is too.
+    /// Parses the buffer after a line, or a part of one, was added. The number of lines is bounded,
+    /// so parsing all of it again for each line is too.
     fn decide(&self) -> HeadStep<H> {
         if self.buffer.ends_with(b"\n") {
             match H::parse(&self.buffer) {
@@ -167,10 +166,10 @@ impl<H: Head> HeadReader<H> {
         HeadStep::NeedMore
     }
 
-    /// The first byte that no such head begins with: what is another protocol should not have
-    /// to wait for a line's end, or a timeout, to be told.
+    /// Position of the first byte that differs from the prefix of every head. Another protocol is
+    /// so recognised at once, without waiting for the end of a line or a timeout.
     fn prefix_differs_at(&self) -> Option<usize> {
-        // A server that ends a body with a line too many sends it before its next head.
+        // A server that ends a body with one line too many sends it before its next head.
         let first = self.buffer.iter().take(EMPTY_BYTES_MAX);
         let empty = first.take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let empty = if H::PREFIX.is_empty() { 0 } else { empty };
@@ -184,11 +183,11 @@ fn line_length(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1)
 }
 
-/// Capacity that a head buffer keeps for its next connection: the heads of usual answers.
+/// Capacity that a head buffer keeps for its next connection: enough for usual heads.
 const KEPT_BYTES: usize = 4096;
 
-/// Bytes of empty lines before a head: two of them. Browsers pass over as many.
+/// Most bytes of empty lines before a head: two lines. Browsers skip as many.
 const EMPTY_BYTES_MAX: usize = 4;
 
-/// The longest head that is remembered: one like it is a usual one.
+/// The longest head that is remembered. Longer heads are rarely repeated.
 const LAST_BYTES_MAX: usize = 2048;

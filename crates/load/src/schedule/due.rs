@@ -1,9 +1,9 @@
-//! Due times: the cumulative count N(t) of a whole schedule, inverted per request.
+//! Computes due times: the cumulative count N(t) of a whole schedule, inverted for each request.
 //!
-//! N is kept exact, in integers: a rate is in millionths per second and a time in ns, so
-//! twice the area below a segment, `(from + to) · length`, counts units of which
-//! [`UNITS_PER_REQUEST`] make a request. Nothing is rounded where segments meet and nothing is
-//! summed step by step: request n's due time comes from n alone.
+//! N is exact, in integers. A rate is in millionths per second and a time in ns, so twice the area
+//! below a segment, `(from + to) · length`, counts units; [`UNITS_PER_REQUEST`] of them make a
+//! request. Nothing is rounded where segments meet, and nothing is summed step by step. The due
+//! time of request n follows from n alone.
 
 use super::{MicroRate, Schedule, Segment};
 use crate::spec::Arrivals;
@@ -12,11 +12,11 @@ use crate::time::Nanos;
 /// 2 (twice the area) · 1e6 (millionths) · 1e9 (ns).
 const UNITS_PER_REQUEST: u128 = 2_000_000_000_000_000;
 
-/// The due times of one load, in order. Cloning is cheap enough to count with.
+/// The due times of one load, in order. Cheap to clone, so a clone can be used for counting.
 #[derive(Clone, Debug)]
 pub struct DueTimes {
     pieces: Vec<Piece>,
-    /// The piece of the latest due time; earlier ones are over.
+    /// Index of the piece of the latest due time; earlier pieces are over.
     current: usize,
     /// N at the end, in units.
     total: u128,
@@ -25,14 +25,14 @@ pub struct DueTimes {
     last: Nanos,
 }
 
-/// A stretch of constant or evenly changing rate.
+/// A part of the schedule with a constant or evenly changing rate.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     begin: Nanos,
     length: Nanos,
     from: MicroRate,
     to: MicroRate,
-    /// N at its begin, in units.
+    /// N at its beginning, in units.
     before: u128,
 }
 
@@ -41,9 +41,9 @@ struct Piece {
 enum Progress {
     /// Request n is due where N(t) = n.
     Uniform { next: u64, planned: u64 },
-    /// Requests are due where N(t) is a sum of unit exponential gaps: the time change that turns
-    /// a Poisson process of rate 1 into one of rate N'(t) (Çinlar, *Introduction to
-    /// Stochastic Processes*, chapter 4).
+    /// Requests are due where N(t) is a sum of exponential gaps of mean 1. This time change turns a
+    /// Poisson process of rate 1 into one of rate N'(t) (Çinlar, *Introduction to Stochastic
+    /// Processes*, chapter 4).
     Poisson { random: fastrand::Rng, sum: u128 },
 }
 
@@ -61,12 +61,12 @@ impl DueTimes {
         DueTimes { pieces, current: 0, total, length, arrivals, last: Nanos(0) }
     }
 
-    /// Requests still to come, counted as [`Schedule::due_by`] does.
+    /// Number of requests still to come, counted like [`Schedule::due_by`].
     pub fn remaining(&self) -> u64 {
         self.due_by(self.length)
     }
 
-    /// The due time of a request at N, which is below the total.
+    /// The due time of a request at N = `units`, which is below the total.
     fn due_at(&self, units: u128) -> Nanos {
         let place = self.pieces.partition_point(|piece| piece.after() <= units);
         self.pieces.get(place).map_or(self.length, |piece| piece.due(units).min(self.length))
@@ -78,7 +78,7 @@ impl DueTimes {
         self.pieces.get(place).map_or(self.total, |piece| piece.units_by(at))
     }
 
-    /// N of the next request in units; `None` after the last.
+    /// N of the next request, in units; `None` after the last one.
     fn next_units(&mut self) -> Option<u128> {
         match &mut self.arrivals {
             Progress::Uniform { next, planned } => {
@@ -102,19 +102,19 @@ impl DueTimes {
 impl Schedule for DueTimes {
     fn next_due(&mut self) -> Option<Nanos> {
         let units = self.next_units()?;
-        // The piece whose end lies beyond: a pause (rate 0) is never it, so the first request
+        // Find the first piece that ends after N. A pause (rate 0) never does, so the first request
         // after a pause is due when the pause is over.
         while self.pieces.get(self.current).is_some_and(|piece| piece.after() <= units) {
             self.current += 1;
         }
         let due = self.pieces.get(self.current)?.due(units);
-        // Poisson gaps can be below the rounding of a nanosecond.
+        // Poisson gaps can be smaller than the rounding of a nanosecond.
         self.last = due.max(self.last).min(self.length);
         Some(self.last)
     }
 
-    /// Exact for uniform arrivals. Poisson ones are drawn up to [`DRAWN_MAX`]; of those beyond,
-    /// which nobody has drawn, there are as many as on average.
+    /// Exact for uniform arrivals. Poisson arrivals are drawn up to [`DRAWN_MAX`]; those beyond are
+    /// counted by their average.
     fn due_by(&self, until: Nanos) -> u64 {
         match &self.arrivals {
             Progress::Uniform { next, planned } => {
@@ -137,7 +137,7 @@ impl Schedule for DueTimes {
     }
 }
 
-/// The first of `from..to` for which `holds` does not; it holds for those before.
+/// The first of `from..to` for which `holds` is false; it must be true for all before.
 fn first_not(mut from: u64, mut to: u64, holds: impl Fn(u64) -> bool) -> u64 {
     while from < to {
         let middle = from + (to - from) / 2;
@@ -157,7 +157,7 @@ impl Iterator for DueTimes {
         self.next_due()
     }
 
-    /// At once for uniform arrivals.
+    /// In constant time for uniform arrivals.
     fn nth(&mut self, skip: usize) -> Option<Nanos> {
         match &mut self.arrivals {
             Progress::Uniform { next, planned } => {
@@ -183,12 +183,12 @@ impl Piece {
         self.before + u128::from(self.from.0 + self.to.0) * u128::from(self.length.0)
     }
 
-    /// N at `at`, which is not after its end, in units.
+    /// N at `at`, in units; `at` is not after the end.
     fn units_by(&self, at: Nanos) -> u128 {
         let inside = u128::from(at.since(self.begin).0);
         let (from, to, length) =
             (u128::from(self.from.0), u128::from(self.to.0), u128::from(self.length.0));
-        // Twice the rate at `at`, in the middle of the way there.
+        // Twice the average rate up to `at`.
         let change = inside * from.abs_diff(to) / length.max(1);
         let twice = if from < to { 2 * from + change } else { (2 * from).saturating_sub(change) };
         self.before + twice * inside
@@ -202,15 +202,15 @@ impl Piece {
         } else if self.from < self.to {
             self.rising(self.from, (units - self.before) as f64)
         } else {
-            // Seen from its end a falling line rises. From its start the root of a
-            // difference of nearly equal numbers would lose half the digits at the end.
+            // Seen from its end, a falling line rises. From its start, the root of a difference of
+            // nearly equal numbers would lose half of the digits at the end.
             self.length.0 - self.rising(self.to, (self.after() - units) as f64).min(self.length.0)
         };
         self.begin.plus(Nanos(inside))
     }
 
-    /// Time on a line that begins at `lower` until `units` are below it:
-    /// 2n / (r + √(r² + 2an)), the form of the quadratic's root without cancellation.
+    /// Time on a line that begins at rate `lower` until it has counted `units`: 2n / (r + √(r² +
+    /// 2an)), the form of the quadratic's root without cancellation.
     fn rising(&self, lower: MicroRate, units: f64) -> u64 {
         let requests = units / UNITS_PER_REQUEST as f64;
         let rate = lower.per_second();
@@ -224,12 +224,12 @@ impl Piece {
     }
 }
 
-/// Requests in all.
+/// Number of requests.
 pub(super) fn planned(segments: &[Segment]) -> u64 {
     whole_requests(total(&pieces(segments)))
 }
 
-/// Offered rate at `at`, per second.
+/// Target rate at `at`, per second.
 pub(super) fn rate_at(segments: &[Segment], at: Nanos) -> f64 {
     let pieces = pieces(segments);
     let Some(piece) = pieces.iter().find(|piece| at < piece.end()) else { return 0.0 };
@@ -259,5 +259,5 @@ fn whole_requests(units: u128) -> u64 {
     u64::try_from(units / UNITS_PER_REQUEST).unwrap_or(u64::MAX)
 }
 
-/// Poisson arrivals that are drawn to be counted: some 30 ms.
+/// Most Poisson arrivals that are drawn to be counted: some 30 ms.
 const DRAWN_MAX: u64 = 1_000_000;

@@ -1,7 +1,7 @@
-//! What is wrong with a schedule, and where.
+//! Errors in a schedule, with their position in the text.
 
-/// A schedule that does not parse. `offset` and `length` are bytes of the text given, on
-/// character boundaries; a length of 0 means "here something is missing".
+/// A schedule that cannot be parsed. `offset` and `length` are in bytes of the given text, on
+/// character boundaries. A length of 0 means that something is missing at that position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct ScheduleError {
@@ -16,7 +16,7 @@ pub struct ScheduleError {
 /// What is wrong with a part of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Nothing but blanks.
+    /// The text has nothing but blanks.
     #[error("the schedule is empty")]
     Empty,
     /// No segment begins here.
@@ -25,15 +25,15 @@ pub enum Problem {
         /// The character.
         found: char,
     },
-    /// A name that is no segment's.
+    /// The name is not that of a segment.
     #[error("unknown segment `{found}`")]
     UnknownSegment {
-        /// As written.
+        /// The name as written.
         found: String,
-        /// The nearest known name, where one is near.
+        /// The most similar known name, if one is similar enough.
         nearest: Option<&'static str>,
     },
-    /// No `(` after a segment's name.
+    /// No `(` after the name of a segment.
     #[error("`{segment}` without its values")]
     NotOpened {
         /// The segment's form: `const(rate,length)`.
@@ -50,40 +50,40 @@ pub enum Problem {
     WrongCount {
         /// The segment's form.
         segment: &'static str,
-        /// How many there are.
+        /// Number of values found.
         found: usize,
     },
-    /// A value that is no rate.
+    /// The value is no rate.
     #[error("`{found}` is not a rate")]
     NotARate {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// A rate above 10 000 000.
+    /// The rate is above 10 000 000.
     #[error("rate `{found}` is out of range")]
     RateOutOfRange {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// A value that is no length of time.
+    /// The value is no length of time.
     #[error("`{found}` is not a length of time")]
     NotALength {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// A length of 0 or above 7 days.
+    /// The length is 0 or above 7 days.
     #[error("length `{found}` is out of range")]
     LengthOutOfRange {
-        /// As written.
+        /// The value as written.
         found: String,
     },
-    /// `step` by 0.
+    /// The distance between the levels of a `step` is 0.
     #[error("a step by 0 never arrives")]
     StepByZero,
-    /// More levels and segments than a schedule holds.
+    /// More levels and segments than a schedule may have.
     #[error("more than 10 000 segments and levels")]
     TooManyPieces,
-    /// Over 7 days in all.
+    /// Longer than 7 days in all.
     #[error("the whole schedule is longer than 7 days")]
     TooLong,
     /// Less than one request in all.
@@ -91,7 +91,7 @@ pub enum Problem {
     NoRequest,
 }
 
-/// The segments' forms.
+/// The forms of all segments.
 const FORMS: &str = "`line(from,to,length)`, `const(rate,length)` or `step(from,to,by,length)`";
 
 impl ScheduleError {
@@ -119,7 +119,7 @@ impl ScheduleError {
         }
     }
 
-    /// The nearest known name, where a name was wrong and one is near.
+    /// The most similar known name, if a name was wrong and one is similar enough.
     pub fn nearest(&self) -> Option<&'static str> {
         match self.problem {
             Problem::UnknownSegment { nearest, .. } => nearest,

@@ -1,14 +1,14 @@
-//! A length of time as people write it: `540s`, `2m30s`, `500ms`, `1h`, `90`.
+//! Parses and prints lengths of time as people write them: `540s`, `2m30s`, `500ms`, `1h`, `90`.
 
 use std::fmt;
 
 use crate::time::Nanos;
 
-/// Longest length that is understood: a load of a week is a mistake, and one bound keeps
-/// every sum below far from the ends of its integers.
+/// Longest length that is accepted. A load of more than a week is a mistake, and one bound keeps
+/// every sum below far from integer overflow.
 pub const LONGEST: Nanos = Nanos::from_secs(7 * 86_400);
 
-/// Units, longest name first where one begins another (`ms` before `m`), in ns.
+/// Units in ns. Where one name begins with another, the longer comes first (`ms` before `m`).
 const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -20,13 +20,13 @@ const UNITS: [(&str, u64); 8] = [
     ("d", 86_400_000_000_000),
 ];
 
-/// Decimals that a number may have; nine are whole nanoseconds of a second.
+/// Most decimals of a number; nine are enough for nanoseconds of a second.
 const DECIMALS_MAX: usize = 9;
 
 /// Why a text is no length of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LengthError {
-    /// Not the grammar.
+    /// Wrong syntax.
     #[error("not a length of time")]
     Malformed,
     /// Longer than [`LONGEST`].
@@ -34,11 +34,11 @@ pub enum LengthError {
     TooLong,
 }
 
-/// Reads a length: numbers with units (`d`, `h`, `m`, `s`, `ms`, `us`, `ns`), added up; a
-/// number alone is seconds, as in Yandex Tank. Zero is a length.
+/// Parses a length: numbers with units (`d`, `h`, `m`, `s`, `ms`, `us`, `ns`), which are added up.
+/// A number alone means seconds, as in Yandex Tank. Zero is allowed.
 ///
 /// # Errors
-/// Not the grammar, or longer than [`LONGEST`].
+/// Wrong syntax, or longer than [`LONGEST`].
 pub fn parse_length(text: &str) -> Result<Nanos, LengthError> {
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -62,8 +62,8 @@ pub fn parse_length(text: &str) -> Result<Nanos, LengthError> {
     }
 }
 
-/// Writes a length so that [`parse_length`] reads it back exactly: in seconds, as the
-/// published plans do (`540s`), with what is left of a second in smaller units.
+/// Prints a length so that [`parse_length`] reads it back exactly: in seconds, as published plans
+/// do (`540s`), with the rest of a second in smaller units.
 pub struct Written(pub Nanos);
 
 impl fmt::Display for Written {
@@ -87,7 +87,7 @@ fn unit(text: &str) -> Option<(u64, &str)> {
     UNITS.iter().find_map(|&(name, ns)| text.strip_prefix(name).map(|rest| (ns, rest)))
 }
 
-/// `number` (digits, at most one point) times `unit_ns`, below a nanosecond cut off.
+/// `number` (digits with at most one point) times `unit_ns`; parts of a nanosecond are cut off.
 fn in_units(number: &str, unit_ns: u64) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());

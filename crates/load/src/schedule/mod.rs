@@ -1,5 +1,5 @@
-//! When requests are due: Yandex Tank's grammar, one cumulative count over all segments,
-//! inverted per request.
+//! When requests are due. A schedule has Yandex Tank's syntax; one cumulative count over all
+//! segments is inverted for each request.
 
 mod due;
 mod error;
@@ -20,17 +20,17 @@ use serde::{Deserialize, Serialize};
 use crate::spec::Arrivals;
 use crate::time::Nanos;
 
-/// Says when each request is due. Reads no clock, so a schedule is tested as a list.
+/// Yields the due times of requests. It reads no clock, so a schedule can be tested as a list.
 pub trait Schedule: Send {
-    /// Due time of the next request; `None` ends the load. Never decreases.
+    /// Due time of the next request; `None` after the last one. Never decreases.
     fn next_due(&mut self) -> Option<Nanos>;
 
-    /// How many of the requests still to come are due up to and including `until`. In a time that
-    /// does not grow with that: whoever ends a load of a day asks.
+    /// How many of the requests still to come are due up to and including `until`. The time it
+    /// takes must be bounded, whatever their number: it is called when a load of a day is stopped.
     fn due_by(&self, until: Nanos) -> u64;
 }
 
-/// Segments of offered rate: `line(1,100,60s) const(100,540s)`.
+/// Segments of target rate: `line(1,100,60s) const(100,540s)`.
 ///
 /// At least one segment; from [`Segments::parse`] also at least one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,34 +39,35 @@ pub struct Segments {
     segments: Vec<Segment>,
 }
 
-/// One segment as written. As data it is `{"kind": "const", "rate_per_second": 100, "length_ns":
+/// One segment, as written. As data it is `{"kind": "const", "rate_per_second": 100, "length_ns":
 /// …}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Segment {
     /// `const(rate,length)`.
     Const {
-        /// Offered rate.
+        /// Target rate.
         #[serde(rename = "rate_per_second")]
         rate: MicroRate,
-        /// How long.
+        /// Length of the segment.
         #[serde(rename = "length_ns")]
         length: Nanos,
     },
     /// `line(from,to,length)`: the rate changes evenly, up or down.
     Line {
-        /// Rate at its start.
+        /// Rate at the start.
         #[serde(rename = "from_per_second")]
         from: MicroRate,
-        /// Rate at its end.
+        /// Rate at the end.
         #[serde(rename = "to_per_second")]
         to: MicroRate,
-        /// How long.
+        /// Length of the segment.
         #[serde(rename = "length_ns")]
         length: Nanos,
     },
-    /// `step(from,to,by,length)`: levels `by` apart, `length` each. As in Yandex Tank, `to`
-    /// is a level of its own where the levels do not meet it, and the way may lead down.
+    /// `step(from,to,by,length)`: levels that are `by` apart, each for `length`. The levels may
+    /// descend. As in Yandex Tank, `to` is an additional level where the steps do not reach it
+    /// exactly.
     Step {
         /// First level.
         #[serde(rename = "from_per_second")]
@@ -84,19 +85,21 @@ pub enum Segment {
 }
 
 impl Segments {
-    /// Levels and segments of one schedule; a plan with more is a mistake, and they are held
-    /// in memory.
+    /// Most levels and segments of one schedule. They are kept in memory, and a plan with more is a
+    /// mistake.
     pub const PIECES_MAX: usize = 10_000;
 
-    /// Reads Yandex Tank's grammar; whitespace and commas between segments are free.
+    /// Parses Yandex Tank's syntax; whitespace and commas between segments are optional.
     ///
     /// # Errors
-    /// Says where, what was expected and the nearest known name; see [`ScheduleError`].
+    /// Says where the mistake is, what was expected and the nearest known name; see
+    /// [`ScheduleError`].
     pub fn parse(text: &str) -> Result<Segments, ScheduleError> {
         parse::segments(text).map(|segments| Segments { segments })
     }
 
-    /// Of segments that did not come as text; what [`Segments::parse`] refuses, this does.
+    /// A schedule of segments that were not given as text. Refuses what [`Segments::parse`]
+    /// refuses.
     ///
     /// # Errors
     /// What is wrong with them.
@@ -130,19 +133,19 @@ impl Segments {
         self.segments.iter().fold(Nanos(0), |sum, segment| sum.plus(segment.length()))
     }
 
-    /// Requests in all, rounded down once over the whole schedule. Poisson arrivals have this
+    /// Number of requests, rounded down once over the whole schedule. Poisson arrivals have this
     /// many on average.
     pub fn planned(&self) -> u64 {
         due::planned(&self.segments)
     }
 
-    /// Offered rate at `at`, per second; where two segments meet, the later one's. Zero
-    /// after the end.
+    /// Target rate at `at`, per second. Where two segments meet it is the later one's; zero after
+    /// the end.
     pub fn rate_at(&self, at: Nanos) -> f64 {
         due::rate_at(&self.segments, at)
     }
 
-    /// Highest offered rate, per second.
+    /// Highest target rate, per second.
     pub fn max_rate(&self) -> f64 {
         let highest = self.segments.iter().map(|segment| match *segment {
             Segment::Const { rate, .. } => rate,
@@ -151,11 +154,11 @@ impl Segments {
         highest.max().unwrap_or_default().per_second()
     }
 
-    /// The same rates, each segment `factor` times as long (1 ns to 7 days each). For trying
-    /// a long plan quickly; `factor` is above 0.
+    /// The same rates with each segment `factor` times as long (1 ns to 7 days each), to try a long
+    /// plan quickly. `factor` is above 0.
     pub fn scaled(&self, factor: f64) -> Segments {
         let scale = |length: Nanos| {
-            // `as` saturates, and makes 0 of what is no number.
+            // `as` saturates, and turns NaN into 0.
             Nanos(((length.0 as f64 * factor).round() as u64).clamp(1, LONGEST.0))
         };
         let segments = self.segments.iter().map(|&segment| match segment {
@@ -168,14 +171,14 @@ impl Segments {
         Segments { segments: segments.collect() }
     }
 
-    /// Due times, ready to be taken one by one.
+    /// The due times of this schedule, one by one.
     pub fn due_times(&self, arrivals: Arrivals) -> DueTimes {
         DueTimes::new(&self.segments, arrivals)
     }
 }
 
 impl Segment {
-    /// Length, all levels together.
+    /// Length of the segment, all levels together.
     pub fn length(&self) -> Nanos {
         match *self {
             Segment::Const { length, .. } | Segment::Line { length, .. } => length,
@@ -185,7 +188,7 @@ impl Segment {
         }
     }
 
-    /// The levels of a step, else the segment itself: rate at the start, at the end, length.
+    /// The levels of a step, or the segment itself: rate at the start, rate at the end, length.
     fn pieces(self) -> impl Iterator<Item = (MicroRate, MicroRate, Nanos)> {
         let (from, to, by, length) = match self {
             Segment::Const { rate, length } => (rate, rate, MicroRate(0), length),
@@ -198,7 +201,7 @@ impl Segment {
     }
 }
 
-/// Levels of a step: `from`, every `by` towards `to`, then `to` itself.
+/// Levels of a step: `from`, then every `by` towards `to`, then `to` itself.
 fn levels(from: MicroRate, to: MicroRate, by: MicroRate) -> impl Iterator<Item = MicroRate> {
     let distance = from.0.abs_diff(to.0);
     let level = move |i: u64| match from <= to {

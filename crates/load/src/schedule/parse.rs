@@ -1,4 +1,4 @@
-//! From text to segments, with the place of every mistake.
+//! Parses segments from text, with the position of every mistake.
 
 use super::error::{Problem, ScheduleError};
 use super::length::{LONGEST, LengthError, parse_length};
@@ -13,7 +13,7 @@ const KNOWN: [(&str, &str, usize); 3] = [
     ("step", "step(from,to,by,length)", 4),
 ];
 
-/// How alike two names must be to be suggested (Jaro-Winkler, 0 to 1).
+/// How similar two names must be to be suggested (Jaro-Winkler, 0 to 1).
 const ALIKE: f64 = 0.7;
 
 /// A part of the text: byte range.
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// Reads all segments.
+/// Parses all segments.
 pub(super) fn segments(text: &str) -> Result<Vec<Segment>, ScheduleError> {
     let mut found = Vec::new();
     let mut pieces = 0;
@@ -55,7 +55,7 @@ pub(super) fn segments(text: &str) -> Result<Vec<Segment>, ScheduleError> {
     Ok(found)
 }
 
-/// Whether a segment's values are within what can be written.
+/// Checks that the values of a segment are within the range that text can have.
 pub(super) fn valid(segment: &Segment) -> Result<(), Problem> {
     let (rates, length) = match *segment {
         Segment::Const { rate, length } => ([rate, rate], length),
@@ -73,7 +73,8 @@ pub(super) fn valid(segment: &Segment) -> Result<(), Problem> {
     }
 }
 
-/// Pieces of `segment`, unless they and `before` are too many; counted without listing them.
+/// Number of pieces of `segment`, counted without listing them. `None`: with `before` they are too
+/// many.
 pub(super) fn piece_count(segment: Segment, before: usize) -> Option<usize> {
     let count = match segment {
         Segment::Step { from, to, by, .. } => from.0.abs_diff(to.0).div_ceil(by.0) + 1,
@@ -83,7 +84,7 @@ pub(super) fn piece_count(segment: Segment, before: usize) -> Option<usize> {
     (before + count <= Segments::PIECES_MAX).then_some(count)
 }
 
-/// The segment that begins at `at`, and where it stands.
+/// The segment that begins at `at`, and its position.
 fn one_segment(text: &str, at: usize) -> Result<(Segment, Part), ScheduleError> {
     let name = Part { begin: at, end: skip(text, at, |c| c.is_alphanumeric() || c == '_') };
     if name.begin == name.end {
@@ -115,7 +116,7 @@ fn one_segment(text: &str, at: usize) -> Result<(Segment, Part), ScheduleError> 
     Ok((build(text, kind, &values)?, Part { begin: at, end: close + 1 }))
 }
 
-/// Makes the segment of its values; as many as its form has.
+/// Builds the segment from its values, which are as many as its form has.
 fn build(text: &str, kind: &str, values: &[Part]) -> Result<Segment, ScheduleError> {
     let rate = |i: usize| rate(text, values[i]);
     let length = |i: usize| length(text, values[i]);
@@ -132,7 +133,7 @@ fn build(text: &str, kind: &str, values: &[Part]) -> Result<Segment, ScheduleErr
     })
 }
 
-/// Reads a rate.
+/// Parses a rate.
 fn rate(text: &str, part: Part) -> Result<MicroRate, ScheduleError> {
     let found = &text[part.begin..part.end];
     parse_rate(found).map_err(|error| {
@@ -144,7 +145,7 @@ fn rate(text: &str, part: Part) -> Result<MicroRate, ScheduleError> {
     })
 }
 
-/// Reads a length above 0.
+/// Parses a length above 0.
 fn length(text: &str, part: Part) -> Result<Nanos, ScheduleError> {
     let found = &text[part.begin..part.end];
     match parse_length(found) {
@@ -176,12 +177,12 @@ fn skip(text: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
     text[at..].find(|c| !wanted(c)).map_or(text.len(), |i| at + i)
 }
 
-/// What may stand between segments.
+/// Whether the character may stand between segments.
 fn is_between(c: char) -> bool {
     c.is_whitespace() || c == ','
 }
 
-/// The nearest known segment, where one is near.
+/// The most similar known segment, if one is similar enough.
 fn nearest(found: &str) -> Option<&'static str> {
     let alike = |known: &str| strsim::jaro_winkler(&found.to_lowercase(), known);
     KNOWN

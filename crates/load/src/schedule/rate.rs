@@ -1,4 +1,4 @@
-//! An offered rate, exact: millionths of a request per second.
+//! An exact target rate, in millionths of a request per second.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "f64", into = "f64")]
 pub struct MicroRate(pub u64);
 
-/// As data: requests per second. Millionths of a rate up to the highest are whole in an `f64`.
+/// A rate as data: requests per second. An `f64` holds the millionths of all allowed rates exactly.
 impl From<MicroRate> for f64 {
     fn from(rate: MicroRate) -> f64 {
         rate.per_second()
@@ -34,7 +34,7 @@ impl TryFrom<f64> for MicroRate {
 /// Why a text is no rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
-    /// Not a decimal number of at most six decimals.
+    /// Not a decimal number with at most six decimals.
     #[error("not a rate")]
     Malformed,
     /// Above [`MicroRate::HIGHEST`].
@@ -43,19 +43,19 @@ pub enum RateError {
 }
 
 impl MicroRate {
-    /// 10 million a second: above what one machine's loopback carries.
+    /// 10 million requests per second, more than the loopback of one machine carries.
     pub const HIGHEST: MicroRate = MicroRate(10_000_000 * MicroRate::ONE.0);
 
-    /// One a second.
+    /// One request per second.
     pub const ONE: MicroRate = MicroRate(1_000_000);
 
-    /// As a number, for printing and dividing.
+    /// The rate as a number, for printing and division.
     pub fn per_second(self) -> f64 {
         self.0 as f64 / 1e6
     }
 }
 
-/// Reads a rate: digits, with at most six decimals.
+/// Parses a rate: digits, with at most six decimals.
 ///
 /// # Errors
 /// Not such a number, or above [`MicroRate::HIGHEST`].
@@ -68,7 +68,7 @@ pub fn parse_rate(text: &str) -> Result<MicroRate, RateError> {
     if fraction.len() > 6 {
         return Err(RateError::Malformed);
     }
-    // Too many digits for an integer are too high a rate.
+    // A number with too many digits for an integer is too high a rate.
     let whole: u64 =
         if whole.is_empty() { 0 } else { whole.parse().map_err(|_| RateError::TooHigh)? };
     let fraction: u64 = format!("{fraction:0<6}").parse().map_err(|_| RateError::Malformed)?;

@@ -1,4 +1,4 @@
-//! Schedules as lists: counts and times that follow by arithmetic.
+//! Tests schedules as lists: counts and times that follow by arithmetic.
 
 use super::*;
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn times_by_hand() {
 
 #[test]
 fn a_line_down_to_nothing_keeps_its_last_digits() {
-    // Seen from the end: m requests are left at √m s before it (slope 2 per s²).
+    // Seen from the end: m requests are left √m s before it (slope 2 per s²).
     let due = uniform("line(200,0,100s)");
     assert_eq!(due.len(), 10_000);
     for left in [1_u64, 2, 100, 2_500] {
@@ -62,7 +62,7 @@ fn a_line_down_to_nothing_keeps_its_last_digits() {
 
 #[test]
 fn steps_as_yandex_tank_defines_them() {
-    // Each level lasts; the last level is added where the distance does not meet it.
+    // Each level lasts; the last level is added where the steps do not reach it exactly.
     assert_eq!(parse("step(1,5,1,5s)").length(), Nanos::from_secs(25));
     assert_eq!(parse("step(1,5,1,5s)").planned(), 75);
     assert_eq!(parse("step(0,1000,50,3s)").planned(), 31_500);
@@ -82,7 +82,7 @@ fn steps_as_yandex_tank_defines_them() {
 
 #[test]
 fn nothing_is_rounded_where_segments_meet() {
-    // 1.5 + 1.5 + 1.5 + 1.5 requests: rounded one by one they would be 4.
+    // 1.5 + 1.5 + 1.5 + 1.5 requests: rounded one by one they would make 4.
     let due = uniform("const(1.5,1s) const(1.5,1s) const(1.5,1s) const(1.5,1s)");
     assert_eq!(due, uniform("const(1.5,4s)"));
     assert_eq!(due.len(), 6);
@@ -146,17 +146,17 @@ fn poisson_counts_and_gaps_are_those_of_the_schedule() {
     let rising = due.iter().filter(|due| due.0 < 10_000_000_000).count();
     assert!(rising.abs_diff(5_000) < 355, "{rising}");
     assert!((due.len() - rising).abs_diff(10_000) < 500, "{}", due.len());
-    // A tenth of the first half's requests by √0.1 of its time.
+    // A tenth of the requests of the first half are due by √0.1 of its time.
     let early = due.iter().filter(|due| due.as_secs_f64() < 10.0 * 0.1_f64.sqrt()).count();
     assert!(early.abs_diff(500) < 112, "{early}");
-    // Exponential gaps: 1/e of them are longer than the mean.
+    // Exponential gaps: a share of 1/e is longer than the mean.
     let flat = &due[rising..];
     let long = flat.windows(2).filter(|pair| pair[1].since(pair[0]).0 > 1_000_000).count();
     assert!((long as f64 / flat.len() as f64 - 0.3679).abs() < 0.025, "{long}");
     assert_eq!(segments.due_times(Arrivals::Poisson { seed: 1 }).remaining(), due.len() as u64);
 }
 
-/// 2 160 million requests: nobody walks them.
+/// 2 160 million requests, so the count must not iterate over them.
 #[test]
 fn what_is_left_of_a_long_schedule_is_counted_at_once() {
     let segments = parse("line(1,100000,12h)");
@@ -188,7 +188,7 @@ fn blanks_and_commas_are_free() {
     }
 }
 
-/// Message, place and what was expected of every mistake, as a person sees them.
+/// Message, position and expectation for every mistake, as people see them.
 #[test]
 fn mistakes_are_shown_where_they_are() {
     let mut seen = String::new();

@@ -1,4 +1,5 @@
-//! A web server's log, common or combined: the first quoted field is the request line.
+//! Reads a web server's log in common or combined format: the first quoted field is the request
+//! line.
 
 use std::fmt::Write as _;
 
@@ -43,7 +44,7 @@ impl AccessLog {
             return Step::Skipped(Skip::Method { method });
         }
         draft.begin(line, method);
-        // A proxy's line has the whole URL.
+        // The log of a proxy contains the whole URL.
         let url = String::from_utf8_lossy(target);
         match url.starts_with("http://") || url.starts_with("https://") {
             true => draft.set_url(&url),
@@ -57,7 +58,7 @@ impl AccessLog {
     }
 }
 
-/// Method and target of a request line; a target may have spaces in it.
+/// Method and target of a request line; the target may contain spaces.
 fn parts(request: &[u8]) -> Option<(&str, &[u8])> {
     let first = request.iter().position(|byte| *byte == b' ')?;
     let last = request.iter().rposition(|byte| *byte == b' ')?;
@@ -66,8 +67,9 @@ fn parts(request: &[u8]) -> Option<(&str, &[u8])> {
     is_http.then(|| (method, &request[first + 1..last]))
 }
 
-/// The first quoted field, with what the server escaped as it was: nginx writes `\xHH`,
-/// Apache also `\"`, `\\` and C's letters.
+/// Writes the first quoted field to `out` and undoes the server's escapes. nginx writes `\xHH`;
+/// Apache also writes `\"`, `\\` and the letters of C. Returns `false` where there is no valid
+/// field.
 fn unquote(line: &[u8], out: &mut Vec<u8>) -> bool {
     out.clear();
     let Some(open) = line.iter().position(|byte| *byte == b'"') else { return false };
@@ -93,7 +95,7 @@ fn unquote(line: &[u8], out: &mut Vec<u8>) -> bool {
     false
 }
 
-/// Percent-encodes what may not stand in a request line.
+/// Percent-encodes bytes that a request line must not contain.
 fn encode(target: &[u8], out: &mut String) {
     for byte in target {
         match byte {
@@ -104,5 +106,5 @@ fn encode(target: &[u8], out: &mut String) {
 }
 
 const EXPECTED: &str = "a line of the common or combined log, such as: 127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 2326";
-/// Of a method in a reason.
+/// Most characters of a method in a reason.
 const METHOD_CHARS: usize = 20;

@@ -1,4 +1,4 @@
-//! Deals requests to load threads, in batches whose memory comes back.
+//! Deals requests to load threads in batches, whose memory is reused.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Request;
 use crate::Stop;
 use crate::driver::{Batch, Board, Gone, Stream};
 
-/// The reader's side of the board.
+/// The reader's side of the board of batches.
 pub(super) struct Dealer {
     board: Arc<Board>,
     filling: Batch,
@@ -14,21 +14,21 @@ pub(super) struct Dealer {
 }
 
 impl Dealer {
-    /// For so many threads, with the ends that they take from.
+    /// A dealer for `threads` threads, with the streams that they take requests from.
     pub(super) fn new(threads: usize) -> (Dealer, Vec<Stream>) {
         let board = Arc::new(Board::new(threads, BATCHES));
         let streams = (0..threads).map(|_| Stream::new(&board)).collect();
         (Dealer { board, filling: Batch::default(), bytes: 0 }, streams)
     }
 
-    /// Something that waits until the first ones are there.
+    /// A function that waits until the first requests are there.
     pub(super) fn first(&self) -> impl FnOnce(&Stop) + use<> {
         let board = Arc::clone(&self.board);
         move |stop| board.wait(stop)
     }
 
-    /// Deals one to whichever thread is next; waits where there is no room. `request` becomes
-    /// memory to be used again.
+    /// Deals a request to whichever thread is next, and waits where there is no room. Afterwards
+    /// `request` holds memory to reuse.
     pub(super) fn deal(&mut self, request: &mut Request) -> Result<(), Gone> {
         let batch = &mut self.filling;
         if batch.count == batch.requests.len() {
@@ -49,7 +49,7 @@ impl Dealer {
         Ok(())
     }
 
-    /// Deals what is left; that it is over, its end says.
+    /// Deals what is left. Dropping the dealer then ends the traffic.
     pub(super) fn finish(mut self) {
         if self.filling.count > 0 {
             let _ = self.put();
@@ -58,18 +58,17 @@ impl Dealer {
 }
 
 impl Drop for Dealer {
-    /// Also where the reader has panicked: nobody is to wait for more.
+    /// Also runs when the reader has panicked, so that no thread waits for more requests.
     fn drop(&mut self) {
         self.board.end();
     }
 }
 
-/// Requests of a batch: at 50 000 requests/s one lasts 5 ms.
+/// Requests per batch: at 50 000 requests/s a batch lasts 5 ms.
 const BATCH: usize = 256;
-/// Bytes of a batch, with which it goes out although it is not full.
+/// A batch of this many bytes is dealt even if it is not full.
 const BATCH_BYTES: usize = 256 << 10;
-/// Batches for each thread. What they have in hand at 50 000 requests/s outlasts 40 ms in which the
-/// reader gets no CPU.
+/// Batches per thread. At 50 000 requests/s they bridge 40 ms in which the reader gets no CPU.
 const BATCHES: usize = 8;
 
 #[cfg(test)]
@@ -103,7 +102,7 @@ mod tests {
         assert!(feeds.iter_mut().all(|feed| feed.stock() == Stock::Over && !feed.was_late()));
     }
 
-    /// It has looked for its next one, and then does not take it.
+    /// The thread has asked for its next request, and then does not take it.
     #[test]
     fn a_slow_thread_holds_up_nobody_and_memory_stays() {
         const COUNT: u16 = 20_000;

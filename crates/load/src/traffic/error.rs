@@ -1,4 +1,4 @@
-//! What is no traffic, and what to do about it.
+//! Why traffic cannot be used, and what to do about it.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,37 +8,37 @@ use serde::Serialize;
 
 use super::{EntryError, RequestError, Skip};
 
-/// What cannot be made into requests.
+/// Why traffic cannot be made into requests.
 #[derive(Clone, Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TrafficError {
-    /// A file that is not there, or cannot be read.
+    /// The file does not exist, or cannot be read.
     #[error("cannot read request file `{}`", path.display())]
     Unreadable {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[serde(skip)]
         source: Arc<io::Error>,
     },
-    /// Compressed.
+    /// The file is compressed with gzip.
     #[error("request file `{}` is compressed with gzip", .0.display())]
     Compressed(PathBuf),
-    /// Its beginning is none of the formats'.
+    /// The file's beginning matches no format.
     #[error("request file `{}` begins with `{begins}`, as no known format does", path.display())]
     UnknownFormat {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Its first line, shortened.
+        /// First line of the file, shortened.
         begins: String,
     },
-    /// A line near the beginning that is no request.
+    /// A line near the beginning is no valid request.
     #[error("line {line} of request file `{}`: {what}", path.display())]
     Broken {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where, 1 for the first.
+        /// Number of the line; the first one is 1.
         line: u64,
         /// What is wrong.
         what: EntryError,
@@ -46,28 +46,28 @@ pub enum TrafficError {
         #[serde(skip)]
         hint: &'static str,
     },
-    /// Not one request in it.
+    /// The file contains no request.
     #[error("request file `{}` has no request in it{}", path.display(), left_out(skipped))]
     Empty {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// What was skipped, and how often.
         skipped: Vec<(Skip, u64)>,
     },
-    /// A pipe that is to be read again, and does not fit into memory.
+    /// A pipe that should be read again, and does not fit into memory.
     #[error("request file `{}` is no regular file and can be read only once", .0.display())]
     OnlyOnce(PathBuf),
-    /// Told to stop while a pipe was waited for.
+    /// The load was stopped while it waited for a pipe.
     #[error("request file `{}` had no request yet when the load was told to stop", .0.display())]
     Stopped(PathBuf),
-    /// No thread to read it.
+    /// The thread that reads the file could not be started.
     #[error("the thread that reads traffic cannot be started")]
     Thread(
         #[serde(skip)]
         #[source]
         Arc<io::Error>,
     ),
-    /// Parts that make no request.
+    /// The parts make no valid request.
     #[error(transparent)]
     #[serde(untagged)]
     Request(#[from] RequestError),
@@ -92,7 +92,7 @@ impl TrafficError {
     }
 }
 
-/// ` (skipped: 2 × no path)`.
+/// The text of what was skipped, such as ` (skipped: 2 × no path)`.
 fn left_out(skipped: &[(Skip, u64)]) -> String {
     let each = skipped.iter().map(|(why, count)| format!("{count} × {why}"));
     match skipped.is_empty() {

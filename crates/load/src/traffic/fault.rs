@@ -1,4 +1,4 @@
-//! What is wrong with an entry of a request file, and why one is not sent.
+//! Why an entry of a request file is invalid, or is valid and not sent.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The formats of request files, and how their beginnings tell them apart.
+//! The formats of request files, and how they are detected.
 
 use super::TrafficFile;
 use super::access_log::AccessLog;
@@ -11,28 +11,28 @@ use super::uri::Uris;
 /// How a request file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A path or a URL a line, with a tag behind a space where there is one; a line
-    /// `[Name: value]` is a header of all that follow. Yandex Tank's `uri`; a plain list of
-    /// URLs is one too.
+    /// A path or a URL per line, optionally followed by a space and a tag. A line `[Name: value]`
+    /// is a header of all requests that follow. This is Yandex Tank's `uri`, and also a plain list
+    /// of URLs.
     Uri,
-    /// `size path tag`, then a body of so many bytes: a POST. Header lines as in `Uri`.
-    /// Yandex Tank's `uripost`.
+    /// A line `size path tag`, then a body of `size` bytes: a POST. Header lines as in `Uri`. This
+    /// is Yandex Tank's `uripost`.
     UriPost,
-    /// `size tag`, then a whole request of so many bytes, sent as it is. Yandex Tank's
-    /// `phantom`, called request-style.
+    /// A line `size tag`, then a whole request of `size` bytes, which is sent unchanged. This is
+    /// Yandex Tank's `phantom`, also called request-style.
     Request,
-    /// A web server's log, common or combined: method and path of each line.
+    /// A web server's log in common or combined format. Method and path of each line are used.
     AccessLog,
-    /// What a browser records: `log.entries` of HTTP Archive 1.2.
+    /// A recording of a browser: `log.entries` of HTTP Archive 1.2.
     Har,
-    /// An object a line: `{"method": "POST", "path": "/buy", "headers": {"X-A": "b"},
-    /// "body": "c=d", "tag": "buy"}`, of which `path` alone must be there. `uri` or `url` for
-    /// `path`, and `host`, are understood too.
+    /// An object per line: `{"method": "POST", "path": "/buy", "headers": {"X-A": "b"}, "body":
+    /// "c=d", "tag": "buy"}`. Only `path` is required. `uri` or `url` instead of `path`, and
+    /// `host`, are accepted too.
     JsonLines,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Format; 6] = [
         Format::Uri,
         Format::UriPost,
@@ -42,7 +42,7 @@ impl Format {
         Format::JsonLines,
     ];
 
-    /// Its name to people.
+    /// Name of the format, for people.
     pub fn name(self) -> &'static str {
         match self {
             Format::Uri => "uri",
@@ -54,7 +54,8 @@ impl Format {
         }
     }
 
-    /// The format of that name, Yandex Tank's names (`phantom`, `access`) included.
+    /// The format with that name; also accepts Yandex Tank's names (`phantom`, `access`). `None`
+    /// for any other name.
     pub fn named(name: &str) -> Option<Format> {
         match name {
             "phantom" | "raw" => Some(Format::Request),
@@ -64,18 +65,18 @@ impl Format {
         }
     }
 
-    /// Whether its entries can have tags.
+    /// Whether entries can have tags.
     pub(super) fn has_tags(self) -> bool {
         !matches!(self, Format::AccessLog | Format::Har)
     }
 
-    /// Bytes in which there is a request, where those of a list of requests are so many: most of
-    /// an archive are answers.
+    /// How many bytes may precede the first request, if a list of requests may have `bytes`. Most
+    /// bytes of an archive are answers.
     pub(super) fn begins_within(self, bytes: u64) -> u64 {
         if self == Format::Har { bytes.saturating_mul(64) } else { bytes }
     }
 
-    /// What a file that begins so is.
+    /// The format of a file with this beginning.
     pub(super) fn of(begin: &[u8]) -> Result<Format, Unknown> {
         if begin.starts_with(GZIP) {
             return Err(Unknown::Compressed);
@@ -87,7 +88,7 @@ impl Format {
         if first[0] == b'{' {
             return Ok(of_json(begin));
         }
-        // Of header lines both kinds may have some.
+        // Both kinds may begin with header lines.
         let first_entry = match first[0] == b'[' {
             true => lines.find(|line| line[0] != b'['),
             false => Some(first),
@@ -97,7 +98,7 @@ impl Format {
     }
 }
 
-/// Why a beginning tells no format.
+/// Why a beginning shows no format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
     Compressed,
@@ -131,7 +132,7 @@ fn of_entry(entry: &[u8], next: Option<&[u8]>) -> Option<Format> {
 }
 
 fn of_json(begin: &[u8]) -> Format {
-    // `log` is the one member of an archive's object.
+    // `log` is the only member of an archive's object.
     let mut after = begin.trim_ascii_start()[1..].trim_ascii_start();
     after = after.strip_prefix(b"\"log\"").unwrap_or_default();
     if after.trim_ascii_start().starts_with(b":") { Format::Har } else { Format::JsonLines }
@@ -141,7 +142,7 @@ fn is_url(word: &[u8]) -> bool {
     word.starts_with(b"http://") || word.starts_with(b"https://")
 }
 
-/// Reads entries of one pass.
+/// Reads the entries of one pass.
 pub(super) enum Parser {
     Uri(Uris),
     UriPost(UriPost),
@@ -163,7 +164,8 @@ impl Parser {
         }
     }
 
-    /// The next entry. Ends: each call takes a line at least, or says the end.
+    /// Reads the next entry. Each call takes at least one line or reports the end, so reading
+    /// terminates.
     pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
         match self {
             Parser::Uri(parser) => parser.next(input, draft),

@@ -1,5 +1,5 @@
-//! HTTP Archive 1.2, what browsers and proxies record: method, URL, headers and body of
-//! each entry's request.
+//! Reads HTTP Archive 1.2, which browsers and proxies record: method, URL, headers and body of each
+//! entry's request.
 
 use serde::Deserialize;
 
@@ -11,9 +11,10 @@ use super::json::Json;
 #[derive(Debug, Default)]
 pub(super) struct Har {
     place: Place,
-    /// First line of the entry.
+    /// First line of the current entry.
     line: u64,
-    /// Of the first entry: a page's requests to others are not for the server under load.
+    /// Host of the first entry. Requests of a page to other hosts are not for the server under
+    /// load.
     host: Option<String>,
 }
 
@@ -22,9 +23,9 @@ pub(super) struct Har {
 enum Place {
     #[default]
     Begin,
-    /// Behind an entry.
+    /// After an entry.
     Entries,
-    /// Behind the last one, or behind what is no archive.
+    /// After the last entry, or after something that is no archive.
     End,
 }
 
@@ -93,7 +94,7 @@ impl Har {
         }
     }
 
-    /// The next entry; `None` where there is none any more.
+    /// Reads the next entry; `None` where there are no more.
     fn entry(&mut self, mut json: Json<'_>) -> Result<Option<Entry>, Fault> {
         let goes_on = match self.place {
             Place::Begin => {
@@ -125,15 +126,16 @@ impl PostData {
         if !self.text.is_empty() {
             return draft.body.extend_from_slice(self.text.as_bytes());
         }
-        // As `application/x-www-form-urlencoded` has them; of other forms text is recorded.
+        // In the form of `application/x-www-form-urlencoded`; other forms are recorded as text.
         let pairs = self.params.iter().map(|pair| format!("{}={}", pair.name, pair.value));
         let pairs: Vec<String> = pairs.collect();
         draft.body.extend_from_slice(pairs.join("&").as_bytes());
     }
 }
 
-/// Headers of the recorded connection are not of the request (RFC 9110 section 7.6.1), and
-/// HTTP/2 has its request line in headers with a colon.
+/// Whether a recorded header is sent. Headers of the recorded connection do not belong to the
+/// request (RFC 9110 section 7.6.1). HTTP/2 has its request line in headers that begin with a
+/// colon.
 fn is_kept(name: &str) -> bool {
     const DROPPED: [&str; 9] = [
         "connection",

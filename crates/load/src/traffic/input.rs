@@ -1,5 +1,5 @@
-//! Lines and blocks of a request file, with their numbers; memory stays bounded whatever
-//! comes.
+//! Reads lines and blocks of a request file and counts lines. Memory stays bounded whatever the
+//! file contains.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -11,14 +11,14 @@ pub(crate) struct Input {
     /// Number of the line that was read last.
     line: u64,
     bytes: u64,
-    /// Whether the rest of a line that was too long is yet to be passed over.
+    /// Whether the rest of a line that was too long must still be skipped.
     in_long_line: bool,
 }
 
-/// An entry that is no request.
+/// An entry that is no valid request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// Its first line, 1 for the first of the file.
+    /// Its first line; the first line of the file is 1.
     pub(crate) line: u64,
     /// What is wrong.
     pub(crate) what: EntryError,
@@ -29,7 +29,7 @@ pub(crate) struct Broken {
 /// Why there is no next entry.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// This one is no request; reading may go on behind it.
+    /// The entry is no valid request; reading may continue after it.
     Broken(Broken),
     /// The file cannot be read any further.
     Io(io::Error),
@@ -41,47 +41,47 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A request; the draft holds it.
+    /// A request, which is in the draft.
     Request,
-    /// Well-formed, and yet not to be sent, for this reason.
+    /// A valid entry that is not sent, for this reason.
     Skipped(Skip),
     /// The pass is over.
     End,
 }
 
-/// One request as the file has it. Its memory is used again.
+/// One request as it is in the file. Its memory is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Host that the entry's own URL names.
+    /// Host in the URL of the entry.
     pub(crate) host: String,
     pub(crate) headers: Vec<Header>,
-    /// The body; of a raw request all of it.
+    /// The body; for a raw request, all of its bytes.
     pub(crate) body: Vec<u8>,
     pub(crate) tag: String,
     pub(crate) is_raw: bool,
-    /// Its first line.
+    /// Line where the entry begins.
     pub(crate) line: u64,
 }
 
 impl Draft {
-    /// Empties what belongs to one request; headers that hold for all that follow stay.
+    /// Clears what belongs to one request. Headers that apply to all later requests stay.
     pub(crate) fn begin(&mut self, line: u64, method: &str) {
         self.line = line;
         self.method.clear();
         self.method.push_str(method);
         [&mut self.path, &mut self.host, &mut self.tag].into_iter().for_each(String::clear);
         self.body.clear();
-        // A body of megabytes is not kept for the small ones that follow.
+        // Frees a body of megabytes, because the small ones that follow do not need it.
         self.body.shrink_to(KEPT_BYTES);
         self.is_raw = false;
     }
 
-    /// Takes `path`, or host and path of a URL.
+    /// Sets the path, or host and path of a URL.
     pub(crate) fn set_url(&mut self, url: &str) {
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         let Some(rest) = rest else { return self.path.push_str(url) };
@@ -95,7 +95,7 @@ impl Draft {
         self.path.push_str(path);
     }
 
-    /// Sets a header, in place of one of that name.
+    /// Sets a header; replaces one with the same name.
     pub(crate) fn set_header(&mut self, name: &str, value: &str) {
         match self.headers.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
             Some((_, known)) => *known = value.to_owned(),
@@ -110,7 +110,7 @@ impl Input {
         Input { reader, line: 0, bytes: 0, in_long_line: false }
     }
 
-    /// The next line, without its end; `false` where there is none any more.
+    /// Reads the next line, without its end; returns `false` at the end of the file.
     pub(crate) fn line(&mut self, out: &mut Vec<u8>) -> Result<bool, Fault> {
         out.clear();
         out.shrink_to(KEPT_BYTES);
@@ -161,7 +161,7 @@ impl Input {
         }
     }
 
-    /// A block of `count` bytes, as the line read last announces it.
+    /// Reads a block of `count` bytes, which the last line has announced.
     pub(crate) fn block(&mut self, count: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
         let announced = self.line;
         out.clear();
@@ -179,7 +179,7 @@ impl Input {
         Ok(())
     }
 
-    /// The next byte, which stays; `None` at the end of the file.
+    /// The next byte, without taking it; `None` at the end of the file.
     pub(crate) fn peek_byte(&mut self) -> io::Result<Option<u8>> {
         loop {
             match self.reader.fill_buf() {
@@ -190,14 +190,14 @@ impl Input {
         }
     }
 
-    /// Takes the byte that was looked at.
+    /// Takes the byte that `peek_byte` returned.
     pub(crate) fn take_byte(&mut self) {
         let taken = self.reader.buffer().first().copied();
         self.count(taken.as_slice());
         self.reader.consume(taken.iter().len());
     }
 
-    /// Takes the mark that a file of UTF-8 may begin with.
+    /// Skips the byte order mark that a UTF-8 file may begin with.
     pub(crate) fn take_mark(&mut self) -> io::Result<()> {
         for byte in BYTE_ORDER_MARK {
             if self.peek_byte()? == Some(*byte) {
@@ -217,23 +217,24 @@ impl Input {
         self.bytes
     }
 
-    /// Number of the line read last.
+    /// Number of the line that was read last.
     pub(crate) fn line_number(&self) -> u64 {
         self.line
     }
 
-    /// What was read byte by byte is no request, in the line behind the last line end.
+    /// An error for bytes that were read one by one: they are no valid request. It names the line
+    /// after the last line end.
     pub(crate) fn broken_after(&self, what: EntryError, hint: &'static str) -> Fault {
         Fault::Broken(Broken { line: self.line + 1, what, hint })
     }
 
-    /// The line read last is no request.
+    /// An error for the line that was read last: it is no valid request.
     pub(crate) fn broken(&self, what: EntryError, hint: &'static str) -> Fault {
         Fault::Broken(Broken { line: self.line, what, hint })
     }
 }
 
-/// Byte by byte, counted.
+/// Reads bytes and counts them.
 impl Read for Input {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(out)?;
@@ -242,7 +243,7 @@ impl Read for Input {
     }
 }
 
-/// Bytes for a message: one line, not too long, what is no text escaped.
+/// Bytes for a message: one line, shortened, non-printable characters escaped.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN_CHARS)]);
     let mut shown: String = text.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
@@ -252,9 +253,10 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     shown
 }
 
-/// A line or a block. Also the largest request: a test that uploads more is no load test.
+/// Most bytes of a line or a block. This also limits a request: a test that uploads more is no load
+/// test.
 pub(crate) const ENTRY_BYTES_MAX: usize = 16 << 20;
-/// What a buffer keeps from one entry to the next.
+/// Memory that a buffer keeps from one entry to the next.
 pub(crate) const KEPT_BYTES: usize = 4 << 10;
 const BUFFER_BYTES: usize = 64 << 10;
 const SHOWN_CHARS: usize = 60;

@@ -1,5 +1,5 @@
-//! JSON piece by piece: what stands around values, which serde_json reads, one at a time. Of a
-//! document of any size one value is in memory.
+//! Reads JSON incrementally. This module reads what is around the values, and serde_json reads one
+//! value at a time. So only one value of a document is in memory, whatever its size.
 
 use std::io::Read as _;
 
@@ -11,12 +11,12 @@ use super::input::{Fault, Input};
 /// A document that is being read.
 pub(super) struct Json<'a> {
     pub(super) input: &'a mut Input,
-    /// What the document should be, for whom it is not.
+    /// What the document should be, as a hint for a file that is something else.
     pub(super) hint: &'static str,
 }
 
 impl Json<'_> {
-    /// Into an object, to the value of this member.
+    /// Enters an object and skips to the value of this member.
     pub(super) fn member(&mut self, name: &str) -> Result<(), Fault> {
         self.expect(b'{')?;
         let mut goes_on = self.peek()? != Some(b'}');
@@ -32,7 +32,8 @@ impl Json<'_> {
         Err(self.broken(EntryError::MemberMissing { name: name.to_owned() }))
     }
 
-    /// Behind a member or an element: whether another one follows, else the end was taken.
+    /// After a member or an element: returns whether another one follows. Otherwise the end was
+    /// taken.
     pub(super) fn goes_on(&mut self, end: u8) -> Result<bool, Fault> {
         let found = self.peek()?;
         if found != Some(end) && found != Some(b',') {
@@ -43,7 +44,7 @@ impl Json<'_> {
         Ok(found != Some(end))
     }
 
-    /// Takes this byte and the space before it.
+    /// Takes this byte, and the white space before it.
     pub(super) fn expect(&mut self, byte: u8) -> Result<(), Fault> {
         let wanted = char::from(byte);
         match self.peek()? {
@@ -59,7 +60,7 @@ impl Json<'_> {
         }
     }
 
-    /// The next byte that is no space, which stays.
+    /// The next byte that is no white space, without taking it.
     pub(super) fn peek(&mut self) -> Result<Option<u8>, Fault> {
         while let Some(byte) = self.input.peek_byte()? {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
@@ -70,7 +71,8 @@ impl Json<'_> {
         Ok(None)
     }
 
-    /// An object, an array, a string or a word: what ends with its last byte. A number does not.
+    /// Reads an object, an array, a string or a word, which end with their last byte. Not for a
+    /// number, whose end is known only from the byte after it.
     pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         self.peek()?;
         let mut bounded = self.input.by_ref().take(VALUE_BYTES_MAX);
@@ -80,8 +82,8 @@ impl Json<'_> {
             if error.is_io() {
                 return Fault::Io(error.into());
             }
-            // The place in the value is not that in the file, and serde_json has no other way to
-            // leave it out.
+            // The position within the value is not the position in the file, and serde_json cannot
+            // omit it.
             let said = error.to_string();
             let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
             self.broken(if is_too_long {
@@ -108,6 +110,6 @@ impl Json<'_> {
     }
 }
 
-/// An entry with its answer, most of which is passed over.
+/// Most bytes of an entry with its answer, most of which is skipped.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
 const TOO_LONG: EntryError = EntryError::TooLong { limit_bytes: VALUE_BYTES_MAX };

@@ -1,4 +1,4 @@
-//! An object a line, each a request.
+//! Reads JSON Lines: each line is an object that describes a request.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -26,7 +26,7 @@ struct Entry {
     tag: Option<String>,
 }
 
-/// In the order in which they are written.
+/// Headers in the order in which they are written.
 #[derive(Debug, Default)]
 struct Headers(Vec<Header>);
 
@@ -40,7 +40,7 @@ impl JsonLines {
             let entry: Entry = match serde_json::from_str(line) {
                 Ok(entry) => entry,
                 Err(error) => {
-                    // It counts lines of its own text, of which there is one.
+                    // The library counts the lines of its own text, which is always one.
                     let said = error.to_string();
                     let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
                     let column = Some(error.column() as u64);
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Headers {
 
 struct HeaderVisitor;
 
-/// A header's value, or the values of several of that name.
+/// The value of a header, or the values of several headers with that name.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Values {

@@ -1,4 +1,4 @@
-//! What is sent: requests as a list, or as a file of one of many formats.
+//! What is sent: requests as a list in memory, or as a file in one of several formats.
 
 mod access_log;
 mod deal;
@@ -34,35 +34,36 @@ pub use supply::read_all;
 pub(crate) use supply::{Tagging, supply};
 pub use tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags};
 
-/// What a load sends, in which order, and how often.
+/// Which requests a load sends, in which order, and how often.
 #[derive(Clone, Debug)]
 pub struct LoadTraffic {
     /// The requests.
     pub source: Source,
-    /// Which is next.
+    /// Order in which they are sent.
     pub order: Order,
     /// How often all of them are sent.
     pub passes: Passes,
-    /// Requests at most; the load is over then. `None`: no bound.
+    /// Most requests to send; the load is over then. `None`: no bound.
     pub limit: Option<u64>,
-    /// The names of its tags. For a file it fills while the file is read.
+    /// Names of the tags. For a file, the table fills while the file is read.
     pub tags: Tags,
 }
 
 impl LoadTraffic {
-    /// Requests that are there, in turn, again from the first after the last. `tags` is the
-    /// table in which their tags were made.
+    /// Requests in memory, sent in turn and repeated from the start. `tags` is the table in which
+    /// their tags were created.
     pub fn list(requests: impl Into<Arc<[Request]>>, tags: Tags) -> LoadTraffic {
         LoadTraffic { tags, ..LoadTraffic::from(Source::List(requests.into())) }
     }
 
-    /// A file, in turn, again from its beginning after its end.
+    /// A file, sent in turn and repeated from its start.
     pub fn file(file: TrafficFile) -> LoadTraffic {
         LoadTraffic::from(Source::File(file))
     }
 
-    /// Whether each of its first [`LOOKED_AT`] requests ends its connection, which `habits` would
-    /// keep: a connection a request then. Of a pipe, or of what cannot be read, nothing is known.
+    /// Whether each of the first [`LOOKED_AT`] requests closes its connection although `habits`
+    /// would keep it. Then there is one connection per request. `false` for a pipe, and for a file
+    /// that cannot be read.
     pub fn ends_connections(&self, habits: Habits) -> bool {
         match &self.source {
             _ if habits.connection == ConnectionHabit::PerRequest => false,
@@ -71,7 +72,7 @@ impl LoadTraffic {
         }
     }
 
-    /// Whether the load is over before its schedule is, once all is sent.
+    /// Whether the load may end before its schedule, once everything was sent.
     pub(crate) fn ends(&self) -> bool {
         self.passes != Passes::Endless || self.limit.is_some()
     }
@@ -105,7 +106,7 @@ impl<const N: usize> From<[Request; N]> for LoadTraffic {
 /// Where requests come from.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Memory. Never empty.
+    /// Memory; never empty.
     List(Arc<[Request]>),
     /// A file.
     File(TrafficFile),
@@ -114,23 +115,23 @@ pub enum Source {
 /// A file of requests.
 #[derive(Clone, Debug)]
 pub struct TrafficFile {
-    /// Where it is. What is no regular file (a pipe) can be read once only.
+    /// Its path. A file that is not regular (a pipe) can be read only once.
     pub path: PathBuf,
-    /// How it is written; `None`: as its beginning looks.
+    /// Its format; `None`: detected from the beginning of the file.
     pub format: Option<Format>,
-    /// Headers of each request that has none of that name itself; not for
-    /// [`Format::Request`], which is sent as it is.
+    /// Headers for each request that has no header of that name. Not for [`Format::Request`], whose
+    /// requests are sent unchanged.
     pub headers: Vec<Header>,
-    /// Methods taken from an access log: it tells no bodies, so others than GET and HEAD
-    /// would not be the request that it was.
+    /// Methods that are taken from an access log. A log contains no bodies, so requests with
+    /// methods other than GET and HEAD would differ from the original.
     pub log_methods: Vec<String>,
-    /// Set: requests are FastCGI's, for this script; whole requests, which are HTTP's, are
-    /// then broken.
+    /// `Some`: requests are FastCGI requests for this script. Raw HTTP requests are then invalid
+    /// entries.
     pub script: Option<Script>,
 }
 
 impl TrafficFile {
-    /// The file at `path`, whose format its beginning shows.
+    /// The file at `path`, whose format is detected.
     pub fn new(path: impl Into<PathBuf>) -> TrafficFile {
         let log_methods = ["GET", "HEAD"].map(String::from).to_vec();
         TrafficFile {
@@ -143,15 +144,16 @@ impl TrafficFile {
     }
 }
 
-/// Which request is next.
+/// Order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they are written, over all load threads together: whichever sends next takes the next.
+    /// As written, over all load threads together: whichever thread sends next takes the next one.
     InTurn,
-    /// Shuffled, each pass anew, each request once a pass. Of more than fits into memory
-    /// ([`TrafficNotes::shuffled_within`]) only those that are near each other change places.
+    /// Shuffled, differently in each pass, each request once per pass. If they do not fit into
+    /// memory, only requests that are near each other are swapped
+    /// ([`TrafficNotes::shuffled_within`]).
     Random {
-        /// Seed of the generator.
+        /// Seed of the random number generator.
         seed: u64,
     },
 }
@@ -161,29 +163,29 @@ pub enum Order {
 pub enum Passes {
     /// For as long as the load lasts.
     Endless,
-    /// This often, 1 or more; the load is over then.
+    /// This many times, 1 or more; the load is over then.
     Times(u64),
 }
 
-/// What was read as traffic; all zero for a list.
+/// What was read from a file; all empty for a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficNotes {
-    /// How the file is written, by name.
+    /// Name of the file's format.
     pub format: Option<String>,
     /// Requests read in the first pass.
     pub requests: u64,
-    /// Entries of it that are well-formed and yet not to be sent, by reason.
+    /// Valid entries of the first pass that are not sent, by reason.
     pub skipped: BTreeMap<Skip, u64>,
-    /// Entries of it that are no request.
+    /// Entries of the first pass that are no valid request.
     pub broken: u64,
-    /// The first of these: its line and what is wrong with it.
+    /// The first of these: its line, and what is wrong with it.
     pub broken_first: Option<(u64, EntryError)>,
-    /// Why reading ended before the end: the load was over then.
+    /// Why reading failed before the end; the load was over then.
     pub failed: Option<ReadFailure>,
-    /// A host that URLs of its beginning name, other than the target's: it is their `Host`, and
-    /// they go to the target all the same.
+    /// A host in the URLs of the file's beginning that differs from the target's. It is sent as
+    /// their `Host`, but the requests go to the target all the same.
     pub other_host: Option<String>,
-    /// Of how many requests, about, a random one is taken; `None`: of all.
+    /// About how many requests are shuffled among each other; `None`: all of them.
     pub shuffled_within: Option<u64>,
 }
 
@@ -199,8 +201,8 @@ impl TrafficNotes {
     }
 }
 
-/// Reasons that are told apart: methods of an access log are, and they can be anything.
+/// Most reasons that are counted separately. Methods of an access log can be anything.
 const REASONS_MAX: usize = 16;
 
-/// Requests by which it is told whether connections are kept.
+/// Number of requests that are examined to find out whether connections are kept.
 pub const LOOKED_AT: usize = 100;

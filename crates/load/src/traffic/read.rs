@@ -1,5 +1,5 @@
-//! A file read from its beginning to its end, as often as wanted: entry after entry, each
-//! a request, skipped, or broken.
+//! Reads a request file from beginning to end, as often as needed. Each entry is a request,
+//! skipped, or broken.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -22,32 +22,32 @@ pub(super) struct Reading {
     tags: Tags,
     open: Open,
     format: Format,
-    /// Bytes of the file; `None`: no regular one.
+    /// Bytes of the file; `None` if it is not a regular file.
     pub(super) length: Option<u64>,
     input: Input,
     parser: Parser,
     draft: Draft,
-    /// The tag made last: many requests of one tag follow each other.
+    /// The last tag and its name, because requests of one tag often follow each other.
     last: (String, Tag),
-    /// The first host that a URL of an entry names and that is not the target's.
+    /// The first host in a URL of an entry that differs from the target's.
     pub(super) other_host: Option<String>,
 }
 
-/// Opens the file, from its beginning, for each pass.
+/// Opens the file at its beginning, for each pass.
 type Open = Box<dyn FnMut() -> io::Result<Box<dyn Read + Send>> + Send>;
 
-/// One entry.
+/// One entry of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Request,
     Skipped(Skip),
     Broken(Broken),
-    /// No further one in this pass.
+    /// There are no more entries in this pass.
     End,
 }
 
 impl Reading {
-    /// Opens the file and sees how it is written.
+    /// Opens the file and detects its format.
     pub(super) fn of(
         file: &TrafficFile,
         habits: Habits,
@@ -123,7 +123,7 @@ impl Reading {
         self.input.bytes_read()
     }
 
-    /// Begins the next pass: headers that the last one ended with hold no more.
+    /// Begins the next pass. Headers that were set in the last one no longer apply.
     pub(super) fn again(&mut self) -> io::Result<()> {
         self.input = Input::new((self.open)()?);
         self.parser = Parser::new(self.format, &self.file);
@@ -131,7 +131,7 @@ impl Reading {
         Ok(())
     }
 
-    /// The next entry; a request goes into `request`, whose memory is used.
+    /// Reads the next entry. A request is written into `request`, whose memory is reused.
     ///
     /// # Errors
     /// The file cannot be read any further.
@@ -200,7 +200,8 @@ impl Reading {
     }
 }
 
-/// `None` where nothing is known: a pipe, which can be read once, or no entry at all.
+/// Whether each of the first [`LOOKED_AT`] requests closes its connection. `None` where this is
+/// unknown: a pipe, which can be read only once, or a file without an entry.
 pub(super) fn ends_connections(file: &TrafficFile, habits: Habits) -> Option<bool> {
     std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
     let mut reading = Reading::of(file, habits, &Tags::new()).ok()?;
@@ -229,5 +230,5 @@ fn fill_fastcgi(
     Ok(())
 }
 
-/// What a file's format is told by.
+/// Bytes from which the format is detected.
 const BEGIN_BYTES: u64 = 64 << 10;

@@ -1,4 +1,4 @@
-//! One request: its bytes, prepared before the trial.
+//! One request, whose bytes are prepared before the trial.
 
 use std::io::Write as _;
 
@@ -6,32 +6,32 @@ use super::{RequestError, Tag};
 use crate::protocol::http1::{Said, elements};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
-/// A header's name and value.
+/// Name and value of a header.
 pub type Header = (String, String);
 
-/// One request, complete as it goes onto the wire.
+/// One request, exactly as it is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Head and body, ready to send.
     pub bytes: Vec<u8>,
-    /// Whether the answer has no body whatever its headers say (HEAD).
+    /// What is known of the answer's body before its headers.
     pub answer: AnswerShape,
-    /// Whether the connection is over after the answer, for the request says so: with
-    /// `Connection: close`, or as HTTP/1.0 without `keep-alive` (RFC 9112 section 9.3).
+    /// Whether the request itself closes the connection after its answer: with `Connection: close`,
+    /// or as HTTP/1.0 without `keep-alive` (RFC 9112 section 9.3).
     pub closes: bool,
-    /// Under which name it is counted apart, in the load's table of names.
+    /// Its tag in the load's table of tags.
     pub tag: Tag,
 }
 
-/// What the request's method says about the answer's body (RFC 9112 section 6.3).
+/// What the request says about the answer's body (RFC 9112 section 6.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerShape {
-    /// Its headers tell.
+    /// The headers of the answer decide.
     #[default]
     ByHeaders,
-    /// Its headers tell, and no rule about bodies is asked of it: it may be empty.
+    /// The headers decide, but no rules about the body are applied, so it may be empty.
     BodyUnasked,
-    /// Never a body: the answer to HEAD.
+    /// The answer never has a body, because the method is HEAD.
     NoBody,
 }
 
@@ -42,13 +42,13 @@ impl AnswerShape {
 }
 
 impl Request {
-    /// Builds a request as `habits` say it: the request line, `Host: localhost`, `Accept: */*`
-    /// and `User-Agent: stampede/<version>` where not given, the headers in order,
-    /// `Content-Length` where there is a body (or a POST, PUT or PATCH without one), and
-    /// `Connection` where the habit is not the version's default (RFC 9112 section 9.3).
+    /// Builds a request with these habits. Adds `Host: localhost`, `Accept: */*` and `User-Agent:
+    /// stampede/<version>` where they are not given. Adds `Content-Length` if there is a body, or
+    /// for a POST, PUT or PATCH. Adds `Connection` if the habit is not the default of the version
+    /// (RFC 9112 section 9.3).
     ///
     /// # Errors
-    /// What would not be one well-formed request, above all a line break in a header.
+    /// The parts would not make one well-formed request, in particular a header with a line break.
     pub fn build(
         method: &str,
         path: &str,
@@ -63,7 +63,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Becomes the request of `parts`; keeps the memory and the tag.
+    /// Becomes the request of `parts`; keeps its memory and its tag.
     pub(crate) fn fill(&mut self, parts: Parts<'_>, habits: Habits) -> Result<(), RequestError> {
         parts.check()?;
         self.answer = AnswerShape::of(parts.method.as_bytes());
@@ -74,8 +74,8 @@ impl Request {
     }
 }
 
-/// Whether the head that `request` begins with says that its connection ends with the answer. A
-/// server that was told so need not say it again.
+/// Whether the head of `request` closes the connection after the answer. A server need not repeat
+/// that in its answer.
 pub(super) fn asks_to_close(request: &[u8]) -> bool {
     let mut lines = request.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let is_old = lines.next().is_some_and(|line| line.ends_with(b" HTTP/1.0"));
@@ -91,7 +91,7 @@ pub(super) fn asks_to_close(request: &[u8]) -> bool {
     }
 }
 
-/// What holds for a request in any protocol that carries HTTP's.
+/// Checks what must hold for a request in any protocol that carries HTTP.
 pub(crate) fn check(
     method: &str,
     path: &str,
@@ -101,13 +101,13 @@ pub(crate) fn check(
     Parts { method, path, headers, defaults: &[], body }.check()
 }
 
-/// What a request is made of.
+/// The parts of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) headers: &'a [Header],
-    /// Headers that go out where `headers` has none of that name.
+    /// Headers that are sent where `headers` has none of that name.
     pub(crate) defaults: &'a [Header],
     pub(crate) body: &'a [u8],
 }
@@ -141,7 +141,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    /// Defaults first, as the headers that are added.
+    /// All headers: first the defaults that apply, then the given ones.
     pub(crate) fn all_headers(&self) -> impl Iterator<Item = &Header> {
         let own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let defaults = self.defaults.iter().filter(move |(name, _)| !own(name));
@@ -164,7 +164,7 @@ impl Parts<'_> {
         out.extend_from_slice(self.body);
     }
 
-    /// Headers that are not given and yet needed.
+    /// Writes the headers that are needed but not given.
     fn write_added(&self, habits: Habits, out: &mut Vec<u8>) {
         let given =
             |wanted: &str| self.all_headers().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -201,7 +201,7 @@ fn write_header(out: &mut Vec<u8>, name: &str, value: &str) {
     }
 }
 
-/// RFC 9110 section 5.6.2.
+/// Whether the text is a token (RFC 9110 section 5.6.2).
 pub(crate) fn is_token(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_allowed)
@@ -327,7 +327,8 @@ mod tests {
                 let mut parsed = httparse::Request::new(&mut fields);
                 let end = request.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
                 prop_assert_eq!(&request.bytes[end..], &body[..]);
-                // httparse is stricter about bytes above 127 in a path; those are not lines.
+                // httparse is stricter about bytes above 127 in a path, so those paths are not
+                // compared.
                 if path.is_ascii() && !value.contains(|c: char| c.is_control()) {
                     let head = parsed.parse(&request.bytes).unwrap();
                     prop_assert_eq!(head, httparse::Status::Complete(end));

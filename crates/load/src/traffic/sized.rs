@@ -1,4 +1,4 @@
-//! Formats whose entries begin with their length: Yandex Tank's `uripost` and `phantom`
+//! Reads formats whose entries begin with their length: Yandex Tank's `uripost` and `phantom`
 //! (docs/tutorial, "URI+POST-style" and "Request-style").
 
 use super::EntryError;
@@ -6,7 +6,7 @@ use super::input::{Draft, Fault, Input, Step, shown};
 use super::request::is_token;
 use super::uri::header_line;
 
-/// `size path tag`, then the body.
+/// Entries of a line `size path tag`, followed by the body.
 #[derive(Debug, Default)]
 pub(super) struct UriPost {
     line: Vec<u8>,
@@ -48,7 +48,7 @@ impl UriPost {
     }
 }
 
-/// `size tag`, then all bytes of a request.
+/// Entries of a line `size tag`, followed by all bytes of a request.
 #[derive(Debug, Default)]
 pub(super) struct RawRequests {
     line: Vec<u8>,
@@ -73,7 +73,7 @@ impl RawRequests {
                 self.search.found_none(input, line, "`size`, or `size tag`")?;
                 continue;
             };
-            // Tank's way to say the end.
+            // Tank marks the end this way.
             if size == 0 {
                 return Ok(Step::End);
             }
@@ -99,8 +99,8 @@ impl RawRequests {
     }
 }
 
-/// What would keep a server waiting for the rest. Otherwise bytes go out as they are: who
-/// writes them himself may want to send what is wrong.
+/// Finds a fault that would make a server wait for more bytes. Apart from that, bytes are sent
+/// unchanged, because their author may want to send something invalid.
 fn fault_of(method: &str, bytes: &[u8]) -> Option<EntryError> {
     if !is_token(method) {
         let begins = shown(bytes);
@@ -110,8 +110,8 @@ fn fault_of(method: &str, bytes: &[u8]) -> Option<EntryError> {
     (!has_end).then_some(EntryError::HeadersWithoutEnd { bytes: bytes.len() as u64 })
 }
 
-/// After a wrong length nobody knows where the next entry begins: it is searched for, and
-/// what lies between is counted as one broken entry.
+/// After a wrong length, the start of the next entry is unknown. It is searched for, and everything
+/// before it counts as one broken entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Search {
     #[default]
@@ -140,7 +140,7 @@ impl Search {
         *self = if read.is_ok() { Search::Not } else { Search::ForEntry };
     }
 
-    /// While it searches, a line that is no text is not the one.
+    /// During a search, a line that is no text is skipped.
     fn pass<'a>(&mut self, fault: Fault) -> Result<Option<&'a str>, Fault> {
         match (&fault, std::mem::replace(self, Search::ForEntry)) {
             (Fault::Broken(_), Search::ForEntry) => Ok(Some("")),

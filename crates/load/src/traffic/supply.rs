@@ -1,4 +1,4 @@
-//! From a load's traffic to what each load thread sends.
+//! Prepares the traffic of a load, and supplies each load thread with requests.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -20,9 +20,9 @@ use crate::driver::{Feed, Gone, List, Origin, TrafficEnd};
 use crate::report::{TagFigures, TimeSet};
 use crate::spec::Habits;
 
-/// What the load threads of a load fire.
+/// What the load threads of a load send.
 pub(crate) struct Supply {
-    /// One a thread.
+    /// One feed per thread.
     pub(crate) feeds: Vec<Feed>,
     pub(crate) end: TrafficEnd,
     pub(crate) tagging: Tagging,
@@ -31,17 +31,17 @@ pub(crate) struct Supply {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What tags there are to be counted.
+/// Which tags are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tagging {
-    /// All requests have this one: the totals are its figures.
+    /// All requests have this tag, so the totals are its figures.
     Only(Tag),
-    /// Several, or nobody knows.
+    /// Several tags, or unknown ones.
     Apart,
 }
 
 impl Supply {
-    /// What was read, once all feeds are gone.
+    /// Notes on what was read; to be called when all feeds are gone.
     pub(crate) fn notes(&mut self) -> TrafficNotes {
         if let Some(reader) = self.reader.take()
             && let Err(panic) = reader.join()
@@ -51,7 +51,8 @@ impl Supply {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Figures by name: of what was counted apart, or of all requests where they have one tag.
+    /// Figures by name of the tag: those counted separately, or those of all requests if they have
+    /// one tag.
     pub(crate) fn figures(
         &self,
         counted: &[Option<Box<TagFigures>>],
@@ -68,7 +69,7 @@ impl Supply {
         for (number, counted) in counted.iter().enumerate() {
             let Some(counted) = counted else { continue };
             let name = self.tags.name(Tag(number as u16)).to_string();
-            // A tag of the traffic may be called `other` too.
+            // A tag of the traffic may also be called `other`.
             figures.entry(name).or_insert_with(TagFigures::new).merge(counted);
         }
         figures.retain(|_, figures| figures.ok + figures.failed > 0);
@@ -76,11 +77,11 @@ impl Supply {
     }
 }
 
-/// Prepares `traffic` for so many load threads; a file that does not fit into memory is read
-/// by a thread of its own, while the load goes on.
+/// Prepares `traffic` for `threads` load threads. A file that does not fit into memory is read by
+/// an extra thread during the load.
 ///
 /// # Errors
-/// As it is no traffic, or `stop` was asked for before a pipe gave any.
+/// The traffic is not valid, or `stop` was asked for before a pipe delivered any.
 pub(crate) fn supply(
     traffic: &LoadTraffic,
     habits: Habits,
@@ -104,7 +105,7 @@ pub(crate) fn supply(
     supply_of(flow, traffic, threads, Arc::new(Mutex::new(notes)), stop)
 }
 
-/// What looks at a file's beginning.
+/// Reads the beginning of a file.
 type Beginning = Box<dyn FnOnce() -> Result<(Flow, TrafficNotes), TrafficError> + Send>;
 
 fn begin(traffic: &LoadTraffic, file: &TrafficFile, habits: Habits) -> Beginning {
@@ -116,8 +117,8 @@ fn begin(traffic: &LoadTraffic, file: &TrafficFile, habits: Habits) -> Beginning
     })
 }
 
-/// A pipe may keep its reader waiting for good, in a call that nothing ends: another thread waits
-/// there, and is left behind where the load is told to stop.
+/// Calls `read` in another thread. A pipe may block its reader forever, in a call that cannot be
+/// interrupted. If the load is told to stop, that thread is left behind.
 fn within<T: Send + 'static>(
     stop: &Stop,
     read: Box<dyn FnOnce() -> T + Send>,
@@ -169,20 +170,20 @@ pub(super) fn supply_of(
             let reader = Reader { dealer, passes: traffic.passes, left, notes: Arc::clone(&notes) };
             let order = traffic.order;
             let reader = thread::Builder::new().name("traffic".to_owned()).spawn(move || {
-                // Nobody left to send is an end as any other.
+                // If no load thread is left, this is an end like any other.
                 let _ = reader.run(held, *reading, order);
             });
             let reader = reader.map_err(|source| TrafficError::Thread(Arc::new(source)))?;
             first(stop);
             let feeds = streams.into_iter().map(|stream| feed(Origin::Stream(stream)));
-            // A pipe may keep its reader waiting for good: it ends by itself, or with us.
+            // A pipe may block its reader forever. That thread ends by itself, or with our process.
             (feeds.collect(), (!waits_for_others).then_some(reader))
         }
     };
     Ok(Supply { feeds, end, tagging, tags, notes, reader })
 }
 
-/// A list as all threads send it together.
+/// A list that all threads send together.
 fn over(list: &Arc<[Request]>, traffic: &LoadTraffic) -> List {
     let of_passes = match traffic.passes {
         Passes::Endless => None,
@@ -196,7 +197,7 @@ fn over(list: &Arc<[Request]>, traffic: &LoadTraffic) -> List {
     List::new(Arc::clone(list), seed, count)
 }
 
-/// Where requests come from.
+/// Where requests come from, after a look at the traffic.
 pub(super) enum Flow {
     List(Arc<[Request]>),
     File { held: VecDeque<Request>, reading: Box<Reading> },
@@ -216,9 +217,9 @@ impl Flow {
     }
 }
 
-/// Looks at a file before the first request: a list where all of it fits into memory, else its
-/// beginning and the rest. What is broken in its beginning is an error, for then it is most
-/// often all of it.
+/// Reads the beginning of a file before the first request. Returns a list if all of it fits into
+/// memory, otherwise its beginning and the rest. An invalid entry in the beginning is an error,
+/// because usually the whole file is invalid then.
 pub(super) fn look(
     mut reading: Reading,
     passes: Passes,
@@ -265,11 +266,11 @@ pub(super) fn look(
     Ok(Flow::File { held, reading: Box::new(reading) })
 }
 
-/// All requests of `bytes`, read as `file` says; of more than fits into memory the first.
-/// What a load does before its first request, without a file and without a thread.
+/// All requests of `bytes`, read as `file` says; if they do not fit into memory, the first ones. It
+/// does what a load does before its first request, without a file and without a thread.
 ///
 /// # Errors
-/// As a load's: what is no traffic.
+/// The same as those of a load: the bytes are no valid traffic.
 pub fn read_all(
     bytes: &[u8],
     file: &TrafficFile,
@@ -285,7 +286,7 @@ pub fn read_all(
     Ok((requests, notes))
 }
 
-/// Whether what was read so far tells that the whole does not fit into memory.
+/// Whether what was read so far shows that the whole does not fit into memory.
 fn is_large(reading: &Reading, held_bytes: u64, passes: Passes) -> bool {
     let read = reading.bytes();
     if read <= LOOK_BYTES || held_bytes == 0 {
@@ -293,7 +294,7 @@ fn is_large(reading: &Reading, held_bytes: u64, passes: Passes) -> bool {
     }
     match reading.length {
         Some(length) => held_bytes as f64 * (length as f64 / read as f64) > MEMORY_BYTES as f64,
-        // A pipe: to be sent once it need not fit, to be sent again it must.
+        // A pipe that is sent once need not fit; one that is sent again must.
         None => passes == Passes::Times(1),
     }
 }
@@ -303,7 +304,7 @@ fn empty(file: &TrafficFile, notes: &TrafficNotes) -> TrafficError {
     TrafficError::Empty { path: file.path.clone(), skipped }
 }
 
-/// Reads while the load goes on.
+/// Reads the file during the load.
 struct Reader {
     dealer: Dealer,
     passes: Passes,
@@ -359,7 +360,7 @@ impl Reader {
         how(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// All passes of a file, `deal` for each request.
+    /// Reads all passes of a file and calls `deal` for each request.
     fn deal_file(
         &mut self,
         held: VecDeque<Request>,
@@ -384,8 +385,8 @@ impl Reader {
         }
     }
 
-    /// To the end of the pass; the inner error says why it cannot be reached, which is an
-    /// end of the load too, for nobody knows what the rest would have been.
+    /// Reads to the end of the pass. The inner error says why this failed. It also ends the load,
+    /// because the rest of the requests is unknown.
     fn deal_pass(
         &mut self,
         reading: &mut Reading,
@@ -395,7 +396,7 @@ impl Reader {
     ) -> Result<Result<(), PassError>, Done> {
         let mut is_empty = pass > 1;
         loop {
-            // Later passes meet the same again.
+            // Only the first pass takes notes, because later ones meet the same entries.
             let note = |how: &dyn Fn(&mut TrafficNotes)| {
                 if pass == 1 {
                     self.note(how);
@@ -434,12 +435,12 @@ enum PassError {
     /// The file cannot be read any more.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It was changed meanwhile.
+    /// The file was changed meanwhile.
     #[error("it has no request in it any more")]
     Empty,
 }
 
-/// Requests of which a random one is next.
+/// A window of requests from which the next one is chosen at random.
 struct Window {
     random: fastrand::Rng,
     requests: Vec<Request>,
@@ -456,7 +457,7 @@ impl Window {
         self.requests.len() as u64
     }
 
-    /// Takes a request and gives another in its place; `false`: it only took.
+    /// Adds a request and replaces it with another one. `false`: it only added, and gave none back.
     fn swap(&mut self, request: &mut Request) -> bool {
         self.bytes += request.bytes.len() + size_of::<Request>();
         if self.bytes <= WINDOW_BYTES {
@@ -477,12 +478,12 @@ impl Window {
     }
 }
 
-/// What is looked at before the first request. A broken line in it is an error.
+/// Bytes that are read before the first request. An invalid line in them is an error.
 const LOOK_BYTES: u64 = 1 << 20;
-/// Requests that are kept in memory instead of being read again and again, with which no
-/// thread is needed that reads.
+/// Most bytes of requests that are kept in memory. Those need not be read again, and need no reader
+/// thread.
 const MEMORY_BYTES: u64 = 64 << 20;
-/// Requests that change places in a file that does not fit.
+/// Bytes of requests that are shuffled among each other, in a file that does not fit into memory.
 const WINDOW_BYTES: usize = 16 << 20;
-/// How long a stop may go unseen while a pipe is waited for.
+/// Longest time for which a stop may go unnoticed while waiting for a pipe.
 const LOOK: Duration = Duration::from_millis(20);

@@ -1,17 +1,17 @@
-//! Names under which requests are counted apart.
+//! Tags: names under which requests are counted separately.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A name's number in the load's [`Tags`].
+/// Number of a name in the load's [`Tags`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u16);
 
 impl Tag {
-    /// No tag was given.
+    /// The request has no tag.
     pub const NONE: Tag = Tag(0);
 
-    /// One of the names beyond [`TAGS_MAX`], all of them together.
+    /// All names beyond [`TAGS_MAX`] together.
     pub const OTHER: Tag = Tag(TAGS_MAX as u16 + 1);
 
     pub(crate) fn index(self) -> usize {
@@ -19,19 +19,19 @@ impl Tag {
     }
 }
 
-/// The names of a load's tags. A handle: clones share one table, which grows while a file
-/// is read and is complete once the load is over.
+/// The names of a load's tags. It is a handle: clones share one table, which grows while a file is
+/// read and is complete when the load is over.
 #[derive(Clone, Default)]
 pub struct Tags(Arc<Mutex<Vec<Arc<str>>>>);
 
 impl Tags {
-    /// No name yet.
+    /// A table without names.
     pub fn new() -> Tags {
         Tags::default()
     }
 
-    /// The number of `name`: a new one where it was not seen before, [`Tag::OTHER`] where
-    /// there are [`TAGS_MAX`] already, [`Tag::NONE`] for the empty name. A name is cut at
+    /// The number of `name`, which is added if it is new. [`Tag::OTHER`] if there are already
+    /// [`TAGS_MAX`] names, and [`Tag::NONE`] for the empty name. A name is cut at
     /// [`NAME_BYTES_MAX`].
     pub fn tag(&self, name: &str) -> Tag {
         if name.is_empty() {
@@ -49,20 +49,20 @@ impl Tags {
         Tag(names.len() as u16)
     }
 
-    /// The name of `tag`: empty for [`Tag::NONE`], `other` for [`Tag::OTHER`] and for a
-    /// number that was never given.
+    /// The name of `tag`: empty for [`Tag::NONE`], `other` for [`Tag::OTHER`] and for an unknown
+    /// number.
     pub fn name(&self, tag: Tag) -> Arc<str> {
         let Some(place) = usize::from(tag.0).checked_sub(1) else { return "".into() };
         let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         names.get(place).cloned().unwrap_or_else(|| OTHER.into())
     }
 
-    /// How many names there are, `other` not counted.
+    /// Number of names, without `other`.
     pub fn len(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -80,11 +80,11 @@ fn cut(name: &str) -> &str {
     &name[..(0..=name.len().min(NAME_BYTES_MAX)).rev().find(fits).unwrap_or(0)]
 }
 
-/// Names that are kept apart. Each takes some 75 KB a load thread (two histograms, handed
-/// on in turn), and a table of more is read by nobody.
+/// Most names that are counted separately. Each takes some 75 KB per load thread (two histograms,
+/// in buffers that circulate), and nobody reads a longer table.
 pub const TAGS_MAX: usize = 255;
 
-/// Bytes of a name. A tag is a column of a table; a session's id is none.
+/// Most bytes of a name. A tag names a group of requests in a table; it is not the id of a session.
 pub const NAME_BYTES_MAX: usize = 128;
 
 /// The name of [`Tag::OTHER`].

@@ -1,4 +1,4 @@
-//! Request files: each format, each mistake, endless files, and whatever bytes there are.
+//! Tests of request files: each format, each mistake, endless files, and random bytes.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -38,7 +38,7 @@ fn reading(bytes: &[u8], format: Option<Format>, tags: &Tags) -> Result<Reading,
     Reading::new(&file(format), open, length, HABITS, tags)
 }
 
-/// All that a file gives: each request as text, with its tag; and what is to be said of it.
+/// Everything read from a file: each request as text, with its tag, and the notes.
 fn read(bytes: &[u8]) -> Result<(Vec<String>, TrafficNotes), TrafficError> {
     let (tags, mut notes) = (Tags::new(), TrafficNotes::default());
     let flow = look(reading(bytes, None, &tags)?, Passes::Times(1), &mut notes)?;
@@ -53,7 +53,7 @@ fn read(bytes: &[u8]) -> Result<(Vec<String>, TrafficNotes), TrafficError> {
     Ok((list.iter().map(text).collect(), notes))
 }
 
-/// The parts of requests that differ between those of one file.
+/// The parts of requests in which those of one file differ.
 fn lines(bytes: &[u8]) -> Vec<String> {
     let common = "Accept: */*\r\nUser-Agent: stampede/V\r\n";
     let texts = read(bytes).unwrap().0;
@@ -75,7 +75,7 @@ fn uris_with_tags_and_headers_that_change() {
             "[] (closes) GET /?x HTTP/1.1|Connection: close|Cookie: test|Host: shop||",
         ]
     );
-    // A URL's own host, where no header says another.
+    // The URL's own host, unless a header says another.
     assert_eq!(lines(b"http://a.example/b"), ["[] GET /b HTTP/1.1|Host: a.example||"]);
 }
 
@@ -98,7 +98,7 @@ fn posts_with_their_lengths() {
 fn whole_requests_go_out_as_they_are() {
     let traffic = b"33 good\nGET / HTTP/1.0\r\nHost: xxx.tanks\r\n\r\n\n\
                  20\nHEAD /a b HTTP/1.0\r\n\r\n\r\n24 post\nPOST / HTTP/1.0\r\nA:\r\n\r\nxy";
-    // The second is a byte too short: what follows is where nobody expects it.
+    // The length of the second is one byte too small, so the next entry is not where it should be.
     assert!(read(traffic).is_err());
     let traffic = b"35 good\nGET / HTTP/1.0\r\nHost: xxx.tanks\r\n\r\n\n\
                  22\nHEAD /a b HTTP/1.0\r\n\r\n\r\n25 post\nPOST / HTTP/1.0\r\nA:\r\n\r\nxy\r\n0\n";
@@ -225,7 +225,7 @@ fn files_that_cannot_be_read_say_why() {
     assert_eq!(read("/"), "cannot read request file `/`: Is a directory (os error 21)");
 }
 
-/// Beyond the first MiB what is broken is counted, and what follows is sent.
+/// Beyond the first MiB, invalid entries are counted, and what follows is sent.
 #[test]
 fn what_is_broken_later_is_counted() {
     let good = "/0123456789012345678901234567890123456789012345678901234567890123456789\n";
@@ -235,7 +235,7 @@ fn what_is_broken_later_is_counted() {
     assert_eq!((texts.len(), notes.requests, notes.broken), (20_001, 20_001, 2));
     let error = RequestError::Path { path: "broken".to_owned() };
     assert_eq!(notes.broken_first, Some((20_001, EntryError::NoRequest { error })));
-    // After a wrong length the next entry is searched for.
+    // After a wrong length, the next entry is searched for.
     let good = format!("1000 /a\n{}\n", "x".repeat(1_000));
     let mut traffic = good.repeat(1_100);
     traffic.push_str("3 /b\nclass\nж\n5 /c tag\nclass\n");
@@ -244,7 +244,7 @@ fn what_is_broken_later_is_counted() {
     assert!(texts[1_101].starts_with("[tag] POST /c "));
 }
 
-/// What all threads send of a supply, in the order of each.
+/// What all threads of a supply send, in the order of each thread.
 fn load_result(supply: &mut Supply, most: usize) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new(); supply.feeds.len()];
     let mut count = 0;
@@ -300,7 +300,7 @@ fn random_is_each_once_a_pass_and_the_same_for_one_seed() {
     assert_eq!(limited.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6]);
 }
 
-/// A file without an end: `/0`, `/1` and so on, and how much of it was read.
+/// A file without an end: `/0`, `/1` and so on. Counts how much of it was read.
 struct Numbers {
     next: u64,
     end: u64,
@@ -322,7 +322,7 @@ impl Read for Numbers {
     }
 }
 
-/// A supply of so many numbers, and how many bytes of them were read.
+/// A supply of this many numbers, and how many bytes of them were read.
 fn numbers(end: u64, traffic: LoadTraffic, threads: usize) -> (Supply, Arc<AtomicU64>) {
     let read = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&read);
@@ -330,7 +330,7 @@ fn numbers(end: u64, traffic: LoadTraffic, threads: usize) -> (Supply, Arc<Atomi
         let read = Arc::clone(&counted);
         Ok(Box::new(Numbers { next: 0, end, left: Vec::new(), read }) as Box<dyn Read + Send>)
     });
-    // As large as it claims to be, it does not fit into memory.
+    // A file as large as it claims to be does not fit into memory.
     let length = Some(u64::MAX >> 8);
     let reading = Reading::new(&file(None), open, length, HABITS, &traffic.tags).unwrap();
     let notes = Arc::new(Mutex::new(TrafficNotes::default()));
@@ -347,11 +347,11 @@ fn file_traffic() -> LoadTraffic {
 fn an_endless_file_is_read_no_further_than_it_is_sent() {
     let (mut supply, read) = numbers(u64::MAX, file_traffic(), 2);
     let shares: Vec<Vec<String>> = load_result(&mut supply, 200_000);
-    // In turn, as long as both have room.
+    // They take turns as long as both have room.
     assert_eq!(shares[0][..3], ["/0", "/2", "/4"]);
     assert_eq!(shares[1][..3], ["/1", "/3", "/5"]);
     std::thread::sleep(std::time::Duration::from_millis(50));
-    // Two threads' batches, a buffer, and what was looked at.
+    // The batches of two threads, a buffer, and the beginning that was examined.
     let sent_bytes = 200_000 * 8;
     let ahead = 2 * 9 * 256 * 8 + (128 << 10) + (1 << 20);
     let read = read.load(Ordering::Relaxed);
@@ -387,7 +387,7 @@ fn a_large_file_is_shuffled_within_a_window() {
     let window = supply.notes().shuffled_within.unwrap();
     assert!((10_000..300_000).contains(&window), "{window}");
     assert!(!numbers[..1_000].is_sorted());
-    // None is sent before the window that it is read into.
+    // No request is sent before the window that contains it was read.
     let early = numbers.iter().enumerate().all(|(at, number)| *number <= at as u64 + window);
     assert!(early);
     let mut sorted = numbers;
@@ -438,8 +438,7 @@ fn a_pipe_is_read_once() {
     assert!(matches!(look_at(&large, Passes::Endless), Err(TrafficError::OnlyOnce(_))));
 }
 
-/// Lines without an end take no memory: a line has a bound, and the first one that is
-/// longer is an error.
+/// Lines without an end take no memory: a line has a bound, and the first longer one is an error.
 #[test]
 fn a_line_without_an_end_is_an_error() {
     struct Endless;
@@ -478,9 +477,9 @@ fn figures_are_told_by_name() {
     let named = |name: &str, ok| (name.to_owned(), ok);
     let apart = BTreeMap::from([named("", 1), named("buy", 2), named("other", 12)]);
     assert_eq!(told(&requests, &counted), apart);
-    // One tag: the totals are its figures, and nothing was counted apart.
+    // One tag: the totals are its figures, and nothing was counted separately.
     assert_eq!(told(&requests[..1], &[]), BTreeMap::from([named("buy", 9)]));
-    // No tag: nothing to tell.
+    // No tag: there are no figures by tag.
     assert!(told(&requests[2..], &[]).is_empty());
 }
 
@@ -488,7 +487,7 @@ fn any_format() -> impl Strategy<Value = Option<Format>> {
     prop_oneof![Just(None), (0..Format::ALL.len()).prop_map(|n| Some(Format::ALL[n]))]
 }
 
-/// Pieces of which formats are made, in any order.
+/// Pieces that formats consist of, in any order.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known: [&[u8]; 22] = [
         b"\n",
@@ -525,7 +524,7 @@ proptest! {
         cases: 2_000, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// An error or requests, never a panic, and every pass ends.
+    /// Any bytes give an error or requests, never a panic, and every pass ends.
     #[test]
     fn whatever_the_bytes_it_ends(
         pieces in proptest::collection::vec(piece(), 0..40), format in any_format(),
@@ -547,7 +546,7 @@ proptest! {
             }
             reading.again().expect("memory can be read again");
         }
-        // The same from the outside.
+        // The same through the public function.
         let _ = read_all(&bytes, &file(format), HABITS);
     }
 }

@@ -1,5 +1,5 @@
-//! Yandex Tank's `uri` (docs/tutorial, "URI-style, URIs in file"): `/path tag` lines, and
-//! `[Name: value]` lines that hold for what follows. A plain list of URLs is the same.
+//! Reads Yandex Tank's `uri` format (docs/tutorial, "URI-style, URIs in file"): lines `/path tag`,
+//! and lines `[Name: value]` that apply to what follows. A plain list of URLs has the same format.
 
 use super::EntryError;
 use super::input::{Draft, Fault, Input, Step, shown};
@@ -31,7 +31,7 @@ impl Uris {
     }
 }
 
-/// Takes `[Name: value]`; `false`: it is another line.
+/// Takes a line `[Name: value]`; returns `false` for any other line.
 pub(super) fn header_line(line: &str, input: &Input, draft: &mut Draft) -> Result<bool, Fault> {
     let Some(inner) = line.strip_prefix('[') else { return Ok(false) };
     let header = inner.strip_suffix(']').and_then(|inner| inner.split_once(':'));

@@ -1,4 +1,4 @@
-//! Bad answers as a table, and the loads that meet them.
+//! Bad answers as a table, and the loads that receive them.
 
 #[path = "../ways/mod.rs"]
 mod ways;
@@ -15,7 +15,7 @@ use ways::{engine, model};
 
 /// Requests of each load.
 pub const REQUESTS: u64 = 20;
-/// A bad (or odd, and right) answer and what each request that gets it counts as.
+/// A bad answer (or an odd and correct one), and what each request that gets it counts as.
 pub struct Case {
     pub name: &'static str,
     pub answer: Answer,
@@ -26,7 +26,7 @@ fn case(name: &'static str, answer: Answer, counts_as: &'static str) -> Case {
     Case { name, answer, counts_as }
 }
 
-/// Answers that are odd, and whole.
+/// Answers that are odd but whole.
 pub fn whole() -> Vec<Case> {
     let body = "hello, here is the body";
     let torn = Writing::Torn { bytes: 1, gap: Duration::from_micros(20) };
@@ -63,7 +63,7 @@ pub fn whole() -> Vec<Case> {
     ]
 }
 
-/// Answers that are not.
+/// Answers that are not whole.
 pub fn broken() -> Vec<Case> {
     let ok = || Answer::new(200, "hello, here is the body");
     vec![
@@ -108,7 +108,7 @@ pub fn broken() -> Vec<Case> {
     ]
 }
 
-/// Answers whose head, or what is like one, has no end: told at the limit of one.
+/// Answers whose head, or something like a head, has no end: they fail at the limit of one.
 pub fn oversized() -> Vec<Case> {
     let ok = || Answer::new(200, "hello, here is the body");
     vec![

@@ -1,4 +1,4 @@
-//! What a TLS server of a test is set up with.
+//! The configuration of a test's TLS server.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rustls::SupportedProtocolVersion;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::ServerConfig;
 
-/// Speaks this version only, with a certificate of its own for `localhost`.
+/// A configuration for this version only, with its own certificate for `localhost`.
 pub fn config(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_string()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();

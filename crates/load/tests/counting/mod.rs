@@ -1,5 +1,5 @@
-//! The allocations of each thread, counted: for a test binary of its own, since the allocator is
-//! the whole program's.
+//! Counts the allocations of each thread. It is for a test binary of its own, because the allocator
+//! serves the whole program.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,19 +8,19 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Of this thread, so far.
+/// Allocations of this thread so far.
 pub fn allocations_so_far() -> u64 {
     ALLOCATIONS.get()
 }
 
 struct Counting;
 
-// SAFETY: hands every call on to the system's allocator unchanged; the counter is a plain
-// cell of this thread that needs no allocation and no destructor.
+// SAFETY: passes every call on to the system's allocator unchanged. The counter is a plain cell of
+// this thread, which needs no allocation and no destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are the ones that `System` asks for.
+        // SAFETY: the caller keeps the contract that `System` has.
         unsafe { System.alloc(layout) }
     }
 

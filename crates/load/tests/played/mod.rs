@@ -21,18 +21,18 @@ use ways::{engine, model};
 
 /// Requests of each load.
 pub const REQUESTS: u64 = 12;
-/// Those to try a case with: two of them where every request takes the whole timeout.
+/// Ways in which a case is sent: only two of them where every request takes the whole timeout.
 pub fn ways(timeout: Nanos) -> Vec<(Kind, ConnectionHabit)> {
     if timeout == SHORT { vec![WAYS[0], WAYS[3]] } else { WAYS.to_vec() }
 }
 
-/// How a connection ends that the server has said all on.
+/// How a connection ends on which the server has sent everything.
 #[derive(Clone, Copy, Debug)]
 pub enum Then {
-    /// It is closed, but what still comes is read: nothing is reset.
+    /// It is closed, but what still arrives is read, so that nothing is reset.
     Close,
     Reset,
-    /// Not by the server.
+    /// The server does not end it.
     Hold,
 }
 
@@ -50,7 +50,7 @@ impl Then {
     }
 }
 
-/// A server that plays the same part on each connection, each in a thread. Ends when dropped.
+/// A server that plays the same part on each connection, each in its own thread. Ends when dropped.
 pub struct Played {
     pub address: SocketAddr,
     seen: Arc<Seen>,
@@ -65,7 +65,7 @@ struct Seen {
 }
 
 impl Played {
-    /// `part` may fail: the client goes when it likes.
+    /// Starts the server. `part` may fail, because the client may go at any time.
     pub fn start(
         part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
     ) -> Played {
@@ -89,12 +89,13 @@ impl Played {
         Played { address, seen, accepting: Some(accepting) }
     }
 
-    /// Connections that came.
+    /// Number of accepted connections.
     pub fn connections(&self) -> u64 {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
-    /// Whether so many came, and every part ends: each waits for a client that goes.
+    /// Whether this many connections were accepted and every part has ended; each part waits until
+    /// its client goes.
     fn is_left_by_all(&self, opened: u64) -> bool {
         let begun = Instant::now();
         let is_left = || {
@@ -128,7 +129,7 @@ pub fn forever(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Reads until what came ends so.
+/// Reads until the received bytes end with `end`.
 pub fn read_until(from: &mut impl Read, end: &[u8]) -> io::Result<()> {
     let (mut all, mut read) = (Vec::new(), [0; 4096]);
     while !all.ends_with(end) {
@@ -160,7 +161,8 @@ impl Listener for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-/// Sends, checks what holds for every load, and says what counted as what, `ok` among it.
+/// Runs a load and checks what holds for every load. Returns how many requests counted as what,
+/// `ok` included.
 pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u64> {
     let result = run_load(load, &Stop::default(), &mut Nobody).unwrap();
     let counts = &result.counts;
@@ -170,7 +172,8 @@ pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u6
     assert_eq!(result.service_time_all.len(), counts.started, "{about}");
     assert_eq!(result.end, End::Complete, "{about}");
     assert!(load.timeout == SHORT || result.lasted < LONG, "{about} lasted {:?}", result.lasted);
-    // One that is reset at once may be so before `connect` returns: it was never open here.
+    // A connection that is reset at once may be reset before `connect` returns: it was never open
+    // here.
     let opened = result.connections.opened;
     assert!(server.is_left_by_all(opened), "{about}: a connection stayed open, or never came");
     let mut all = counts.failed.clone();
@@ -180,8 +183,8 @@ pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u6
     all
 }
 
-/// As [`counted`]; every request counts as this. Where a timeout is short, a busy machine may let
-/// it pass before a request of a schedule was started: that one is dropped.
+/// Like [`counted`]; every request must count as `expected`. With a short timeout, a busy machine
+/// may let it pass before a scheduled request was started, which is then dropped.
 pub fn each_counts_as(server: &Played, load: &Load, expected: &str, about: &str) {
     let mut counts = counted(server, load, about);
     let dropped = match load.timeout {

@@ -1,15 +1,15 @@
-//! How a load is run that meets servers of all kinds, whoever plays them.
+//! How a load is sent to servers of all kinds, shared by several tests.
 
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{Arrivals, ConnectionHabit, EngineChoice, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
-/// Where every answer ends by itself.
+/// Timeout where every answer ends by itself.
 pub const LONG: Nanos = Nanos::from_secs(20);
-/// Where none does.
+/// Timeout where no answer ends.
 pub const SHORT: Nanos = Nanos::from_millis(500);
 
-/// Every way to send: in turn by users or by a schedule, on kept connections or not.
+/// Every way to send: open or closed model, on kept connections or not.
 pub const WAYS: [(Kind, ConnectionHabit); 4] = [
     (Kind::Open, ConnectionHabit::KeepAlive),
     (Kind::Open, ConnectionHabit::PerRequest),
@@ -19,14 +19,14 @@ pub const WAYS: [(Kind, ConnectionHabit); 4] = [
 
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Due, whatever was answered.
+    /// Requests are due whatever was answered.
     Open,
-    /// Users, each for itself.
+    /// Users that each send after an answer.
     Closed,
 }
 
-/// `requests` of a schedule within 50 ms, or shared by `concurrency`; where each request lasts a
-/// whole timeout, all send to once.
+/// `requests` in a schedule of 50 ms, or shared by `concurrency` users. Where each request lasts a
+/// whole timeout, all users send only once.
 pub fn model(kind: Kind, timeout: Nanos, requests: u64, concurrency: u32) -> Model {
     let concurrency = if timeout == SHORT { requests as u32 } else { concurrency };
     match kind {
@@ -40,7 +40,8 @@ pub fn model(kind: Kind, timeout: Nanos, requests: u64, concurrency: u32) -> Mod
     }
 }
 
-/// The files whose names end in `_uring` are the same once more.
+/// The engine of this binary. Files whose names end in `_uring` run the same tests with the other
+/// engine.
 pub fn engine() -> EngineChoice {
     if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
 }

@@ -1,4 +1,4 @@
-//! The hot path does not allocate: ten times the requests take not one allocation more.
+//! Tests that the hot path does not allocate: ten times the requests need not one more allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,10 +11,10 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting per thread.
+/// The system's allocator, which counts per thread.
 struct Counting;
 
-// SAFETY: everything is handed to the system's allocator as it came; the counter is a
+// SAFETY: everything is passed on to the system's allocator unchanged. The counter is a
 // constant-initialised thread-local without a destructor, so touching it allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -47,7 +47,7 @@ fn allocations(case: &Case) -> u64 {
 
 #[test]
 fn ten_times_the_requests_take_no_allocation_more() {
-    // Within one second, for handing on a second allocates a little, and no request does that.
+    // Within one second, because passing on a second allocates a little, but no request does.
     let of = |requests, habit| {
         let mut case = Case { habit, ..closed(4, Until::Requests(requests)) };
         case.script.service_time = Nanos(100_000);

@@ -1,10 +1,10 @@
-//! What is known of single requests and of tags, and the end of the traffic.
+//! Tests records of single requests, figures by tag, and the end of the traffic.
 
 use super::*;
 
 #[test]
 fn a_record_says_when_each_step_was() {
-    // A connection that takes 2 ms, then 5 ms of work; due at 0 and 20 ms.
+    // Connecting takes 2 ms, the work 5 ms; due at 0 and 20 ms.
     let mut case = Case { records: true, ..open(every(ms(20), 2), 10) };
     (case.script.connect_time, case.script.service_time) = (ms(2), ms(5));
     let (result, heard) = load_result_in_detail(&case);
@@ -38,7 +38,7 @@ fn a_record_says_when_each_step_was() {
 
 #[test]
 fn a_record_of_what_never_was_ends_with_the_request() {
-    // The first has no connection, the second no answer, the third half of one.
+    // The first request has no connection, the second no answer, the third half of one.
     use RequestFate::{CutShort, Never};
     let mut case = Case { records: true, timeout: ms(5), ..open(every(ms(10), 3), 10) };
     case.script.connects = vec![ConnectFate::Hang, ConnectFate::Accept, ConnectFate::Accept];
@@ -55,7 +55,7 @@ fn a_record_of_what_never_was_ends_with_the_request() {
     assert_eq!((silent.first_byte, silent.bytes_received), (None, 0));
     assert!(silent.bytes_sent > 0 && cut.bytes_received > 0);
     assert_eq!((result.counts.answer_bytes, result.counts.bytes_received), (0, cut.bytes_received));
-    // The close is 1 µs behind the bytes.
+    // The close comes 1 µs after the bytes.
     assert_eq!((cut.first_byte, cut.done), (Some(ms(21)), Nanos(21_001_000)));
 }
 
@@ -91,14 +91,14 @@ fn a_listener_that_never_comes_loses_records_and_no_request() {
     recorder.finish(zero);
     let mut heard = Heard::default();
     let collected = collect(&messages, &[mpsc::channel().0], &Check::default(), &mut heard);
-    // 256 buffers exist of 1 024 records each; one of them has nothing to be replaced by.
+    // 256 buffers of 1 024 records each exist. One of them cannot be replaced when it is full.
     assert_eq!(heard.requests.len(), 255 * 1_024);
     assert_eq!(collected.records_lost, 300_000 - 255 * 1_024);
 }
 
 #[test]
 fn tags_are_counted_apart() {
-    // Of three tags in turn the second is answered wrongly, 4 times in 12.
+    // With three tags in turn, the second one gets wrong answers, 4 times in 12.
     use RequestFate::{Answer, CutShort};
     let mut case = Case { tags: 3, ..open(every(ms(10), 12), 1) };
     case.script.requests = vec![Answer, CutShort, Answer];
@@ -122,7 +122,7 @@ fn the_traffic_ends_an_open_load_and_what_was_not_there_was_not_planned() {
 
 #[test]
 fn traffic_that_ends_while_requests_wait_drops_none() {
-    // Each takes 25 ms, due each 10 ms, one at a time: at 100 ms ten are due, four started.
+    // Each takes 25 ms, due every 10 ms, one at a time: at 100 ms ten are due, four started.
     let mut case = Case { traffic: Some(5), ..open(every(ms(10), 100), 1) };
     case.script.service_time = ms(25);
     let (result, _) = load_result(&case);

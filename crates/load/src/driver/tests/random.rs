@@ -1,12 +1,12 @@
-//! Random servers × random models: nothing is lost, nothing panics, everything ends.
+//! Tests random servers with random models: nothing is lost, nothing panics, everything ends.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 
-/// An engine that fails the test when the driver turns without end, and tells it to stop
-/// where the test wants that.
+/// An engine that fails the test when the driver turns without end, and stops the load where the
+/// test wants it.
 pub(super) struct Bounded<E> {
     engine: E,
     waits: u32,
@@ -100,7 +100,7 @@ fn answer() -> impl Strategy<Value = Vec<u8>> {
         1 => Just(&b"HTTP/1.0 200 OK\r\n\r\nuntil the close"[..]),
         1 => Just(&b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"[..]),
         1 => Just(&b"no HTTP at all\r\n\r\n"[..]),
-        // More than the length announced.
+        // More than the announced length.
         1 => Just(&b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nlonger"[..]),
     ]
     .prop_map(<[u8]>::to_vec)
@@ -186,7 +186,7 @@ proptest! {
         }
         let sum = |of: fn(&RequestRecord) -> u64| heard.requests.iter().map(of).sum::<u64>();
         if case.records {
-            // Little's law, to the nanosecond.
+            // Little's law, exact to the nanosecond.
             let in_flight = |request: &RequestRecord| u128::from(request.done.since(request.started).0);
             let integral = heard.requests.iter().map(in_flight).sum::<u128>();
             prop_assert_eq!(result.in_flight_integral, integral);

@@ -1,8 +1,8 @@
-//! A load thread that the host stops: when an answer came is one thing, when it was seen another.
+//! Tests a load thread that the host stops: an answer may be seen long after it arrived.
 
 use super::*;
 
-/// 1 000 requests, one each 10 ms, of 1 ms of work; the load's thread stands still for 105 ms from
+/// 1 000 requests, one every 10 ms, of 1 ms of work. The load's thread stands still for 105 ms from
 /// 2.0005 s on.
 fn stopped(stamps: Stamps) -> Case {
     let mut case = Case { records: true, ..open(every(ms(10), 1_000), 100) };
@@ -20,7 +20,7 @@ fn service_times(heard: &Heard) -> Vec<u64> {
 fn an_answer_took_as_long_as_the_kernel_says_however_late_we_look() {
     let (result, heard) = load_result_in_detail(&stopped(Stamps::Kernel));
     assert!(service_times(&heard).iter().all(|time| *time == 1_000_000));
-    // Due at 2.01, 2.02 … 2.1 s, and started at 2.1055 s: ours to answer for.
+    // Due at 2.01, 2.02 … 2.1 s, and started at 2.1055 s: this is our schedule lag.
     let late: Vec<u64> = heard
         .requests
         .iter()
@@ -37,12 +37,12 @@ fn an_answer_took_as_long_as_the_kernel_says_however_late_we_look() {
 fn without_stamps_it_took_until_it_was_seen() {
     let (_, heard) = load_result_in_detail(&stopped(Stamps::Ours));
     let times = service_times(&heard);
-    // The one of 2 s, seen at 2.1055 s.
+    // The request of 2 s, whose end was seen at 2.1055 s.
     let long: Vec<u64> = times.into_iter().filter(|time| *time > 1_000_000).collect();
     assert_eq!(long, [105_500_000]);
 }
 
-/// One connection, 5 ms of work, one request each 10 ms; stopped from 12 to 42 ms.
+/// One connection, 5 ms of work, one request every 10 ms; stopped from 12 to 42 ms.
 fn one_at_a_time(when_full: WhenFull) -> (LoadResult, Vec<u64>) {
     let mut case = Case { when_full, records: true, ..open(every(ms(10), 8), 1) };
     case.script.service_time = ms(5);
@@ -61,15 +61,15 @@ fn max_ms(times: &Times) -> f64 {
 
 #[test]
 fn a_connection_is_free_from_when_its_answer_came_on_and_the_rest_is_schedule_lag() {
-    // The request of 10 ms is answered at 15 ms. That of 20 ms starts at 42 ms for our own stop
-    // alone, that of 30 ms at 47 ms for the one before.
+    // The request of 10 ms is answered at 15 ms. That of 20 ms starts at 42 ms only because of our
+    // own stop, that of 30 ms at 47 ms because of the one before.
     let (result, after_due) = one_at_a_time(WhenFull::Queue);
     assert_eq!(after_due, [0, 0, 22, 17, 12, 7, 2, 0]);
     assert_eq!(
         (max_ms(&result.times.schedule_lag), max_ms(&result.times.connection_wait)),
         (22.0, 17.0)
     );
-    // Stretched, that of 30 ms is due when it can start.
+    // In a stretched schedule, the request of 30 ms is due when it can start.
     let (result, after_due) = one_at_a_time(WhenFull::Stretch);
     assert_eq!(after_due, [0, 0, 22, 0, 0, 0, 0, 0]);
     assert_eq!(
@@ -80,7 +80,7 @@ fn a_connection_is_free_from_when_its_answer_came_on_and_the_rest_is_schedule_la
 
 #[test]
 fn an_answer_counts_in_the_second_in_which_it_was_seen() {
-    // Due at 990 ms, there at 991 ms, seen at 1 010 ms.
+    // Due at 990 ms, answered at 991 ms, seen at 1 010 ms.
     let mut case = Case { records: true, ..open(every(ms(10), 200), 100) };
     case.script.stops = vec![Freeze { from: Nanos(990_500_000), until: ms(1_010) }];
     case.script.stamps = Stamps::Kernel;
@@ -107,7 +107,7 @@ fn an_answer_that_came_in_time_is_no_timeout() {
 
 #[test]
 fn an_answer_that_came_too_late_is_a_timeout_though_it_was_seen_before_that() {
-    // Stopped from 5 to 50 ms; the answer comes at 30 ms.
+    // Stopped from 5 to 50 ms; the answer arrives at 30 ms.
     let mut case = Case { timeout: ms(20), ..open(vec![ms(0)], 1) };
     case.script.service_time = ms(30);
     case.script.stops = vec![Freeze { from: ms(5), until: ms(50) }];
@@ -116,8 +116,8 @@ fn an_answer_that_came_too_late_is_a_timeout_though_it_was_seen_before_that() {
     assert_eq!(result.counts.failed["net:timeout"], 1);
 }
 
-/// 25 ms of work, and a timeout of 30 ms: in a batch in which the first is late all others are
-/// seen.
+/// 25 ms of work and a timeout of 30 ms. In a batch where the first one is late, all others must be
+/// seen too.
 #[test]
 fn what_is_late_takes_nothing_with_it_that_came_in_time() {
     let mut case = Case { timeout: ms(30), ..open(every(Nanos(50_000), 400), 1_000) };

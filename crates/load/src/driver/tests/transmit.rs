@@ -1,10 +1,10 @@
-//! A protocol that greets before it asks: what it says of its own accord goes out after what
-//! it received, and a request takes both turns.
+//! Tests a protocol that greets before it sends a request. What it sends by itself goes out after
+//! what it received, and a request takes both turns.
 
 use super::*;
 
-/// Sends a greeting, and its request once the greeting was answered. Both answers are HTTP,
-/// for that is what the simulated server says.
+/// Sends a greeting, and its request once the greeting was answered. Both answers are HTTP, because
+/// the simulated server sends nothing else.
 struct Greeting {
     inside: Http1,
     greets: Http1,
@@ -81,7 +81,7 @@ fn what_a_protocol_says_by_itself_is_part_of_the_request() {
         });
         assert_eq!(result.counts.ok, 10, "{:?}", result.counts);
         assert_eq!(result.in_flight_integral, u128::from(total.0));
-        // A request's bytes for every turn.
+        // The bytes of one request per turn.
         let request = REQUEST.len() as u64;
         assert_eq!(result.counts.bytes_sent, total.0 / ms(10).0 * request);
     }

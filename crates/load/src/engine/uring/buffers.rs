@@ -1,5 +1,5 @@
-//! Buffers that the kernel receives into, handed over and taken back through a ring in
-//! memory that both see (`IORING_REGISTER_PBUF_RING`, io_uring_register_buf_ring(3)).
+//! Buffers that the kernel receives into. They are passed in both directions through a ring in
+//! shared memory (`IORING_REGISTER_PBUF_RING`, io_uring_register_buf_ring(3)).
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
@@ -12,30 +12,30 @@ use io_uring::types::{BufRingEntry, RecvMsgOut};
 use crate::engine::Stamps;
 use crate::engine::arrival::{STAMP_BYTES, StampMessage, WallNanos};
 
-/// All buffers of one ring. They are the kernel's to write from the registration until the
-/// ring is gone, so they must go after it.
+/// All buffers of one ring. The kernel may write to them from the registration until the ring is
+/// gone, so they must be dropped after the ring.
 #[derive(Debug)]
 pub(super) struct Buffers {
     ring: Pages,
     bytes: Pages,
     count: u16,
-    /// As the kernel sees it: buffers handed over so far, wrapping.
+    /// Number of buffers given to the kernel so far, wrapping; the kernel reads it.
     tail: u16,
 }
 
 impl Buffers {
-    /// Registers as many as `connections` can fill at once, within bounds, with the ring of
-    /// `submitter` as group [`GROUP`], all handed over.
+    /// Registers as many buffers as `connections` can fill at once, within bounds, with the ring of
+    /// `submitter` as group [`GROUP`]. All are given to the kernel.
     ///
     /// # Errors
     /// The kernel is older than 5.19.
     pub(super) fn register(submitter: &Submitter<'_>, connections: u32) -> io::Result<Buffers> {
-        // A power of two, as the kernel asks for.
+        // A power of two, as the kernel demands.
         let count = connections.clamp(COUNT_MIN, COUNT_MAX).next_power_of_two() as u16;
         let ring = Pages::new(usize::from(count) * size_of::<BufRingEntry>());
         let bytes = Pages::new(usize::from(count) * STRIDE_BYTES);
         let address = ring.0.as_ptr() as u64;
-        // SAFETY: `ring` is page-aligned memory for `count` entries, and lives longer than the
+        // SAFETY: `ring` is page-aligned memory for `count` entries, and outlives the kernel's
         // ring, see above.
         unsafe { submitter.register_buf_ring_with_flags(address, count, GROUP, 0)? };
         let mut buffers = Buffers { ring, bytes, count, tail: 0 };
@@ -43,7 +43,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// What came in a buffer whose first `length` bytes the kernel filled.
+    /// What was received into a buffer whose first `length` bytes the kernel filled.
     pub(super) fn part(&self, number: u16, length: usize, stamps: Stamps) -> Part {
         if stamps == Stamps::Ours || length == 0 {
             return Part { number, from: 0, length, stamp: None };
@@ -58,7 +58,7 @@ impl Buffers {
         &self.filled(part.number, part.length)[part.from..]
     }
 
-    /// The first `length` bytes of a buffer that the kernel filled and handed to us.
+    /// The first `length` bytes of a buffer that the kernel filled and gave to us.
     fn filled(&self, number: u16, length: usize) -> &[u8] {
         assert!(number < self.count && length <= BUFFER_BYTES, "the kernel names our own buffers");
         // SAFETY: inside `bytes`, initialised by `alloc_zeroed`; between its completion and
@@ -69,7 +69,7 @@ impl Buffers {
         }
     }
 
-    /// Hands a buffer over: it may be filled at once.
+    /// Gives a buffer to the kernel, which may fill it at once.
     pub(super) fn give_back(&mut self, number: u16) {
         let base = self.ring.0.as_ptr().cast::<BufRingEntry>();
         let address = self.bytes.0.as_ptr() as u64 + u64::from(number) * STRIDE_BYTES as u64;
@@ -88,42 +88,41 @@ impl Buffers {
     }
 }
 
-/// What came at once.
+/// The result of one receive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// Its buffer.
+    /// Number of its buffer.
     pub(super) number: u16,
-    /// Where the bytes begin: before them is what the kernel says of them.
+    /// Where the bytes begin; before them is the kernel's message header.
     from: usize,
-    /// Where they end.
+    /// Where the bytes end.
     length: usize,
-    /// When the last of them came.
+    /// When the last of the bytes arrived; `None` without a timestamp.
     pub(super) stamp: Option<WallNanos>,
 }
 
 impl Part {
-    /// The end of a connection has none.
+    /// Whether there are no bytes, which means the end of a connection.
     pub(super) fn is_empty(self) -> bool {
         self.from == self.length
     }
 }
 
-/// What a lasting `recvmsg` is told: how much room to leave for what is said of the bytes, and
-/// nothing else. The kernel reads it when it is told of the operation, which may be some time after
-/// it was queued.
+/// The message header of a multishot `recvmsg`: it only says how much room to leave for control
+/// messages. The kernel reads it on submission, possibly some time after it was queued.
 pub(super) struct Header(pub(super) libc::msghdr);
 
 // SAFETY: all pointers in it are null.
 unsafe impl Sync for Header {}
 
 pub(super) static HEADER: Header = {
-    // SAFETY: a message header is numbers and pointers, for which zero is nothing.
+    // SAFETY: a message header consists of numbers and pointers, for which zero is valid.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
     header.msg_controllen = STAMP_BYTES as _;
     Header(header)
 };
 
-/// Zeroed memory that begins at a page.
+/// Zeroed memory that begins at a page boundary.
 #[derive(Debug)]
 struct Pages(NonNull<u8>, Layout);
 
@@ -148,16 +147,16 @@ impl Drop for Pages {
 
 /// The only group of the ring.
 pub(super) const GROUP: u16 = 0;
-/// Answers of one batch, each in a buffer of its own. Few, so that they stay in the CPU's caches.
+/// Fewest buffers: the answers of one batch, each in its own buffer. Few, so that they stay in the
+/// CPU's caches.
 const COUNT_MIN: u32 = 128;
-/// Where they do not suffice, a connection is told so and asks again, which costs as much as ten
-/// answers.
+/// Most buffers. Where they do not suffice, a receive ends and must be submitted again. That costs
+/// as much as ten answers.
 const COUNT_MAX: u32 = 2048;
-/// A usual answer fits into one, with the 48 bytes of what is said of it. All: 1 to 17 MB, of which
-/// only the touched pages
-/// take memory.
+/// A usual answer fits into one buffer, together with its 48 bytes of headers. All buffers have 1
+/// to 17 MB, but only the touched pages take memory.
 const BUFFER_BYTES: usize = 8 * 1024;
-/// From one to the next. Not a power of two: the beginnings of all, which is where answers are,
-/// would share a few sets of the CPU's caches and push each other out.
+/// Distance from one buffer to the next. It is no power of two: the beginnings of all buffers,
+/// where the answers are, would then share a few cache sets and evict each other.
 const STRIDE_BYTES: usize = BUFFER_BYTES + 320;
 const PAGE_BYTES: usize = 4096;

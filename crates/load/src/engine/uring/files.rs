@@ -1,9 +1,9 @@
-//! Sockets that the kernel knows by the number of their slot (registered files): it need not look
-//! them up for each send.
+//! Registers sockets with the kernel under the number of their slot (registered files), so that it
+//! need not look them up for each send.
 //!
-//! Until Linux 6.13 whatever is under way on one registered socket keeps open all that were given
-//! up after it (<https://github.com/axboe/liburing/issues/1192>), so that a server would see no
-//! connection end: there sockets are not registered.
+//! Before Linux 6.13, an operation in flight on one registered socket keeps all sockets open that
+//! were released after it (<https://github.com/axboe/liburing/issues/1192>). A server would then
+//! see no connection end, so sockets are not registered there.
 
 use std::os::fd::RawFd;
 
@@ -12,16 +12,16 @@ use io_uring::{Submitter, opcode, squeue};
 
 use crate::engine::Slot;
 
-/// The table of one ring's registered sockets.
+/// The table of a ring's registered sockets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Files {
-    /// How many slots it has; 0 where there is none.
+    /// Number of slots in the table; 0 where there is no table.
     count: u32,
 }
 
 impl Files {
-    /// A table for so many slots with the ring of `submitter`, all empty. None where the kernel
-    /// is too old, or refuses: more than the limit on open files allows.
+    /// A table with `slots` empty slots, for the ring of `submitter`. It has none where the kernel
+    /// is too old, or refuses because of the limit on open files.
     pub(super) fn register(submitter: &Submitter<'_>, slots: u32) -> Files {
         let release = rustix::system::uname();
         let frees_each = release.release().to_str().is_ok_and(frees_each);
@@ -29,7 +29,8 @@ impl Files {
         Files { count: if there { slots } else { 0 } }
     }
 
-    /// Enters a slot's socket. `None`: it has no place here, or the kernel has no memory for it.
+    /// Registers a slot's socket. `None`: the table has no place for it, or the kernel has no
+    /// memory.
     pub(super) fn enter(self, submitter: &Submitter<'_>, slot: Slot, fd: RawFd) -> Option<Fixed> {
         let has_place = slot.0 < self.count;
         let entered = has_place && submitter.register_files_update(slot.0, &[fd]).is_ok();
@@ -37,12 +38,12 @@ impl Files {
     }
 }
 
-/// Empties a place of the table, behind all that was queued before. The socket stays open.
+/// Empties a place of the table, behind everything queued before. The socket stays open.
 pub(super) fn leave(file: Fixed) -> squeue::Entry {
     opcode::Close::new(file).build()
 }
 
-/// Whether a kernel of that release (`6.12.9-amd64`) frees each registered file by itself.
+/// Whether a kernel of this release (`6.12.9-amd64`) frees registered files one by one.
 fn frees_each(release: &str) -> bool {
     let mut numbers = release.split(|char: char| !char.is_ascii_digit()).map(str::parse::<u32>);
     let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {

@@ -1,18 +1,18 @@
-//! Waiting for several answers of a crowd in one call.
+//! Waits for several answers of a crowd in one call.
 //!
-//! What came while we worked is looked at first, and does if it is enough: to wait for more would
-//! leave the server without work, and to be woken costs both sides. Else the kernel counts for us,
-//! and wakes the thread when so many operations have ended.
+//! First it looks at what arrived during our work, and does not wait if that is enough. Waiting for
+//! more would leave the server without work, and a wake-up costs both sides. Otherwise the kernel
+//! counts completions, and wakes the thread when there are enough.
 
 use super::Uring;
 use super::ring::GUARD;
 use crate::time::Nanos;
 
 impl Uring {
-    /// Tells the kernel what was submitted and waits for several answers, where so many of a
-    /// `crowd` are to come soon, for about [`GUARD`] at most; where [`ENOUGH`] of them are there it
-    /// does not wait. `false`: nothing was done, for they are not to come soon. After `true` there
-    /// may still be nothing.
+    /// Submits what is queued and waits for several answers, if that many of a `crowd` will arrive
+    /// soon. Waits at most about [`GUARD`], and not at all if a part of them ([`ENOUGH`]) is
+    /// already there. Returns `false` if it did nothing, because they will not arrive soon. After
+    /// `true` there may still be no answer.
     pub(super) fn gathers(&mut self, until: Nanos, crowd: u32) -> bool {
         let is_far = self.clock.now().plus(GUARD) <= until;
         let Some(answers) = self.clock.gathers(crowd).filter(|_| is_far) else { return false };
@@ -27,7 +27,7 @@ impl Uring {
     }
 }
 
-/// The share of the answers that is not waited for, if it is there: one of four, at least one.
+/// Divisor of the awaited answers: if a quarter is there, and at least one, we do not wait.
 const ENOUGH: u32 = 4;
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
     const CROWD: u32 = 100;
     const SILENT: Mark = Mark { slot: Slot(0), connection: 0, what: What::Other };
 
-    /// An engine that has learned that answers come quickly, and has no connection.
+    /// An engine that has learned that answers arrive quickly, and has no connection.
     fn quick() -> Uring {
         let nobody = Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 9)));
         let mut engine =
@@ -61,8 +61,8 @@ mod tests {
         engine
     }
 
-    /// Waits for answers that do not come, on a thread of its own: a wait that does not end is
-    /// seen here. How long it took.
+    /// How long a wait for answers that never arrive lasts. It runs on its own thread, so that a
+    /// wait without an end is noticed here.
     fn lasts(prepare: fn(&mut Uring)) -> Duration {
         let (to_us, ended) = mpsc::channel();
         std::thread::spawn(move || {
@@ -82,7 +82,7 @@ mod tests {
         assert!(lasted >= Duration::from_millis(1), "{lasted:?}");
     }
 
-    /// The timer of one wait is left for the next, and may run out between them, unseen.
+    /// The timer of one wait is left armed for the next, and may expire between them unseen.
     #[test]
     fn a_wait_ends_whose_timer_ran_out_before_it() {
         lasts(|engine| {

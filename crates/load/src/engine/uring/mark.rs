@@ -1,12 +1,12 @@
-//! Whose an operation's end is.
+//! The `user_data` of an operation: routes a completion back to its connection.
 
 use crate::engine::Slot;
 
-/// Says of an operation's end whose it is; goes through the kernel as a number.
+/// Identifies the connection and the kind of an operation; passes through the kernel as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) slot: Slot,
-    /// 28 bits.
+    /// Number of the connection in its slot, 28 bits.
     pub(super) connection: u32,
     pub(super) what: What,
 }
@@ -18,9 +18,9 @@ pub(super) enum What {
     Receive = 2,
     /// The peer sends no more, or the connection is broken.
     HangUp = 3,
-    /// No connection's: see `gather`.
+    /// A timer that belongs to no connection, see `gather`.
     Guard = 4,
-    /// Nobody waits for its end.
+    /// An operation whose completion is ignored.
     Other = 5,
 }
 
@@ -43,5 +43,5 @@ impl Mark {
     }
 }
 
-/// Connections are counted in so many bits, wrapping.
+/// Connections are counted in this many bits, and wrap around.
 pub(super) const CONNECTIONS: u32 = (1 << 28) - 1;

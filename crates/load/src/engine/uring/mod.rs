@@ -1,17 +1,18 @@
-//! Linux io_uring: what is submitted goes to the kernel many at once, in a call that also takes
-//! what came, and waits if need be. Needs Linux 6.1 (deferred task run), and a machine or container
-//! that allows it.
+//! The engine on Linux io_uring. Operations are submitted in batches, in a call that also takes
+//! completions and waits if necessary. Needs Linux 6.1 (deferred task run), and a machine or
+//! container that allows it.
 //!
-//! One thread issues and waits (`SINGLE_ISSUER`); the kernel's share of the work is done inside
-//! our calls and nowhere else (`DEFER_TASKRUN`), so no request is interrupted by another's answer.
-//! Each connection has one receive that lasts as long as it (`RECV_MULTISHOT`), into buffers
-//! that all share; where the kernel is to stamp what comes, it writes before the bytes when that
-//! was. Linux loses the end of a connection to it where bytes and the end come together, so the end
-//! is watched for apart (`POLLRDHUP`). Connections are opened by ordinary calls, as with epoll: the
-//! same things go wrong then.
+//! One thread submits and waits (`SINGLE_ISSUER`). The kernel does its share of the work only
+//! inside our calls (`DEFER_TASKRUN`), so no request is interrupted by the answer to another one.
+//! Each connection has one receive for its whole life (`RECV_MULTISHOT`), into buffers that all
+//! share. With kernel timestamps, the kernel writes the timestamp before the bytes. Kernel bug: a
+//! multishot receive may miss the end of a connection when it arrives together with bytes. So the
+//! end is also polled for (`POLLRDHUP`). Connections are opened by ordinary calls, as with epoll,
+//! so that they fail in the same ways.
 //!
-//! A connection that is kept is registered for its sends (see `files`): one that is used once would
-//! pay for it and gain nothing, and a receive that lasts is looked up once.
+//! The socket of a kept connection is registered for its sends (see `files`). For a connection that
+//! is used once this would cost more than it saves, and a multishot receive looks its socket up
+//! only once.
 
 mod buffers;
 mod files;
@@ -41,16 +42,16 @@ use mark::{CONNECTIONS, Mark, What};
 use place::{End, File, InFlight, Place, State};
 use ring::Ring;
 
-/// The engine of one load thread. Belongs to the thread that made it.
+/// The engine of one load thread. Belongs to the thread that created it.
 pub struct Uring {
-    /// Goes before what the kernel reads and writes.
+    /// Dropped before the memory that the kernel reads and writes.
     ring: Ring,
     buffers: Buffers,
     files: Files,
     target: Target,
     clock: Clock,
     slots: Vec<Place>,
-    /// Ends of ordinary calls.
+    /// Results of ordinary calls.
     ready: VecDeque<(Mark, Result<(), Errno>)>,
     /// The buffer whose bytes the driver was given last.
     lent: Option<u16>,
@@ -59,12 +60,12 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// An engine for `target` and so many connections, as a rule; its clock begins at `epoch`. To
-    /// be called on the load thread.
+    /// An engine for `target` and usually at most `connections` connections; its clock begins at
+    /// `epoch`. To be called on the load thread.
     ///
     /// # Errors
-    /// The kernel is too old (`EINVAL`, `ENOSYS`), or it is not allowed here (`EPERM`); the path
-    /// of a unix socket is longer than 107 bytes.
+    /// The kernel is too old (`EINVAL`, `ENOSYS`), io_uring is not allowed (`EPERM`), or the path
+    /// of a Unix socket is longer than 107 bytes.
     pub fn new(
         target: &Address,
         connections: u32,
@@ -89,8 +90,8 @@ impl Uring {
         })
     }
 
-    /// Sets the clock's zero, and that of busy time; on the load thread, before the first
-    /// request.
+    /// Sets the zero of the clock and of busy time. To be called on the load thread before the
+    /// first request.
     pub fn begin(&mut self, epoch: Instant) {
         self.clock.begin(epoch);
     }
@@ -106,7 +107,7 @@ impl Uring {
         Mark { slot, connection: self.place(slot).connection, what }
     }
 
-    /// The socket's number for the kernel, `None` where there is none.
+    /// The socket's file descriptor; `None` where there is no socket.
     fn fd(&mut self, slot: Slot) -> Option<RawFd> {
         self.place(slot).socket.as_ref().map(AsRawFd::as_raw_fd)
     }
@@ -139,7 +140,7 @@ impl Uring {
         }
     }
 
-    /// The socket is writable for the first time: the connection is there, or it failed.
+    /// The socket is writable for the first time: the connection is established, or it failed.
     fn connected(&mut self, slot: Slot) -> Result<(), Errno> {
         let place = self.place(slot);
         place.state = State::Over;
@@ -153,7 +154,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Sends what was appended, unless something is under way: its end then does it.
+    /// Sends what was appended. If a send is in flight, its completion does it.
     fn send(&mut self, slot: Slot) {
         let place = self.place(slot);
         let is_of_use = place.state == State::Open && place.broken.is_none();
@@ -167,8 +168,8 @@ impl Uring {
         self.send_rest(slot);
     }
 
-    /// Registers a socket that has sent often enough. Those sends have ended: the kernel was told
-    /// of all that was queued before, also that an earlier connection left the place.
+    /// Registers a socket that has sent often enough. Those sends have completed, so the kernel has
+    /// seen everything that was queued before, including that an earlier connection left the place.
     fn register(&mut self, slot: Slot) {
         let Some(fd) = self.fd(slot) else { return };
         let place = &mut self.slots[slot.index()];
@@ -192,7 +193,7 @@ impl Uring {
             File::Known(file) => opcode::Send::new(file, rest.as_ptr(), length),
             _ => opcode::Send::new(Fd(fd), rest.as_ptr(), length),
         };
-        // Without WAITALL a large body comes back in pieces; with it once.
+        // Without WAITALL a large body completes in pieces; with it, once.
         let send = send.flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL).build();
         self.ring.push_send(&send.user_data(mark.number()));
     }
@@ -221,9 +222,10 @@ impl Uring {
         }
     }
 
-    /// Nothing more will come than what is there. Woken twice before it runs, for bytes and for
-    /// the end, a lasting receive reads the bytes and waits for ever: it is asked for anew, and
-    /// reads on to the end. One that has seen it is not there to be cancelled.
+    /// The peer's end has arrived. A multishot receive that is woken twice before it runs, for
+    /// bytes and for the end, reads the bytes and then waits forever. So it is cancelled and
+    /// submitted again, and reads up to the end. A receive that has seen the end is no longer there
+    /// to cancel.
     fn hung_up(&mut self, slot: Slot) {
         if self.place(slot).state == State::Open && self.place(slot).receiving == InFlight::Way {
             let receive = self.mark(slot, What::Receive);
@@ -231,7 +233,8 @@ impl Uring {
         }
     }
 
-    /// Ends what is under way and closes, in this order: an operation holds its socket open.
+    /// Cancels the operations in flight, then closes. The order matters: an operation keeps its
+    /// socket open.
     fn close(&mut self, slot: Slot) {
         let marks = [What::Connect, What::Send, What::Receive, What::HangUp]
             .map(|what| self.mark(slot, what));
@@ -269,7 +272,7 @@ impl Uring {
         self.ring.push(&silent(close, marks[0]));
     }
 
-    /// What an operation's end means to the driver.
+    /// Translates a completion for the driver; `None` where it means nothing to the driver.
     fn ended(&mut self, entry: &cqueue::Entry) -> Option<Ended> {
         let mark = Mark::from_number(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
@@ -323,8 +326,8 @@ impl Uring {
                 place.flying.clear();
                 place.sending = InFlight::No;
                 if reads_no_more(errno) && place.state == State::Open {
-                    // The receive goes on: what the peer said before, and the end, may be seen
-                    // after this.
+                    // The receive goes on: what the peer sent before, and its end, may still be
+                    // seen.
                     place.broken = Some(errno);
                     return None;
                 }
@@ -360,8 +363,8 @@ impl Uring {
         match result {
             Ok(_) if state == State::Open => self.peer_closed(slot),
             Ok(_) => None,
-            // All buffers are full: those of this batch are empty by the next call.
-            // Cancelled by us: see `hung_up`.
+            // `NOBUFS`: all buffers are full; those of this batch are free by the next call.
+            // `CANCELED`: by us, see `hung_up`.
             Err(Errno::NOBUFS | Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {
                 self.receive(slot);
                 None
@@ -373,9 +376,10 @@ impl Uring {
         }
     }
 
-    /// The end came in the same batch as what we answer with a send (a handshake's next step): that
-    /// send has not reached the kernel yet, and what becomes of it says whether the peer still took
-    /// it. So the end, which stays, is asked for once more behind the send.
+    /// Handles the peer's end. It may be in the same batch as bytes that we answer with a send (the
+    /// next step of a handshake). That send has not reached the kernel yet, and its result shows
+    /// whether the peer still took it. So the end, which stays readable, is read once more behind
+    /// the send.
     fn peer_closed(&mut self, slot: Slot) -> Option<Ended> {
         let place = self.place(slot);
         if place.sending == InFlight::Way && place.end == End::Unseen {
@@ -397,7 +401,7 @@ impl Uring {
         (before == State::Open).then_some(Ended::Failed(slot, errno))
     }
 
-    /// The driver is done with the bytes that it was given.
+    /// Returns the buffer whose bytes the driver has handled.
     fn give_back(&mut self) {
         if let Some(number) = self.lent.take() {
             self.buffers.give_back(number);
@@ -408,22 +412,22 @@ impl Uring {
         !self.ready.is_empty() || !self.ring.is_empty()
     }
 
-    /// Takes what came, if the last batch is used up.
+    /// Takes completions, if the last batch is used up.
     fn take_batch(&mut self) {
         if self.ring.is_empty() {
             self.ring.take_batch();
         }
     }
 
-    /// Tells what was submitted, takes what came, and reads the clock.
+    /// Submits what is queued, takes completions, and reads the clock.
     fn look(&mut self) {
         self.ring.tell();
         self.take_batch();
         self.clock.refresh();
     }
 
-    /// Enters the ring only where the kernel says that there is work: what came is not there
-    /// before we do, but that it came can be read from memory.
+    /// Spins. Enters the ring only where a flag in shared memory says that the kernel has work to
+    /// do: with deferred task run, completions appear only inside our calls.
     fn spin_until(&mut self, until: Nanos) {
         while !self.has_more() && self.clock.now() < until {
             while !self.ring.has_news() && self.clock.now() < until {
@@ -437,11 +441,11 @@ impl Uring {
     }
 }
 
-/// An operation's end, as far as the driver hears of it.
+/// The result of an operation, as far as the driver is told.
 enum Ended {
     Connect(Slot, Result<(), Errno>),
     Send(Slot, u64),
-    /// What, and when it came.
+    /// The bytes, and when they arrived.
     Receive(Slot, Part, Nanos),
     PeerClosed(Slot),
     Failed(Slot, Errno),
@@ -491,7 +495,7 @@ impl Engine for Uring {
         }
         let lingers = self.clock.lingers_until(until, awaited);
         if self.has_more() || lingers > self.clock.now() || until <= self.clock.now() {
-            // What was submitted is not to wait for what is to be looked at, or to come.
+            // Submit now: operations must not wait for completions that we look at or wait for.
             self.look();
             self.spin_until(lingers);
         }
@@ -503,7 +507,7 @@ impl Engine for Uring {
             self.ring.wait(end.since(self.clock.now()));
             self.take_batch();
             self.clock.refresh();
-            // The ring's own timer, or a signal, may have ended it before.
+            // The ring's own timer, or a signal, may have ended the wait earlier.
             if !self.has_more() && self.clock.now() >= end {
                 self.clock.slept_until(end);
             }
@@ -543,15 +547,15 @@ impl Engine for Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        // Operations under way read and write our memory. One by one: to cancel whatever there
-        // is takes the kernel a second for 10 000 connections, whose number it squares. What is
-        // left then, the ring's own end cancels.
+        // Operations in flight read and write our memory, so they are cancelled one by one.
+        // Cancelling all at once takes the kernel a second for 10 000 connections, because its time
+        // grows with their square. What is left then is cancelled when the ring is dropped.
         (0..self.slots.len()).for_each(|slot| self.close(Slot(slot as u32)));
         self.ring.tell();
     }
 }
 
-/// An operation whose good end nobody hears of.
+/// Makes an operation report only failures, and those are ignored.
 fn silent(entry: squeue::Entry, of: Mark) -> squeue::Entry {
     let mark = Mark { what: What::Other, ..of };
     entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(mark.number())
@@ -568,7 +572,7 @@ fn failed(slot: Slot, errno: Errno) -> Completion<'static> {
     Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
 }
 
-/// Sends of a connection before it is registered: about as many as what that costs saves.
+/// Sends of a connection before it is registered: about as many as registering it saves.
 const OFTEN: u32 = 10;
-/// Connections that are there, or failed, at once.
+/// Capacity for connections that are established, or have failed, at once.
 const READY: usize = 64;

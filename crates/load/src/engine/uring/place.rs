@@ -1,4 +1,4 @@
-//! What is known of one slot's connection.
+//! The state of one slot's connection.
 
 use std::os::fd::OwnedFd;
 
@@ -8,23 +8,23 @@ use rustix::io::Errno;
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) socket: Option<OwnedFd>,
-    /// Counts connections: what an earlier one left behind is not taken for this one's.
+    /// Counts connections, so that completions of an earlier one are not taken for this one's.
     pub(super) connection: u32,
     pub(super) state: State,
     pub(super) file: File,
-    /// What the driver appends to.
+    /// Bytes that the driver appends to.
     pub(super) send: Vec<u8>,
-    /// What the kernel reads, while `sending`.
+    /// Bytes that the kernel reads, while `sending`.
     pub(super) flying: Vec<u8>,
     pub(super) sent: usize,
     pub(super) sending: InFlight,
-    /// Why nothing more can be sent. It is told once nothing more comes.
+    /// Why nothing more can be sent. Reported once nothing more is received.
     pub(super) broken: Option<Errno>,
     pub(super) receiving: InFlight,
     pub(super) end: End,
-    /// Watched for its end.
+    /// Whether a poll for the peer's end is in flight.
     pub(super) watching: InFlight,
-    /// Asked for while connecting.
+    /// Whether a receive was submitted while connecting.
     pub(super) wants_receive: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum InFlight {
     Way,
 }
 
-/// Whether the peer's end was seen. While a send is under way it is asked for a second time.
+/// Whether the peer's end was seen. While a send is in flight, the end is read a second time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     #[default]
@@ -54,13 +54,13 @@ pub(super) enum End {
     Seen,
 }
 
-/// Whether the kernel knows the socket by a number in its table.
+/// Whether the socket is registered with the kernel under a fixed number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum File {
-    /// Not yet: it has sent so often.
+    /// Not yet; the number of its sends so far.
     Sent(u32),
     Known(Fixed),
-    /// There was no place for it.
+    /// Registration failed: the table had no place for it, or the kernel no memory.
     Unknown,
 }
 

@@ -12,17 +12,17 @@ use crate::time::Nanos;
 
 pub(super) struct Ring {
     ring: IoUring,
-    /// Taken from the completion queue.
+    /// Entries taken from the completion queue.
     batch: VecDeque<cqueue::Entry>,
-    /// Sends that the kernel was not told of yet.
+    /// Sends that were not submitted to the kernel yet.
     untold: u32,
-    /// The timer that ends waits for several was set, and was not seen to run out.
+    /// Whether the timer that ends waits for several completions is armed, as far as we have seen.
     is_guarded: bool,
 }
 
 impl Ring {
     /// # Errors
-    /// The kernel is too old (`EINVAL`, `ENOSYS`), or it is not allowed here (`EPERM`).
+    /// The kernel is too old (`EINVAL`, `ENOSYS`), or io_uring is not allowed here (`EPERM`).
     pub(super) fn new() -> io::Result<Ring> {
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -40,12 +40,12 @@ impl Ring {
         self.ring.submitter()
     }
 
-    /// Queues an operation, to go with the next call.
+    /// Queues an operation; it is submitted with the next call.
     pub(super) fn push(&mut self, entry: &squeue::Entry) {
         for _ in 0..TRIES {
-            // SAFETY: entries are made in this directory. All that they point to is static, or the
-            // `flying` bytes of a place or an orphan, which stay where they are until the
-            // operation's end was seen, or the ring is gone.
+            // SAFETY: entries are made in this directory. What they point to is either static, or
+            // the `flying` bytes of a place or an orphan. Those stay where they are until the
+            // completion was seen or the ring is gone.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return;
             }
@@ -54,7 +54,7 @@ impl Ring {
         panic!("the kernel takes no operations");
     }
 
-    /// Queues a send. Some wait for each other, not many.
+    /// Queues a send. A few sends are collected before they are submitted.
     pub(super) fn push_send(&mut self, entry: &squeue::Entry) {
         self.push(entry);
         self.untold += 1;
@@ -63,8 +63,9 @@ impl Ring {
         }
     }
 
-    /// Tells the kernel what was queued and has it do its part of the work, without waiting: also
-    /// what came while it sent is there then. No call where neither is needed.
+    /// Submits what is queued and lets the kernel do its work, without waiting. Completions of
+    /// bytes that arrived during the sends are there afterwards. Makes no call if neither is
+    /// needed.
     pub(super) fn tell(&mut self) {
         let queue = self.ring.submission();
         let queued = queue.len() as u32;
@@ -73,23 +74,24 @@ impl Ring {
         }
         drop(queue);
         let flags = EnterFlags::GETEVENTS.bits();
-        // SAFETY: so many are queued, and the call is given nothing else that could be wrong.
+        // SAFETY: `queued` operations are queued, and the call has no other argument that could be
+        // wrong.
         passes(unsafe { self.ring.submitter().enter::<libc::sigset_t>(queued, 0, flags, None) });
         self.untold = 0;
     }
 
-    /// The same, and waits for one end, so long at most.
+    /// Like `tell`, and waits for one completion, at most for `length`.
     pub(super) fn wait(&mut self, length: Nanos) {
         self.wait_until(1, &timespec(length));
     }
 
-    /// The same, and waits for so many ends, for [`GUARD`] at most, as a rule.
+    /// Like `tell`, and waits for `ends` completions, normally at most for [`GUARD`].
     ///
-    /// A timeout in each call would cost more than the waiting saves, for on a virtual machine to
-    /// set a timer and to take it back are calls to the host. So one timer is set now and then and
-    /// left: it ends whatever wait it meets. One that runs out as a wait begins ends none: for that
-    /// there is a timeout after all. Behind the other it is nobody's next, and the host is not
-    /// asked.
+    /// A timeout per call would cost more than the waiting saves: on a virtual machine, setting and
+    /// cancelling a timer are calls to the host. So one timer of 1 ms stays armed across waits, and
+    /// ends whatever wait it meets. It may expire just before a wait begins, and then does not end
+    /// it. So each wait also has a timeout of 2 ms. That one is never the next timer to expire, so
+    /// the host is not called for it.
     pub(super) fn wait_for(&mut self, ends: u32) {
         if !self.is_guarded {
             let guard = opcode::Timeout::new(&raw const GUARD_LENGTH).build();
@@ -105,7 +107,8 @@ impl Ring {
         self.untold = 0;
     }
 
-    /// Operations have ended that a call would tell of: read from memory.
+    /// Whether operations have ended whose completions a call would deliver. Read from shared
+    /// memory.
     pub(super) fn has_news(&mut self) -> bool {
         self.ring.submission().taskrun()
     }
@@ -128,7 +131,7 @@ impl Ring {
         self.batch.pop_front()
     }
 
-    /// How many of the batch are of bytes that came, or of their end.
+    /// How many completions of the batch are received bytes, or the end of a connection.
     pub(super) fn answers(&self) -> u32 {
         let came = self.batch.iter().filter(|entry| entry.result() >= 0);
         let whats = came.map(|entry| Mark::from_number(entry.user_data()).what);
@@ -141,8 +144,8 @@ const fn timespec(length: Nanos) -> Timespec {
     Timespec::new().sec(length.0 / Nanos::SECOND.0).nsec(nanoseconds)
 }
 
-/// Time is over; interrupted; no memory or no room just now, so ask again: the caller looks at the
-/// clock and comes back. Any other error would be a wrong argument: ours.
+/// Accepts errors that pass: time over, interrupted, or no memory or room just now. The caller
+/// reads the clock and comes back. Any other error is an invalid argument, which is our bug.
 fn passes(entered: io::Result<usize>) {
     let Err(error) = entered else { return };
     let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
@@ -151,24 +154,25 @@ fn passes(entered: io::Result<usize>) {
 }
 
 const GUARD_MARK: Mark = Mark { slot: Slot(0), connection: 0, what: What::Guard };
-/// For as long as this answers may be held back by those that do not come. It happens where the
-/// server stands still, to fewer answers than then wait for the server.
+/// How long answers may be held back by others that do not arrive. This happens when the server
+/// stands still, and delays fewer answers than those that then wait for the server.
 pub(super) const GUARD: Nanos = Nanos::from_millis(1);
 /// Read by the kernel.
 static GUARD_LENGTH: Timespec = timespec(GUARD);
-/// Later than any guard that was set before.
+/// Expires after any guard that was armed before.
 static BEHIND_GUARD: Timespec = timespec(Nanos::from_millis(2));
-/// Operations that the kernel is told of at once; more take a call in between.
+/// Operations submitted at once; more need another call.
 const SUBMISSIONS: u32 = 256;
-/// Ends that wait for us; more are kept by the kernel, at a cost.
+/// Completions that wait for us; the kernel keeps further ones, at a cost.
 const COMPLETIONS: u32 = 4096;
-/// Ends taken at once, or twice in a row: they share one reading of the clock, so they must be
-/// short work.
+/// Completions taken at once; up to two batches may follow each other. A batch shares one reading
+/// of the clock, so it must be short work.
 const BATCH: usize = 64;
-/// Sends that may wait for others: each takes some 3 µs, and the first of them has been
-/// called started already.
+/// Sends that may wait for each other. Each takes some 3 µs, and the first one already counts as
+/// started.
 const UNTOLD_MAX: u32 = 8;
-/// Until a full submission queue is our bug: each try empties it, unless memory is short.
+/// After so many tries, a full submission queue is our bug: each try empties it, unless memory is
+/// short.
 const TRIES: u32 = 1_000;
 
 #[cfg(test)]
@@ -178,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// As where the timer runs out between the last look and the kernel's own.
+    /// As if the timer expired between our last look and the kernel's own.
     #[test]
     fn a_wait_ends_though_its_timer_is_gone() {
         let (to_us, ended) = mpsc::channel();

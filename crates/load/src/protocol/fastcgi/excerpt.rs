@@ -1,11 +1,11 @@
-//! The beginning of an answer taken out of its records again, for the example of a failure.
+//! Takes the kept beginning of an answer out of its records again, for the example of a failure.
 
 use super::head::parse;
 use super::record::{Kind, RecordReader, Step};
 use crate::check::{Failed, Inspector};
 use crate::protocol::{EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt};
 
-/// What `inspector` held. Not on the hot path: called once for each kind of failure.
+/// The excerpt of what `inspector` kept. Not on the hot path: called once per kind of failure.
 pub(super) fn of(inspector: &Inspector, failed: Option<Failed>) -> Excerpt {
     let text = stdout(inspector.start());
     let parsed = parse(&text).ok().flatten();
@@ -18,7 +18,7 @@ pub(super) fn of(inspector: &Inspector, failed: Option<Failed>) -> Excerpt {
     }
 }
 
-/// The content of all `STDOUT` records; every turn takes a byte or a record's end.
+/// The content of all `STDOUT` records. Every iteration takes a byte or the end of a record.
 fn stdout(mut bytes: &[u8]) -> Vec<u8> {
     let mut records = RecordReader::new();
     let mut text = Vec::new();

@@ -1,13 +1,13 @@
-//! The head of a CGI answer (RFC 3875 section 6): header fields, and no status line.
+//! Parses the head of a CGI answer (RFC 3875 section 6): header fields without a status line.
 
 use crate::protocol::{AnswerEnd, Odd, fields};
 
-/// What of a head matters to whoever reads the answer.
+/// The parts of a head that matter for reading the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// 200 to 999.
+    /// Status, 200 to 999.
     pub(super) status: u16,
-    /// Content-Length, where the app says one.
+    /// Content-Length; `None` where the app does not send it.
     pub(super) length: Option<u64>,
     /// What was odd about its lines.
     pub(super) odd: Odd,
@@ -21,7 +21,8 @@ impl crate::protocol::head::Head for Head {
     }
 }
 
-/// The head at the start of `bytes` with its length, `None` where it goes on.
+/// Parses the head at the start of `bytes` and returns it with its length; `None` where it is not
+/// complete.
 pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let (length, fields) = match httparse::parse_headers(bytes, &mut fields) {
@@ -37,10 +38,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     Ok(Some((length, said.head(Odd::default()))))
 }
 
-/// The same of a head with odd lines.
+/// Parses a head with odd lines.
 #[cold]
 fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
-    // A status line is not a line to pass over: it is another protocol.
+    // A status line must not be skipped as an odd line: it means another protocol.
     if bytes.starts_with(b"HTTP/") {
         return Err(AnswerEnd::Malformed);
     }
@@ -62,9 +63,9 @@ struct Said {
 }
 
 impl Said {
-    /// `None`: no such field may be here.
+    /// Adds a field; `None` where the field is not allowed.
     fn field(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
-        // The length first: almost every field is told apart by it.
+        // Compare the length first: it rules out almost every other field.
         match name.len() {
             6 if name.eq_ignore_ascii_case(b"status") => {
                 let status = status(value)?;
@@ -82,18 +83,18 @@ impl Said {
         Some(())
     }
 
-    /// Without a status a redirect is 302 and anything else 200 (section 6.2).
+    /// The head. Without a status, a redirect is 302 and everything else 200 (section 6.2).
     fn head(self, odd: Odd) -> Head {
         let otherwise = if self.location { 302 } else { 200 };
         Head { status: self.status.unwrap_or(otherwise), length: self.length, odd }
     }
 }
 
-/// Three digits, then nothing or a blank and words.
+/// Parses three digits, followed by nothing or by a blank and words.
 fn status(value: &[u8]) -> Option<u16> {
     let (digits, reason) = value.trim_ascii().split_at_checked(3)?;
     let ends = reason.first().is_none_or(|byte| matches!(byte, b' ' | b'\t'));
-    // Interim answers are the web server's to give.
+    // Only the web server may send interim answers.
     let status = number(digits).filter(|status| ends && *status >= 200)?;
     u16::try_from(status).ok()
 }
@@ -108,6 +109,6 @@ fn number(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Header fields of one head; more are `HeadTooLarge`. nginx's buffer for a head holds
-/// fewer.
+/// Most header fields of one head; more are `HeadTooLarge`. The buffer in which nginx reads a head
+/// holds fewer.
 const FIELDS_MAX: usize = 128;

@@ -1,11 +1,11 @@
-//! FastCGI as a web server speaks it to php-fpm (FastCGI Specification 1.0): what a load
-//! costs without the web server.
+//! FastCGI as a web server speaks it to php-fpm (FastCGI Specification 1.0). It measures what a
+//! load costs without the web server.
 //!
-//! One request at a time on a connection, as nginx does. An answer is a CGI head and a body
-//! (RFC 3875 section 6) out of `STDOUT` records; it is whole when the request was ended in
-//! order. However it is torn into reads and records, the same [`Answer`] comes out, and
-//! nothing is allocated for it; the head buffer, used only where a piece ends inside a head,
-//! is kept for the life of the slot.
+//! There is one request at a time per connection, as with nginx. An answer is a CGI head and a body
+//! (RFC 3875 section 6) in `STDOUT` records. It is whole when the server ended the request in
+//! order. However it is split into reads and records, the same [`Answer`] comes out, and nothing is
+//! allocated for it. The head buffer is used only where a piece ends inside a head, and is kept for
+//! the life of the slot.
 
 mod excerpt;
 mod head;
@@ -35,48 +35,43 @@ pub struct FastCgi {
     head: HeadReader<Head>,
     inspector: Inspector,
     state: State,
-    /// The request under way, or the last one.
+    /// The request in flight, or the last one.
     id: RequestId,
     shape: AnswerShape,
     first_byte: Option<Nanos>,
-    /// Bytes of the answer under way, record headers and `STDERR` included.
+    /// Bytes of the answer in progress, record headers and `STDERR` included.
     bytes: u64,
-    /// Whether `STDOUT` was ended.
+    /// Whether the `STDOUT` stream has ended.
     stdout_ended: bool,
     /// Content of the record that ends the request.
     end: [u8; END_BYTES],
     end_bytes: usize,
     stderr_bytes: u64,
-    /// What was odd about the head of the answer under way.
+    /// What was odd about the head of the answer in progress.
     odd: Odd,
 }
 
-/// Where the connection is.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// No request under way; another may start.
+    /// No request is in flight; another may start.
     Idle,
-    /// A request is under way, the head of its answer has not ended.
+    /// A request is in flight, and the head of its answer has not ended.
     Head,
-    /// The head was taken. `left`: announced bytes of the body that did not come yet.
+    /// The head was taken. `left`: announced bytes of the body that did not arrive yet.
     Body { status: u16, left: Option<u64> },
-    /// No request under way, and none may start until `reset`.
+    /// No request is in flight, and none may start until `reset`.
     Spent,
 }
 
 impl FastCgi {
-    /// A connection that is about to be opened. The traffic is built with the same habit.
-    ///
-    /// # Panics
-    /// When `check` has more than [`crate::check::RULES_MAX`] rules.
+    /// The state of a connection that will be opened. The traffic must be built with the same
+    /// habit.
     pub fn new(check: &Check, habit: ConnectionHabit) -> FastCgi {
         FastCgi::with_head_limit(check, habit, HEAD_BYTES_MAX)
     }
 
-    /// The same with another limit of a head's bytes; 64 at least.
-    ///
-    /// # Panics
-    /// As [`FastCgi::new`].
+    /// Like [`FastCgi::new`], with another limit of a head's bytes; at least 64.
     pub fn with_head_limit(
         check: &Check,
         habit: ConnectionHabit,
@@ -85,7 +80,7 @@ impl FastCgi {
         FastCgi::sharing(&Common::new(check), habit, head_bytes_max)
     }
 
-    /// One of many connections of a load thread.
+    /// The state of one of many connections of a load thread.
     pub(crate) fn sharing(
         common: &Common<Head>,
         habit: ConnectionHabit,
@@ -109,13 +104,13 @@ impl FastCgi {
         }
     }
 
-    /// Bytes of `STDERR` on this connection since it was opened: what PHP complains of.
+    /// Bytes of `STDERR` on this connection since it was opened: messages of PHP.
     pub fn stderr_bytes(&self) -> u64 {
         self.stderr_bytes
     }
 
-    /// Takes bytes of the answer under way up to its end: how it ended, or `None` where it
-    /// needs more, and how many were taken.
+    /// Takes bytes of the answer in progress up to its end. Returns how many were taken, and how it
+    /// ended; `None` where it needs more bytes.
     fn take(&mut self, bytes: &[u8]) -> (usize, Option<AnswerEnd>) {
         let mut used = 0;
         loop {
@@ -142,7 +137,7 @@ impl FastCgi {
         }
     }
 
-    /// Content of a record. `Some` where the answer fails with it, and after how many bytes.
+    /// Takes content of a record. Returns `Some` where the answer fails, and after how many bytes.
     fn take_content(&mut self, kind: Kind, content: &[u8]) -> Option<(usize, AnswerEnd)> {
         match kind {
             Kind::Stdout if self.stdout_ended => Some((1, AnswerEnd::Malformed)),
@@ -176,8 +171,7 @@ impl FastCgi {
             }
         }
         let State::Body { left, .. } = &mut self.state else { return None };
-        // More than announced is cut off, as web servers do: the records say where the
-        // answer ends.
+        // More than announced is cut off, as web servers do: the records say where the answer ends.
         let announced = left
             .map_or(body.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(body.len()));
         *left = left.map(|left| left - announced as u64);
@@ -185,8 +179,8 @@ impl FastCgi {
         None
     }
 
-    /// The server says that the request is over. The app's exit status is no part of the
-    /// answer, as for any web server: what the app wanted to say is in its HTTP status.
+    /// How the answer ended, now that the server has ended the request. The app's exit status does
+    /// not count, as for any web server: what the app has to say is in its HTTP status.
     fn ended(&self) -> AnswerEnd {
         let protocol_status = self.end[4];
         match (protocol_status, self.state) {
@@ -204,7 +198,7 @@ impl FastCgi {
         AnswerEnd::Whole { status, check: self.inspector.checked() }
     }
 
-    /// Ends the request under way; the connection lives on only after a whole answer.
+    /// Ends the request in flight. The connection survives only after a whole answer.
     fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         let kept = self.habit == ConnectionHabit::KeepAlive;
         let keep = kept && matches!(end, AnswerEnd::Whole { .. });
@@ -244,8 +238,8 @@ impl Protocol for FastCgi {
             return;
         }
         if self.state == State::Idle {
-            // Nobody asked: whatever these bytes are, the next answer could not be told
-            // from them.
+            // No request waits for these bytes. Whatever they are, they could not be distinguished
+            // from the next answer.
             self.state = State::Spent;
             return;
         }
@@ -299,8 +293,8 @@ impl Protocol for FastCgi {
     }
 }
 
-/// The protocol's status of an ended request (section 5.5). Between these two are an
-/// overloaded server and one that takes no second request.
+/// Protocol status of an ended request (section 5.5). Between the last two is the status of an
+/// overloaded server; `CANNOT_MULTIPLEX` refuses a second request.
 const REQUEST_COMPLETE: u8 = 0;
 const CANNOT_MULTIPLEX: u8 = 1;
 const UNKNOWN_ROLE: u8 = 3;

@@ -1,10 +1,9 @@
-//! Records: what FastCGI puts on a connection (FastCGI Specification 1.0, section 3).
+//! Records, the units that FastCGI sends on a connection (FastCGI Specification 1.0, section 3).
 //!
-//! One request a connection at a time, and its id is always 1: neither php-fpm nor any
-//! other server that we know of takes several at once.
+//! A connection carries one request at a time, and its id is always 1: neither php-fpm nor any
+//! other server that we know of accepts several at once.
 
-/// Appends the records of a responder's request up to its end: what opens it, its
-/// parameters, its body.
+/// Appends the records of a complete responder request: begin, parameters and body.
 pub fn write_request(out: &mut Vec<u8>, params: &[u8], body: &[u8], keep: KeepConnection) {
     let flags = match keep {
         KeepConnection::Yes => 1,
@@ -18,14 +17,14 @@ pub fn write_request(out: &mut Vec<u8>, params: &[u8], body: &[u8], keep: KeepCo
 /// Whether the server is asked to keep the connection after the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeepConnection {
-    /// `FCGI_KEEP_CONN`.
+    /// `FCGI_KEEP_CONN` is set.
     Yes,
-    /// It closes.
+    /// The server closes the connection.
     No,
 }
 
-/// Appends a name and a value as parameters have them (section 3.4): a length up to 127 is
-/// one byte, a longer one four with the top bit set.
+/// Appends a name and a value in the encoding of parameters (section 3.4). A length up to 127 takes
+/// one byte, a longer one four bytes with the top bit set.
 pub fn write_param(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     for length in [name.len(), value.len()] {
         match u8::try_from(length) {
@@ -37,7 +36,7 @@ pub fn write_param(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// A stream is its content, if any, and an empty record that ends it.
+/// Appends a stream: its content, if any, and an empty record that ends it.
 fn write_stream(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
     content.chunks(CONTENT_MAX).for_each(|piece| write(out, kind, piece));
     write(out, kind, &[]);
@@ -50,24 +49,24 @@ fn write(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
     out.extend_from_slice(content);
 }
 
-/// What a server sends to a responder's client.
+/// Kind of a record that a server sends to the client of a responder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The request is over.
+    /// The end of the request.
     End,
     /// The answer.
     Stdout,
-    /// Messages beside it.
+    /// Messages besides the answer.
     Stderr,
 }
 
-/// Reads one record after another out of torn reads.
+/// Reads records one after another from split reads.
 #[derive(Debug)]
 pub struct RecordReader {
     header: [u8; HEADER_BYTES],
     /// Bytes of the header so far.
     filled: usize,
-    /// Of the record under way, bytes that are still to come.
+    /// Bytes of the current record that are still to come.
     content: usize,
     padding: usize,
     kind: Kind,
@@ -76,31 +75,31 @@ pub struct RecordReader {
 /// What the next bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// All were taken, more must come.
+    /// All were taken; more must arrive.
     NeedMore,
     /// Content of a record; never empty.
     Content(Kind, &'a [u8]),
-    /// A record has ended, its padding included. `empty`: it had no content.
+    /// A record has ended, its padding included.
     End {
-        /// Which it was.
+        /// Kind of the record.
         kind: Kind,
         /// Whether it had no content, which ends its stream.
         empty: bool,
     },
-    /// The last byte taken is none of a record for us.
+    /// The last byte taken does not belong to a record that we accept.
     Bad,
 }
 
 impl RecordReader {
-    /// Before the first record.
+    /// A reader before the first record.
     pub fn new() -> RecordReader {
         let header = [0; HEADER_BYTES];
         RecordReader { header, filled: 0, content: 0, padding: 0, kind: Kind::Stdout }
     }
 
-    /// Takes bytes of one step and says how many. To be called until it says `NeedMore`, or
-    /// `Bad`, after which there is nothing to read; every other step takes a byte or is the
-    /// end of a record that did.
+    /// Takes the bytes of one step and returns how many. Call it until it returns `NeedMore` or
+    /// `Bad`; after `Bad` there is nothing to read. Every other step takes a byte, or ends a record
+    /// that did.
     pub fn take<'a>(&mut self, bytes: &'a [u8]) -> (usize, Step<'a>) {
         let mut used = 0;
         while self.filled < HEADER_BYTES {
@@ -128,8 +127,8 @@ impl RecordReader {
         (used + taken, Step::End { kind: self.kind, empty })
     }
 
-    /// Takes the header's next byte and says whether it may stand there: each is judged by
-    /// itself, so that a wrong one is told wherever a read ends.
+    /// Takes the next byte of the header and returns whether it is allowed there. Each byte is
+    /// judged by itself, so that a wrong one is found wherever a read ends.
     fn take_header(&mut self, byte: u8) -> bool {
         let at = self.filled;
         self.header[at] = byte;
@@ -174,7 +173,7 @@ impl Default for RecordReader {
 
 const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 8;
-/// Content of one record.
+/// Most content of one record.
 const CONTENT_MAX: usize = u16::MAX as usize;
 /// Content of the record that ends a request (section 5.5).
 pub(super) const END_BYTES: usize = 8;
@@ -260,7 +259,7 @@ pub(super) mod tests {
     fn a_body_beyond_a_record_goes_out_in_several() {
         let mut out = Vec::new();
         write_request(&mut out, b"", &[7; 65_536], KeepConnection::No);
-        // Opened; no parameters; 65 535 bytes; the last one; the end.
+        // Begin; no parameters; 65 535 bytes; the last byte; the end.
         assert_eq!(out.len(), 16 + 8 + (8 + 65_535) + (8 + 1) + 8);
         assert_eq!(out[24..32], [1, 5, 0, 1, 0xff, 0xff, 0, 0]);
         assert_eq!(out[32 + 65_535..][..9], [1, 5, 0, 1, 0, 1, 0, 0, 7]);
@@ -289,7 +288,8 @@ pub(super) mod tests {
     #[test]
     fn a_wrong_byte_is_told_where_it_stands() {
         let right = record(Kind::End, &[0; 8], 0);
-        // Version; a management record; another request's; an end that is too long.
+        // Wrong version; a management record; an unknown kind; another request's id; a wrong
+        // length.
         for (at, wrong) in [(0, 2), (1, 10), (1, 5), (2, 1), (3, 2), (3, 0), (4, 1), (5, 9)] {
             let mut bytes = right.clone();
             bytes[at] = wrong;

@@ -1,53 +1,53 @@
-//! A request to a FastCGI responder, with the parameters that a web server would give.
+//! Builds a request to a FastCGI responder, with the parameters that a web server would send.
 
 use super::record::{KeepConnection, write_param, write_request};
 use crate::spec::ConnectionHabit;
 use crate::traffic::{AnswerShape, Request, RequestError, check};
 
-/// The script that answers, as the server finds it on its disk.
+/// The script that answers, as it lies on the server's disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     filename: String,
-    /// Bytes of `filename` before the script's own name: where the site begins.
+    /// Bytes of `filename` before the script's own name, which are the site's root.
     root_bytes: usize,
     params: Vec<(String, String)>,
 }
 
 impl Script {
-    /// The script at this path, in the directory that is the site's root.
+    /// The script at this path; its directory is the root of the site.
     pub fn new(filename: impl Into<String>) -> Script {
         let filename = filename.into();
         let root_bytes = filename.rfind('/').unwrap_or(0);
         Script { filename, root_bytes, params: Vec::new() }
     }
 
-    /// The same with one parameter more, or another value of one that is given anyway, as
-    /// nginx's `fastcgi_param`.
+    /// The same script with one more parameter, like nginx's `fastcgi_param`. It overrides a
+    /// parameter that is sent by default.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Script {
         self.params.push((name.into(), value.into()));
         self
     }
 
-    /// Its path on the server's disk: `SCRIPT_FILENAME`.
+    /// Path of the script on the server's disk: `SCRIPT_FILENAME`.
     pub fn filename(&self) -> &str {
         &self.filename
     }
 
-    /// Its path on the site: `SCRIPT_NAME`.
+    /// Path of the script on the site: `SCRIPT_NAME`.
     pub fn name(&self) -> &str {
         &self.filename[self.root_bytes..]
     }
 
-    /// The directory it is in: `DOCUMENT_ROOT`.
+    /// Directory of the script: `DOCUMENT_ROOT`.
     pub fn root(&self) -> &str {
         &self.filename[..self.root_bytes]
     }
 }
 
-/// Builds a request for `script`: `uri` is path and query as the app sees them, `headers`
-/// become `HTTP_…` (`Content-Type` and `Content-Length` parameters of their own). The
-/// parameters are those of nginx's `fastcgi_params`, but the client's port. `Host:
+/// Builds a request for `script`. `uri` is path and query as the app sees them. `headers` become
+/// `HTTP_…` parameters, except that `Content-Type` and `Content-Length` have parameters of their
+/// own. The parameters are those of nginx's `fastcgi_params`, without the client's port. `Host:
 /// localhost`, `Accept: */*` and `User-Agent: stampede/<version>` are added where not given.
 ///
 /// # Errors
@@ -82,7 +82,7 @@ pub fn request(
 
 type Params = Vec<(String, String)>;
 
-/// In the order of nginx's `fastcgi_params`.
+/// The parameters in the order of nginx's `fastcgi_params`.
 fn of_the_site(script: &Script, method: &str, uri: &str) -> Params {
     let query = uri.split_once('?').map_or("", |(_, query)| query);
     let software = concat!("stampede/", env!("CARGO_PKG_VERSION"));
@@ -100,7 +100,7 @@ fn of_the_site(script: &Script, method: &str, uri: &str) -> Params {
         ("SERVER_SOFTWARE", software),
         ("REMOTE_ADDR", "127.0.0.1"),
         ("SERVER_ADDR", "127.0.0.1"),
-        // php-cgi asks for it (`cgi.force_redirect`).
+        // php-cgi demands it (`cgi.force_redirect`).
         ("REDIRECT_STATUS", "200"),
     ];
     params.map(|(name, value)| (name.to_string(), value.to_string())).into()
@@ -111,7 +111,7 @@ fn of_the_body(all: &mut Params, method: &str, headers: &[(String, String)], bod
         let found = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
         found.map(|(_, value)| value.clone())
     };
-    // Empty where there is none, as nginx gives them.
+    // Empty where there is none, as nginx sends them.
     let has_length = !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
     let length = if has_length { body.len().to_string() } else { String::new() };
     all.push(("CONTENT_TYPE".to_string(), given("content-type").unwrap_or_default()));
@@ -130,13 +130,13 @@ fn of_headers(all: &mut Params, headers: &[(String, String)]) {
     let given = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in added.chain(given) {
         let upper = name.to_ascii_uppercase().replace('-', "_");
-        // `HTTP_PROXY` would be taken for the environment's (CVE-2016-5385).
+        // Apps would read `HTTP_PROXY` as the environment variable (CVE-2016-5385).
         if matches!(upper.as_str(), "CONTENT_TYPE" | "CONTENT_LENGTH" | "PROXY") {
             continue;
         }
         let name = format!("HTTP_{upper}");
         match all.iter_mut().find(|(known, _)| *known == name) {
-            // One parameter for several lines (RFC 3875 section 4.1.18).
+            // Several lines become one parameter (RFC 3875 section 4.1.18).
             Some((_, before)) => {
                 before.push_str(if upper == "COOKIE" { "; " } else { ", " });
                 before.push_str(value);
@@ -146,7 +146,7 @@ fn of_headers(all: &mut Params, headers: &[(String, String)]) {
     }
 }
 
-/// The name and the port of a `Host`; 80 where none is said.
+/// The name and the port of a `Host`; 80 where it has no port.
 fn split_host(host: &str) -> (&str, &str) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
@@ -166,7 +166,7 @@ mod tests {
         (name.to_string(), value.to_string())
     }
 
-    /// Parameters as a server reads them. Of requests whose lengths are below 128.
+    /// The parameters as a server reads them; only for requests whose lengths are below 128.
     fn params(request: &Request) -> Vec<String> {
         let length = u16::from_be_bytes([request.bytes[20], request.bytes[21]]);
         let mut rest = &request.bytes[24..][..usize::from(length)];

@@ -1,4 +1,4 @@
-//! Answers in a table, each with the end that the specifications give it.
+//! Answers in a table, each with the end that the specifications demand.
 
 use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
@@ -34,7 +34,7 @@ fn out(text: &str) -> Vec<u8> {
     record(Stdout, text.as_bytes(), (8 - text.len() % 8) as u8 % 8)
 }
 
-/// A connection with request 7 under way.
+/// A connection with request 7 in flight.
 pub(super) fn waiting(check: &Check, habit: ConnectionHabit, shape: AnswerShape) -> FastCgi {
     let mut fast = FastCgi::new(check, habit);
     let mut out = Vec::new();
@@ -145,7 +145,7 @@ fn an_answer_is_put_together_from_records_of_all_kinds() {
 #[test]
 fn the_end_of_the_request_is_the_servers_word() {
     let head = || out("Content-Type: x\r\n\r\n");
-    // An exit status of the app is no part of the answer.
+    // The exit status of the app is no part of the answer.
     assert_eq!(end_of(&[head(), ended(255, 0)]), whole(200));
     for protocol_status in 1..=3 {
         assert_eq!(end_of(&[ended(0, protocol_status)]), Some(Rejected));
@@ -210,7 +210,7 @@ fn the_habit_decides_whether_the_connection_lives_on() {
         fast.reset();
         assert!(fast.room());
     }
-    // Bytes that nobody waits for.
+    // Bytes that no request waits for.
     let mut fast = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
     let more = [out("A: b\r\n\r\n"), end(), vec![1]];
     assert_eq!(answer(&mut fast, &more).map(|answer| answer.end), whole(200));

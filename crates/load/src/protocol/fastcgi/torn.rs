@@ -1,4 +1,4 @@
-//! Answers torn at any places, damaged at any places, and plain noise.
+//! Tests with answers split anywhere, damaged anywhere, and with plain noise.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,8 @@ use crate::protocol::{Answer, Next, Protocol, RequestId};
 use crate::time::Nanos;
 use crate::traffic::AnswerShape;
 
-/// What came of one connection: everything that a driver can see but the first byte's time.
+/// What happened on one connection: everything that a driver can see, except the time of the first
+/// byte.
 #[derive(Debug, PartialEq)]
 struct Seen {
     ends: Vec<Answer>,
@@ -18,7 +19,7 @@ struct Seen {
     room: bool,
 }
 
-/// Sends a request, feeds `pieces`, closes.
+/// Sends a request, feeds `pieces`, then closes.
 fn seen(shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
     let mut fast = FastCgi::with_head_limit(&asks(b"aab"), KEPT, HEAD_LIMIT);
     fast.start(RequestId(3), &request(shape), &mut Vec::new());
@@ -61,7 +62,7 @@ fn head() -> impl Strategy<Value = String> {
     proptest::collection::vec(field, 0..4).prop_map(|fields| fields.concat() + "\r\n")
 }
 
-/// An answer that is right in its framing, most of the time, cut into records anywhere.
+/// An answer whose framing is right, most of the time, cut into records anywhere.
 fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     let body = proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b')], 0..80);
     let last = prop_oneof![4 => Just(0_u8), 1 => any::<u8>()];
@@ -108,7 +109,7 @@ proptest! {
     }
 }
 
-/// An answer damaged 4 000 times by a fixed generator: bytes changed, cut out, doubled.
+/// Damages an answer 4 000 times with a fixed generator: bytes are changed, cut out or doubled.
 #[test]
 fn damaged_answers_end_once_however_torn() {
     let mut random = fastrand::Rng::with_seed(0x5eed);

@@ -1,38 +1,38 @@
-//! Where a body ends (RFC 9112 section 6.3).
+//! Decides where a body ends (RFC 9112 section 6.3).
 
 use super::chunked::Chunked;
 use crate::check::Sink;
 use crate::protocol::{AnswerEnd, Odd};
 
-/// What is left of a body.
+/// The rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Body {
-    /// This many bytes.
+    /// This many bytes are left.
     Length(u64),
     /// Chunks up to one of size 0, then trailers.
     Chunked(Chunked),
-    /// All up to the peer's close.
+    /// Everything up to the peer's close.
     UntilClose,
 }
 
-/// What became of the bytes that a body was given.
+/// What happened to the bytes that a body was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// All were taken, more must come.
+    /// All were taken; more must arrive.
     NeedMore,
-    /// It ends with the last byte taken.
+    /// The body ends with the last byte taken.
     Done,
-    /// The last byte taken must not be there.
+    /// The last byte taken is not allowed there.
     Bad(AnswerEnd),
 }
 
 impl Body {
-    /// Whether it has ended before it began.
+    /// Whether the body has no bytes at all.
     pub(super) fn is_empty(self) -> bool {
         self == Body::Length(0)
     }
 
-    /// What was odd about the fields after it.
+    /// What was odd about the trailers.
     pub(super) fn odd(self) -> Odd {
         match self {
             Body::Chunked(chunked) => chunked.odd(),
@@ -40,8 +40,8 @@ impl Body {
         }
     }
 
-    /// Takes bytes up to its end and says how many; at least one where there is one.
-    /// `limit` bounds what chunks carry beside the body.
+    /// Takes bytes up to the end of the body and returns how many, at least one unless `bytes` is
+    /// empty. `limit` bounds the bytes that chunks carry besides the body.
     pub(super) fn take(
         &mut self,
         bytes: &[u8],

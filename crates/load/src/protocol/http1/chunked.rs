@@ -1,21 +1,22 @@
-//! The chunked transfer coding (RFC 9112 section 7.1), a byte at a time between chunks.
+//! The chunked transfer coding (RFC 9112 section 7.1), parsed byte by byte between chunks.
 //!
-//! Strict where heads are lenient: around sizes a bare LF is an error, as is a missing size, for
-//! nothing that writes chunks by machine gets them wrong by accident. Trailers are header fields,
-//! written by the same people, and read as those are (see [`crate::protocol::fields`]).
+//! It is strict where heads are lenient. Around sizes a bare LF is an error, and so is a missing
+//! size, because software that writes chunks does not get them wrong by accident. Trailers are
+//! header fields, written by the same people, and are read like those (see
+//! [`crate::protocol::fields`]).
 
 use super::body::Progress;
 use crate::check::Sink;
 use crate::protocol::fields::is_token;
 use crate::protocol::{AnswerEnd, Odd};
 
-/// Where in a chunked body the next byte belongs.
+/// Position in a chunked body: where the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Chunked {
     at: At,
-    /// Size of the chunk as read so far, then bytes left of it.
+    /// Size of the chunk as read so far, then the bytes left of it.
     left: u64,
-    /// Bytes of the size line under way, or of all trailers: what the limit bounds.
+    /// Bytes of the current size line, or of all trailers; bounded by the limit.
     aside: usize,
     odd: Odd,
 }
@@ -24,9 +25,9 @@ pub(super) struct Chunked {
 enum At {
     /// Before the first digit of a size.
     SizeStart,
-    /// After it.
+    /// After a digit of a size.
     Size,
-    /// Blanks after a size: only an extension or the line's end may follow.
+    /// In blanks after a size: only an extension or the end of the line may follow.
     AfterSize,
     Extension,
     SizeLf,
@@ -35,7 +36,7 @@ enum At {
     DataLf,
     TrailerStart,
     TrailerName,
-    /// Blanks after what may be a name.
+    /// In blanks after what may be a name.
     TrailerNamed,
     TrailerValue,
     /// In a line that is no field.
@@ -46,17 +47,17 @@ enum At {
 }
 
 impl Chunked {
-    /// Before the first chunk.
+    /// The position before the first chunk.
     pub(super) fn new() -> Chunked {
         Chunked { at: At::SizeStart, left: 0, aside: 0, odd: Odd::default() }
     }
 
-    /// What was odd about its trailers.
+    /// What was odd about the trailers.
     pub(super) fn odd(self) -> Odd {
         self.odd
     }
 
-    /// As [`super::body::Body::take`].
+    /// Takes bytes like [`super::body::Body::take`].
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
@@ -94,7 +95,7 @@ impl Chunked {
         taken
     }
 
-    /// Where the byte leads; `None` where it must not be.
+    /// The next position after this byte; `None` where the byte is not allowed.
     fn step(&mut self, byte: u8) -> Option<At> {
         match (self.at, byte) {
             (At::SizeStart, _) => {
@@ -118,7 +119,7 @@ impl Chunked {
         }
     }
 
-    /// In the fields after the last chunk.
+    /// Like `step`, in the fields after the last chunk.
     fn trailer(&mut self, byte: u8) -> Option<At> {
         match (self.at, byte) {
             (At::TrailerStart, b'\r') => Some(At::LastLf),
@@ -131,7 +132,7 @@ impl Chunked {
                 self.trailer_ends(byte, Odd::default())
             }
             (At::TrailerStart, b' ' | b'\t') => {
-                // Whatever it goes on from, its text is not looked at.
+                // The text of a folded line is not inspected, whatever it continues.
                 self.odd = self.odd.and(Odd::FOLDED);
                 Some(At::TrailerValue)
             }
@@ -164,7 +165,7 @@ impl Chunked {
     }
 }
 
-/// What an extension may hold: no control character but the tab.
+/// Whether an extension may contain the byte: any but control characters, except the tab.
 fn is_text(byte: u8) -> bool {
     byte == b'\t' || !byte.is_ascii_control()
 }

@@ -1,11 +1,11 @@
-//! The beginning of an answer taken apart again, for the example of a failure.
+//! Takes the kept beginning of an answer apart again, for the example of a failure.
 
 use super::head::{Head, parse};
 use crate::check::{Failed, Inspector, Sink};
 use crate::protocol::{EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt};
 use crate::traffic::AnswerShape;
 
-/// What `inspector` held. Not on the hot path: called once for each kind of failure.
+/// The excerpt of what `inspector` kept. Not on the hot path: called once per kind of failure.
 pub(super) fn of(inspector: &Inspector, failed: Option<Failed>, limit: usize) -> Excerpt {
     let (head, parsed, rest) = split(inspector.start());
     let mut body = Beginning(Vec::new());
@@ -22,8 +22,8 @@ pub(super) fn of(inspector: &Inspector, failed: Option<Failed>, limit: usize) ->
     }
 }
 
-/// The final head, read if it is complete, and what follows it; interim answers are passed
-/// over. Each turn passes over one, so it ends.
+/// The final head, its parsed form if it is complete, and what follows it. Interim answers are
+/// skipped. Each iteration skips one, so the loop terminates.
 fn split(mut bytes: &[u8]) -> (&[u8], Option<Head>, &[u8]) {
     loop {
         match parse(bytes) {
@@ -39,7 +39,7 @@ fn split(mut bytes: &[u8]) -> (&[u8], Option<Head>, &[u8]) {
     }
 }
 
-/// The first bytes of a body.
+/// Collects the first bytes of a body.
 struct Beginning(Vec<u8>);
 
 impl Sink for Beginning {

@@ -1,4 +1,4 @@
-//! The head of an answer: status line and header fields.
+//! Parses the head of an answer: status line and header fields.
 
 use std::mem::MaybeUninit;
 
@@ -8,12 +8,12 @@ use crate::protocol::{AnswerEnd, Next, Odd, fields};
 use crate::spec::HttpVersion;
 use crate::traffic::AnswerShape;
 
-/// What of a head matters to whoever reads the answer.
+/// The parts of a head that matter for reading the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// As on the wire, 0 to 999.
+    /// Status as on the wire, 0 to 999.
     pub(super) status: u16,
-    /// 0 or 1, of HTTP/1.x.
+    /// Minor version of HTTP/1.x, 0 or 1.
     minor: u8,
     length: Length,
     coding: Coding,
@@ -22,28 +22,28 @@ pub(crate) struct Head {
     pub(super) odd: Odd,
 }
 
-/// Content-Length, over all its fields.
+/// Content-Length, combined over all its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
     Absent,
     Bytes(u64),
-    /// Not a number, too large for 64 bits, or several that differ.
+    /// Not a number, too large for 64 bits, or several values that differ.
     Bad,
 }
 
-/// Transfer-Encoding, over all its fields.
+/// Transfer-Encoding, combined over all its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     Absent,
     /// The last coding is chunked.
     Chunked,
-    /// The last coding is another: the close delimits the body.
+    /// The last coding is another one: the close delimits the body.
     Other,
     /// Chunked twice.
     Bad,
 }
 
-/// Connection, over all its fields, of a request or an answer.
+/// Connection, combined over all its fields, of a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Nothing,
@@ -51,12 +51,12 @@ pub(crate) enum Said {
     Close,
 }
 
-/// A body's framing contradicts itself.
+/// The framing of a body contradicts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadFraming;
 
 impl Head {
-    /// How the body is delimited: RFC 9112 section 6.3, in its order.
+    /// How the body is delimited, by the rules of RFC 9112 section 6.3 in their order.
     pub(super) fn body(&self, shape: AnswerShape) -> Result<Body, BadFraming> {
         if shape == AnswerShape::NoBody || matches!(self.status, 204 | 304) {
             return Ok(Body::Length(0));
@@ -69,9 +69,9 @@ impl Head {
         }
     }
 
-    /// Whether the server lets the connection live on (RFC 9112 section 9.3). We keep to
-    /// the older version of the two: whoever asked as HTTP/1.0 needs a `keep-alive` even
-    /// from a server that answers as 1.1, as most do.
+    /// Whether the connection may be reused (RFC 9112 section 9.3). The older version of both sides
+    /// decides. A client that asked with HTTP/1.0 needs a `keep-alive` even from a server that
+    /// answers with 1.1, as most do.
     pub(super) fn next(&self, asked: HttpVersion, body: Body) -> Next {
         let old = asked == HttpVersion::Http10 || self.minor == 0;
         let kept = match self.connection {
@@ -79,8 +79,8 @@ impl Head {
             Said::KeepAlive => true,
             Said::Nothing => !old,
         };
-        // Two framings at once, or chunks from HTTP/1.0, are how answers get smuggled:
-        // what was read stands, but nothing more is read here (RFC 9112 section 6.1).
+        // Two framings at once, or chunks from HTTP/1.0, are used to smuggle answers. This answer
+        // counts, but nothing more is read from the connection (RFC 9112 section 6.1).
         let suspicious =
             self.coding != Coding::Absent && (self.minor == 0 || self.length != Length::Absent);
         if kept && !suspicious && body != Body::UntilClose { Next::KeepOpen } else { Next::Close }
@@ -95,7 +95,8 @@ impl crate::protocol::head::Head for Head {
     }
 }
 
-/// The head at the start of `bytes` with its length, `None` where it goes on.
+/// Parses the head at the start of `bytes` and returns it with its length; `None` where it is not
+/// complete.
 pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     let mut fields = [const { MaybeUninit::uninit() }; FIELDS_MAX];
     let mut response = httparse::Response::new(&mut []);
@@ -119,7 +120,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     Ok(Some((length, head)))
 }
 
-/// The same of a head with odd lines.
+/// Parses a head with odd lines.
 #[cold]
 fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     let (empty, odd) = empty_before(bytes);
@@ -129,7 +130,7 @@ fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     };
     let (line, lines) = after.split_at(end + 1);
     let mut response = httparse::Response::new(&mut []);
-    // Without its fields it goes on; what is wrong with the line itself is an error.
+    // Without its fields the head is partial; an error means that the line itself is wrong.
     let (Ok(httparse::Status::Partial), Some(status), Some(minor)) =
         (response.parse(line), response.code, response.version)
     else {
@@ -143,7 +144,7 @@ fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     }))
 }
 
-/// Bytes of empty lines before a status line.
+/// Bytes of empty lines before a status line, and what is odd about them.
 fn empty_before(bytes: &[u8]) -> (usize, Odd) {
     let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     (empty, if empty > 0 { Odd::EMPTY } else { Odd::default() })
@@ -156,7 +157,7 @@ impl Head {
     }
 
     fn field(&mut self, name: &[u8], value: &[u8]) {
-        // The length first: almost every field is told apart by it.
+        // Compare the length first: it rules out almost every other field.
         match name.len() {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 elements(value).for_each(|element| self.length = self.length.and(element));
@@ -173,7 +174,7 @@ impl Head {
 }
 
 impl Length {
-    /// Equal numbers count as one (RFC 9110 section 8.6), a sign is no digit.
+    /// Adds an element. Equal numbers count as one (RFC 9110 section 8.6); a sign is no digit.
     fn and(self, element: &[u8]) -> Length {
         match (self, decimal(element)) {
             (Length::Absent, Some(bytes)) => Length::Bytes(bytes),
@@ -187,8 +188,8 @@ impl Coding {
     fn and(self, element: &[u8]) -> Coding {
         let chunked = element.eq_ignore_ascii_case(b"chunked");
         match self {
-            // An empty list element says nothing (RFC 9110 section 5.6.1.2), nor does the coding
-            // that changes nothing: RFC 2616 had it, and apps still send it beside a length.
+            // An empty list element means nothing (RFC 9110 section 5.6.1.2). Neither does
+            // `identity`: RFC 2616 defined it, and apps still send it together with a length.
             _ if element.is_empty() || element.eq_ignore_ascii_case(b"identity") => self,
             Coding::Bad => Coding::Bad,
             Coding::Chunked if chunked => Coding::Bad,
@@ -199,7 +200,7 @@ impl Coding {
 }
 
 impl Said {
-    /// `close` wins over `keep-alive`, wherever it stands.
+    /// Adds an element. `close` wins over `keep-alive`, wherever it stands.
     pub(crate) fn and(self, element: &[u8]) -> Said {
         if self == Said::Close || element.eq_ignore_ascii_case(b"close") {
             Said::Close
@@ -211,7 +212,7 @@ impl Said {
     }
 }
 
-/// The elements of a comma-separated list (RFC 9110 section 5.6.1), blanks off.
+/// The elements of a comma-separated list (RFC 9110 section 5.6.1), without blanks around them.
 pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
@@ -226,6 +227,6 @@ fn decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Header fields of one head; more are `HeadTooLarge`. curl and nginx stop at less. On the
-/// stack, uninitialised: 8 KiB that cost nothing.
+/// Most header fields of one head; more are `HeadTooLarge`. curl and nginx allow fewer. They are on
+/// the stack and uninitialised: 8 KiB that cost nothing.
 const FIELDS_MAX: usize = 256;

@@ -1,10 +1,10 @@
-//! HTTP/1.0 and 1.1 as a client speaks it (RFC 9110, RFC 9112): one request at a time on a
-//! connection, no pipelining.
+//! The client side of HTTP/1.0 and 1.1 (RFC 9110, RFC 9112): one request at a time per connection,
+//! no pipelining.
 //!
-//! However an answer is torn into reads, the same [`Answer`] comes out, byte count
-//! included: every decision depends on the bytes alone, never on where a read ended.
-//! Nothing is allocated per answer; the head buffer, used only where a read ends inside a
-//! head, is kept for the life of the slot.
+//! However an answer is split into reads, the same [`Answer`] comes out, byte count included. Every
+//! decision depends on the bytes alone, never on where a read ended. Nothing is allocated per
+//! answer. The head buffer is used only where a read ends inside a head, and is kept for the life
+//! of the slot.
 
 mod body;
 mod chunked;
@@ -32,15 +32,15 @@ pub struct Http1 {
     head: HeadReader<Head>,
     inspector: Inspector,
     state: State,
-    /// The request under way, or the last one.
+    /// The request in flight, or the last one.
     id: RequestId,
     shape: AnswerShape,
-    /// Its request ends the connection.
+    /// Whether the request itself ends the connection.
     closes: bool,
     first_byte: Option<Nanos>,
-    /// Bytes of the answer under way, interim answers included.
+    /// Bytes of the answer in progress, interim answers included.
     bytes: u64,
-    /// Interim answers passed over in the answer under way.
+    /// Interim answers skipped in the answer in progress.
     interim: u32,
     /// What was odd about its header lines so far.
     odd: Odd,
@@ -48,41 +48,35 @@ pub struct Http1 {
     next: Next,
 }
 
-/// Where the connection is.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// No request under way; another may start.
+    /// No request is in flight; another may start.
     Idle,
-    /// A request is under way, the head of its answer has not ended.
+    /// A request is in flight, and the head of its answer has not ended.
     Head,
     /// The final head was taken.
     Body { status: u16, body: Body },
-    /// No request under way, and none may start until `reset`.
+    /// No request is in flight, and none may start until `reset`.
     Spent,
 }
 
-/// How one answer ended, or `None` where it needs more bytes; and how many were taken.
+/// How many bytes were taken, and how the answer ended; `None` where it needs more bytes.
 type Step = (usize, Option<AnswerEnd>);
 
 impl Http1 {
-    /// A connection that is about to be opened. A head may have [`HEAD_BYTES_MAX`].
-    ///
-    /// # Panics
-    /// When `check` has more than [`crate::check::RULES_MAX`] rules.
+    /// The state of a connection that will be opened. A head may have [`HEAD_BYTES_MAX`].
     pub fn new(check: &Check, habits: Habits) -> Http1 {
         Http1::with_head_limit(check, habits, HEAD_BYTES_MAX)
     }
 
-    /// The same with another limit: bytes of one head, of one chunk's extensions and of
-    /// all trailers; 64 at least.
-    ///
-    /// # Panics
-    /// As [`Http1::new`].
+    /// Like [`Http1::new`], with another limit. It applies to the bytes of one head, of one chunk's
+    /// extensions and of all trailers; at least 64.
     pub fn with_head_limit(check: &Check, habits: Habits, head_bytes_max: usize) -> Http1 {
         Http1::sharing(&Common::new(check), habits, head_bytes_max)
     }
 
-    /// One of many connections of a load thread.
+    /// The state of one of many connections of a load thread.
     pub(crate) fn sharing(common: &Common<Head>, habits: Habits, head_bytes_max: usize) -> Http1 {
         Http1 {
             habits,
@@ -100,8 +94,8 @@ impl Http1 {
         }
     }
 
-    /// Takes bytes of the answer under way up to its end. Every turn of the loop takes a
-    /// byte or ends the answer, so it ends.
+    /// Takes bytes of the answer in progress up to its end. Every iteration takes a byte or ends
+    /// the answer, so the loop terminates.
     fn take(&mut self, bytes: &[u8]) -> Step {
         let mut used = 0;
         while used < bytes.len() {
@@ -137,10 +131,10 @@ impl Http1 {
         (taken, end)
     }
 
-    /// Decides on a complete head: what follows it, or that the answer ends with it.
+    /// Decides what follows a complete head. Returns the end of the answer if it ends here.
     fn headed(&mut self, head: &Head) -> Option<AnswerEnd> {
         match head.status {
-            // We never ask to upgrade, so nobody may switch protocols on us.
+            // We never ask for an upgrade, so no server may switch protocols.
             101 => return Some(AnswerEnd::Malformed),
             100..=199 => {
                 self.interim += 1;
@@ -179,7 +173,7 @@ impl Http1 {
         AnswerEnd::Whole { status, check: self.inspector.checked() }
     }
 
-    /// Ends the request under way; the connection lives on only after a whole answer.
+    /// Ends the request in flight. The connection survives only after a whole answer.
     fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         let keep = matches!(end, AnswerEnd::Whole { .. }) && self.next == Next::KeepOpen;
         self.state = if keep { State::Idle } else { State::Spent };
@@ -219,8 +213,8 @@ impl Protocol for Http1 {
             return;
         }
         if self.state == State::Idle {
-            // Nobody asked: whatever these bytes are, the next answer could not be told
-            // from them.
+            // No request waits for these bytes. Whatever they are, they could not be distinguished
+            // from the next answer.
             self.state = State::Spent;
             return;
         }
@@ -228,7 +222,8 @@ impl Protocol for Http1 {
         let (used, end) = self.take(bytes);
         self.bytes += used as u64;
         let Some(end) = end else { return self.inspector.torn(bytes) };
-        // Of what is not an answer all that came is shown, not just the byte that told.
+        // Of a bad answer, an example shows everything that arrived, not only the bytes up to the
+        // wrong one.
         let whole = matches!(end, AnswerEnd::Whole { .. });
         self.inspector.ended(if whole { &bytes[..used] } else { bytes }, end);
         self.end(end, came, answered);
@@ -283,10 +278,10 @@ impl Protocol for Http1 {
     }
 }
 
-/// Bytes of one head. Twice the largest default of the servers that we meet (nginx sends
-/// at most 8 buffers of 4–8 KiB from an upstream); phantom and wrk stop earlier.
+/// Most bytes of one head: twice the largest default of common servers (nginx sends at most 8
+/// buffers of 4–8 KiB from an upstream). phantom and wrk allow less.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 
-/// Interim answers before a final one. Real servers send one or two (100, 103); without a
-/// bound a server could keep a request in the head for as long as its timeout.
+/// Most interim answers before a final one. Real servers send one or two (100, 103). Without a
+/// bound a server could hold a request in the head for its whole timeout.
 const INTERIM_MAX: u32 = 64;

@@ -1,4 +1,4 @@
-//! Answers in a table, each with the end that the RFCs give it.
+//! Answers in a table, each with the end that the RFCs demand.
 
 use super::{Common, HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX};
 use crate::check::Failed;
@@ -23,7 +23,7 @@ pub(super) fn asks(body: &[u8]) -> Check {
     Check { body_contains: body.to_vec(), ..Check::default() }
 }
 
-/// A connection with request 7 under way.
+/// A connection with request 7 in flight.
 pub(super) fn waiting(check: &Check, habits: Habits, shape: AnswerShape) -> Http1 {
     let mut http = Http1::new(check, habits);
     let mut out = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn waiting(check: &Check, habits: Habits, shape: AnswerShape) -> Http
     http
 }
 
-/// The one answer to request 7 and what becomes of the connection; `None` while it goes on.
+/// The one answer to request 7, and what happens to the connection; `None` while it is incomplete.
 fn answer(http: &mut Http1, bytes: &[u8]) -> Option<(Answer, Next)> {
     let mut answers = Vec::new();
     http.received(bytes, Nanos(5), &mut |answer| answers.push(answer));
@@ -75,7 +75,7 @@ fn whole_answers_end_where_their_framing_says() {
         ("HTTP/1.1 204 No Content\r\n\r\n", 204, KeepOpen),
         ("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, KeepOpen),
         ("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, KeepOpen),
-        // Content-Length more than once: equal numbers are one.
+        // Content-Length more than once: equal numbers count as one.
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 02\r\n\r\nok", 200, KeepOpen),
         ("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", 200, KeepOpen),
         // Connection.
@@ -118,7 +118,7 @@ fn chunked_answers_end_after_their_trailers() {
     for body in bodies {
         assert_eq!(end(&format!("{head}{body}")), Some((whole(200), KeepOpen)), "{body:?}");
     }
-    // Chunked wins over a length, whatever it says, and the connection ends (RFC 9112 6.3).
+    // Chunked wins over any length, and the connection ends (RFC 9112 section 6.3).
     for length in ["2", "5", "x"] {
         let both = format!(
             "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nTransfer-Encoding: gzip, Chunked\r\n\
@@ -158,7 +158,7 @@ fn bad_chunks_are_malformed() {
     for body in bodies {
         assert_eq!(end(&format!("{head}{body}")), Some((Malformed, Close)), "{body:?}");
     }
-    // The largest size that 64 bits hold is a size; nothing is added to it.
+    // The largest size that fits into 64 bits is valid; nothing is added to it.
     assert_eq!(end(&format!("{head}ffffffffffffffff\r\nok")), None);
 }
 
@@ -200,7 +200,7 @@ fn contradictions_and_garbage_are_malformed() {
     }
 }
 
-/// As browsers read them. Where a body ends is said in such lines too.
+/// Odd lines are read as browsers read them. They may also say where a body ends.
 #[test]
 fn odd_header_lines_are_read_and_remarked_upon() {
     let ok = "HTTP/1.1 200 OK\r\n";
@@ -341,7 +341,7 @@ fn our_habit_decides_with_the_servers_word() {
     }
 }
 
-/// Nor does it matter whether the server repeats it.
+/// It does not matter either whether the server repeats it.
 #[test]
 fn a_request_that_says_close_is_the_last_on_its_connection() {
     let mut http = Http1::new(&Check::default(), KEPT);
@@ -480,7 +480,8 @@ fn a_head_of_exactly_the_limit_is_a_head() {
     }
 }
 
-/// Heads that begin as the one before did, byte for byte, are not read again: that must not show.
+/// A head that begins with the same bytes as the last one is not parsed again: results must not
+/// differ.
 #[test]
 fn an_answer_is_what_it_is_whichever_came_before() {
     let answers = [

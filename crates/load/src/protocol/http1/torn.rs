@@ -1,4 +1,4 @@
-//! Answers torn at any places, damaged at any places, and plain noise.
+//! Tests with answers split anywhere, damaged anywhere, and with plain noise.
 
 use proptest::prelude::*;
 
@@ -9,8 +9,8 @@ use crate::spec::Habits;
 use crate::time::Nanos;
 use crate::traffic::AnswerShape;
 
-/// What came of one connection: everything that a driver can see but the first byte's
-/// time, which depends on the reads by its nature.
+/// What happened on one connection: everything that a driver can see, except the time of the first
+/// byte, which depends on the reads.
 #[derive(Debug, PartialEq)]
 struct Seen {
     ends: Vec<Answer>,
@@ -18,7 +18,7 @@ struct Seen {
     room: bool,
 }
 
-/// Sends a request, feeds `pieces`, closes.
+/// Sends a request, feeds `pieces`, then closes.
 fn seen(habits: Habits, shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
     let mut http = Http1::with_head_limit(&asks(b"aab"), habits, HEAD_LIMIT);
     http.start(RequestId(3), &request(shape), &mut Vec::new());
@@ -33,7 +33,7 @@ fn seen(habits: Habits, shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
     Seen { ends, next, room }
 }
 
-/// `bytes` cut at `cuts`, each a share of the length in 1/65 536.
+/// `bytes` cut at `cuts`; each cut is a share of the length in 1/65 536.
 fn cut<'a>(bytes: &'a [u8], cuts: &[u16]) -> Vec<&'a [u8]> {
     let mut at: Vec<usize> =
         cuts.iter().map(|cut| usize::from(*cut) * (bytes.len() + 1) / 65_536).collect();
@@ -60,7 +60,7 @@ fn shape() -> impl Strategy<Value = AnswerShape> {
     prop_oneof![4 => Just(AnswerShape::ByHeaders), 1 => Just(AnswerShape::NoBody)]
 }
 
-/// Bodies of few letters, so that the check's `aab` is often there, often nearly.
+/// Bodies of few letters, so that they often contain the check's `aab`, or nearly do.
 fn body() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b'), Just(b'\n')], 0..80)
 }
@@ -80,7 +80,7 @@ fn fields() -> impl Strategy<Value = String> {
     proptest::collection::vec(field, 0..3).prop_map(|fields| fields.concat())
 }
 
-/// An answer that is right in its framing, most of the time.
+/// An answer whose framing is right, most of the time.
 fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     let interim = proptest::collection::vec(
         prop_oneof![
@@ -161,8 +161,8 @@ proptest! {
     }
 }
 
-/// Every answer of a few, damaged 4 000 times by a fixed generator: bytes changed, cut out,
-/// doubled, swapped for what parsers trip over.
+/// Damages each of a few answers with a fixed generator, 4 000 times in all. Bytes are changed, cut
+/// out, doubled, or replaced by what parsers stumble over.
 #[test]
 fn damaged_answers_end_once_however_torn() {
     let mut random = fastrand::Rng::with_seed(0x5eed);

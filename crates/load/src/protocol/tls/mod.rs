@@ -1,9 +1,9 @@
-//! TLS 1.2 and 1.3 around another protocol (RFC 5246, RFC 8446): rustls without its sockets
-//! and buffers, bytes in and bytes out.
+//! TLS 1.2 and 1.3 around another protocol (RFC 5246, RFC 8446). It uses rustls without its sockets
+//! and buffers: bytes in and bytes out.
 //!
-//! The handshake is part of the request that opens the connection: its request waits until the
-//! keys are there. Per answer the library allocates; of our own, a connection has three
-//! buffers that it keeps. We close without a `close_notify`, as we close TCP: at once.
+//! The handshake is part of the request that opens the connection: this request waits until the
+//! keys are there. The library allocates per answer. Of our own, a connection has three buffers,
+//! which it keeps. We close without a `close_notify`, at once, as we close TCP.
 
 mod setup;
 #[cfg(test)]
@@ -22,36 +22,36 @@ use crate::time::Nanos;
 use crate::traffic::Request;
 pub use setup::{Certificates, CertificatesError, Sessions, Setup, SetupError};
 
-/// One connection that speaks TLS, and `P` inside it.
+/// One connection that speaks TLS, with `P` inside it.
 pub struct Tls<P> {
     setup: Setup,
     inside: P,
-    /// `None`: about to be opened.
+    /// `None`: the connection will be opened.
     connection: Option<UnbufferedClientConnection>,
-    /// What came and is no whole record yet. Decrypting works in place, so reads are copied.
+    /// Received bytes that are no whole record yet. Decryption works in place, so reads are copied.
     incoming: Vec<u8>,
-    /// What the protocol inside wants to say, until it is encrypted.
+    /// What the inner protocol has to send, until it is encrypted.
     plain: Vec<u8>,
     /// Records for the next `transmit`.
     outgoing: Vec<u8>,
-    /// Records that were encrypted on this connection, at least.
+    /// Lower bound of the records that were encrypted on this connection.
     encrypted: u64,
-    /// Nothing can be said or heard here any more.
+    /// Nothing can be sent or received on this connection any more.
     over: bool,
 }
 
-/// How far a turn came.
+/// How a turn ended.
 enum Turn {
-    /// More bytes must come, or a request.
+    /// It needs more bytes, or a request.
     Waits,
-    /// The peer said that it says no more.
+    /// The peer announced that it sends no more.
     PeerSaidClose,
-    /// Not TLS, or none that both sides speak.
+    /// The bytes are not TLS, or no version that both sides speak.
     Broken,
 }
 
 impl<P: Protocol> Tls<P> {
-    /// A connection that is about to be opened, with `inside` in it.
+    /// The state of a connection that will be opened, with `inside` in it.
     pub fn new(setup: &Setup, inside: P) -> Tls<P> {
         Tls {
             setup: setup.clone(),
@@ -65,9 +65,8 @@ impl<P: Protocol> Tls<P> {
         }
     }
 
-    /// Takes the connection as far as the bytes so far go; what it says to them is appended
-    /// to `out`. Every turn of the loop takes a record, says something that was pending, or
-    /// is the last.
+    /// Advances the connection as far as the bytes so far allow, and appends what it has to send to
+    /// `out`. Every iteration takes a record, sends something that was pending, or is the last.
     fn turn(&mut self, out: &mut Vec<u8>, now: Nanos, answered: &mut dyn FnMut(Answer)) -> Turn {
         let setup = &self.setup;
         let connection = self.connection.get_or_insert_with(|| setup.connection());
@@ -108,8 +107,8 @@ impl<P: Protocol> Tls<P> {
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
                     break Turn::PeerSaidClose;
                 }
-                // Early data is a server's to read; a state that we do not know is none of
-                // HTTP over TLS.
+                // Only a server reads early data, and an unknown state does not belong to HTTP over
+                // TLS.
                 Ok(_) | Err(_) => break Turn::Broken,
             }
         };
@@ -117,8 +116,8 @@ impl<P: Protocol> Tls<P> {
         turn
     }
 
-    /// Puts the alert, if the library has one for the peer, after `out`. Asked for once: after
-    /// an error it says that before it looks at the records again.
+    /// Appends the alert to `out`, if the library has one for the peer. To be called once: after an
+    /// error the library returns the alert before it looks at the records again.
     fn last_words(&mut self, out: &mut Vec<u8>) {
         let Some(connection) = &mut self.connection else { return };
         let status = connection.process_tls_records(&mut self.incoming);
@@ -127,13 +126,13 @@ impl<P: Protocol> Tls<P> {
         }
     }
 
-    /// Every request under way ends so: the protocol inside knows which they are.
+    /// Ends every request in flight with `end`; the inner protocol knows which they are.
     fn end_all(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         self.over = true;
         self.inside.peer_closed(now, &mut |answer| answered(Answer { end, ..answer }));
     }
 
-    /// Whether the keys of TLS 1.2, which has no other ones to change to, are used up.
+    /// Whether the keys are used up. Only TLS 1.2 has no way to change to new ones.
     fn is_worn_out(&self) -> bool {
         let version = self.connection.as_ref().and_then(|it| it.protocol_version());
         self.encrypted >= RECORDS_MAX && version == Some(ProtocolVersion::TLSv1_2)
@@ -147,8 +146,8 @@ impl<P: Protocol> Protocol for Tls<P> {
 
     fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
         self.inside.start(id, request, &mut self.plain);
-        // No byte came, so nothing can be answered, and nothing can have gone wrong that was
-        // not there before: all that happens here is a first message, or an encryption.
+        // No byte has arrived, so nothing is answered and nothing new can fail. All that happens
+        // here is a first message, or an encryption.
         let _ = self.turn(out, Nanos(0), &mut |_| {});
     }
 
@@ -160,7 +159,7 @@ impl<P: Protocol> Protocol for Tls<P> {
         let mut out = std::mem::take(&mut self.outgoing);
         match self.turn(&mut out, came, answered) {
             Turn::Waits => {
-                // The protocol inside may have something to say by itself.
+                // The inner protocol may have something to send by itself.
                 self.inside.transmit(&mut self.plain);
                 if !self.plain.is_empty() {
                     let _ = self.turn(&mut out, came, answered);
@@ -178,8 +177,8 @@ impl<P: Protocol> Protocol for Tls<P> {
         self.outgoing = out;
     }
 
-    /// Without the peer's `close_notify` before it, anybody may have cut the connection: an
-    /// answer that would end with the close is not known to be whole (RFC 9112 section 9.8).
+    /// Without the peer's `close_notify`, anybody may have cut the connection. An answer that ends
+    /// with the close is then not known to be whole (RFC 9112 section 9.8).
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         if !self.over {
             self.end_all(AnswerEnd::CutShort, now, answered);
@@ -226,14 +225,14 @@ fn encode<D>(data: &mut EncodeTlsData<'_, D>, out: &mut Vec<u8>) {
     });
 }
 
-/// What became of writing into the space there was.
+/// Result of writing into the space that was offered.
 enum Appended {
     Bytes(usize),
     Needs(InsufficientSizeError),
 }
 
-/// Appends what `write` puts into a slice, first one of `guess` bytes, then, if that is too
-/// small, one as large as it asks for. Says how much that was.
+/// Appends what `write` puts into a slice, and returns its length. The slice first has `guess`
+/// bytes; if that is too small, it has as many as `write` asks for.
 fn append(out: &mut Vec<u8>, guess: usize, mut write: impl FnMut(&mut [u8]) -> Appended) -> usize {
     let before = out.len();
     let mut space = guess;
@@ -251,15 +250,15 @@ fn append(out: &mut Vec<u8>, guess: usize, mut write: impl FnMut(&mut [u8]) -> A
     0
 }
 
-/// What one record holds at most (RFC 8446 section 5.1).
+/// Most content of one record (RFC 8446 section 5.1).
 const RECORD_BYTES: usize = 1 << 14;
-/// What a record has beside its content: 5 of header, and 17 (TLS 1.3) or 24 (TLS 1.2 with
+/// Bytes of a record besides its content: 5 of header, and 17 (TLS 1.3) or 24 (TLS 1.2 with
 /// AES-GCM) of type, nonce and tag.
 const OVERHEAD_BYTES: usize = 32;
-/// A first message of ours has some 230 bytes.
+/// Our first message has some 230 bytes.
 const HANDSHAKE_BYTES: usize = 512;
 /// AES-GCM keys are good for 2^24.5 records (RFC 8446 section 5.5); rustls stops at 2^24. The
-/// rest is for a handshake and one large body.
+/// margin is for a handshake and one large body.
 const RECORDS_MAX: u64 = (1 << 24) - (1 << 16);
 /// Capacity that a buffer keeps for its next connection.
 const KEPT_BYTES: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! How TLS is spoken: with whom, which certificates are taken, which sessions.
+//! Configures TLS: the server's name, the certificates that are accepted, and sessions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// What every connection of a load has in common. Cheap to clone.
+/// What all connections of a load have in common. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Setup {
     config: Arc<ClientConfig>,
@@ -16,14 +16,14 @@ pub struct Setup {
     sessions: Sessions,
 }
 
-/// Which certificates of a server are taken.
+/// Which certificates of a server are accepted.
 #[derive(Clone, Debug, Default)]
 pub enum Certificates {
-    /// Any, unlooked at, and unproven: what wrk, ab and h2load do, for what is loaded on
-    /// loopback has signed its own, or a name that is not `127.0.0.1`.
+    /// Any certificate, unverified, as wrk, ab and h2load do. A server that is loaded on loopback
+    /// has a self-signed one, or one for a name other than `127.0.0.1`.
     #[default]
     Any,
-    /// Those that lead to one of these roots and bear the host's name.
+    /// Those that lead to one of these roots and name the host.
     Of(Arc<RootCertStore>),
 }
 
@@ -39,7 +39,7 @@ pub enum CertificatesError {
 }
 
 impl Certificates {
-    /// Those that this machine trusts; `SSL_CERT_FILE` and `SSL_CERT_DIR` name others.
+    /// The certificates that this machine trusts; `SSL_CERT_FILE` and `SSL_CERT_DIR` name others.
     ///
     /// # Errors
     /// None was found, or none could be read.
@@ -58,20 +58,20 @@ impl Certificates {
 /// What a new connection takes over from earlier ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sessions {
-    /// Nothing: each pays for a whole handshake, as each new visitor does, and all requests cost
-    /// the same. What ab, hey and k6 do.
+    /// Nothing: each connection does a whole handshake, as for a new visitor, so all requests that
+    /// open one cost the same. ab, hey and k6 do the same.
     #[default]
     New,
-    /// Its session where the server gave tickets, as a browser that comes back. Sessions are
-    /// kept for each load thread.
+    /// A session, where the server sent tickets, as with a browser that comes back. Each load
+    /// thread keeps its own sessions.
     Resumed,
 }
 
-/// Why TLS cannot be spoken so.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// Neither a DNS name nor an address.
+    /// The name is neither a DNS name nor an address.
     #[error("`{0}` is not a name that a certificate can have")]
     Name(String),
     /// The library refuses.
@@ -80,8 +80,8 @@ pub enum SetupError {
 }
 
 impl Setup {
-    /// To speak TLS 1.3 or 1.2 with `host`, a DNS name, which is told to the server (SNI), or
-    /// an address, which is not (RFC 6066 section 3). Offers `http/1.1`.
+    /// A setup for TLS 1.3 or 1.2 with `host`. A DNS name is sent to the server (SNI), an address
+    /// is not (RFC 6066 section 3). Offers `http/1.1`.
     ///
     /// # Errors
     /// See [`SetupError`].
@@ -109,7 +109,7 @@ impl Setup {
         first.map(|_| setup).map_err(SetupError::Library)
     }
 
-    /// The same with nothing shared: neither sessions nor a counter of references.
+    /// The same setup for one load thread. It shares neither sessions nor a reference counter.
     #[must_use]
     pub(crate) fn for_a_thread(&self) -> Setup {
         let mut config = ClientConfig::clone(&self.config);
@@ -120,16 +120,16 @@ impl Setup {
         Setup { config: Arc::new(config), ..self.clone() }
     }
 
-    /// A connection that is about to begin.
+    /// A connection that has not begun.
     pub(super) fn connection(&self) -> UnbufferedClientConnection {
         UnbufferedClientConnection::new(self.config.clone(), self.name.clone())
             .expect("what made one when it was set up makes another")
     }
 }
 
-/// Takes any certificate. Nor is the signature looked at that proves who holds its key: X.509
-/// v1, which `openssl x509 -req` makes, would fail there, and the keys of the connection are
-/// proven without it.
+/// Accepts any certificate. It does not verify the signature that proves the possession of the key
+/// either. X.509 v1 certificates, which `openssl x509 -req` makes, would fail there, and the keys
+/// of the connection are proven without it.
 #[derive(Debug)]
 struct Unlooked(Arc<CryptoProvider>);
 
@@ -168,6 +168,6 @@ impl ServerCertVerifier for Unlooked {
     }
 }
 
-/// TLS 1.3 tickets are used once (RFC 8446 appendix C.4). rustls keeps eight of a server, and
-/// each connection brings new ones: only a burst of openings finds none.
+/// Sessions kept. TLS 1.3 tickets are used once (RFC 8446 appendix C.4). rustls keeps eight per
+/// server, and each connection brings new ones, so only a burst of new connections finds none.
 const SESSIONS_MAX: usize = 8;

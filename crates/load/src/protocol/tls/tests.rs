@@ -1,4 +1,4 @@
-//! Against rustls' own server, in memory: no socket, and any tear that one could make.
+//! Tests against rustls' own server in memory: without a socket, and with reads that end anywhere.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
 
-/// A key made for this run, and its certificate for `localhost`.
+/// A key made for this test, and its certificate for `localhost`.
 struct Identity {
     certificate: CertificateDer<'static>,
     config: Arc<ServerConfig>,
@@ -60,13 +60,13 @@ fn get() -> Request {
     request(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }
 
-/// A client, a server, and what is under way between them.
+/// A client, a server, and the bytes on their way between them.
 struct Pair {
     client: Tls<Http1>,
     server: ServerConnection,
     to_server: Vec<u8>,
     to_client: Vec<u8>,
-    /// What the server read.
+    /// What the server has read.
     asked: Vec<u8>,
     answers: Vec<Answer>,
     requests: u32,
@@ -95,14 +95,14 @@ impl Pair {
         self.client.start(RequestId(self.requests), request, &mut self.to_server);
     }
 
-    /// Hands what the client sent to the server; says whether it took it for TLS.
+    /// Passes the client's bytes to the server; returns whether the server accepts them as TLS.
     fn serve(&mut self) -> bool {
         let mut bytes = &self.to_server[..];
         let mut right = true;
         while !bytes.is_empty() && right {
             self.server.read_tls(&mut bytes).unwrap();
             right = self.server.process_new_packets().is_ok();
-            // Until it would block, or the client said that it closes.
+            // Reads until it would block, or the client announced its close.
             let _ = self.server.reader().read_to_end(&mut self.asked);
         }
         self.to_server.clear();
@@ -110,21 +110,21 @@ impl Pair {
         right
     }
 
-    /// Takes what the server has to say.
+    /// Takes what the server has to send.
     fn flush(&mut self) {
         while self.server.wants_write() {
             self.server.write_tls(&mut self.to_client).unwrap();
         }
     }
 
-    /// Hands bytes to the client, as the driver does.
+    /// Passes bytes to the client, as the driver does.
     fn deliver(&mut self, bytes: &[u8]) {
         let answers = &mut self.answers;
         self.client.received(bytes, Nanos(5), &mut |answer| answers.push(answer));
         self.client.transmit(&mut self.to_server);
     }
 
-    /// Until neither has anything to say; bytes reach the client `piece` at a time.
+    /// Runs until neither side has anything to send; bytes reach the client `piece` at a time.
     fn settle(&mut self, piece: usize) {
         for _ in 0..10 {
             self.serve();
@@ -152,7 +152,7 @@ impl Pair {
     }
 }
 
-/// A request whose request has reached the server.
+/// A pair whose request has reached the server.
 fn asked(version: &'static SupportedProtocolVersion) -> Pair {
     let mut pair = Pair::new(client(&setup(Sessions::New)), server(version));
     pair.start(&get());
@@ -233,7 +233,7 @@ fn bodies_of_many_records_go_both_ways() {
     }
 }
 
-/// An answer up to the close is whole only where the server said that it closes.
+/// An answer that ends with the close is whole only where the server announced the close.
 #[test]
 fn a_close_counts_where_the_server_said_so() {
     let until_close = b"HTTP/1.1 200 OK\r\n\r\nuntil the close";
@@ -366,7 +366,7 @@ fn sessions_are_resumed_where_that_is_asked_for() {
     }
 }
 
-/// New keys are asked for while no request is under way; that ends nothing.
+/// New keys are requested while no request is in flight; that ends nothing.
 #[test]
 fn what_a_server_says_between_requests_is_no_error() {
     let mut pair = asked(&TLS13);
@@ -380,7 +380,7 @@ fn what_a_server_says_between_requests_is_no_error() {
     pair.answer(OK);
     pair.settle(usize::MAX);
     assert_eq!(pair.ends(), [whole(), whole()]);
-    // But a close does, and so does an answer that nobody asked for.
+    // But a close ends it, and so does an answer that nobody asked for.
     for close in [true, false] {
         let mut pair = asked(&TLS13);
         pair.answer(OK);
@@ -404,7 +404,7 @@ fn a_setup_that_cannot_be_says_why() {
     }
 }
 
-/// Handshakes and answers damaged by a fixed generator: bytes changed, cut out, doubled.
+/// Damages handshakes and answers with a fixed generator: bytes are changed, cut out or doubled.
 #[test]
 fn whatever_comes_a_request_ends_once() {
     let mut random = fastrand::Rng::with_seed(0x5eed);

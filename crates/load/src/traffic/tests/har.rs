@@ -1,4 +1,4 @@
-//! HTTP archives.
+//! Tests of HTTP archives.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn an_archive_is_read_entry_by_entry_whatever_stands_around_them() {
         "{\"log\":{\"entries\":[A,B]}}",
         "\u{feff}{\"log\" : { \"entries\"\n:\n[ A\n,\tB ] } }",
         "{\"log\":{\"version\":1.2e+3,\"pages\":[{\"n\":-1}],\"t\":true,\"s\":\"]}\",\"entries\":[A,B],\"x\":1}}",
-        // What follows the entries is not looked at.
+        // What follows the entries is not read.
         "{\"log\":{\"n\":null,\"entries\":[A,B]",
     ] {
         let traffic = around.replace('A', &a).replace('B', &b);
