@@ -1,14 +1,15 @@
-//! Every case against one baseline that was chosen before the run: ratio, interval and word.
+//! Compares every case with one baseline that was chosen before the run: ratio, interval and
+//! relation.
 //!
-//! The word and the interval come from one test, so they never contradict each other. The unit is
-//! the trial. Rounds are randomized complete blocks: logs are case + round + noise, by least
-//! squares ([`Blocked`]). A trial that is missing is left out of the fit, and its round's other
-//! trials stay comparable.
+//! The relation and the interval come from one test, so they never contradict each other. The unit
+//! is the trial. Rounds are randomized complete blocks: the log of a value is case + round + noise,
+//! fitted by least squares ([`Blocked`]). A missing trial is left out of the fit, and the other
+//! trials of its round stay comparable.
 //!
-//! An interval is the widest of three ([`Bounds`]), and each guards against something else. The
-//! alternative, to test first whether variances differ and then choose, was simulated and
-//! rejected: with three to five rounds such a test misses a threefold standard deviation too
-//! often. The example `baseline` counts how often intervals and words are right.
+//! An interval is the widest of three ([`Bounds`]); each of them guards against another error. The
+//! alternative is to test first whether variances differ, and then to choose one interval. It was
+//! simulated and rejected: with three to five rounds, such a test misses a threefold standard
+//! deviation too often. The example `baseline` counts how often intervals and relations are right.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,23 +22,22 @@ use crate::rounds::MOST;
 /// A case compared with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Case ÷ baseline, of geometric means; differences between rounds do not enter.
+    /// Case ÷ baseline, of geometric means. Differences between rounds do not affect it.
     pub ratio: f64,
-    /// All 95 % intervals of one call hold the truth together in 95 % of runs. `None` with fewer
-    /// than three rounds.
+    /// The 95 % interval of the ratio. All intervals of one call contain the true ratios together
+    /// in 95 % of runs. `None` with fewer than three rounds.
     pub interval: Option<(f64, f64)>,
-    /// What the interval says.
+    /// What follows from the interval and the ratio.
     pub relation: Relation,
     /// Rounds that have both the case and the baseline.
     pub rounds: u32,
-    /// What the interval's width is made of; `None` where there is no interval.
+    /// What determines the interval's width; `None` without an interval.
     pub bounds: Option<Bounds>,
     /// The ratio, above 1, up to which a difference does not matter.
     margin: f64,
 }
 
-/// How a case's values compare with the baseline's. Whether higher is better is the caller's to
-/// know.
+/// How a case's values compare with the baseline's. The caller knows whether higher is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
@@ -50,7 +50,7 @@ pub enum Relation {
     /// The 90 % interval lies within the margin.
     #[serde(alias = "same")]
     Equivalent,
-    /// None of these.
+    /// None of the relations above.
     #[serde(alias = "not_told_apart")]
     Inconclusive,
     /// Fewer than three rounds: a first impression.
@@ -58,7 +58,7 @@ pub enum Relation {
     TooFewRounds,
 }
 
-/// How many rounds in all would settle a comparison.
+/// Estimated total number of rounds that would settle a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RoundsNeeded {
     /// About this many.
@@ -67,13 +67,14 @@ pub enum RoundsNeeded {
     MoreThan(u32),
 }
 
-/// Compares each case with the baseline. `values[case][round]`; `None` is a trial that is missing
-/// or not valid. `margin`: the ratio, above 1, up to which a difference does not matter
+/// Compares each case with the baseline. In `values[case][round]`, `None` is a missing or invalid
+/// trial. `margin` is the ratio, above 1, up to which a difference does not matter
 /// ([`MARGIN`](crate::compare::MARGIN)).
 ///
-/// An element is `None` for the baseline itself, for a case that shares no round with it, and
-/// where the case or the baseline has a value that is not positive (it has no log). A case that
-/// shares one or two rounds has a ratio and no interval, and says nothing about the others.
+/// An element of the result is `None` for the baseline itself and for a case that shares no round
+/// with it. It is also `None` if the case or the baseline has a value that is not positive and has
+/// no log. A case that shares one or two rounds has a ratio without an interval, and does not
+/// affect other cases.
 pub fn with_baseline(
     values: &[Vec<Option<f64>>],
     baseline: usize,
@@ -103,15 +104,16 @@ pub fn with_baseline(
         .collect()
 }
 
-/// The largest possible difference of all cases from the baseline, as a share: 0.09 is 9 %. `None`
-/// where nothing was compared, and where a comparison has no interval.
+/// Returns the largest possible difference of all cases from the baseline, as a share: 0.09 is 9 %.
+/// `None` where nothing was compared, and where a comparison has no interval.
 pub fn largest_difference(comparisons: &[Option<Comparison>]) -> Option<f64> {
     let all: Option<Vec<f64>> =
         comparisons.iter().flatten().map(Comparison::largest_difference).collect();
     all?.into_iter().reduce(f64::max)
 }
 
-/// Rounds in all that would settle every comparison that is inconclusive; `None` where none is.
+/// Returns the total number of rounds that would settle every inconclusive comparison; `None` if
+/// there is no such comparison.
 pub fn rounds_needed(comparisons: &[Option<Comparison>]) -> Option<RoundsNeeded> {
     comparisons.iter().flatten().filter_map(Comparison::rounds_needed).max()
 }
@@ -138,21 +140,22 @@ impl Comparison {
         Comparison { ratio: difference.exp(), interval, relation, rounds, bounds, margin }
     }
 
-    /// How far from the baseline the truth may lie, as a share of the baseline: 0.09 is 9 %. That
-    /// is the end of the interval further from 1. `None` without an interval.
+    /// Returns how far from the baseline the true value may lie, as a share of the baseline: 0.09
+    /// is 9 %. That is the end of the interval further from 1. `None` without an interval.
     pub fn largest_difference(&self) -> Option<f64> {
         self.interval.map(|(low, high)| (1.0 - low).max(high - 1.0))
     }
 
-    /// Rounds in all after which this comparison would not be inconclusive in four of five runs, if
-    /// the ratio is what it looks like now, and trials vary as they did. `None`: it is not
-    /// inconclusive. Both are estimates from few rounds, so the number is a rough one.
+    /// Returns the total number of rounds after which four of five runs would settle this
+    /// comparison. That assumes that the ratio stays as it is now, and that trials vary as before.
+    /// Both are estimates from few rounds, so the number is a rough one. `None` for a comparison
+    /// that is not inconclusive.
     pub fn rounds_needed(&self) -> Option<RoundsNeeded> {
         if self.relation != Relation::Inconclusive {
             return None;
         }
         let bounds = self.bounds?;
-        // Nothing that is inconclusive now is settled by the rounds there are.
+        // A comparison that is inconclusive now needs more rounds than there are.
         let (mut few, mut enough) = (self.rounds, MOST + 1);
         while enough - few > 1 {
             let middle = few + (enough - few) / 2;
@@ -165,7 +168,8 @@ impl Comparison {
         })
     }
 
-    /// Chance that a comparison with these bounds is not inconclusive, the ratio being what it is.
+    /// Returns the chance that a comparison with these bounds is not inconclusive if its ratio is
+    /// the true one.
     fn chance_of_settling(&self, bounds: &Bounds) -> f64 {
         let (difference, margin) = (self.ratio.ln().abs(), self.margin.ln());
         let error = bounds.error();
@@ -177,39 +181,40 @@ impl Comparison {
     }
 }
 
-/// Four of five.
+/// The share of runs that must settle a comparison: four of five.
 const SETTLED: f64 = 0.8;
 
-/// What the width of one comparison's interval is made of. The interval is the widest of them.
+/// The three bounds of one comparison's interval. The interval is the widest of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// All cases vary equally: the variance of the whole fit, for all comparisons together
-    /// (Dunnett).
+    /// Assumes that all cases vary equally. Uses the variance of the whole fit, for all comparisons
+    /// together (Dunnett).
     pub pooled: Bound,
-    /// The case varies more than others: the variance of its own ratios within rounds, for this
-    /// comparison alone (Student). Where only one case varies more, the pooled bound is too wide
-    /// for all others, so all together still hold.
+    /// Allows for a case that varies more than others. Uses the variance of its own ratios within
+    /// rounds, for this comparison alone (Student). Where only one case varies more, the pooled
+    /// bound is too wide for all other cases, so all comparisons together still hold.
     pub pair: Bound,
-    /// The baseline varies more than others, which would spoil all comparisons at once: its
-    /// variance apart from that of the others, for all comparisons together (Dunnett, with
-    /// Satterthwaite's degrees of freedom). `None` with one comparison (the two cannot be told
-    /// apart).
+    /// Allows for a baseline that varies more than others, which would spoil all comparisons at
+    /// once. Uses the baseline's variance apart from that of the others, for all comparisons
+    /// together (Dunnett, with Satterthwaite's degrees of freedom). `None` with one comparison,
+    /// where the data cannot separate the two variances.
     pub baseline: Option<Bound>,
 }
 
 impl Bounds {
-    /// Half the width, on logs, of an interval that holds with this chance.
+    /// Returns half the width, on logs, of an interval with this chance of containing the true
+    /// ratio.
     pub fn reach(&self, level: f64) -> f64 {
         self.all().map(|bound| bound.reach(level)).fold(0.0, f64::max)
     }
 
-    /// Standard error behind the widest 95 % interval.
+    /// Returns the standard error of the bound with the widest 95 % interval.
     fn error(&self) -> f64 {
         let widest = |a: &Bound, b: &Bound| a.reach(0.95).total_cmp(&b.reach(0.95));
         self.all().max_by(widest).map_or(0.0, |bound| bound.error)
     }
 
-    /// The same after another number of rounds.
+    /// Returns the bounds to expect after `other` rounds in place of `rounds`.
     fn after(&self, rounds: u32, other: u32) -> Bounds {
         let after = |bound: Bound| bound.after(rounds, other);
         Bounds {
@@ -224,29 +229,30 @@ impl Bounds {
     }
 }
 
-/// One way to estimate how far a comparison may be off.
+/// One estimate of the error of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// Standard error of the log ratio.
     error: f64,
     /// Degrees of freedom of that error; not a whole number where two variances were added.
     freedom: f64,
-    /// How many comparisons hold together.
+    /// Number of comparisons that hold together.
     comparisons: u32,
-    /// Their correlation.
+    /// Correlation of those comparisons.
     correlation: f64,
 }
 
 impl Bound {
-    /// Half the width, on logs, of an interval that holds with this chance.
+    /// Returns half the width, on logs, of an interval with this chance of containing the true
+    /// ratio.
     pub fn reach(&self, level: f64) -> f64 {
         let of = |freedom: f64| {
-            // A whole number here, and far below 2³²: trials take seconds.
+            // The number is whole here, and far below 2³²: trials take seconds.
             dunnett::quantile(level, self.comparisons, freedom as u32, self.correlation)
         };
         let (below, above) = (self.freedom.floor().max(1.0), self.freedom.ceil());
         let t = if above > below {
-            // Between whole numbers quantiles lie on a straight line in 1/ν, nearly.
+            // Between whole numbers, quantiles lie nearly on a straight line in 1/ν.
             let share = (1.0 / below - 1.0 / self.freedom) / (1.0 / below - 1.0 / above);
             of(below) + share * (of(above) - of(below))
         } else {
@@ -255,7 +261,8 @@ impl Bound {
         self.error * t
     }
 
-    /// The same after another number of rounds (both three at least).
+    /// Returns the bound to expect after `other` rounds in place of `rounds` (both are three or
+    /// more).
     fn after(self, rounds: u32, other: u32) -> Bound {
         let (rounds, other) = (f64::from(rounds), f64::from(other));
         Bound {
@@ -266,15 +273,15 @@ impl Bound {
     }
 }
 
-/// The fit of the baseline and all cases that share three rounds with it.
+/// The fit of the baseline and of all cases that share three or more rounds with it.
 struct Analysis {
     fit: Blocked,
-    /// Place of the baseline in the fit.
+    /// Position of the baseline in the fit.
     base: usize,
     comparisons: u32,
     correlation: f64,
-    /// Variance of the noise in a comparison, half of it the baseline's, if the baseline's may
-    /// differ; with its degrees of freedom.
+    /// Half the variance of a difference from the baseline in one round, with its degrees of
+    /// freedom. It allows the baseline's noise to differ from that of the others.
     baseline: Option<(f64, f64)>,
 }
 
@@ -286,7 +293,7 @@ impl Analysis {
     ) -> Option<Analysis> {
         let is_compared =
             |case: usize| paired[case].as_ref().is_some_and(|logs| logs.freedom + 1 >= FEWEST);
-        // The fit leaves out a case without values, so places stay those of `values`.
+        // The fit leaves out a case without values, so indices stay those of `values`.
         let only = |is_in: &dyn Fn(usize) -> bool| -> Option<Blocked> {
             let of = |case| if is_in(case) { values[case].clone() } else { Vec::new() };
             Blocked::fit(&(0..values.len()).map(of).collect::<Vec<_>>())
@@ -300,7 +307,8 @@ impl Analysis {
         Some(Analysis { fit, base, comparisons, correlation, baseline })
     }
 
-    /// The difference of logs of a case that is in the fit, and its bounds.
+    /// Returns a fitted case's difference of logs from the baseline, and its bounds; `None` for a
+    /// case outside the fit.
     fn compared(&self, case: usize, paired: &Logs) -> Option<(f64, Bounds)> {
         let place = self.fit.cells.iter().position(|cell| *cell == case)?;
         let spread = self.covariance(place, place);
@@ -328,15 +336,16 @@ impl Analysis {
     }
 }
 
-/// Covariance of two cases' differences from the one at `base`, in units of the noise's variance.
+/// Returns the covariance of two cases' differences from the case at `base`, in units of the
+/// noise's variance.
 fn covariance(fit: &Blocked, base: usize, one: usize, other: usize) -> f64 {
     let of = &fit.covariance;
     of[one][other] + of[base][base] - of[one][base] - of[other][base]
 }
 
-/// The smallest correlation of two comparisons. It is ½ for all where no trial is missing. Where
-/// trials are, correlations differ, and a smaller one makes intervals a little too wide, never too
-/// narrow.
+/// Returns the smallest correlation of two comparisons. It is ½ for all if no trial is missing.
+/// With missing trials, correlations differ. A smaller one makes intervals a little too wide, never
+/// too narrow.
 fn smallest_correlation(fit: &Blocked, base: usize) -> f64 {
     let others: Vec<usize> = (0..fit.cells.len()).filter(|place| *place != base).collect();
     let of = |one: usize, other: usize| covariance(fit, base, one, other);
@@ -349,13 +358,13 @@ fn smallest_correlation(fit: &Blocked, base: usize) -> f64 {
         .fold(dunnett::BALANCED, f64::min)
 }
 
-/// Half the variance of a difference from the baseline in one round, where the baseline's noise may
-/// differ from that of the others; with its degrees of freedom (Satterthwaite, *Biometrics
-/// Bulletin* 2, 1946).
+/// Returns half the variance of a difference from the baseline in one round, and its degrees of
+/// freedom (Satterthwaite, *Biometrics Bulletin* 2, 1946). The baseline's noise may differ from
+/// that of the others.
 ///
-/// What the fit's squares have beyond those of a fit without the baseline tells how the
-/// baseline varies around the mean of the others. With m others, noise σ² and the baseline's σ₀²
-/// that mean square is (σ₀² + σ²/m) · m/(m+1).
+/// The sum of squares of the whole fit exceeds that of a fit without the baseline. The excess shows
+/// how the baseline varies around the mean of the others. With m others, noise σ² and the
+/// baseline's noise σ₀², that mean square is (σ₀² + σ²/m) · m/(m+1).
 fn noise_with_baseline_apart(fit: &Blocked, others: &Blocked) -> Option<(f64, f64)> {
     let freedom = fit.freedom.checked_sub(others.freedom).filter(|freedom| *freedom > 0)?;
     let squares = |fit: &Blocked| fit.variance * f64::from(fit.freedom);
@@ -366,7 +375,7 @@ fn noise_with_baseline_apart(fit: &Blocked, others: &Blocked) -> Option<(f64, f6
     let part = |variance: f64, freedom: u32| variance * variance / f64::from(freedom);
     let satterthwaite =
         (around + rest).powi(2) / (part(around, freedom) + part(rest, others.freedom));
-    // Trials that agree to the last bit leave 0 ÷ 0.
+    // Trials that agree to the last bit give 0 ÷ 0.
     let freedom = if satterthwaite.is_finite() { satterthwaite } else { f64::from(freedom) };
     Some(((around + rest) / 2.0, freedom))
 }

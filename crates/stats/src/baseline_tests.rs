@@ -21,7 +21,7 @@ fn is_near(found: f64, expected: f64) -> bool {
     (found - expected).abs() < 1e-9 * expected.abs().max(1.0)
 }
 
-/// Logs are 0, 0.1 and 0.5 plus noise whose rows and columns sum to zero.
+/// Logs are 0, 0.1 and 0.5, plus noise whose rows and columns sum to zero.
 fn by_hand() -> Vec<Vec<Option<f64>>> {
     let noise = [[0.01_f64, -0.01, 0.0, 0.0], [-0.01, 0.01, 0.0, 0.0], [0.0; 4]];
     [0.0, 0.1, 0.5]
@@ -31,8 +31,9 @@ fn by_hand() -> Vec<Vec<Option<f64>>> {
         .collect()
 }
 
-/// Whole fit: squares 4e-4, 6 degrees. Without the baseline: the other two differ by ±0.01 in two
-/// rounds, so squares are 4 × 0.005² = 1e-4, 3 degrees. So the baseline's mean square is 3e-4/3.
+/// The whole fit has squares 4e-4 and 6 degrees of freedom. Without the baseline, the other two
+/// cases differ by ±0.01 in two rounds: squares 4 × 0.005² = 1e-4, 3 degrees. So the baseline's
+/// mean square is 3e-4/3.
 #[test]
 fn bounds_by_hand() {
     let compared = with_baseline(&by_hand(), 0, MARGIN);
@@ -44,25 +45,26 @@ fn bounds_by_hand() {
     let bounds = one.bounds.unwrap();
     let pooled = dunnett::quantile(0.95, 2, 6, 0.5) * (4e-4_f64 / 6.0 * 2.0 / 4.0).sqrt();
     assert!(is_near(bounds.pooled.reach(0.95), pooled));
-    // Differences within rounds: 0.1 and ∓0.02, ±0.02, 0, 0. Squares 8e-4, 3 degrees.
+    // Differences within rounds: 0.1 plus ∓0.02, ±0.02, 0, 0. Squares 8e-4, 3 degrees of freedom.
     let pair = t::quantile(0.975, 3) * (8e-4_f64 / 3.0 / 4.0).sqrt();
     assert!(is_near(bounds.pair.reach(0.95), pair));
-    // (1e-4 × 3/2 + 1e-4/3 × 1/2) ÷ 2; with 3 degrees each the sum has 3 (9 + 1)² ÷ (9² + 1²),
-    // which is 3.6585, and in 1/ν 72 % of the way from 3 to 4.
+    // Variance: (1e-4 × 3/2 + 1e-4/3 × 1/2) ÷ 2. With 3 degrees of freedom each, the sum has 3 (9 +
+    // 1)² ÷ (9² + 1²) = 3.6585; in 1/ν that is 72 % of the way from 3 to 4.
     let variance = (1.5e-4 + 1e-4 / 6.0) / 2.0;
     let share = (1.0 / 3.0 - 82.0 / 300.0) * 12.0;
     let [three, four] = [3, 4].map(|freedom| dunnett::quantile(0.95, 2, freedom, 0.5));
     let baseline = (three + share * (four - three)) * (variance * 2.0_f64 / 4.0).sqrt();
     assert!(is_near(bounds.baseline.unwrap().reach(0.95), baseline));
 
-    // The first case's own ratios vary most, the second's do not.
+    // For the first case the pair bound is the widest, for the second the baseline's bound.
     let (low, high) = one.interval.unwrap();
     assert!(is_near(low.ln(), 0.1 - pair) && is_near(high.ln(), 0.1 + pair));
     let (low, high) = two.interval.unwrap();
     assert!(is_near(low.ln(), 0.5 - baseline) && is_near(high.ln(), 0.5 + baseline));
 }
 
-/// Two cases: nothing to pool, so it is Student's t on the logs of ratios within rounds.
+/// With two cases there is nothing to pool: the result is Student's t on the logs of the ratios
+/// within rounds.
 #[test]
 fn two_cases_are_students() {
     let (base, other) = ([1.0, 3.0, 0.5, 2.0], [1.1, 3.6, 0.54, 2.3]);
@@ -82,7 +84,7 @@ fn words_follow_from_the_interval() {
     assert_eq!(relations(&[near, &[0.70, 0.71, 0.69, 0.70]]), [Lower]);
     assert_eq!(relations(&[near, &[1.00, 1.01, 0.99, 1.00]]), [Equivalent]);
     assert_eq!(relations(&[near, &[1.00, 1.50, 0.80, 1.20]]), [Inconclusive]);
-    // Surely above 1, and the ratio is 1.024: within the margin, and not surely so.
+    // The ratio is surely above 1, but it is 1.024: within the margin, and not surely so.
     assert_eq!(relations(&[near, &[1.02, 1.03, 1.015, 1.03]]), [Inconclusive]);
 }
 
@@ -143,8 +145,8 @@ fn without_the_baseline_there_is_nothing() {
     assert!(with_baseline(&[], 0, MARGIN).is_empty());
 }
 
-/// Each round is twice as slow as the one before. The baseline lacks one, a case another: neither
-/// round's pace leaks into a ratio.
+/// Each round is twice as slow as the one before. The baseline lacks one round and a case lacks
+/// another. The pace of neither round affects a ratio.
 #[test]
 fn a_missing_trial_leaves_its_round_comparable() {
     let mut values = whole(&[
@@ -162,8 +164,9 @@ fn a_missing_trial_leaves_its_round_comparable() {
     assert_eq!((one.relation, two.relation), (Relation::Higher, Relation::Higher));
 }
 
-/// A round without the baseline tells about the other two, and so about the variance: 5 degrees
-/// instead of 4 (seven of eight more values, less a round), which is all that it adds.
+/// A round without the baseline gives information about the other two cases, and so about the
+/// variance. It adds only a degree of freedom: 5 instead of 4 (seven of eight more values, less a
+/// round).
 #[test]
 fn a_round_without_the_baseline_still_tells_how_trials_vary() {
     let mut values = by_hand();
@@ -177,7 +180,8 @@ fn a_round_without_the_baseline_still_tells_how_trials_vary() {
     assert_eq!(without.bounds.unwrap().pooled.freedom, 4.0);
 }
 
-/// Others that meet in no round: there is no fit without the baseline, and the rest holds.
+/// The other cases share no round: there is no fit without the baseline, and the other bounds
+/// remain.
 #[test]
 fn cases_that_meet_only_the_baseline_are_compared() {
     let (here, gone) = (Some(2.0), None);
@@ -192,7 +196,7 @@ fn cases_that_meet_only_the_baseline_are_compared() {
         assert!((one.ratio - 2.0).abs() < 0.02);
     }
     assert_eq!(compared.iter().flatten().count(), 2);
-    // They share no round: their differences from the baseline have nothing in common.
+    // The two cases share no round, so their differences from the baseline are not correlated.
     assert!(compared[1].unwrap().bounds.unwrap().pooled.correlation.abs() < 1e-9);
 }
 
@@ -215,7 +219,7 @@ fn the_largest_difference_is_the_end_further_from_1() {
     assert_eq!(largest_difference(&[None]), None);
 }
 
-/// Values of a machine where trials vary by this much.
+/// Returns values of a simulated machine; `noise` is the standard deviation of the logs.
 fn simulated(effects: &[f64], rounds: usize, noise: f64, seed: u64) -> Vec<Vec<Option<f64>>> {
     let mut random = Random::with_seed(seed);
     let mut values = vec![Vec::new(); effects.len()];
@@ -231,7 +235,7 @@ fn simulated(effects: &[f64], rounds: usize, noise: f64, seed: u64) -> Vec<Vec<O
 #[test]
 fn noise_and_nearness_to_the_margin_need_more_rounds() {
     let needed = |ratio: f64, noise: f64| {
-        // Standard deviation of the log ratio: that of two trials with this noise.
+        // Standard deviation of the log ratio of two trials with this noise.
         let d = noise * 2.0_f64.sqrt();
         let base = [1.0, 1.0, 1.0];
         let other = [-d, 0.0, d].map(|log| ratio * log.exp());
@@ -243,7 +247,7 @@ fn noise_and_nearness_to_the_margin_need_more_rounds() {
     assert!(About(3) < quiet && quiet < noisy && noisy < MoreThan(200), "{quiet:?} {noisy:?}");
     assert!(needed(1.10, 0.05) > needed(1.20, 0.05));
     assert_eq!(needed(1.029, 0.02), Some(MoreThan(200)));
-    // The longest of all that are inconclusive.
+    // The result is the largest number of all inconclusive comparisons.
     let values = simulated(&[0.0, 0.01, 0.0, 1.0], 3, 0.04, 1);
     let all = with_baseline(&values, 0, MARGIN);
     let each: Vec<_> = all.iter().flatten().filter_map(Comparison::rounds_needed).collect();
@@ -252,8 +256,8 @@ fn noise_and_nearness_to_the_margin_need_more_rounds() {
     assert_eq!(rounds_needed(&[None]), None);
 }
 
-/// What the bounds would be after another number of rounds is what they are once the same noise
-/// was seen in so many.
+/// The bounds predicted for another number of rounds are those that result once the same noise was
+/// seen in that many rounds.
 #[test]
 fn bounds_after_more_rounds_are_those_of_more_rounds() {
     let values = simulated(&[0.0, 0.04, 0.0, 1.0], 5, 0.02, 2);
@@ -330,7 +334,8 @@ proptest! {
         prop_assert!(before.iter().zip(&after).all(|(a, b)| are_alike(a, b)), "{:?} {:?}", before, after);
     }
 
-    /// Of two: of more the others' variance counts with the baseline's apart.
+    /// Holds for two cases only: with more, the variance of the others counts besides the
+    /// baseline's.
     #[test]
     fn swapping_two_turns_the_ratio_over(values in layouts()) {
         let two = &values[..2];
@@ -343,13 +348,13 @@ proptest! {
         prop_assert!(are_alike(&one, &turned), "{:?} {:?}", one, other);
     }
 
-    /// The same trials in half the rounds tell the same ratio, and less surely.
+    /// Half of the rounds with the same trials give the same ratio with a wider interval.
     #[test]
     fn fewer_rounds_make_intervals_wider(values in layouts()) {
         let twice: Vec<Vec<Option<f64>>> =
             values.iter().map(|row| [row.clone(), row.clone()].concat()).collect();
         let (half, all) = (with_baseline(&values, 0, MARGIN), with_baseline(&twice, 0, MARGIN));
-        // A case with two rounds takes part once it has four, and brings its own noise.
+        // A case with two rounds enters the fit once it has four, and adds its own noise.
         let takes_part = |one: &Option<Comparison>| one.is_some_and(|one| one.interval.is_some());
         if !half.iter().map(takes_part).eq(all.iter().map(takes_part)) {
             return Ok(());
@@ -361,8 +366,8 @@ proptest! {
         }
     }
 
-    /// "An interval beyond the margin never stands beside inconclusive", nor any other word that
-    /// its interval contradicts.
+    /// No interval beyond the margin is inconclusive, and no other relation contradicts its
+    /// interval.
     #[test]
     fn word_and_interval_agree(values in layouts(), slower in 0.8_f64..1.25) {
         let mut values = values;

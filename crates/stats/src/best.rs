@@ -1,23 +1,24 @@
-//! The setting that gives the most, from few points.
+//! Finds the setting values with the largest gain from few measured points.
 //!
-//! One setting after the other: a number on points evenly apart in logs, then between the best and
-//! its neighbours, for what a number brings bends somewhere and is flat beyond; a word by trying
-//! each. What is not told apart from the best is as good, and of that the smaller number, or the
-//! word that was named first, is chosen: workers that bring nothing cost memory.
+//! Settings are optimized one after the other. A number is tried at points evenly spaced in logs.
+//! Then it is tried between the best point and its neighbours, as the gain bends somewhere and is
+//! flat beyond. Of words, each is tried. A value that is not distinguishable from the best counts
+//! as equally good. Of those, the smaller number, or the word named first, is chosen: workers
+//! without benefit cost memory.
 
-/// What a setting may be.
+/// The values that a setting may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// Any whole number from the first to the second, 1 or more.
     Numbers(u32, u32),
-    /// One of so many words.
+    /// One of this many words.
     Words(usize),
 }
 
-/// A setting's value: the number, or the place of the word.
+/// A setting's value: the number, or the index of the word.
 pub type Value = u32;
 
-/// What a point gives: more is better.
+/// The gain of a point; more is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
     /// The estimate.
@@ -31,11 +32,12 @@ pub struct Gain {
 pub struct Point {
     /// A value for each axis.
     pub at: Vec<Value>,
-    /// `None`: it failed, so any other is better.
+    /// `None` if the measurement failed, so that any other point is better.
     pub gain: Option<Gain>,
 }
 
-/// The search. Pure: [`Best::next`] asks, [`Best::told`] takes.
+/// The search. It does no I/O: [`Best::next`] returns the point to measure, [`Best::told`] takes
+/// the result.
 #[derive(Clone, Debug)]
 pub struct Best {
     axes: Vec<Axis>,
@@ -43,29 +45,29 @@ pub struct Best {
 }
 
 impl Best {
-    /// Before any point.
+    /// Returns a search without any measured point.
     pub fn new(axes: Vec<Axis>) -> Best {
         Best { axes, points: Vec::new() }
     }
 
-    /// All points so far.
+    /// Returns all points measured so far.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// Takes a measured point.
+    /// Adds a measured point.
     pub fn told(&mut self, point: Point) {
         self.points.push(point);
     }
 
-    /// The point to choose of those so far; `None`: none has a gain.
+    /// Returns the point to choose among those measured so far; `None` if none has a gain.
     pub fn best(&self) -> Option<&Point> {
         let with = || self.points.iter().filter_map(|point| Some((point, point.gain?)));
         let most = with().map(|(_, gain)| gain.value).fold(0.0, f64::max);
         with().filter(|(_, gain)| gain.high >= most).map(|(point, _)| point).min_by_key(|p| &p.at)
     }
 
-    /// The next point; `None`: enough is known.
+    /// Returns the next point to measure; `None` if enough is known.
     pub fn next(&self) -> Option<Vec<Value>> {
         let mut base: Vec<Value> = self.axes.iter().map(first).collect();
         for (index, axis) in self.axes.iter().enumerate() {
@@ -80,13 +82,13 @@ impl Best {
                 base[index] = value;
                 return Some(base);
             }
-            // Where all have failed the others are asked at the first.
+            // Where all values have failed, the other settings are tried with the first value.
             base[index] = along.best().map_or(base[index], |best| best.at[0]);
         }
         None
     }
 
-    /// The points that differ from `base` in one axis alone, seen as a search of that axis.
+    /// Returns the points that differ from `base` in this axis alone, as a search of that axis.
     fn along(&self, base: &[Value], axis: usize) -> Best {
         let beside = self.points.iter().filter(|point| {
             (0..base.len()).all(|other| other == axis || point.at[other] == base[other])
@@ -103,7 +105,7 @@ fn first(axis: &Axis) -> Value {
     }
 }
 
-/// The next number: of those evenly apart first, then between the best and its neighbours.
+/// Returns the next number: first of those evenly spaced, then between the best and its neighbours.
 fn number(along: &Best, from: u32, to: u32) -> Option<Value> {
     let has = |value: u32| along.points.iter().any(|point| point.at[0] == value);
     if let Some(value) = spread(from, to).into_iter().find(|value| !has(*value)) {
@@ -114,12 +116,12 @@ fn number(along: &Best, from: u32, to: u32) -> Option<Value> {
     values.sort_unstable();
     let below = values.iter().rev().find(|value| **value < best);
     let above = values.iter().find(|value| **value > best);
-    // Of smaller ones the first that is as good is sought, so they come first.
+    // The smallest number that is as good is wanted, so the gap below the best comes first.
     let between = [below.map(|below| (*below, best)), above.map(|above| (best, *above))];
     between.into_iter().flatten().find_map(|(low, high)| middle(low, high))
 }
 
-/// From `from` to `to`, each about [`APART`] times the one before.
+/// Returns numbers from `from` to `to`; each is about [`APART`] times the one before.
 fn spread(from: u32, to: u32) -> Vec<u32> {
     let logs = (f64::from(to) / f64::from(from)).ln();
     let steps = (logs / APART.ln()).ceil().clamp(1.0, STEPS_MOST);
@@ -130,29 +132,29 @@ fn spread(from: u32, to: u32) -> Vec<u32> {
     values
 }
 
-/// Between two numbers, in logs; `None`: they are near enough.
+/// Returns the middle of two numbers in logs; `None` if they are close enough.
 fn middle(low: u32, high: u32) -> Option<u32> {
     let middle = (f64::from(low) * f64::from(high)).sqrt().round() as u32;
     let is_near = f64::from(high) <= f64::from(low) * NEAR;
     (!is_near && middle > low && middle < high).then_some(middle)
 }
 
-/// Between two of the first points: five for 2 to 64.
+/// Largest factor between two of the first points: it gives five points for 2 to 64.
 const APART: f64 = 2.5;
-/// However wide a range: seven points.
+/// Most steps, however wide a range is: seven points.
 const STEPS_MOST: f64 = 6.0;
-/// Nearer than this no two settings are worth telling apart.
+/// Two numbers within this factor are not worth distinguishing.
 const NEAR: f64 = 1.3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Asks until it is enough; the chosen point and how many it took.
+    /// Searches to the end; returns the chosen point and the number of points it took.
     fn run(axes: &[Axis], mut gain: impl FnMut(&[u32]) -> Option<f64>) -> (Vec<u32>, usize) {
         let mut best = Best::new(axes.to_vec());
         while let Some(at) = best.next() {
-            // Known to 5 %, as a capacity is.
+            // The gain is known to 5 %, like a capacity.
             let gain = gain(&at).map(|value| Gain { value, high: value * 1.05 });
             assert!(best.points().iter().all(|point| point.at != at), "{at:?} twice");
             best.told(Point { at, gain });
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn of_what_is_flat_beyond_a_number_the_smallest_is_chosen() {
-        // Workers that sleep, until the CPU is full at 20.
+        // Workers that sleep: the CPU is full at 20 of them.
         let (at, points) = run(&[Axis::Numbers(2, 64)], |at| Some(f64::from(at[0]).min(20.0)));
         assert!((19..=24).contains(&at[0]), "{at:?}");
         assert!(points <= 9, "{points}");
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_fails_is_never_chosen() {
-        // Memory ends at 30 workers.
+        // Memory is exhausted above 30 workers.
         let (at, _) = run(&[Axis::Numbers(2, 64)], |at| (at[0] <= 30).then(|| f64::from(at[0])));
         assert!((24..=30).contains(&at[0]), "{at:?}");
         let mut best = Best::new(vec![Axis::Numbers(2, 4)]);

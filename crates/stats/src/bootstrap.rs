@@ -1,25 +1,25 @@
-//! Intervals by resampling, where there are trials enough for them.
+//! Computes intervals by resampling, where there are enough trials for that.
 
 use crate::random::Random;
 use crate::{normal, t};
 
-/// Fewest values for a bootstrap. With three to five it covers 75 to 83 % where it promises 95;
-/// Student's t does what it promises there.
+/// Fewest values for a bootstrap. With three to five values, its 95 % interval covers 75 to 83 %;
+/// Student's t covers its 95 % there.
 pub const FEWEST: usize = 10;
 
-/// Two-sided interval of the mean of `values` (logs) that covers with this chance: bias-corrected
-/// and accelerated (BCa; Efron, *Better Bootstrap Confidence Intervals*, JASA 82, 1987), so that
-/// it follows the skew of the values as Student's t cannot. Deterministic.
+/// Returns a two-sided interval of the mean of `values` (logs) with coverage `covers`. It is
+/// bias-corrected and accelerated (BCa; Efron, *Better Bootstrap Confidence Intervals*, JASA 82,
+/// 1987). So it follows the skew of the values, which Student's t cannot. It is deterministic.
 ///
 /// Resamples vary less than trials do, by √((n − 1) ÷ n), and BCa takes normal quantiles where few
-/// values ask for t's: plain, it covers 90 % of ten values where it promises 95. So its normal
+/// values require those of t. Plain BCa covers 90 % of ten values instead of 95. So its normal
 /// quantile is expanded to t's × √(n ÷ (n − 1)) (Hesterberg, *What Teachers Should Know About the
 /// Bootstrap*, The American Statistician 69, 2015).
 pub fn interval(values: &[f64], covers: f64) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    // Values that agree but for the last bits of their sum have nothing to resample.
+    // Values that are equal up to rounding errors of their sum have nothing to resample.
     if squares <= count * (mean * f64::EPSILON * 4.0).powi(2) {
         return (mean, mean);
     }
@@ -28,7 +28,7 @@ pub fn interval(values: &[f64], covers: f64) -> (f64, f64) {
     let share =
         (below / RESAMPLES as f64).clamp(1.0 / RESAMPLES as f64, 1.0 - 1.0 / RESAMPLES as f64);
     let bias = normal::quantile(share);
-    // Of a mean, the jackknife's acceleration is a sixth of the skew of its values.
+    // For a mean, the jackknife's acceleration is a sixth of the skew of its values.
     let cubes: f64 = values.iter().map(|value| (value - mean).powi(3)).sum();
     let acceleration = cubes / (6.0 * squares.powf(1.5));
     let freedom = u32::try_from(values.len() - 1).unwrap_or(u32::MAX);
@@ -42,7 +42,8 @@ pub fn interval(values: &[f64], covers: f64) -> (f64, f64) {
     (at(-reach), at(reach))
 }
 
-/// Means of resamples, drawn with a seed of their own: the page of a run is the same every time.
+/// Returns the means of the resamples. The seed is fixed, so that a run's report is always the
+/// same.
 fn resampled(values: &[f64]) -> Vec<f64> {
     let mut random = Random::with_seed(SEED);
     let mean = |_| {
@@ -52,10 +53,10 @@ fn resampled(values: &[f64]) -> Vec<f64> {
     (0..RESAMPLES).map(mean).collect()
 }
 
-/// Efron's and Hesterberg's advice for 95 % is some thousands: at 2.5 % fifty lie beyond.
+/// Efron and Hesterberg advise some thousands for 95 %: fifty of them lie beyond 2.5 %.
 const RESAMPLES: usize = 2_000;
 
-/// Any number, always the same.
+/// An arbitrary number that never changes.
 const SEED: u64 = 0x5745_4c4c;
 
 #[cfg(test)]
@@ -66,7 +67,7 @@ mod tests {
     fn even_values_have_about_the_interval_of_t() {
         let values: Vec<f64> = (0..20).map(|i| f64::from(i) - 9.5).collect();
         let (low, high) = interval(&values, 0.95);
-        // SD √35, error √(35/20), t 2.093.
+        // Standard deviation √35, standard error √(35/20), t = 2.093.
         let reach = 2.093 * (35.0_f64 / 20.0).sqrt();
         assert!((low + reach).abs() < 0.15 * reach && (high - reach).abs() < 0.15 * reach);
         assert_eq!((low, high), interval(&values, 0.95), "the same every time");

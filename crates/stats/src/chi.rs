@@ -1,15 +1,16 @@
-//! What an estimated error does: averages over the error that few trials show, true being 1.
+//! Averages a function over the distribution of an estimated standard deviation whose true value is
+//! 1.
 
 use crate::t::ln_gamma;
 
-/// Average of `of(s)`, s being the estimate of a standard deviation of 1 with `freedom` degrees
-/// of freedom (the root of χ² ÷ ν).
+/// Returns the average of `of(s)`. s is the estimate of a standard deviation of 1 with `freedom`
+/// degrees of freedom (the root of χ² ÷ ν).
 ///
-/// Over u = ln s the density is e^(ν(u − e^(2u)/2)) up to a factor, which runs out smoothly on
-/// both sides: the trapezoid rule is exact there to more digits than any table has.
+/// Over u = ln s the density is e^(ν(u − e^(2u)/2)) up to a factor. It falls smoothly to zero on
+/// both sides, so the trapezoid rule is exact to more digits than any table has.
 pub fn average(freedom: u32, of: impl Fn(f64) -> f64) -> f64 {
     let freedom = f64::from(freedom.max(1));
-    // Where the density is e^−FAR of its peak the rest is nothing.
+    // Where the density is e^−FAR of its peak, the rest is negligible.
     let far = FAR / freedom;
     let (from, to) = (-(far.sqrt() + far), far.sqrt());
     let step = (to - from) / f64::from(STEPS);
@@ -26,7 +27,7 @@ pub fn average(freedom: u32, of: impl Fn(f64) -> f64) -> f64 {
 
 /// e^−30 is 1e-13.
 const FAR: f64 = 30.0;
-/// Enough for one degree of freedom, whose density is the widest.
+/// Number of steps: enough for one degree of freedom, whose density is the widest.
 const STEPS: u32 = 160;
 
 #[cfg(test)]
@@ -35,7 +36,7 @@ mod tests {
 
     #[test]
     fn its_moments_are_those_of_chi() {
-        // What is cut off of one degree is e^-15 of its density's side: 1e-6.
+        // With one degree of freedom, the part cut off is e^-15 of one side of the density: 1e-6.
         for (freedom, exact) in [(1, 1e-6), (2, 1e-9), (3, 1e-9), (100, 1e-9), (10_000, 1e-9)] {
             let (all, square) = (average(freedom, |_| 1.0), average(freedom, |s| s * s));
             assert!(
@@ -43,7 +44,7 @@ mod tests {
                 "{freedom}: {all} {square}"
             );
         }
-        // Of two degrees s is Rayleigh's: √π ÷ 2.
+        // With two degrees of freedom, s has Rayleigh's distribution with mean √π ÷ 2.
         let mean = average(2, |s| s);
         assert!((mean - std::f64::consts::PI.sqrt() / 2.0).abs() < 1e-9, "{mean}");
     }

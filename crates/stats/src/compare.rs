@@ -1,13 +1,14 @@
-//! Pairs that are compared within rounds, several at once.
+//! Compares pairs within rounds, several pairs at once.
 
 use crate::unpaired::{self, Compared, Shift};
 
-/// A difference of 3 % or less is of no use to anybody, and rarely the runtime's doing.
+/// The ratio up to which a difference does not matter: 3 % or less is of no use to anybody, and
+/// rarely caused by the runtime.
 pub const MARGIN: f64 = 1.03;
 
-/// Compares pairs. `ratios[i]` are pair `i`'s ratios, one a round, so that what a round does to
-/// both cancels out (randomized blocks; Abedi and Brecht, ICPE 2017). Word and interval come from
-/// one test: [`unpaired::judge`], Student's t on logs.
+/// Compares pairs. `ratios[i]` are the ratios of pair `i`, one for each round, so that the effect
+/// of a round on both cancels out (randomized blocks; Abedi and Brecht, ICPE 2017). Relation and
+/// interval come from one test: [`unpaired::judge`], Student's t on logs.
 pub fn compare(ratios: &[Vec<f64>]) -> Vec<Compared> {
     let shift = |ratios: &Vec<f64>| {
         let fit = ratios.iter().all(|ratio| *ratio > 0.0 && ratio.is_finite());
@@ -16,8 +17,8 @@ pub fn compare(ratios: &[Vec<f64>]) -> Vec<Compared> {
     unpaired::of_logs(&ratios.iter().map(shift).collect::<Vec<_>>())
 }
 
-/// Holm's step-down adjustment: the k-th smallest of n is multiplied by n − k + 1, and is
-/// never less than the one before (Holm, Scandinavian Journal of Statistics, 1979).
+/// Returns chances with Holm's step-down adjustment: the k-th smallest of n is multiplied by n − k
+/// + 1, and is never less than the one before (Holm, Scandinavian Journal of Statistics, 1979).
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
@@ -54,9 +55,10 @@ mod tests {
         assert_eq!(judged(&[&[0.70, 0.71, 0.69, 0.70]]), [Relation::Lower]);
         assert_eq!(judged(&[&[1.00, 1.01, 0.99, 1.00]]), [Relation::Equivalent]);
         assert_eq!(judged(&[&[1.00, 1.50, 0.80, 1.20]]), [Relation::Inconclusive]);
-        // Sure to be above 1, and 1.037 itself.
+        // Surely above 1, and the ratio is 1.037.
         assert_eq!(judged(&[&[1.03, 1.04, 1.05, 1.03]]), [Relation::Higher]);
-        // As sure, and 1.02: of no use to anybody, and not wholly inside either.
+        // Surely above 1 too, but the ratio is 1.02: not beyond the margin, and not surely within
+        // it.
         assert_eq!(judged(&[&[1.01, 1.02, 1.035, 1.02]]), [Relation::Inconclusive]);
     }
 
@@ -72,7 +74,7 @@ mod tests {
         assert!(holm(&[]).is_empty());
     }
 
-    /// Alone the difference is sure; as one of three it is not, and its interval says so too.
+    /// Alone, the difference is significant. As one of three it is not, and its interval agrees.
     #[test]
     fn many_comparisons_ask_for_more() {
         let weak = vec![1.10, 1.15, 1.05, 1.045];

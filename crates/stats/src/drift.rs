@@ -1,5 +1,6 @@
-//! Whether a figure moves from round to round: what a machine that heats up, or one whose disk
-//! fills, does to every cell, and a leak that outlives a runtime to one.
+//! Detects figures that move from round to round. A machine that heats up, or whose disk fills,
+//! makes the figures of every case move. A leak that outlives a runtime makes those of one case
+//! move.
 
 use crate::compare::{MARGIN, holm};
 use crate::t;
@@ -13,10 +14,12 @@ pub struct Drift {
     pub chance: f64,
 }
 
-/// Fewest rounds for a drift: the slope of three has one degree of freedom, and tells nothing.
+/// Fewest rounds for a drift: a slope of three has one degree of freedom, which is too little to
+/// judge.
 pub const FEWEST: usize = 5;
 
-/// Drift of `(round, value)`; `None`: fewer than [`FEWEST`] rounds, or a value without a log.
+/// Returns the drift of `(round, value)` pairs; `None` with fewer than [`FEWEST`] rounds, if a
+/// value has no log, or if all rounds are the same.
 pub fn drift(values: &[(f64, f64)]) -> Option<Drift> {
     if values.len() < FEWEST || values.iter().any(|(_, value)| *value <= 0.0 || !value.is_finite())
     {
@@ -41,8 +44,8 @@ pub fn drift(values: &[(f64, f64)]) -> Option<Drift> {
     Some(Drift { ratio: (slope * (last - first)).exp(), chance })
 }
 
-/// Which of several drifts are to be told: sure (p < 0.05, adjusted by Holm's method for their
-/// number) and of more than [`MARGIN`] from the first round to the last.
+/// Returns which of several drifts to report. They are significant (p < 0.05, adjusted with Holm's
+/// method for their number) and exceed [`MARGIN`] from the first round to the last.
 pub fn told(drifts: &[Option<Drift>]) -> Vec<Option<Drift>> {
     let known: Vec<f64> = drifts.iter().flatten().map(|drift| drift.chance).collect();
     let mut adjusted = holm(&known).into_iter();
@@ -68,11 +71,12 @@ mod tests {
 
     #[test]
     fn a_slope_is_found_with_its_chance() {
-        // Logs 0, 0.1 … 0.4 with noise 0.02 × (1, −2, 0, 2, −1), whose own slope is zero.
+        // Logs are 0, 0.1 … 0.4 with noise 0.02 × (1, −2, 0, 2, −1), whose own slope is zero.
         let logs = [0.02, 0.06, 0.2, 0.34, 0.38];
         let found = drift(&rounds(&logs.map(f64::exp))).unwrap();
         assert!((found.ratio.ln() - 0.4).abs() < 1e-9, "{found:?}");
-        // Σ noise² = 0.004, error √(0.004 ÷ 3 ÷ 10), t = 0.1 ÷ that, 3 degrees of freedom.
+        // Σ noise² = 0.004, standard error √(0.004 ÷ 3 ÷ 10), t = 0.1 ÷ error, 3 degrees of
+        // freedom.
         let t = 0.1 / (0.004_f64 / 3.0 / 10.0).sqrt();
         assert!((found.chance - 2.0 * t::upper_tail(t, 3)).abs() < 1e-9);
         assert_eq!(told(&[Some(found)]), [Some(found)]);

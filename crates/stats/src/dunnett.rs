@@ -1,23 +1,23 @@
-//! Dunnett's distribution: how far the furthest of several equal means may lie from a common
-//! baseline by chance.
+//! Computes Dunnett's distribution: how far the furthest of several equal means may lie from a
+//! common baseline by chance.
 //!
-//! With it, intervals of several comparisons with one baseline hold together (Dunnett, *A Multiple
-//! Comparison Procedure for Comparing Several Treatments with a Control*, Journal of the American
-//! Statistical Association 50, 1955; *New Tables for Multiple Comparisons with a Control*,
-//! Biometrics 20, 1964).
+//! With it, intervals of several comparisons with one baseline hold together. Source: Dunnett, *A
+//! Multiple Comparison Procedure for Comparing Several Treatments with a Control*, Journal of the
+//! American Statistical Association 50, 1955; *New Tables for Multiple Comparisons with a Control*,
+//! Biometrics 20, 1964.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::{chi, normal, t};
 
-/// Correlation of two comparisons with the same baseline where no round lacks a case: half of the
-/// variance of each comes from the baseline.
+/// Correlation of two comparisons with the same baseline if no round lacks a case. Half of the
+/// variance of each comparison comes from the baseline.
 pub const BALANCED: f64 = 0.5;
 
-/// Chance that the furthest of `comparisons` (1 or more) t variables is further from zero than `t`.
-/// Each two have this correlation (0 to [`CLOSEST`]), and all share an error estimated with
-/// `freedom` degrees of freedom. Absolute error below 1e-6.
+/// Returns the chance that the furthest of `comparisons` (1 or more) t variables is further from
+/// zero than `t`. Each two have this correlation (0 to [`CLOSEST`]). All share one error, estimated
+/// with `freedom` degrees of freedom. The absolute error of the result is below 1e-6.
 pub fn upper_tail(t: f64, comparisons: u32, freedom: u32, correlation: f64) -> f64 {
     if t <= 0.0 {
         return 1.0;
@@ -28,11 +28,12 @@ pub fn upper_tail(t: f64, comparisons: u32, freedom: u32, correlation: f64) -> f
     Within::new(comparisons, correlation).exceeded(t, freedom)
 }
 
-/// The t within which all of `comparisons` lie with chance `level` (above 0, below 1).
+/// Returns the t within which all of `comparisons` lie with chance `level` (above 0, below 1).
 ///
-/// A correlation is rounded down to hundredths, which makes the quantile a little too large and
-/// never too small (two-sided chances grow with it: Šidák, *Annals of Mathematical Statistics* 39,
-/// 1968): a report asks for the same few quantiles again and again, so each thread keeps them.
+/// The correlation is rounded down to hundredths. That makes the quantile a little too large, never
+/// too small, as two-sided chances grow with the correlation (Šidák, *Annals of Mathematical
+/// Statistics* 39, 1968). A report needs the same few quantiles again and again, so each thread
+/// caches them.
 pub fn quantile(level: f64, comparisons: u32, freedom: u32, correlation: f64) -> f64 {
     assert!(level > 0.0 && level < 1.0, "a level lies between 0 and 1, not {level}");
     let comparisons = comparisons.max(1);
@@ -46,19 +47,20 @@ pub fn quantile(level: f64, comparisons: u32, freedom: u32, correlation: f64) ->
     })
 }
 
-/// The largest correlation: at 1 all comparisons would be one.
+/// The largest correlation: at 1, all comparisons would be the same one.
 pub const CLOSEST: f64 = 0.99;
 
 thread_local! {
-    /// By number of comparisons and hundredths of correlation.
+    /// Cached distributions by number of comparisons and hundredths of correlation.
     static KEPT: RefCell<BTreeMap<(u32, u32), Law>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// One number of comparisons, one correlation: its chances, and the quantiles found so far.
+/// The distribution for one number of comparisons and one correlation, with the quantiles found so
+/// far.
 struct Law {
-    /// `None`: one comparison, which is Student's.
+    /// `None` for one comparison, which has Student's distribution.
     within: Option<Within>,
-    /// By degrees of freedom and the bits of the level.
+    /// Quantiles by degrees of freedom and the bits of the level.
     quantiles: BTreeMap<(u32, u64), f64>,
 }
 
@@ -78,17 +80,18 @@ impl Law {
     }
 }
 
-/// Chance that all comparisons lie within ± a width, were the error known: a table over widths.
+/// Chance that all comparisons lie within ± a width if the error were known, as a table over
+/// widths.
 struct Within(Vec<f64>);
 
 impl Within {
-    /// Given what the baseline contributes (z), comparisons are independent: one integral over z.
-    /// Its integrand runs out smoothly on both sides and is even, so evenly spaced places on one
-    /// side will do.
+    /// Builds the table. Given the baseline's contribution (z), comparisons are independent, so one
+    /// integral over z is enough. Its integrand is even and falls smoothly to zero, so evenly
+    /// spaced points on one side suffice.
     fn new(comparisons: u32, correlation: f64) -> Within {
         let correlation = correlation.clamp(0.0, CLOSEST);
         let (shared, own) = (correlation.sqrt(), (1.0 - correlation).sqrt());
-        // The integrand is as steep as its steepest part.
+        // A steeper integrand needs a smaller step.
         let step = Z_STEP / (shared / own).max(1.0);
         let places = (EDGE / step) as u32;
         let nodes: Vec<(f64, f64)> = (0..=places)
@@ -111,7 +114,8 @@ impl Within {
         Within((0..=widths).map(|i| at(WIDTH_STEP * f64::from(i))).collect())
     }
 
-    /// Between the table's entries: the cubic through the four nearest.
+    /// Returns the chance for a width; between table entries, from the cubic through the four
+    /// nearest.
     fn chance(&self, width: f64) -> f64 {
         let place = width / WIDTH_STEP;
         let last = self.0.len() - 1;
@@ -130,7 +134,7 @@ impl Within {
         chi::average(freedom, |error| 1.0 - self.chance(t * error)).clamp(0.0, 1.0)
     }
 
-    /// By bisection: it cannot miss.
+    /// Finds the quantile by bisection, which always converges.
     fn quantile(&self, level: f64, freedom: u32) -> f64 {
         let tail = 1.0 - level;
         let (mut low, mut high) = (0.0, 4.0);
@@ -145,15 +149,15 @@ impl Within {
     }
 }
 
-/// Standard deviations beyond which a double finds nothing.
+/// Standard deviations beyond which a chance is zero in double precision.
 const EDGE: f64 = 8.3;
 
-/// Steps over what the baseline contributes, in standard deviations: the error of the trapezoid
-/// rule is below e^−100 here.
+/// Step over the baseline's contribution, in standard deviations. Here the error of the trapezoid
+/// rule is below e^−100.
 const Z_STEP: f64 = 0.25;
-/// Steps of the table: a cubic between them is off by less than 1e-7.
+/// Step of the table's widths: a cubic between the entries is off by less than 1e-7.
 const WIDTH_STEP: f64 = 1.0 / 32.0;
-/// 4 ÷ 2⁴⁰ is 4e-12.
+/// Number of halvings: 4 ÷ 2⁴⁰ is 4e-12.
 const HALVINGS: u32 = 40;
 
 #[cfg(test)]
@@ -170,8 +174,8 @@ mod tests {
         (1_000_000, [196, 221, 235, 244, 251, 257, 261, 265, 269]),
     ];
 
-    /// Level, comparisons, degrees of freedom, correlation, quantile: integrated by another
-    /// method (Gauss and Hermite) in another program.
+    /// Level, comparisons, degrees of freedom, correlation, quantile. Another program integrated
+    /// them with another method (Gauss and Hermite).
     const QUANTILES: [(f64, u32, u32, f64, f64); 7] = [
         (0.95, 2, 2, 0.5, 5.417_85),
         (0.95, 9, 2, 0.5, 7.706_63),
@@ -182,8 +186,8 @@ mod tests {
         (0.95, 3, 12, 0.8, 2.548_44),
     ];
 
-    /// t, comparisons, degrees of freedom, correlation, chance: likewise (adaptive integration
-    /// over χ²).
+    /// t, comparisons, degrees of freedom, correlation, chance: from another program too (adaptive
+    /// integration over χ²).
     const TAILS: [(f64, u32, u32, f64, f64); 5] = [
         (2.5, 2, 4, 0.5, 0.110_668_604),
         (3.0, 5, 10, 0.5, 0.049_220_360),
@@ -226,8 +230,8 @@ mod tests {
         }
     }
 
-    /// Without a shared part and with a known error all comparisons hold with the product of their
-    /// chances.
+    /// Without correlation and with a known error, the chance that all comparisons hold is the
+    /// product of their chances.
     #[test]
     fn without_correlation_chances_multiply() {
         for comparisons in [2, 5, 20] {
@@ -243,10 +247,10 @@ mod tests {
         let of = |comparisons, correlation| quantile(0.95, comparisons, 6, correlation);
         assert!((1..30).all(|count| of(count, BALANCED) < of(count + 1, BALANCED)));
         assert!([0.0, 0.2, 0.5, 0.9].windows(2).all(|two| of(5, two[0]) > of(5, two[1])));
-        // Nearly one comparison, and never closer than that.
+        // A correlation near 1 is nearly one comparison; it is capped at `CLOSEST`.
         assert!((of(5, CLOSEST) - of(1, CLOSEST)).abs() < 0.3);
         assert_eq!(of(5, 1.0), of(5, CLOSEST));
-        // Rounded down: towards the larger quantile.
+        // The correlation is rounded down, towards the larger quantile.
         assert_eq!(of(5, 0.509), of(5, 0.5));
         assert_eq!(of(5, 0.29), of(5, 0.299));
     }

@@ -1,4 +1,4 @@
-//! A number and its doubt together.
+//! Estimates a value from trials, together with its uncertainty.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use crate::{bootstrap, t};
 /// A value over trials, with its interval where there are enough trials for one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Geometric mean of the trials' values (the value itself for one trial; the
-    /// arithmetic mean when a trial's value is not positive).
+    /// Geometric mean of the trials' values: the value itself for one trial, and the arithmetic
+    /// mean if a trial's value is not positive.
     pub value: f64,
-    /// 95 % interval over trials, not requests: the requests of one trial share a warm
-    /// cache and are not independent. `None` for fewer than three trials, and when a
-    /// trial's value is not positive (logs have no interval there). Student's t on logs; from
-    /// ten trials on whatever lies in it or in a bootstrap of them ([`bootstrap::interval`]), which
-    /// follows the skew and alone covers too seldom where tails are long.
+    /// 95 % interval over trials, not requests: the requests of one trial share a warm cache and
+    /// are not independent. `None` with fewer than three trials, and if a trial's value is not
+    /// positive, because it has no log. The interval is Student's t on logs. From ten trials on, it
+    /// is the smallest interval that contains that one and a bootstrap ([`bootstrap::interval`]). A
+    /// bootstrap follows the skew, but alone it covers too seldom where tails are long.
     pub interval: Option<(f64, f64)>,
-    /// How many trials went in.
+    /// Number of trials.
     pub trials: u32,
 }
 
 impl Estimate {
-    /// Over the values of trials; `None` for an empty list.
+    /// Returns the estimate over the values of trials; `None` for an empty list.
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let trials = u32::try_from(values.len()).ok().filter(|trials| *trials > 0)?;
         if let [value] = values {
@@ -45,19 +45,20 @@ impl Estimate {
     }
 }
 
-/// Logs of positive values: their mean, and how sure it is.
+/// The logs of positive values: their mean and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Logs {
     /// Arithmetic mean of the logs.
     pub mean: f64,
     /// Standard error of that mean; zero for one value.
     pub error: f64,
-    /// Number of values less one.
+    /// Degrees of freedom: the number of values less one.
     pub freedom: u32,
 }
 
 impl Logs {
-    /// `None` for an empty list or a value that is not positive.
+    /// Returns the logs' summary; `None` for an empty list or a value that is not positive and
+    /// finite.
     pub fn of(values: &[f64]) -> Option<Logs> {
         let count = u32::try_from(values.len()).ok().filter(|count| *count > 0)?;
         if values.iter().any(|value| *value <= 0.0 || !value.is_finite()) {
@@ -73,8 +74,8 @@ impl Logs {
         Some(Logs { mean, error, freedom })
     }
 
-    /// Two-sided interval that covers with this chance, back from logs; `None` below
-    /// [`FEWEST`] values.
+    /// Returns the two-sided interval with coverage `covers`, transformed back from logs; `None`
+    /// below [`FEWEST`] values.
     pub fn interval(&self, covers: f64) -> Option<(f64, f64)> {
         (self.freedom + 1 >= FEWEST).then(|| {
             let reach = t::quantile(0.5 + covers / 2.0, self.freedom) * self.error;
@@ -83,8 +84,8 @@ impl Logs {
     }
 }
 
-/// Fewest values for an interval: two have one degree of freedom, and an interval of 12.7
-/// standard errors, which says nothing.
+/// Fewest values for an interval. Two values have one degree of freedom and an interval of 12.7
+/// standard errors, which is useless.
 pub(crate) const FEWEST: u32 = 3;
 
 #[cfg(test)]
@@ -103,7 +104,8 @@ mod tests {
 
     #[test]
     fn three_trials_give_the_t_interval_on_logs() {
-        // Logs ln 1, ln e, ln e²: mean 1, standard deviation 1, error 1/√3, t = 4.3026527.
+        // Logs are ln 1, ln e, ln e²: mean 1, standard deviation 1, standard error 1/√3, t =
+        // 4.3026527.
         let e = std::f64::consts::E;
         let estimate = Estimate::of(&[1.0, e, e * e]).unwrap();
         let reach = 4.302_652_729_7 / 3.0_f64.sqrt();

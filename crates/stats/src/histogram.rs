@@ -1,9 +1,10 @@
-//! Times in a histogram of fixed size.
+//! Records times in a histogram of fixed size.
 
 use hdrhistogram::Histogram;
 
-/// Times from 1 µs to 1 h at three significant digits, 32-bit saturating counts; what lies
-/// outside is clipped to the edge, and counted when it was too long. About 94 KB, never grows.
+/// Times from 1 µs to 1 h at three significant digits, with saturating 32-bit counts. Times outside
+/// these bounds are clipped to them; those that are too long are counted. Takes about 94 KB and
+/// never grows.
 #[derive(Clone, Debug)]
 pub struct Times {
     histogram: Histogram<u32>,
@@ -11,94 +12,96 @@ pub struct Times {
 }
 
 impl Times {
-    /// Empty.
+    /// Returns an empty histogram.
     pub fn new() -> Times {
         let histogram = Histogram::new_with_bounds(SHORTEST_NS, LONGEST_NS, DIGITS)
             .expect("the bounds are constants that hdrhistogram accepts");
         Times { histogram, clipped: 0 }
     }
 
-    /// Empty, at two significant digits: 1 % and about 13 KB, for tables of many.
+    /// Returns an empty histogram with two significant digits (1 %, about 13 KB), for tables of
+    /// many.
     pub fn coarse() -> Times {
         let histogram = Histogram::new_with_bounds(SHORTEST_NS, LONGEST_NS, COARSE_DIGITS)
             .expect("the bounds are constants that hdrhistogram accepts");
         Times { histogram, clipped: 0 }
     }
 
-    /// Takes one time in ns. Does not allocate.
+    /// Records one time in ns. Does not allocate.
     pub fn record(&mut self, ns: u64) {
         self.clipped += u64::from(ns > LONGEST_NS);
         self.histogram.saturating_record(ns.clamp(SHORTEST_NS, LONGEST_NS));
     }
 
-    /// Takes the same time `count` times.
+    /// Records the same time `count` times.
     pub fn record_many(&mut self, ns: u64, count: u32) {
         self.clipped += if ns > LONGEST_NS { u64::from(count) } else { 0 };
         self.histogram.saturating_record_n(ns.clamp(SHORTEST_NS, LONGEST_NS), count);
     }
 
-    /// Adds all of `other`. All have the same bounds; of the same digits, nothing is rounded
-    /// twice.
+    /// Adds all times of `other`. All histograms have the same bounds. With equal digits, nothing
+    /// is rounded twice.
     pub fn merge(&mut self, other: &Times) {
         self.histogram.add(&other.histogram).expect("all `Times` share their bounds");
         self.clipped += other.clipped;
     }
 
-    /// Empties it; keeps the memory, all of which it has then touched.
+    /// Removes all times. Keeps the memory, all of which it has touched then.
     pub fn clear(&mut self) {
         self.histogram.reset();
         self.clipped = 0;
     }
 
-    /// How many times it holds.
+    /// Returns the number of times in the histogram.
     pub fn len(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// Whether it holds none.
+    /// Returns whether the histogram is empty.
     pub fn is_empty(&self) -> bool {
         self.histogram.is_empty()
     }
 
-    /// The time in ns of the `rank`-th shortest, 1 for the shortest; zero when empty.
+    /// Returns the `rank`-th shortest time in ns; rank 1 is the shortest. Zero when empty.
     pub fn at_rank(&self, rank: u64) -> u64 {
         if self.is_empty() {
             return 0;
         }
-        // The middle of the rank's share: its upper edge, rank / len × len, may come out a
-        // little above rank, and hdrhistogram's ceiling then takes the next request.
+        // The quantile is in the middle of the rank's share. At the share's upper edge, rank / len
+        // × len may be a little above rank, and hdrhistogram would round up to the next request.
         let quantile = (rank as f64 - 0.5) / self.len() as f64;
-        // hdrhistogram answers with the top of the bucket; the largest bucket may reach
-        // beyond the largest time recorded.
+        // hdrhistogram returns the top of the bucket; that of the largest bucket may exceed the
+        // largest recorded time.
         self.histogram.value_at_quantile(quantile).min(self.max())
     }
 
-    /// The longest in ns, to three digits; zero when empty.
+    /// Returns the longest time in ns, to three digits; zero when empty.
     pub fn max(&self) -> u64 {
         self.histogram.max()
     }
 
-    /// The shortest in ns, to three digits; zero when empty.
+    /// Returns the shortest time in ns, to three digits; zero when empty.
     pub fn min(&self) -> u64 {
         if self.is_empty() { 0 } else { self.histogram.min() }
     }
 
-    /// Arithmetic mean in ns; zero when empty.
+    /// Returns the arithmetic mean in ns; zero when empty.
     pub fn mean(&self) -> f64 {
         if self.is_empty() { 0.0 } else { self.histogram.mean() }
     }
 
-    /// How many were longer than an hour.
+    /// Returns how many times were longer than an hour.
     pub fn clipped(&self) -> u64 {
         self.clipped
     }
 
-    /// The histogram itself, for writing (HDR V2).
+    /// Returns the histogram itself, for writing (HDR V2).
     pub fn histogram(&self) -> &Histogram<u32> {
         &self.histogram
     }
 
-    /// From a histogram that was read; `None` when its bounds are not ours.
+    /// Converts a histogram that was read from a file; `None` if its bounds or digits differ from
+    /// ours.
     pub fn from_histogram(read: &Histogram<u32>) -> Option<Times> {
         let mut times = Times::new();
         let same = read.low() == SHORTEST_NS && read.sigfig() == DIGITS;
@@ -112,13 +115,13 @@ impl Default for Times {
     }
 }
 
-/// 1 µs: below it the clock's own cost shows.
+/// 1 µs: for shorter times, the clock's own cost is visible.
 const SHORTEST_NS: u64 = 1_000;
-/// 1 h: a request's timeout is far below it.
+/// 1 h: a request's timeout is far below that.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Three significant digits: every printed percentile is within 0.1 %.
+/// Three significant digits: every printed percentile is exact to 0.1 %.
 const DIGITS: u8 = 3;
-/// Two: within 1 %.
+/// Two significant digits: exact to 1 %.
 const COARSE_DIGITS: u8 = 2;
 
 #[cfg(test)]
@@ -135,7 +138,7 @@ mod tests {
         }
     }
 
-    /// `rank / len × len` is above `rank` for many pairs; 49 / 90 is one.
+    /// For many pairs, `rank / len × len` is above `rank`; 49 / 90 is one of them.
     #[test]
     fn no_rank_is_rounded_up_to_the_next_request() {
         let mut times = Times::new();

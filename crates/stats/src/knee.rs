@@ -1,15 +1,15 @@
-//! Where response time starts to bend. Not the capacity.
+//! Finds where response time begins to rise steeply. That point is not the capacity.
 
-/// The knee of response time over throughput: the point with the greatest throughput ÷ mean
-/// response time. There a line from the origin touches the curve: a little more throughput begins
-/// to cost more response time in proportion (Kleinrock's *power*, ICC 1979; for M/M/1 half of the
-/// capacity). It describes what was measured and lies at a measured point; `None` below three
-/// points, and where the best is at an end: then no bend was measured.
+/// Returns the knee of response time over throughput: the throughput of the point with the greatest
+/// throughput ÷ mean response time. There, a line from the origin touches the curve. Beyond it,
+/// more throughput costs more response time in proportion (Kleinrock's *power*, ICC 1979; for M/M/1
+/// half of the capacity). The knee is a measured point. `None` with fewer than three points, and
+/// where the best is the first or the last: then no bend was measured.
 pub fn knee(points: &[(f64, f64)]) -> Option<f64> {
     let mut points: Vec<(f64, f64)> =
         points.iter().copied().filter(|(rate, time)| *rate > 0.0 && *time > 0.0).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Trials at one rate are one point.
+    // Trials at one rate count as one point.
     let mut merged: Vec<(f64, Vec<f64>)> = Vec::new();
     for (rate, time) in points {
         match merged.last_mut() {
@@ -28,7 +28,8 @@ pub fn knee(points: &[(f64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// M/M/1 with 100 a second: mean response time 1 / (100 − λ), power greatest at 50.
+    /// M/M/1 with a capacity of 100 a second: mean response time 1 / (100 − λ), so power is
+    /// greatest at 50.
     #[test]
     fn of_one_queue_it_is_half_the_capacity() {
         let points: Vec<(f64, f64)> = (1..10)

@@ -1,17 +1,18 @@
-//! All pairs at once: rows that share a letter are not told apart.
+//! Groups rows by significance, all pairs at once: rows without a common letter differ.
 
 use crate::compare::MARGIN;
 use crate::estimate::FEWEST;
 use crate::{t, tukey};
 
-/// Letters of cells, `values[cell][round]`, the best cell first. Two cells without a letter in
-/// common are different: p < 0.05 for all pairs together (Tukey's test on the blocked analysis of
-/// variance of the logs), and by more than [`MARGIN`]. Ties are not transitive (a like b, b like
-/// c, a apart from c), so no rank can be shared; letters can.
+/// Returns the letters of `values[cell][round]`, the best cell first. Two cells without a common
+/// letter differ by more than [`MARGIN`], with p < 0.05 for all pairs together (Tukey's test on the
+/// blocked analysis of variance of the logs). Ties are not transitive: a may equal b, and b equal
+/// c, while a and c differ. So ranks cannot be shared, but letters can.
 ///
-/// By insert and absorb (Piepho, *An Algorithm for a Letter-Based Representation of All-Pairwise
-/// Comparisons*, Journal of Computational and Graphical Statistics 13, 2004). Empty: a cell with
-/// fewer than three rounds, and every cell where only one has three.
+/// The method is insert and absorb (Piepho, *An Algorithm for a Letter-Based Representation of
+/// All-Pairwise Comparisons*, Journal of Computational and Graphical Statistics 13, 2004). A cell
+/// with fewer than three rounds has no letters. No cell has any if fewer than two have three
+/// rounds.
 pub fn letters(values: &[Vec<Option<f64>>]) -> Vec<String> {
     let Some(fit) = Blocked::fit(values) else { return vec![String::new(); values.len()] };
     let columns = columns(fit.cells.len(), |one, other| fit.are_apart(one, other));
@@ -23,7 +24,7 @@ pub fn letters(values: &[Vec<Option<f64>>]) -> Vec<String> {
     of_cells
 }
 
-/// `a` to `z`, `A` to `Z`, then `a1` to `z1` …
+/// Returns `a` to `z`, `A` to `Z`, then `a1` to `z1` …
 fn letter(index: usize) -> String {
     let place = u8::try_from(index % 52).unwrap_or(0);
     let letter = char::from(if place < 26 { b'a' + place } else { b'A' + place - 26 });
@@ -33,8 +34,8 @@ fn letter(index: usize) -> String {
     }
 }
 
-/// Columns of a compact letter display of `count` rows: in no column are two that are apart, and
-/// every two that are not are in one together.
+/// Returns the columns of a compact letter display of `count` rows. No column contains two rows
+/// that differ. Every two rows that do not differ are together in some column.
 fn columns(count: usize, are_apart: impl Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
     let mut columns = vec![vec![true; count]];
     for one in 0..count {
@@ -46,12 +47,12 @@ fn columns(count: usize, are_apart: impl Fn(usize, usize) -> bool) -> Vec<Vec<bo
             }
         }
     }
-    // The first letter is the first row's.
+    // The first row gets the first letter.
     columns.sort_by(|a, b| b.cmp(a));
     columns
 }
 
-/// A column that has both becomes two, each without one of them.
+/// Splits a column that contains both rows into two columns, each without one of them.
 fn split(column: Vec<bool>, one: usize, other: usize) -> Vec<Vec<bool>> {
     if !(column[one] && column[other]) {
         return vec![column];
@@ -64,26 +65,26 @@ fn split(column: Vec<bool>, one: usize, other: usize) -> Vec<Vec<bool>> {
     vec![without(one), without(other)]
 }
 
-/// Without the columns that others hold.
+/// Removes the columns that are contained in others.
 fn absorbed(columns: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
     let holds = |outer: &[bool], inner: &[bool]| {
         inner.iter().zip(outer).all(|(inner, outer)| !inner || *outer)
     };
     let is_kept = |(index, column): &(usize, &Vec<bool>)| {
         !columns.iter().enumerate().any(|(other, outer)| {
-            // Of two that are alike the first stays.
+            // Of two equal columns, the first stays.
             other != *index && holds(outer, column) && (outer != *column || other < *index)
         })
     };
     columns.iter().enumerate().filter(is_kept).map(|(_, column)| column.clone()).collect()
 }
 
-/// Logs as cell + round + noise, by least squares; a round need not have every cell.
+/// A least-squares fit of logs as cell + round + noise; a round may lack cells.
 #[derive(Clone, Debug)]
 pub struct Blocked {
-    /// Indices of the cells that are in it: those with three rounds at least.
+    /// Indices of the fitted cells: those with three rounds or more.
     pub cells: Vec<usize>,
-    /// Effects of those cells: logs, up to what all have in common.
+    /// Effects of those cells on logs, up to a common constant.
     pub(crate) effects: Vec<f64>,
     /// Covariance of the effects in units of the noise's variance, up to a constant.
     pub(crate) covariance: Vec<Vec<f64>>,
@@ -94,8 +95,8 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// `values[cell][round]`. `None`: fewer than two cells have three rounds, a value is not
-    /// positive, or rounds do not tie the cells together.
+    /// Fits `values[cell][round]`. `None` if fewer than two cells have three rounds, if a value is
+    /// not positive, or if common rounds do not connect all cells.
     pub fn fit(values: &[Vec<Option<f64>>]) -> Option<Blocked> {
         let rounds_of = |cell: &Vec<Option<f64>>| cell.iter().flatten().count();
         let cells: Vec<usize> =
@@ -137,25 +138,25 @@ impl Blocked {
         })
     }
 
-    /// First ÷ second, of two places in `cells`.
+    /// Returns first ÷ second, as a ratio of geometric means; both are positions in `cells`.
     pub fn ratio(&self, first: usize, second: usize) -> f64 {
         (self.effects[first] - self.effects[second]).exp()
     }
 
-    /// Chance to see two that are equal this far apart, for all pairs together (Tukey; Kramer's
-    /// form where rounds lack cells).
+    /// Returns the chance that two equal cells are this far apart, for all pairs together (Tukey;
+    /// Kramer's form where rounds lack cells).
     pub fn chance(&self, first: usize, second: usize) -> f64 {
         let q = self.range(first, second);
         tukey::upper_tail(q, self.cells.len() as u32, self.freedom)
     }
 
-    /// Whether two are different: surely, and by more than [`MARGIN`].
+    /// Returns whether two cells differ significantly and by more than [`MARGIN`].
     pub fn are_apart(&self, first: usize, second: usize) -> bool {
         if (self.effects[first] - self.effects[second]).abs() <= MARGIN.ln() {
             return false;
         }
-        // A pair alone has Student's chance, and all pairs at most as many times that: only
-        // between the two does it take the integral, which costs a millisecond.
+        // A single pair has Student's chance, and all pairs together at most that times their
+        // number. Only between those bounds is the integral needed, which costs a millisecond.
         let alone = 2.0 * t::upper_tail(self.range(first, second) / 2.0_f64.sqrt(), self.freedom);
         let pairs = (self.cells.len() * (self.cells.len() - 1) / 2) as f64;
         match alone {
@@ -165,7 +166,7 @@ impl Blocked {
         }
     }
 
-    /// How far apart two are, in standard errors of one.
+    /// Returns how far apart two cells are, in standard errors of one.
     fn range(&self, first: usize, second: usize) -> f64 {
         let of = &self.covariance;
         let spread = of[first][first] + of[second][second] - 2.0 * of[first][second];
@@ -174,8 +175,9 @@ impl Blocked {
     }
 }
 
-/// Normal equations of the cells' effects once those of the rounds are eliminated; made regular
-/// by adding the same to each entry, which only what all cells have in common notices.
+/// Returns the normal equations of the cells' effects after those of the rounds are eliminated. A
+/// constant added to each entry makes the matrix regular; it affects only what all cells have in
+/// common.
 fn reduced(
     cells: usize,
     rounds: usize,
@@ -199,7 +201,8 @@ fn reduced(
     (left, right)
 }
 
-/// Of a symmetric matrix, by Gauss and Jordan with pivots; `None`: it has none.
+/// Returns the inverse of a symmetric matrix, by Gauss and Jordan with pivots; `None` if it is
+/// singular.
 fn inverse(mut left: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let count = left.len();
     let one = |row: usize| (0..count).map(|column| f64::from(row == column)).collect();
@@ -228,7 +231,7 @@ fn inverse(mut left: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     Some(right)
 }
 
-/// Entries are about the number of rounds; less than this is a rounding error of zero.
+/// Entries are about the number of rounds; a pivot below this is a rounding error of zero.
 const SINGULAR: f64 = 1e-9;
 
 #[cfg(test)]
@@ -242,7 +245,7 @@ mod tests {
 
     #[test]
     fn ties_are_not_transitive() {
-        // a like b, b like c, a apart from c.
+        // a and b do not differ, nor do b and c; a and c do.
         let columns = columns(3, |one, other| (one, other) == (0, 2));
         assert_eq!(columns, [[true, true, false], [false, true, true]]);
         assert_eq!([letter(0), letter(27), letter(52)], ["a", "B", "a1"]);
@@ -250,7 +253,7 @@ mod tests {
 
     #[test]
     fn far_apart_cells_have_letters_of_their_own_and_rounds_cancel_out() {
-        // Each round is twice as slow as the one before: blocks take that away.
+        // Each round is twice as slow as the one before; the blocks remove that.
         let values = whole(&[
             &[1.00, 2.01, 4.00, 8.02],
             &[1.01, 2.00, 4.03, 8.00],
@@ -259,8 +262,8 @@ mod tests {
         assert_eq!(letters(&values), ["a", "a", "b"]);
     }
 
-    /// The balanced case by hand: logs 0, 0.1 and 0.5 ± noise (0.01, −0.01, 0, 0), whose squares
-    /// that are left over sum to a known number.
+    /// The balanced case by hand: logs 0, 0.1 and 0.5 with noise ±(0.01, −0.01, 0, 0). The sum of
+    /// the residuals' squares is known.
     #[test]
     fn the_chance_is_tukeys_on_the_blocked_analysis() {
         let noise = [[0.01_f64, -0.01, 0.0, 0.0], [-0.01, 0.01, 0.0, 0.0], [0.0; 4]];
@@ -270,8 +273,8 @@ mod tests {
             .map(|(effect, noise)| noise.map(|noise| Some((effect + noise).exp())).to_vec())
             .collect();
         let fit = Blocked::fit(&values).unwrap();
-        // Rows and columns of the noise sum to zero, so all of it is left: 4 × 0.0001, of
-        // (3 − 1) × (4 − 1) degrees of freedom.
+        // The noise's rows and columns sum to zero, so all of it is residual: 4 × 0.0001 with (3 −
+        // 1) × (4 − 1) degrees of freedom.
         let error = (4.0 * 1e-4 / 6.0 / 4.0_f64).sqrt();
         assert!((fit.ratio(1, 0).ln() - 0.1).abs() < 1e-12);
         assert!((fit.range(0, 1) - 0.1 / error).abs() < 1e-6);
@@ -286,7 +289,8 @@ mod tests {
         values[0][3] = None;
         values[2][0] = None;
         assert_eq!(letters(&values), ["a", "b", "b"]);
-        // The effects are those of the rounds that both have: no round's mood leaks in.
+        // The effects are those of the rounds that both cells have: a round's pace does not affect
+        // them.
         let fit = Blocked::fit(&values).unwrap();
         assert!((fit.ratio(1, 0) - 1.5).abs() < 0.01, "{}", fit.ratio(1, 0));
     }
@@ -300,7 +304,7 @@ mod tests {
         let apart =
             [vec![here, here, here, gone, gone, gone], vec![gone, gone, gone, here, here, here]];
         assert_eq!(letters(&apart), none);
-        // The third has too few; it does not take the others' letters.
+        // The third cell has too few rounds; it does not affect the others' letters.
         let mixed = vec![vec![Some(1.0); 3], vec![Some(2.0); 3], vec![Some(1.0), None, None]];
         assert_eq!(letters(&mixed), ["a", "b", ""]);
     }
@@ -314,7 +318,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a letter display promises, for any relation.
+        /// A letter display guarantees this for any relation.
         #[test]
         fn two_share_a_letter_exactly_if_they_are_not_apart(
             count in 1_usize..9,

@@ -1,4 +1,5 @@
-//! Pure maths of stampede: no I/O, no clock, and nothing of ours below it.
+//! The statistics of stampede as pure functions: no I/O, no clock, and no other crate of the
+//! workspace.
 
 pub mod baseline;
 pub mod best;

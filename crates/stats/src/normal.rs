@@ -1,15 +1,15 @@
-//! The normal distribution.
+//! Computes the standard normal distribution.
 
 use std::f64::consts::PI;
 
-/// Density at `x`.
+/// Returns the density at `x`.
 pub fn density(x: f64) -> f64 {
     (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
 }
 
-/// Chance that a standard normal variable is at most `x`; absolute error below 1e-15.
+/// Returns the chance that a standard normal variable is at most `x`; absolute error below 1e-15.
 ///
-/// The series of Marsaglia (*Evaluating the Normal Distribution*, Journal of Statistical
+/// Uses the series of Marsaglia (*Evaluating the Normal Distribution*, Journal of Statistical
 /// Software 11, 2004).
 pub fn cdf(x: f64) -> f64 {
     if x.abs() > FURTHEST {
@@ -24,10 +24,10 @@ pub fn cdf(x: f64) -> f64 {
     0.5 + sum * density(x)
 }
 
-/// Beyond this a double of the chance is 0 or 1 up to 1e-16.
+/// Beyond this, the chance is 0 or 1 up to 1e-16.
 const FURTHEST: f64 = 8.3;
 
-/// The x below which a share `p` (above 0, below 1) of the distribution lies, by bisection.
+/// Returns the x below which a share `p` (above 0, below 1) of the distribution lies, by bisection.
 pub fn quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-FURTHEST, FURTHEST);
     for _ in 0..STEPS {
@@ -37,7 +37,7 @@ pub fn quantile(p: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Halvings: 17 ÷ 2⁴⁸ is 6e-14.
+/// Number of halvings: 17 ÷ 2⁴⁸ is 6e-14.
 const STEPS: u32 = 48;
 
 #[cfg(test)]

@@ -1,71 +1,72 @@
-//! Percentiles that rank every planned request.
+//! Computes percentiles that rank every planned request, also those without a correct answer.
 
 use crate::histogram::Times;
 
-/// The times of all correct answers, and how many planned requests had none.
+/// The times of all correct answers, and the number of planned requests without one.
 ///
-/// Each planned request has a rank. One without a correct answer (failed or dropped) ranks
-/// slower than all answers: an error page after 100 µs must not flatter.
+/// Each planned request has a rank. A request without a correct answer (failed or dropped) ranks
+/// slower than all answers: an error page after 100 µs must not improve the figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranked<'a> {
-    /// Times of the ok requests.
+    /// Times of the requests with the outcome `ok`.
     pub answered: &'a Times,
     /// Planned requests without a correct answer.
     pub failed: u64,
 }
 
-/// What stands at a percentile.
+/// The value at a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Percentile {
     /// A correct answer that took this many ns.
     At(u64),
-    /// A request without a correct answer, here or at a lower percentile that [`BEYOND`] lie
-    /// beyond.
+    /// A request without a correct answer has this rank, or the rank of a lower percentile that
+    /// [`BEYOND`] requests lie beyond.
     Failed,
-    /// Fewer than [`BEYOND`] requests lie beyond it: a figure that the next trial would not
-    /// repeat. Also what an empty set has.
+    /// Fewer than [`BEYOND`] requests lie beyond it: the next trial would not repeat the figure. An
+    /// empty set has this value too.
     TooFew,
 }
 
 /// A mean or a maximum over all planned requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounded {
-    /// Every planned request had its correct answer: this is it, in ns.
+    /// The value in ns; every planned request had a correct answer.
     Exactly(f64),
-    /// Some had none; it is at least this, in ns.
+    /// A lower bound in ns; some requests had no correct answer.
     AtLeast(f64),
-    /// A request without a correct answer, and nothing is known of how long it would have taken.
+    /// A request had no correct answer, and no lower bound of its time is known.
     Failed,
     /// No request was planned.
     Empty,
 }
 
-/// Requests that a timeout cut off: they took at least that long.
+/// Requests that a timeout ended: they would have taken at least that long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutOff {
-    /// How many of `Ranked::failed`.
+    /// Number of these requests, which `Ranked::failed` counts too.
     pub requests: u64,
     /// The timeout in ns.
     pub after_ns: u64,
 }
 
-/// Requests that must lie beyond a percentile, so that it is not the chance of a few.
+/// Requests that must lie beyond a percentile, so that it does not depend on chance.
 pub const BEYOND: u64 = 10;
 
 impl<'a> Ranked<'a> {
-    /// The correct answers alone.
+    /// Ranks the correct answers alone.
     pub fn ok_alone(answered: &'a Times) -> Ranked<'a> {
         Ranked { answered, failed: 0 }
     }
 
-    /// How many requests have a rank.
+    /// Returns the number of requests that have a rank.
     pub fn planned(&self) -> u64 {
         self.answered.len() + self.failed
     }
 
-    /// What stands at percentile `percent`, above 0 and at most 100 (`99.9`): the request with
-    /// rank ceil(percent / 100 × planned), 1 at least. 100 is the slowest of all, and is
-    /// never `TooFew` unless nothing was planned; nor is one above another that is `Failed`.
+    /// Returns the value at `percent`, above 0 and at most 100 (`99.9`): that of the request with
+    /// rank ceil(percent / 100 × planned), 1 at least. At 100 it is the slowest request, and never
+    /// `TooFew` unless nothing was planned. A percentile above a `Failed` one is never `TooFew`
+    /// either.
     pub fn percentile(&self, percent: f64) -> Percentile {
         let planned = self.planned();
         if planned == 0 {
@@ -74,7 +75,8 @@ impl<'a> Ranked<'a> {
         let rank = rank(percent, planned);
         let is_slowest = percent >= 100.0;
         if rank > self.answered.len() {
-            // None is below the last one that enough requests lie beyond, and all are of no answer.
+            // The highest percentile with enough requests beyond it has failed, so this one has
+            // failed too.
             let sure = is_slowest || self.failed > BEYOND || self.answered.is_empty();
             return if sure { Percentile::Failed } else { Percentile::TooFew };
         }
@@ -84,8 +86,8 @@ impl<'a> Ranked<'a> {
         Percentile::At(self.answered.at_rank(rank))
     }
 
-    /// The slowest request of all. Where a timeout cut one off it is at least that timeout;
-    /// where all that failed did so otherwise, nothing is known: `Failed`.
+    /// Returns the time of the slowest request. If a timeout ended a request, that is a lower
+    /// bound. If requests failed in other ways only, nothing is known: `Failed`.
     pub fn max(&self, cut_off: CutOff) -> Bounded {
         let longest = self.answered.max();
         match (self.planned(), self.failed, cut_off.requests) {
@@ -96,9 +98,10 @@ impl<'a> Ranked<'a> {
         }
     }
 
-    /// Arithmetic mean over all planned requests. One without a correct answer counts as the
-    /// least that its rank allows: the longest answer, and the timeout where that cut it
-    /// off. So with any of them the mean is only `AtLeast`. `Failed`: no request has a time.
+    /// Returns the arithmetic mean over all planned requests. A request without a correct answer
+    /// counts with the least time that its rank allows: the longest answer, or the timeout if it is
+    /// longer and ended the request. So with such requests the mean is only `AtLeast`. `Failed` if
+    /// no request has a time.
     pub fn mean(&self, cut_off: CutOff) -> Bounded {
         let answered = self.answered.len();
         let longest = self.answered.max();
@@ -116,9 +119,9 @@ impl<'a> Ranked<'a> {
     }
 }
 
-/// Rank of a percentile among `planned` requests, counted in whole millionths: as doubles,
-/// 99.9 / 100 × 1000 is a little more than 999, and its ceiling is wrong by one. From 1 to
-/// `planned`; 1 where nothing was planned.
+/// Returns the rank of a percentile among `planned` requests: from 1 to `planned`, 1 if nothing was
+/// planned. It is computed in whole millionths. In floating point, 99.9 / 100 × 1000 is a little
+/// more than 999, and its ceiling is wrong by one.
 pub fn rank(percent: f64, planned: u64) -> u64 {
     let millionths = (percent.clamp(0.0, 100.0) * 10_000.0).round() as u128;
     let rank = (millionths * u128::from(planned)).div_ceil(1_000_000);
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn requests_without_an_answer_rank_slowest() {
-        // 900 answers of 1 ms, 100 failed: the first 90 % are answers, the rest is not.
+        // 900 answers of 1 ms, 100 failed: the first 90 % of ranks are answers, the others are not.
         let answered = times((0..900).map(|_| 1_000_000));
         let ranked = Ranked { answered: &answered, failed: 100 };
         assert!(matches!(ranked.percentile(90.0), Percentile::At(_)));
@@ -170,7 +173,8 @@ mod tests {
 
     #[test]
     fn what_is_above_a_failed_one_has_failed() {
-        // The last that ten lie beyond is the 90th: of no answer with eleven failed, not with ten.
+        // The last rank with ten beyond it is the 90th. It has no answer if eleven failed, but one
+        // if ten did.
         let at = |answered, failed, percent| {
             let answered = times((0..answered).map(|_| 1_000_000));
             Ranked { answered: &answered, failed }.percentile(percent)
@@ -178,7 +182,7 @@ mod tests {
         assert_eq!(at(89, 11, 95.0), Percentile::Failed);
         assert_eq!(at(90, 10, 95.0), Percentile::TooFew);
         assert_eq!(at(89, 11, 89.1), Percentile::Failed);
-        // Of five, all without an answer, nothing else can be said.
+        // If all of five requests have no answer, nothing else can be said.
         assert_eq!(at(0, 5, 50.0), Percentile::Failed);
         assert_eq!(at(1, 5, 50.0), Percentile::TooFew);
     }
@@ -196,7 +200,7 @@ mod tests {
         let ranked = Ranked { answered: &answered, failed: 2 };
         let cut = CutOff { requests: 1, after_ns: 100_000_000 };
         assert_eq!(ranked.max(cut), Bounded::AtLeast(100_000_000.0));
-        // (1 + 3 + 100 + 3) ms ÷ 4, the last one for the request that failed otherwise.
+        // (1 + 3 + 100 + 3) ms ÷ 4; the last 3 is for the request that failed without a timeout.
         let Bounded::AtLeast(mean) = ranked.mean(cut) else { panic!("{:?}", ranked.mean(cut)) };
         assert!((mean / 26_750_000.0 - 1.0).abs() < 0.001, "{mean}");
     }
@@ -209,7 +213,7 @@ mod tests {
         assert_eq!(Ranked { answered: &empty, failed: 1 }.mean(NONE_CUT), Bounded::Failed);
     }
 
-    /// Orders what a percentile can be: times, then failed. `TooFew` has no place.
+    /// Orders percentiles: times first, then failed. `TooFew` has no place in the order.
     fn order(percentile: Percentile) -> Option<u64> {
         match percentile {
             Percentile::At(ns) => Some(ns),

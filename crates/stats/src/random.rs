@@ -1,5 +1,5 @@
-//! Numbers that look random and are the same in every version: a page computed from a run must
-//! not change with a dependency.
+//! Generates pseudorandom numbers that never change: a report computed from a run must not depend
+//! on the version of a library.
 
 use std::f64::consts::PI;
 
@@ -9,12 +9,12 @@ use std::f64::consts::PI;
 pub struct Random(u64);
 
 impl Random {
-    /// The same seed, the same numbers.
+    /// Returns a generator; the same seed gives the same numbers.
     pub fn with_seed(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -23,17 +23,17 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// A whole number below `end`, which is small against 2⁶⁴: so small is the bias.
+    /// Returns a whole number below `end`. The bias is about `end` ÷ 2⁶⁴.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
-    /// Above 0, below 1.
+    /// Returns a number above 0 and below 1.
     pub fn share(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Standard normal (Box and Muller, 1958).
+    /// Returns a standard normal number (Box and Muller, 1958).
     pub fn normal(&mut self) -> f64 {
         (-2.0 * self.share().ln()).sqrt() * (2.0 * PI * self.share()).cos()
     }
@@ -43,7 +43,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The reference implementation's first numbers for the seed 1234567.
+    /// The first numbers of the reference implementation for the seed 1234567.
     #[test]
     fn it_is_splitmix64() {
         let mut random = Random::with_seed(1_234_567);
@@ -60,7 +60,7 @@ mod tests {
         let drawn: Vec<f64> = (0..100_000).map(|_| random.normal()).collect();
         let mean = drawn.iter().sum::<f64>() / 1e5;
         let variance = drawn.iter().map(|x| x * x).sum::<f64>() / 1e5;
-        // Five standard errors: 5/√1e5 and 5·√(2/1e5).
+        // The limits are five standard errors: 5/√1e5 and 5·√(2/1e5).
         assert!(mean.abs() < 0.016 && (variance - 1.0).abs() < 0.023, "{mean} {variance}");
     }
 

@@ -1,57 +1,58 @@
-//! The highest rate that meets what is expected, found by short trials that may err.
+//! Searches for the highest rate that meets the expectations, with short trials whose results may
+//! be wrong.
 //!
-//! After RFC 9971 (*Multiple Loss Ratio Search*): an exponential probe brackets the rate, short
-//! trials at chosen and repeated loads narrow the bracket roughly, and longer ones, which forgive
-//! no backlog that grows slowly, narrow it further and confirm it. A rate counts
-//! as met where more than half of its trials meet (the RFC's exceed ratio of 50 %). Where the RFC
-//! sorts each load into a lower or an upper bound, all trials are weighed together here, by Bayes'
-//! rule (as in QUEST, Watson and Pelli, *Perception & Psychophysics*, 1983): only so has the
-//! bracket a chance of being right that can be stated, and one trial that a cron job has spoilt
-//! moves it a little and decides nothing.
+//! The method follows RFC 9971 (*Multiple Loss Ratio Search*). An exponential probe brackets the
+//! rate. Short trials at chosen and repeated rates narrow the bracket roughly. Longer trials, in
+//! which a slow growth of a backlog shows, narrow it further and confirm it. A rate counts as met
+//! if more than half of its trials meet the expectations (the RFC's exceed ratio of 50 %). The RFC
+//! sorts each load into a lower or an upper bound. Here, Bayes' rule weighs all trials together (as
+//! in QUEST, Watson and Pelli, *Perception & Psychophysics*, 1983). Only this gives the bracket a
+//! stated chance of being right. One trial that a cron job spoils moves the bracket a little and
+//! decides nothing.
 
-/// What is wanted.
+/// The limits and the precision of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
-    /// Where the probe begins, per second.
+    /// First rate of the probe, per second.
     pub first: f64,
-    /// No rate below it is asked for.
+    /// Lowest rate that is tried.
     pub lowest: f64,
-    /// No rate above it is asked for.
+    /// Highest rate that is tried.
     pub highest: f64,
-    /// How wide the interval may be: 0.05 for an upper end 5 % above the lower.
+    /// Wanted width of the interval: with 0.05, the upper end is 5 % above the lower.
     pub precision: f64,
-    /// Whether longer trials confirm what was found.
+    /// Whether longer trials confirm the result.
     pub confirm: bool,
 }
 
-/// What a trial has shown.
+/// The result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// What is expected held.
+    /// The expectations were met.
     Met,
-    /// It did not.
+    /// They were not met.
     Missed,
-    /// The generator could not keep the rate: nothing of the runtime was seen.
+    /// The generator could not keep the rate, so the trial says nothing about the runtime.
     Generator,
 }
 
-/// What a trial is for.
+/// The purpose of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Doubles, or halves, until the rate is between two trials.
+    /// Doubles or halves the rate until one rate is met and another is not.
     Probe,
     /// Narrows the interval roughly.
     Search,
-    /// A longer one, which narrows it further.
+    /// A longer trial that narrows the interval further.
     Narrow,
-    /// A longer one at the capacity.
+    /// A longer trial at the capacity.
     Confirm,
-    /// A longer one 10 % above it.
+    /// A longer trial 10 % above the capacity.
     Beyond,
 }
 
 impl Purpose {
-    /// Whether its trial is [`LONGER`].
+    /// Returns whether the trial is [`LONGER`].
     pub fn is_longer(self) -> bool {
         match self {
             Purpose::Probe | Purpose::Search => false,
@@ -60,10 +61,10 @@ impl Purpose {
     }
 }
 
-/// What can still be afforded: so many short trials, or so many longer ones instead.
+/// What the remaining time allows: this many short trials, or this many longer ones instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Trials of the usual length.
+    /// Trials of normal length.
     pub short: u32,
     /// Trials that are [`LONGER`].
     pub longer: u32,
@@ -74,57 +75,59 @@ pub struct Budget {
 pub struct Step {
     /// Offered rate per second.
     pub rate: f64,
-    /// Why it was asked for.
+    /// The purpose of the trial.
     pub purpose: Purpose,
-    /// What it has shown.
+    /// The result of the trial.
     pub seen: Seen,
 }
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ask {
     /// Measure this rate.
     Measure {
-        /// Per second.
+        /// The rate per second.
         rate: f64,
-        /// Why.
+        /// The purpose of the trial.
         purpose: Purpose,
     },
-    /// Nothing: see [`Search::answer`].
+    /// Measure nothing more: see [`Search::answer`].
     Nothing,
 }
 
-/// How a search has ended, or stands.
+/// How a search has ended, or would end now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The interval is as narrow as wanted, met at the capacity and missed 10 % above it.
+    /// The interval is as narrow as wanted. The capacity was met, and 10 % above it was not.
     Found,
-    /// It is as narrow, and the longer trials do not agree with the short ones, or there was no
-    /// time for them.
+    /// The interval is as narrow as wanted. But the longer trials contradict the short ones, or
+    /// there was no time for them.
     Unconfirmed,
-    /// It is wider than wanted: the best so far.
+    /// The interval is wider than wanted: the best result so far.
     Wide,
-    /// All that the generator can offer is met, or all that may be asked for: `lower` is what is
-    /// known.
+    /// Everything that the generator can offer, or up to the highest allowed rate, is met. Only
+    /// `lower` is known.
     AtLeast,
-    /// Not even the lowest rate is met.
+    /// Even the lowest rate is not met.
     Below,
     /// Too little was measured.
     Unknown,
 }
 
-/// What is known.
+/// The result of a search so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer {
-    /// How sure that is.
+    /// How certain the result is.
     pub ending: Ending,
-    /// The highest rate that is met in all likelihood: the capacity. `None`: none is known.
+    /// The capacity: the highest rate that is very likely met. `None` if no rate is known to be
+    /// met.
     pub lower: Option<f64>,
-    /// The lowest that is not, in all likelihood; with `lower` the 95 % interval.
+    /// The lowest rate that is very likely not met. With `lower` it forms the 95 % interval.
     pub upper: Option<f64>,
 }
 
-/// A search. Pure: [`Search::next`] asks, [`Search::told`] takes what was seen.
+/// A search. It does no I/O: [`Search::next`] says what to measure, [`Search::told`] takes the
+/// result.
 #[derive(Clone, Debug)]
 pub struct Search {
     goal: Goal,
@@ -133,22 +136,22 @@ pub struct Search {
 }
 
 impl Search {
-    /// Before any trial.
+    /// Returns a search without any trial.
     pub fn new(goal: Goal) -> Search {
         Search { goal, steps: Vec::new(), belief: None }
     }
 
-    /// Whether longer trials confirm what is found, from now on.
+    /// Sets whether longer trials confirm the result from now on.
     pub fn confirms(&mut self, confirm: bool) {
         self.goal.confirm = confirm;
     }
 
-    /// All trials so far.
+    /// Returns all trials so far.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// What to measure next, if so much can still be afforded.
+    /// Returns what to measure next if the budget allows it.
     pub fn next(&self, budget: Budget) -> Ask {
         let ask = match (&self.belief, self.repeated()) {
             (_, Some(ask)) => ask,
@@ -165,7 +168,7 @@ impl Search {
         }
     }
 
-    /// Takes what a trial has shown.
+    /// Adds the result of a trial.
     pub fn told(&mut self, step: Step) {
         self.steps.push(step);
         let evidence = self.evidence(self.steps.len() - 1);
@@ -176,7 +179,7 @@ impl Search {
         }
     }
 
-    /// What is known now.
+    /// Returns the result so far.
     pub fn answer(&self) -> Answer {
         let met = self
             .of(Seen::Met)
@@ -198,10 +201,10 @@ impl Search {
         let (low, high) = self.interval(belief);
         if let Some(limit) = limited {
             match self.of(Seen::Missed).reduce(f64::min) {
-                // The runtime was never seen to fail.
+                // The runtime never missed the expectations.
                 None => return Answer { ending: Ending::AtLeast, lower: met, upper: None },
-                // It was, beyond a rate that the generator could not keep: disturbed, not at its
-                // limit.
+                // The runtime missed them at a rate above one that the generator could not keep. So
+                // the generator was disturbed; that rate is not its limit.
                 Some(missed) if missed > limit.min(high) => {
                     let upper = Some(missed.max(high));
                     return Answer { ending: Ending::Wide, lower: Some(low), upper };
@@ -223,8 +226,9 @@ impl Search {
         self.steps.iter().filter(move |step| step.seen == seen).map(|step| step.rate)
     }
 
-    /// A generator that could not once may have been disturbed, and so may a runtime whose failing
-    /// would end the probe: the same again.
+    /// Returns the last trial again if its result is doubtful. The generator may have been
+    /// disturbed when it failed once. So may the runtime have been when it missed, which would end
+    /// the probe.
     fn repeated(&self) -> Option<Ask> {
         let last = self.steps.last()?;
         let is_doubtful = match last.seen {
@@ -239,7 +243,7 @@ impl Search {
         (is_doubtful && !is_again).then_some(ask)
     }
 
-    /// The lowest rate that the generator failed to offer twice in a row.
+    /// Returns the lowest rate that the generator failed to offer twice in a row.
     fn generators_limit(&self) -> Option<f64> {
         let pairs = self.steps.windows(2).filter(|pair| {
             pair.iter().all(|step| step.seen == Seen::Generator) && pair[0].rate == pair[1].rate
@@ -247,7 +251,7 @@ impl Search {
         pairs.map(|pair| pair[0].rate).reduce(f64::min)
     }
 
-    /// What a step says of the rate; `None`: nothing, for the generator failed, and once only.
+    /// Returns whether a step shows that its rate is met; `None` if the generator failed only once.
     fn evidence(&self, index: usize) -> Option<bool> {
         let step = &self.steps[index];
         match step.seen {
@@ -284,7 +288,7 @@ impl Search {
         }
     }
 
-    /// Whether the probe has come to an end of what may be asked for, without a bracket.
+    /// Returns whether the probe has reached the highest or lowest allowed rate without a bracket.
     fn is_exhausted(&self) -> bool {
         let edge = |rate: f64, edge: f64| (rate / edge - 1.0).abs() < self.goal.precision;
         let mut judged = self.judged();
@@ -294,7 +298,7 @@ impl Search {
             })
     }
 
-    /// A belief, once a rate is met and another is not.
+    /// Returns a belief once one rate is met and another is not.
     fn bracketed(&self) -> Option<Belief> {
         let has = |wanted: bool| self.judged().any(|(_, met)| met == wanted);
         if !(has(true) && has(false)) {
@@ -313,8 +317,8 @@ impl Search {
 
     fn narrow(&self, belief: &Belief, budget: Budget) -> Ask {
         let (low, high) = self.interval(belief);
-        // Off the middle by turns: trials below show what is met, trials above what is not, and
-        // both together how sharply one turns into the other.
+        // Trials lie alternately below and above the middle. Those below show which rates are met,
+        // those above which are not. Both together show how sharp the transition is.
         let at = TURNS[self.steps.len() % TURNS.len()];
         let between = |purpose| Ask::Measure {
             rate: rounded(belief.quantile(at), self.goal.precision),
@@ -343,7 +347,7 @@ impl Search {
         }
     }
 
-    /// The 95 % interval, its ends moved outwards to rates that can be said.
+    /// Returns the 95 % interval, its ends rounded outwards to short decimal numbers.
     fn interval(&self, belief: &Belief) -> (f64, f64) {
         let step = |rate| grain(rate, self.goal.precision);
         let (low, high) = (belief.quantile(TAIL), belief.quantile(1.0 - TAIL));
@@ -352,20 +356,20 @@ impl Search {
     }
 
     fn is_narrow(&self, (low, high): (f64, f64), precision: f64) -> bool {
-        // What rounding outwards has added is no doubt.
+        // The width that rounding has added is not uncertainty.
         let slack = grain(low, self.goal.precision) + grain(high, self.goal.precision);
         high - low <= low * precision + slack
     }
 
-    /// Whether longer trials at this rate, or above it, met twice, and oftener than others at it,
-    /// or below it, did not.
+    /// Returns whether longer trials at this rate or above met at least twice. They must also have
+    /// met more often than longer trials at this rate or below missed.
     fn confirmed(&self, low: f64) -> bool {
         let met = self.longer(Seen::Met, |rate| rate >= low * ABOUT);
         met >= CONFIRMED && met > self.longer(Seen::Missed, |rate| rate <= low / ABOUT)
     }
 
-    /// Whether a longer trial some 10 % above this rate, or within the interval's upper end, did
-    /// not.
+    /// Returns whether a longer trial missed at a rate up to `BEYOND`² (21 %) above `low`, or up to
+    /// `high`.
     fn refuted(&self, low: f64, high: f64) -> bool {
         self.longer(Seen::Missed, |rate| rate <= (low * BEYOND * BEYOND).max(high)) > 0
     }
@@ -376,21 +380,21 @@ impl Search {
     }
 }
 
-/// How likely each rate is to be the capacity, for each of some sharpnesses.
+/// The probability of each rate to be the capacity, for each of some spreads.
 #[derive(Clone, Debug)]
 struct Belief {
     /// Logarithm of the lowest rate.
     from: f64,
-    /// Between two rates, in logs.
+    /// Distance of two neighbouring rates, in logs.
     step: f64,
-    /// One row a sharpness; all together 1.
+    /// One row for each spread; all weights add up to 1.
     rows: Vec<(f64, Vec<f64>)>,
 }
 
 impl Belief {
-    /// All alike in logs, between two rates.
+    /// Returns equal probabilities for all rates, spaced evenly in logs.
     fn new(low: f64, high: f64, precision: f64) -> Belief {
-        // A tenth of what is to be told apart.
+        // A tenth of the wanted precision.
         let step = precision / 10.0;
         let points = ((high / low).ln() / step).ceil() as usize + 1;
         let even = 1.0 / points as f64;
@@ -399,7 +403,7 @@ impl Belief {
         Belief { from: low.ln(), step, rows }
     }
 
-    /// Bayes' rule for one trial, or for a longer one that counts as several.
+    /// Applies Bayes' rule for one trial; a longer trial counts `times` times.
     fn weigh(&mut self, rate: f64, is_met: bool, times: i32) {
         let mut sum = 0.0;
         for (spread, row) in &mut self.rows {
@@ -414,7 +418,7 @@ impl Belief {
         self.rows.iter_mut().flat_map(|(_, row)| row).for_each(|weight| *weight /= sum);
     }
 
-    /// The rate that the capacity is below with this chance.
+    /// Returns the rate that the capacity lies below with this chance.
     fn quantile(&self, chance: f64) -> f64 {
         let mut sum = 0.0;
         let points = self.rows[0].1.len();
@@ -430,50 +434,52 @@ impl Belief {
     }
 }
 
-/// A longer one says more, as in RFC 9971's *duration sum*, and not as much more as it is longer:
-/// what differs from one start of a runtime to the next is in it once.
+/// Returns how many short trials a trial counts as. A longer one counts more, as in RFC 9971's
+/// *duration sum*, but less than its length suggests: it contains the variation between starts only
+/// once.
 fn weight(purpose: Purpose) -> i32 {
     if purpose.is_longer() { 2 } else { 1 }
 }
 
-/// A rate that can be said and asked for again: `2350` and not `2347.8`.
+/// Rounds a rate to a short number that can be repeated: `2350` and not `2347.8`.
 fn rounded(rate: f64, precision: f64) -> f64 {
     let grain = grain(rate, precision);
-    // Not 0.34500000000000003.
+    // Avoids 0.34500000000000003.
     (((rate / grain).round() * grain).max(grain) * 1e9).round() / 1e9
 }
 
-/// 1, 2 or 5 times a power of ten: at most a fifth of what is to be told apart.
+/// Returns 1, 2 or 5 times a power of ten: at most a fifth of the wanted precision.
 fn grain(rate: f64, precision: f64) -> f64 {
     let most = rate * precision / 5.0;
     let ten = 10_f64.powf(most.log10().floor());
     [5.0, 2.0, 1.0].into_iter().map(|times| times * ten).find(|step| *step <= most).unwrap_or(ten)
 }
 
-/// Between two trials of the probe.
+/// Factor between two rates of the probe.
 const FACTOR: f64 = 2.0;
-/// The trial above the capacity.
+/// Factor from the capacity to the trial above it.
 const BEYOND: f64 = 1.1;
-/// Of the interval, on either side.
+/// Chance outside of the interval, on either side.
 const TAIL: f64 = 0.025;
-/// Where the next trial lies between all and nothing.
+/// The quantiles of the belief at which trials are placed, in turns.
 const TURNS: [f64; 2] = [0.25, 0.75];
 /// How many times as long a longer trial is.
 pub const LONGER: u32 = 4;
-/// Short trials narrow until the interval is so many times as wide as wanted.
+/// Short trials narrow the interval until it is this many times as wide as wanted.
 const ROUGHLY: f64 = 2.5;
-/// Longer trials that short ones must leave room for.
+/// Number of longer trials for which short trials must leave time.
 const KEPT: u32 = 5;
-/// Longer trials kept back for confirming.
+/// Number of longer trials reserved for confirming.
 const CONFIRMING: u32 = 2;
-/// Longer trials that have to meet.
+/// Number of longer trials that must meet the expectations.
 const CONFIRMED: usize = 2;
-/// At a rate that is no less than this part of another, as much is asked.
+/// Rates within this factor of each other count as the same rate.
 const ABOUT: f64 = 0.97;
-/// Trials that go wrong, or well, whatever the rate.
+/// Chance that a trial misses, or meets, whatever its rate is.
 const STRAY: f64 = 0.02;
-/// From "always met" to "never met", in logs of the rate, and how likely that is beforehand: from a
-/// queue that is full at once to a time that grows with every request.
+/// Widths of the transition from "always met" to "never met", in logs of the rate, with their prior
+/// probabilities. A queue that is full at once has the smallest; the largest is for a time that
+/// grows with every request.
 const SPREADS: [(f64, f64); 5] =
     [(0.003, 0.4), (0.015, 0.3), (0.05, 0.2), (0.15, 0.07), (0.4, 0.03)];
 

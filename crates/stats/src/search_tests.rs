@@ -1,8 +1,8 @@
-//! Searches beside servers whose capacity is arithmetic.
+//! Runs searches against simulated servers whose capacity can be calculated.
 
 use super::*;
 
-/// M/M/c: Poisson arrivals, `servers` workers, exponential service of `mu` a second each.
+/// M/M/c: Poisson arrivals, `servers` workers, exponential service at a rate of `mu` a second each.
 #[derive(Clone, Copy)]
 struct Queue {
     servers: u32,
@@ -10,19 +10,19 @@ struct Queue {
 }
 
 impl Queue {
-    /// The chance that a request takes longer than `seconds`: waiting and service together.
+    /// Returns the chance that a request takes longer than `seconds`, waiting and service together.
     fn slower(&self, rate: f64, seconds: f64) -> f64 {
         let (c, mu) = (f64::from(self.servers), self.mu);
         let load = rate / mu;
         if load >= c {
             return 1.0;
         }
-        // Erlang's B by its recursion, then C: the chance of waiting.
+        // Erlang's B by its recursion, then Erlang's C: the chance of waiting.
         let blocked = (1..=self.servers).fold(1.0, |b, k| load * b / (f64::from(k) + load * b));
         let waits = c * blocked / (c - load * (1.0 - blocked));
         let drain = c * mu - rate;
         let served = (-mu * seconds).exp();
-        // The wait is exponential with `drain`; the sum of the two has this tail.
+        // The wait is exponential with rate `drain`; waiting plus service has this tail.
         let both = match (drain - mu).abs() < 1e-9 * mu {
             true => (1.0 + mu * seconds) * served,
             false => (drain * served - mu * (-drain * seconds).exp()) / (drain - mu),
@@ -30,7 +30,7 @@ impl Queue {
         (1.0 - waits) * served + waits * both
     }
 
-    /// p95 of response time in seconds.
+    /// Returns the p95 of response time in seconds.
     fn p95(&self, rate: f64) -> f64 {
         if rate >= f64::from(self.servers) * self.mu {
             return f64::INFINITY;
@@ -43,7 +43,7 @@ impl Queue {
         high
     }
 
-    /// The rate at which p95 is `bound`.
+    /// Returns the rate at which p95 is `bound`.
     fn capacity(&self, bound: f64) -> f64 {
         let (mut low, mut high) = (0.0, f64::from(self.servers) * self.mu);
         for _ in 0..60 {
@@ -54,11 +54,11 @@ impl Queue {
     }
 }
 
-/// Seeded, and the same everywhere.
+/// A seeded generator; its numbers are the same on every machine.
 struct Dice(u64);
 
 impl Dice {
-    /// 0 … 1 (splitmix64).
+    /// Returns a number from 0 to 1 (splitmix64).
     fn even(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -67,7 +67,7 @@ impl Dice {
         (z ^ (z >> 31)) as f64 / u64::MAX as f64
     }
 
-    /// Mean 0, deviation 1 (Box and Muller).
+    /// Returns a number with mean 0 and standard deviation 1 (Box and Muller).
     fn normal(&mut self) -> f64 {
         let (a, b) = (self.even().max(1e-300), self.even());
         (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
@@ -77,9 +77,9 @@ impl Dice {
 /// How a measured p95 differs from the true one.
 #[derive(Clone, Copy)]
 struct Noise {
-    /// Deviation of its logarithm.
+    /// Standard deviation of its logarithm.
     sd: f64,
-    /// Trials that something else spoils.
+    /// Share of trials that something else spoils.
     hiccups: f64,
 }
 
@@ -93,10 +93,11 @@ fn goal(first: f64) -> Goal {
     Goal { first, lowest: 0.1, highest: 1e6, precision: 0.1, confirm: true }
 }
 
-/// What a longer trial takes, in short ones: less than it is longer, for both are started once.
+/// Cost of a longer trial in short ones. It is less than the ratio of lengths, because each starts
+/// a runtime once.
 const COST: u32 = 3;
 
-/// Runs a search with a budget of short trials; its answer and how many it took.
+/// Runs a search with a budget of short trials; returns its answer and the number of trials.
 fn run(budget: u32, first: f64, mut measure: impl FnMut(f64) -> Seen) -> (Answer, u32) {
     run_each(budget, first, |rate, _| measure(rate))
 }
@@ -119,15 +120,15 @@ fn run_each(
     (search.answer(), budget - left)
 }
 
-/// Of 2 000 seeds: how many intervals hold the capacity, how many searches ended as found, and the
-/// mean number of trials.
+/// Runs 2 000 seeds. Returns the share of intervals that contain the capacity, the share of
+/// searches that ended as found, and the mean number of trials.
 fn many(queue: Queue, bound: f64, noise: Noise, budget: u32) -> (f64, f64, f64) {
     const SEEDS: u64 = 2_000;
     let capacity = queue.capacity(bound);
     let (mut held, mut found, mut trials) = (0, 0, 0);
     for seed in 0..SEEDS {
         let mut dice = Dice(seed);
-        // A guess that is off by a factor of two on either side.
+        // The first guess is off by up to a factor of two on either side.
         let first = capacity * (1.4 * (dice.even() - 0.5)).exp();
         let (answer, used) = run(budget, first, |rate| seen(queue, bound, noise, rate, &mut dice));
         let (low, high) = (answer.lower.unwrap_or(0.0), answer.upper.unwrap_or(f64::INFINITY));
@@ -155,13 +156,13 @@ fn the_capacity_lies_in_the_interval_in_93_of_100_searches() {
             let (held, found, trials) = many(queue, bound, noise, 30);
             println!("{name}, {machine}: held {held}, found {found}, trials {trials}");
             assert!(held >= 0.93, "{name}, {machine}: {held}");
-            // Within three minutes of trials of six seconds.
+            // These searches take three minutes with trials of six seconds.
             assert!(found >= 0.83, "{name}, {machine}: {found}");
         }
     }
 }
 
-/// Each met up to a rate, no noise.
+/// Every trial meets up to `limit`; there is no noise.
 fn exact(limit: f64, first: f64, budget: u32) -> (Answer, u32) {
     run(budget, first, |rate| if rate <= limit { Seen::Met } else { Seen::Missed })
 }
@@ -233,14 +234,14 @@ fn what_never_holds_ends_at_the_lowest_rate() {
 #[test]
 fn longer_trials_that_fail_where_short_ones_met_move_the_answer_down() {
     let (answer, _) = run_each(40, 1_000.0, |rate, purpose| {
-        // A backlog that grows too slowly for a short trial.
+        // The backlog grows too slowly to show in a short trial.
         let limit = if purpose.is_longer() { 1_800.0 } else { 2_000.0 };
         if rate <= limit { Seen::Met } else { Seen::Missed }
     });
     assert!(answer.lower.unwrap() <= 1_800.0 * 1.02, "{answer:?}");
 }
 
-/// A machine whose throughput wanders from one start to the next, and where short trials forgive.
+/// The machine's throughput varies from start to start, and short trials are more lenient.
 #[test]
 fn what_is_found_where_the_machine_wanders_holds_for_longer() {
     const SEEDS: u64 = 2_000;

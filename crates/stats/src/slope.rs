@@ -1,4 +1,4 @@
-//! How steeply a series rises, whatever a few of its points do.
+//! Estimates the slope of a series so that single outliers do not matter.
 
 use crate::normal;
 
@@ -13,19 +13,20 @@ pub struct Slope {
     pub high: f64,
 }
 
-/// Fewest points for a slope: of fewer the interval reaches from the least to the greatest slope of
-/// any two, and is still too narrow.
+/// Fewest points for a slope. With fewer, the interval would span all slopes of any two points, and
+/// would still be too narrow.
 pub const FEWEST: usize = 8;
 
-/// The slope of points `(x, y)`, with an interval that covers with the chance `covers`; `None`:
-/// fewer than [`FEWEST`] points at different x, or one that is no number.
+/// Returns the slope of points `(x, y)` with an interval of coverage `covers`. `None` with fewer
+/// than [`FEWEST`] different x, or if a coordinate is not finite.
 ///
-/// Theil's median of slopes (*A rank-invariant method of linear and polynomial regression
-/// analysis*, 1950) with Sen's interval from Kendall's statistic (*Estimates of the regression
-/// coefficient based on Kendall's tau*, JASA 63, 1968): 29 of 100 points may be anything. Kendall's
-/// variance is for points that know nothing of each other; that of memory is multiplied as Hamed
-/// and Rao do (*A modified Mann-Kendall trend test for autocorrelated data*, Journal of Hydrology
-/// 204, 1998), by the lags up to the first one that does not tell, and never below 1.
+/// The slope is Theil's median of slopes (*A rank-invariant method of linear and polynomial
+/// regression analysis*, 1950). The interval is Sen's, from Kendall's statistic (*Estimates of the
+/// regression coefficient based on Kendall's tau*, JASA 63, 1968). 29 of 100 points may be
+/// arbitrary. Kendall's variance assumes independent points. For autocorrelated ones it is
+/// multiplied as by Hamed and Rao (*A modified Mann-Kendall trend test for autocorrelated data*,
+/// Journal of Hydrology 204, 1998). Only lags before the first insignificant one count, and the
+/// factor is 1 or more.
 pub fn slope(points: &[(f64, f64)], covers: f64) -> Option<Slope> {
     if points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
@@ -48,22 +49,22 @@ pub fn slope(points: &[(f64, f64)], covers: f64) -> Option<Slope> {
     let value = median(&slopes);
     let reach =
         normal::quantile(0.5 + covers / 2.0) * (variance(&points) * memory(&points, value)).sqrt();
-    // The ranks of the ends, from 1, rounded outwards.
+    // Ranks of the interval's ends, counted from 1 and rounded outwards.
     let count = slopes.len() as f64;
     let (low, high) = (((count - reach) / 2.0).floor(), ((count + reach) / 2.0).ceil() + 1.0);
     let at = |rank: f64| slopes[rank.clamp(1.0, count) as usize - 1];
     Some(Slope { value, low: at(low), high: at(high) })
 }
 
-/// 500 000 slopes: a tenth of a second.
+/// Largest number of points: 500 000 slopes take a tenth of a second.
 const MOST: usize = 1_000;
 
-/// Every so many points, where there are too many.
+/// Returns every n-th point if there are more than [`MOST`].
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.iter().step_by(points.len().div_ceil(MOST).max(1)).copied().collect()
 }
 
-/// Of sorted values.
+/// Returns the median of sorted values.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match sorted.len() % 2 {
@@ -72,8 +73,8 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Variance of Kendall's statistic where y does not depend on x; values that are the same make it
-/// smaller (Sen's formula, for both).
+/// Returns the variance of Kendall's statistic where y does not depend on x. Equal values make it
+/// smaller (Sen's formula, for ties in x and y).
 fn variance(points: &[(f64, f64)]) -> f64 {
     let term = |count: f64| count * (count - 1.0) * (2.0 * count + 5.0);
     let ties = |mut values: Vec<f64>| -> f64 {
@@ -85,7 +86,7 @@ fn variance(points: &[(f64, f64)]) -> f64 {
     ((term(points.len() as f64) - ties(xs) - ties(ys)) / 18.0).max(0.0)
 }
 
-/// By how much the variance is larger because a point is like those before it.
+/// Returns the factor by which autocorrelation of the points increases the variance.
 fn memory(points: &[(f64, f64)], slope: f64) -> f64 {
     let count = points.len() as f64;
     let ranks = ranks(&points.iter().map(|(x, y)| y - slope * x).collect::<Vec<_>>());
@@ -110,7 +111,7 @@ fn memory(points: &[(f64, f64)], slope: f64) -> f64 {
     1.0 + 2.0 / (count * (count - 1.0) * (count - 2.0)) * sum
 }
 
-/// From 1; equal values share the mean of theirs.
+/// Returns the ranks of values, counted from 1; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(slope(&points, 0.95).unwrap().value, 2.0);
     }
 
-    /// Ten points: N = 45, variance 10·9·25 ÷ 18 = 125, reach 1.96·√125 = 21.9: ranks 11 and 35.
+    /// Ten points: N = 45, variance 10·9·25 ÷ 18 = 125, reach 1.96·√125 = 21.9, so ranks 11 and 35.
     #[test]
     fn its_interval_is_sens() {
         let ys = [1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 4.0, 6.0, 5.0, 10.0];
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(slope(&many, 0.95).unwrap().value, 0.5);
     }
 
-    /// How often the interval has the true slope in it, of 1000 series.
+    /// Returns how many intervals of 1000 series contain the true slope.
     fn covered(mut noise: impl FnMut(&mut Random) -> Vec<f64>) -> usize {
         let mut random = Random::with_seed(1);
         (0..1_000)
@@ -194,17 +195,18 @@ mod tests {
             .count()
     }
 
-    /// 95 %; five standard errors of 1000 series are 3.4 %.
+    /// The nominal coverage is 95 %; five standard errors of 1000 series are 3.4 %.
     #[test]
     fn the_interval_covers_as_often_as_it_says() {
         let even = covered(|random| (0..40).map(|_| random.normal()).collect());
         assert!((916..=990).contains(&even), "{even}");
-        // Cauchy's: no mean, no variance.
+        // Cauchy's distribution has neither mean nor variance.
         let wild = covered(|random| (0..40).map(|_| random.normal() / random.normal()).collect());
         assert!((916..=990).contains(&wild), "{wild}");
     }
 
-    /// Their variance is (1 + 0.6) ÷ (1 − 0.6) = 4 times Kendall's, which alone would cover 67 %.
+    /// The points' variance is (1 + 0.6) ÷ (1 − 0.6) = 4 times Kendall's, which alone would cover
+    /// 67 %.
     #[test]
     fn points_like_those_before_them_make_it_wider() {
         let alike = covered(|random| {

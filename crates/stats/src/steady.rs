@@ -1,43 +1,44 @@
-//! Whether a constant load was answered evenly from its beginning to its end.
+//! Checks whether a constant load was answered evenly from its beginning to its end.
 //!
-//! Change points only flag: nothing is cut out of a trial because of them. Barrett, Bolz-Tereick,
-//! Killick, Mount and Tratt (*Virtual Machine Warmup Blows Hot and Cold*, OOPSLA 2017) show that
-//! a third of their benchmarks never reach a steady state, and that looking for one and dropping
-//! what came before hides it. Points are found by PELT (Killick, Fearnhead and Eckley, JASA 107,
-//! 2012) with their penalty of 15 ln n.
+//! Change points only set a flag: no part of a trial is removed because of them. Barrett,
+//! Bolz-Tereick, Killick, Mount and Tratt (*Virtual Machine Warmup Blows Hot and Cold*, OOPSLA
+//! 2017) show that a third of their benchmarks never reach a steady state. To look for one, and to
+//! drop what precedes it, hides that. Change points are found by PELT (Killick, Fearnhead and
+//! Eckley, JASA 107, 2012) with their penalty of 15 ln n.
 
 use crate::compare::MARGIN;
 
-/// How a series went.
+/// Whether the level of a series changed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Steadiness {
     /// No level differs by more than [`MARGIN`] from the last one.
     Steady,
-    /// One does. The levels, in order, two at least.
+    /// At least one level differs by more. Holds all levels in order, two at least.
     NotSteady(Vec<Level>),
-    /// Fewer than [`FEWEST`] seconds.
+    /// The series has fewer than [`FEWEST`] seconds, or too few of them have a value.
     TooShort,
 }
 
-/// Seconds between two change points.
+/// A section of the series between two change points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Its first second.
+    /// Index of its first second, not counting steps without a value.
     pub from: usize,
-    /// Geometric mean of its seconds.
+    /// Geometric mean of its values.
     pub value: f64,
 }
 
-/// Seconds that a load must last for its steadiness to be told.
+/// Seconds that a load must last to be judged.
 pub const FEWEST: usize = 60;
 
-/// How the values of seconds (medians of service time) went. A second without a value repeats
-/// the one before it.
+/// Judges the values of seconds (medians of service time). Steps without a value are left out, so
+/// that the indices of later levels are smaller by as much.
 pub fn steadiness(seconds: &[Option<f64>]) -> Steadiness {
     if seconds.len() < FEWEST {
         return Steadiness::TooShort;
     }
-    // A long load in steps of several seconds: finding points costs the square of their number.
+    // A long load is judged in steps of several seconds: finding change points takes quadratic
+    // time.
     let step = seconds.len().div_ceil(MOST);
     let logs: Vec<f64> = seconds.chunks(step).filter_map(mean_log).collect();
     if logs.len() < FEWEST / 2 {
@@ -65,11 +66,11 @@ fn mean_log(seconds: &[Option<f64>]) -> Option<f64> {
     (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
 }
 
-/// Values that PELT is given at most: ten minutes by the second.
+/// Most values that PELT gets: ten minutes of one value a second.
 const MOST: usize = 600;
 
-/// A second beyond three interquartile ranges of those around it becomes their median (Barrett's
-/// outliers, after Tukey): a single pause is no level.
+/// Replaces each value beyond three interquartile ranges of its neighbours by their median
+/// (Barrett's outliers, after Tukey): a single pause is not a level.
 fn without_outliers(logs: &[f64]) -> Vec<f64> {
     let around = |at: usize| {
         let from = at.saturating_sub(AROUND).min(logs.len().saturating_sub(2 * AROUND + 1));
@@ -88,12 +89,12 @@ fn without_outliers(logs: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Seconds on each side that an outlier is judged by: enough for quartiles, and few enough that a
-/// level of a quarter of a minute stays one.
+/// Seconds on each side with which an outlier is compared. They are enough for quartiles, and few
+/// enough that a level of a quarter of a minute is kept.
 const AROUND: usize = 10;
 
-/// Where levels begin, 0 first: the partition with the least squares around its levels' means, in
-/// units of the noise, plus a penalty for each level.
+/// Returns where levels begin, 0 first. The partition minimizes the squares around the levels'
+/// means, in units of the noise, plus a penalty for each level.
 fn change_points(logs: &[f64]) -> Vec<usize> {
     let noise = noise(logs);
     let penalty = 15.0 * (logs.len() as f64).ln();
@@ -120,7 +121,7 @@ fn change_points(logs: &[f64]) -> Vec<usize> {
         let total = |from: usize| best[from] + cost(from, to) + penalty;
         let found = candidates.iter().copied().min_by(|a, b| total(*a).total_cmp(&total(*b)));
         let least = found.map_or(f64::INFINITY, total);
-        // PELT's pruning: what is worse by a whole level cannot win later.
+        // PELT's pruning: a beginning that is worse by a whole penalty cannot be the best later.
         candidates.retain(|from| best[*from] + cost(*from, to) <= least);
         best.push(least);
         before.push(found.unwrap_or(0));
@@ -135,16 +136,18 @@ fn change_points(logs: &[f64]) -> Vec<usize> {
     begins
 }
 
-/// Seconds of the shortest level: what is shorter is a hiccup.
+/// Fewest seconds of a level: a shorter one is a hiccup.
 const SHORTEST: usize = 5;
 
-/// Variance of the noise, from steps between neighbours: levels add only a few of those. By their
-/// median, which those few do not move; at least the histogram's own resolution, 0.1 %.
+/// Returns the variance of the noise, from the median step between neighbours. Levels add only a
+/// few large steps, which do not move the median. The standard deviation is at least the
+/// histogram's resolution, 0.1 %.
 fn noise(logs: &[f64]) -> f64 {
     let mut steps: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     steps.sort_by(f64::total_cmp);
     let median = steps.get(steps.len() / 2).copied().unwrap_or(0.0);
-    // A normal variable's median size is 0.6745 of its deviation; a step has twice the variance.
+    // The median size of a normal variable is 0.6745 of its deviation; a step has twice the
+    // variance.
     let deviation = median / 0.6745 / 2.0_f64.sqrt();
     deviation.max(0.001).powi(2)
 }
@@ -154,7 +157,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Seconds of 10 ms × the level in force, with 1 % of noise.
+    /// Returns seconds of 10 ms × the current level, with 1 % of noise.
     fn series(levels: &[(usize, f64)], seed: u64) -> Vec<Option<f64>> {
         let mut random = Random::with_seed(seed);
         let of = |(seconds, level): &(usize, f64)| {

@@ -1,18 +1,19 @@
-//! Student's t distribution: how far an average of few trials may be off.
+//! Computes Student's t distribution: how far a mean of few trials may be off.
 
 use std::f64::consts::PI;
 
-/// Chance that a t variable with `freedom` degrees of freedom (1 or more) is at most `t`.
+/// Returns the chance that a t variable with `freedom` degrees of freedom (1 or more) is at most
+/// `t`.
 ///
-/// By the regularized incomplete beta function (Abramowitz and Stegun, 26.7.1); absolute
-/// error below 1e-12.
+/// Uses the regularized incomplete beta function (Abramowitz and Stegun, 26.7.1); absolute error
+/// below 1e-12.
 pub fn cdf(t: f64, freedom: u32) -> f64 {
     let upper = upper_tail(t.abs(), freedom);
     if t < 0.0 { upper } else { 1.0 - upper }
 }
 
-/// Chance that a t variable exceeds `t`, which is zero or more. Apart from `cdf`, because
-/// `1 - cdf` has no digits left for a small chance.
+/// Returns the chance that a t variable exceeds `t`, which is zero or more. It is separate from
+/// `cdf`, because `1 - cdf` has no digits left for a small chance.
 pub fn upper_tail(t: f64, freedom: u32) -> f64 {
     let freedom = f64::from(freedom);
     if t.is_infinite() {
@@ -21,14 +22,14 @@ pub fn upper_tail(t: f64, freedom: u32) -> f64 {
     0.5 * incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
-/// The t below which a share `p` (above 0, below 1) of the distribution lies.
+/// Returns the t below which a share `p` (above 0, below 1) of the distribution lies.
 ///
-/// By bisection on `cdf`: it cannot miss, and nobody waits for its 100 steps.
+/// Uses bisection on the tail: it always converges, and its 100 steps are fast enough.
 pub fn quantile(p: f64, freedom: u32) -> f64 {
     assert!(p > 0.0 && p < 1.0, "a quantile is asked for a share between 0 and 1, not {p}");
     let tail = p.min(1.0 - p);
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
-    // One degree of freedom and a tail of 1e-9 lie at 3e8, so this ends soon.
+    // With one degree of freedom, a tail of 1e-9 begins at 3e8, so this ends soon.
     while upper_tail(high, freedom) > tail {
         (low, high) = (high, high * 2.0);
     }
@@ -44,17 +45,17 @@ pub fn quantile(p: f64, freedom: u32) -> f64 {
     if p < 0.5 { -t } else { t }
 }
 
-/// Halvings of the bracket: more than the 53 bits of a double, whatever the bracket.
+/// Number of halvings: more than the 53 bits of a double, whatever the bracket.
 const STEPS: u32 = 100;
 
-/// Regularized incomplete beta function I_x(a, b), by its continued fraction (Abramowitz
-/// and Stegun, 26.5.8), evaluated by Lentz's method.
+/// Returns the regularized incomplete beta function I_x(a, b), from its continued fraction
+/// (Abramowitz and Stegun, 26.5.8) with Lentz's method.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
     let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (-x).ln_1p()).exp();
-    // The fraction converges fast only on this side of the mean; the other by symmetry.
+    // The fraction converges fast only on this side of the mean; symmetry gives the other side.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * beta_fraction(a, b, x) / a
     } else {
@@ -83,16 +84,16 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     fraction
 }
 
-/// The fraction needs some √max(a, b) terms; this is enough for a million trials.
+/// Most terms: the fraction needs about √max(a, b), so this is enough for a million trials.
 const MOST_TERMS: u32 = 10_000;
 
-/// Lentz's method divides by its partial terms, so none may be zero.
+/// Returns `x`, or a tiny number for zero: Lentz's method divides by its partial terms.
 fn away_from_zero(x: f64) -> f64 {
     if x.abs() < f64::MIN_POSITIVE { f64::MIN_POSITIVE } else { x }
 }
 
-/// Logarithm of the gamma function for `x` > 0: Lanczos' approximation with g = 7 and nine
-/// terms, relative error below 1e-14.
+/// Returns the logarithm of the gamma function for `x` > 0: Lanczos' approximation with g = 7 and
+/// nine terms, relative error below 1e-14.
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     if x < 0.5 {
         return (PI / (PI * x).sin()).ln() - ln_gamma(1.0 - x);
@@ -123,7 +124,8 @@ const LANCZOS: [f64; 9] = [
 mod tests {
     use super::*;
 
-    /// Share, degrees of freedom, quantile: from printed tables with more digits than asked.
+    /// Share, degrees of freedom, quantile: from printed tables with more digits than the test
+    /// needs.
     const TABLE: [(f64, u32, f64); 16] = [
         (0.975, 1, 12.706_204_736_2),
         (0.975, 2, 4.302_652_729_7),

@@ -1,13 +1,15 @@
-//! The studentized range: how far apart the furthest of several equal means may lie by chance.
+//! Computes the studentized range: how far apart the furthest of several equal means may lie by
+//! chance.
 
 use crate::{chi, normal};
 
-/// Chance that the range of `groups` (2 or more) independent means of equal truth, in standard
-/// errors of one of them that were estimated with `freedom` degrees of freedom, exceeds `q`.
+/// Returns the chance that the range of `groups` (2 or more) independent means with equal true
+/// values exceeds `q`. The range is in standard errors of one mean, estimated with `freedom`
+/// degrees of freedom.
 ///
-/// By its double integral (Tukey, *The Problem of Multiple Comparisons*, 1953; Copenhaver and
-/// Holland, *Journal of Statistical Computation and Simulation* 30, 1988). Absolute error
-/// below 1e-7.
+/// Uses the double integral (Tukey, *The Problem of Multiple Comparisons*, 1953; Copenhaver and
+/// Holland, *Journal of Statistical Computation and Simulation* 30, 1988). Absolute error below
+/// 1e-7.
 pub fn upper_tail(q: f64, groups: u32, freedom: u32) -> f64 {
     if q <= 0.0 {
         return 1.0;
@@ -16,19 +18,20 @@ pub fn upper_tail(q: f64, groups: u32, freedom: u32) -> f64 {
     chi::average(freedom, |error| 1.0 - nodes.within(q * error)).clamp(0.0, 1.0)
 }
 
-/// Steps over the largest of the means.
+/// Number of integration steps over the largest mean.
 const INNER: u32 = 100;
 /// Standard deviations beyond which no mean lies.
 const EDGE: f64 = 8.3;
 
-/// Where the largest mean may be: place, share below it, density × step.
+/// Points of the largest mean: place, share below it, density × step.
 struct Nodes {
     others: i32,
     places: Vec<(f64, f64, f64)>,
 }
 
 impl Nodes {
-    /// The density runs out smoothly on both sides: so evenly spaced places will do.
+    /// Builds the points. The density falls smoothly to zero on both sides, so evenly spaced ones
+    /// suffice.
     fn new(groups: u32) -> Nodes {
         let step = 2.0 * EDGE / f64::from(INNER);
         let place = |i| {
@@ -39,7 +42,7 @@ impl Nodes {
         Nodes { others, places: (0..=INNER).map(place).collect() }
     }
 
-    /// Chance that all means lie within `width` of the largest.
+    /// Returns the chance that all means lie within `width` of the largest.
     fn within(&self, width: f64) -> f64 {
         let of = |(z, below, weight): &(f64, f64, f64)| {
             weight * (below - normal::cdf(z - width)).powi(self.others)
@@ -53,7 +56,7 @@ mod tests {
     use super::*;
     use crate::t;
 
-    /// Groups, freedom, q of 5 % and of 1 %: from printed tables (Pearson and Hartley,
+    /// Groups, degrees of freedom, q of 5 % and of 1 %: from printed tables (Pearson and Hartley,
     /// *Biometrika Tables for Statisticians*, table 29).
     const TABLE: [(u32, u32, f64, f64); 10] = [
         (3, 2, 8.33, 19.0),

@@ -1,18 +1,18 @@
-//! The Universal Scalability Law (Gunther, *Guerrilla Capacity Planning*, 2007): what more workers
-//! bring.
+//! Fits the Universal Scalability Law (Gunther, *Guerrilla Capacity Planning*, 2007): how
+//! throughput grows with the number of workers.
 //!
 //! ```text
 //! X(n) = λ n / (1 + σ (n − 1) + κ n (n − 1))
 //! ```
-//! σ is what they wait for each other (contention), κ what they cost each other (coherency). It
-//! describes what was measured and is never used beyond it.
+//! σ is the cost of waiting for each other (contention), κ the cost of agreeing with each other
+//! (coherency). The law describes what was measured and is never extrapolated.
 
 use serde::{Deserialize, Serialize};
 
-/// The law's three numbers.
+/// The law's three parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Usl {
-    /// What one worker does alone.
+    /// Throughput of one worker alone.
     pub lambda: f64,
     /// Contention, 0 or more.
     pub sigma: f64,
@@ -21,10 +21,10 @@ pub struct Usl {
 }
 
 impl Usl {
-    /// Fitted to (workers, capacity), at least four different numbers of workers: n ÷ X is a
-    /// polynomial in n, n ÷ X = 1/λ · (1 + σ (n − 1) + κ n (n − 1)), so this is linear least
-    /// squares in (1, n − 1, n (n − 1)), weighed by X ÷ n: errors of capacity are relative ones. A
-    /// negative σ or κ has no meaning: it is left out and the others are fitted again.
+    /// Fits (workers, capacity) points; `None` with fewer than four different numbers of workers. n
+    /// ÷ X is a polynomial in n: n ÷ X = 1/λ · (1 + σ (n − 1) + κ n (n − 1)). So this is linear
+    /// least squares in (1, n − 1, n (n − 1)), weighted by X ÷ n because errors of capacity are
+    /// relative. A negative σ or κ has no meaning: it is left out, and the others are fitted again.
     pub fn fit(points: &[(f64, f64)]) -> Option<Usl> {
         let points: Vec<(f64, f64)> =
             points.iter().copied().filter(|(n, x)| *n > 0.0 && *x > 0.0).collect();
@@ -48,7 +48,7 @@ impl Usl {
         fitted.min_by(|one, other| one.error(&points).total_cmp(&other.error(&points)))
     }
 
-    /// Throughput of so many workers.
+    /// Returns the throughput of this many workers.
     pub fn at(&self, workers: f64) -> f64 {
         let Usl { lambda, sigma, kappa } = self;
         lambda * workers / (1.0 + sigma * (workers - 1.0) + kappa * workers * (workers - 1.0))
@@ -59,7 +59,8 @@ impl Usl {
     }
 }
 
-/// The three coefficients, those that are not `used` 0; `None` where the points do not decide.
+/// Returns the three coefficients, 0 for those not `used`; `None` where the points do not determine
+/// them.
 fn least_squares(points: &[(f64, f64)], used: [bool; 3]) -> Option<[f64; 3]> {
     let mut normal = [[0.0; 4]; 3];
     for (n, x) in points {
@@ -80,7 +81,7 @@ fn least_squares(points: &[(f64, f64)], used: [bool; 3]) -> Option<[f64; 3]> {
     solve(normal)
 }
 
-/// Gauss' elimination with the largest pivot.
+/// Solves the equations by Gauss' elimination with the largest pivot; `None` if they are singular.
 fn solve(mut rows: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     for column in 0..3 {
         let pivot =

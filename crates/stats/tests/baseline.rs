@@ -1,5 +1,6 @@
-//! What comparing with a baseline promises, in 4 000 simulated runs of each kind with a seed. The
-//! large version, with tables: `cargo run --release -p stampede-stats --example baseline`.
+//! Checks the promises of comparing with a baseline, in 4 000 simulated runs of each kind with a
+//! seed. The large version, with tables:
+//! `cargo run --release -p stampede-stats --example baseline`.
 
 #[path = "../../../bench/baseline/simulation.rs"]
 mod simulation;
@@ -8,7 +9,7 @@ use simulation::{Case, Shape, Spread, asked, shares};
 
 const RUNS: u32 = 4_000;
 
-/// Two standard errors of 95 % of 4 000 runs are 0.7 %.
+/// 95 % less two standard errors of 4 000 runs (0.7 %), rounded.
 const LEAST: f64 = 0.94;
 
 #[test]
@@ -18,15 +19,16 @@ fn all_intervals_of_a_run_hold_together_whatever_varies_more() {
             let shares = shares(&Case::normal(runtimes, rounds, spread), RUNS, 1);
             let what = format!("{spread:?}, {runtimes} runtimes, {rounds} rounds: {shares:?}");
             assert!(shares.all_hold >= LEAST && shares.each_holds >= LEAST, "{what}");
-            // Two are one comparison: there is nothing to pool, and nothing to be wrong about.
+            // Two runtimes are one comparison: there is nothing to pool.
             let words = shares.words;
             assert!(words.iter().all(|words| words.false_alarm <= 1.0 - LEAST), "{what}");
         }
     }
 }
 
-/// Why the pooled bound is not enough: with the baseline's noise three times that of the others it
-/// would hold in three of four runs, and with the pairs' own bounds in nine of ten.
+/// Shows why the pooled bound is not enough. The baseline's noise is three times that of the
+/// others. Then the pooled bound would hold in three of four runs, with the pairs' own bounds in
+/// nine of ten.
 #[test]
 fn each_bound_is_needed() {
     let shares = shares(&Case::normal(10, 5, Spread::BaselineVaries), RUNS, 2);
@@ -34,7 +36,7 @@ fn each_bound_is_needed() {
     assert!(shares.all_hold >= LEAST, "{shares:?}");
 }
 
-/// Correlations differ where trials are missing; the smallest stands for all.
+/// Correlations differ where trials are missing; the smallest is used for all.
 #[test]
 fn missing_trials_leave_intervals_that_hold() {
     for spread in [Spread::Equal, Spread::OneVaries, Spread::BaselineVaries] {
@@ -46,7 +48,7 @@ fn missing_trials_leave_intervals_that_hold() {
     }
 }
 
-/// Five runtimes whose trials vary by 1 %: what three and five rounds find.
+/// Five runtimes whose trials vary by 1 %: shows what three and five rounds find.
 #[test]
 fn a_quiet_machine_finds_5_percent_in_five_rounds() {
     let of = |rounds| shares(&Case::normal(5, rounds, Spread::Equal), RUNS, 4).words[0];
@@ -55,7 +57,7 @@ fn a_quiet_machine_finds_5_percent_in_five_rounds() {
     assert!(five.equivalent > 0.8, "{five:?}");
 }
 
-/// Trials that are now and then much slower: differences of two are even, so it costs little.
+/// Some trials are much slower. The difference of two is symmetric, so that costs little.
 #[test]
 fn skewed_noise_costs_little() {
     for rounds in [3, 5, 10] {
@@ -65,8 +67,8 @@ fn skewed_noise_costs_little() {
     }
 }
 
-/// Three rounds of five runtimes cannot tell 8 % at a noise of 2 % in each run. What they ask for
-/// can.
+/// Three rounds of five runtimes cannot detect 8 % at a noise of 2 % in each run. The number of
+/// rounds that they ask for can.
 #[test]
 fn as_many_rounds_as_are_asked_for_settle_it_mostly() {
     let asked = asked(&Case::normal(5, 3, Spread::Equal), 0.02, 1.08, 400, 6);

@@ -1,6 +1,6 @@
-//! What comparing promises, in 2 000 simulated runs of each kind (more where 93 % are near) with a
-//! seed. The large version, with its tables in `bench/results/`: `cargo run --release -p
-//! stampede-stats --example sure`.
+//! Checks the promises of comparing, in 2 000 simulated runs of each kind with a seed (more where
+//! the result is near 93 %). The large version, with its tables in `bench/results/`:
+//! `cargo run --release -p stampede-stats --example sure`.
 
 #[path = "../../../bench/sure/simulation.rs"]
 mod simulation;
@@ -10,8 +10,8 @@ use stampede_stats::rounds::needed;
 
 const RUNS: u32 = 2_000;
 
-/// A/A: at most one in twenty may be called different; 94 % leaves two standard errors of a
-/// count of 2 000.
+/// A/A comparison: at most one in twenty may be called different. A limit of 94 % allows two
+/// standard errors of a count of 2 000.
 #[test]
 fn two_that_are_equal_are_not_called_different() {
     for noise in [0.005, 0.02, 0.05, 0.2] {
@@ -30,7 +30,7 @@ fn a_slow_down_of_5_percent_is_found_in_five_rounds() {
     }
 }
 
-/// `cargo test -p stampede-stats --test simulated -- --nocapture` prints them.
+/// `cargo test -p stampede-stats --test simulated -- --nocapture` prints the rounds.
 #[test]
 fn a_noisier_machine_finds_it_in_as_many_rounds_as_are_printed() {
     for noise in [0.02, 0.03, 0.05, 0.08, 0.1] {
@@ -44,7 +44,7 @@ fn a_noisier_machine_finds_it_in_as_many_rounds_as_are_printed() {
         );
         // Two standard errors of 90 % of 2 000 are 1.3 %.
         assert!(share >= 0.885, "noise {noise}, {rounds} rounds: {share}");
-        // And not in far fewer.
+        // Much fewer rounds must not be enough.
         let fewer = simulation::found(&case, rounds * 2 / 3, RUNS, 3);
         assert!(fewer < 0.9, "noise {noise}, {} rounds: {fewer}", rounds * 2 / 3);
     }
@@ -52,15 +52,15 @@ fn a_noisier_machine_finds_it_in_as_many_rounds_as_are_printed() {
 
 #[test]
 fn intervals_hold_the_truth() {
-    // Ten rounds and more are a bootstrap's.
+    // From ten rounds on, the intervals of values come from a bootstrap too.
     for rounds in [3, 5, 8, 10, 12, 20] {
         let case = Case::two(1.05, 0.05);
         let ratio = simulation::ratio_covers(&case, rounds, RUNS, 4);
         let value = simulation::value_covers(&case, rounds, RUNS, 5);
         assert!(ratio >= 0.93 && value >= 0.93, "{rounds} rounds: {ratio}, {value}");
     }
-    // Ratios of two that are now and then much slower have long tails on both sides, of which ten
-    // trials show few: a bootstrap alone, which knows nothing else, would cover 92 % of them.
+    // Ratios of two skewed figures have long tails on both sides, and ten trials show few of those
+    // values. A bootstrap alone, which uses nothing but the trials, would cover 92 % of them.
     let skewed = Case { shape: Shape::Skewed, ..Case::two(1.05, 0.05) };
     for rounds in [5, 12] {
         let ratio = simulation::ratio_covers(&skewed, rounds, RUNS, 6);
@@ -68,12 +68,13 @@ fn intervals_hold_the_truth() {
     }
 }
 
-/// The rule looks at widths, not at differences, and so calls no more of them. A run that stops
-/// where its values happen to lie close has an interval a little narrower than others: of 20 000
-/// runs 93.1 % cover at worst, where rounds vary by 3.5 % and the ratio alone decides when it ends.
+/// The rule depends on widths, not on differences, and so does not call more of them different. A
+/// run that stops where its values happen to lie close has a slightly narrower interval than
+/// others. Of 20 000 runs, 93.1 % cover in the worst case: rounds vary by 3.5 % and the ratio alone
+/// decides when the run ends.
 #[test]
 fn auto_holds_what_fixed_rounds_promise() {
-    // Where it covers least only many runs tell it from 93 %.
+    // Where coverage is lowest, only many runs distinguish it from 93 %.
     for (noise, runs) in [(0.02, RUNS), (0.035, 10 * RUNS), (0.05, RUNS)] {
         let equal = simulation::auto(&Case::two(1.0, noise), Until::Ratio, 0.05, runs, 7);
         assert!(equal.different <= 0.06, "noise {noise}: {equal:?}");
@@ -83,9 +84,9 @@ fn auto_holds_what_fixed_rounds_promise() {
     assert!(quiet.rounds < 5.5 && quiet.different > 0.98, "{quiet:?}");
 }
 
-/// It ends when each cell's own interval is narrow as well as the ratio's. Where nothing but long
-/// tails makes a figure vary, of five of them Student's t covers 88 %, which
-/// `docs/how-it-measures.md` says: that is left out here.
+/// The run ends when the interval of each case is narrow, and that of the ratio. If only long tails
+/// make a figure vary, Student's t covers 88 % with five trials, as `docs/how-it-measures.md` says.
+/// That case is left out here.
 #[test]
 fn auto_as_it_ends_holds_the_ratio_and_the_figures() {
     let kinds = [(Shape::Normal, 0.0), (Shape::Normal, 0.02), (Shape::Skewed, 0.02)];
@@ -102,7 +103,7 @@ fn auto_as_it_ends_holds_the_ratio_and_the_figures() {
 #[test]
 fn six_that_are_equal_share_a_letter() {
     let case = Case { cells: vec![1.0; 6], ..Case::two(1.0, 0.1) };
-    // Fewer runs, for each takes integrals; 300 have a standard error of 1.3 %.
+    // Fewer runs, because each computes integrals; 300 have a standard error of 1.3 %.
     let share = simulation::letters_shared(&case, 5, 300, 9);
     assert!(share >= 0.92, "{share}");
 }

@@ -1,4 +1,4 @@
-//! One trial of a search, measured for real and put into a few numbers.
+//! Runs one trial of a search and summarizes it as a [`Point`].
 
 use stampede_load::report::End;
 use stampede_load::schedule::{MicroRate, Segments};
@@ -17,10 +17,10 @@ use crate::summary::why::Cause;
 use crate::trial::search_context::{Run, SearchContext, TrialResult, lasted};
 use crate::trial::verdict::{self, Fault};
 
-/// Measures; `None`: the person wanted an end before it was over.
+/// Measures one trial. Returns `None` if the user wanted to end before the trial was over.
 ///
 /// # Errors
-/// Only when results cannot be written.
+/// Only if results cannot be written.
 pub fn measure(
     context: &SearchContext,
     run: &mut Run<'_>,
@@ -39,7 +39,7 @@ pub fn measure(
     Ok(Some((point(&look, spec), look)))
 }
 
-/// The plan's load with this rate, or with these users.
+/// Returns the plan's load with the rate or the concurrency of `spec`.
 fn load(context: &SearchContext, spec: &TrialSpec) -> LoadChoice {
     let length = Nanos((spec.length_s * 1e9).round() as u64);
     match spec.what {
@@ -67,7 +67,7 @@ fn load(context: &SearchContext, spec: &TrialSpec) -> LoadChoice {
 
 fn point(look: &TrialResult, spec: &TrialSpec) -> Point {
     let (case, record) = (&look.case, &look.record);
-    // Of the trial, and not of those that count.
+    // The figures of this trial, whether or not the trial counts.
     let figures = &case.figures;
     let times = match case.model {
         LoadModel::Open => &figures.response_time_ns,
@@ -103,14 +103,14 @@ fn point(look: &TrialResult, spec: &TrialSpec) -> Point {
     }
 }
 
-/// The most direct reason. That no limit was reached is none.
+/// Returns the most direct reason why the trial missed. "No limit was reached" is not a reason.
 fn held_back(case: &CaseSummary, seen: Seen) -> Option<HeldBack> {
     let mut reasons = case.why.iter().filter(|why| why.cause != Cause::BelowLimits);
     let why = reasons.next().filter(|_| seen == Seen::Missed)?;
     Some(HeldBack { cause: Some(why.cause), text: why.text.clone() })
 }
 
-/// What the trial shows of the runtime, and why.
+/// Returns what the trial shows about the runtime, with the reasons.
 fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
     let record = &look.record;
     let Some(load) = &record.load else {
@@ -131,7 +131,7 @@ fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
         })
         .collect();
     let fault = verdict::generators_fault(&record.verdict);
-    // A load thread that is full cannot be told from a runtime that is slow.
+    // If a load thread is fully busy, a slow generator and a slow runtime look the same.
     let is_full = is_open(look) && load.busy_share_max > GENERATOR_FULL;
     if let Some(killed) = verdict::out_of_memory(&record.verdict) {
         return (Seen::Missed, vec![killed.clone()]);
@@ -139,7 +139,8 @@ fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
     let reasons = || record.verdict.reasons.clone();
     match (fault, missed.is_empty()) {
         (Some(Fault::Short), _) => (Seen::Generator, reasons()),
-        // What is met although requests came late, and so together, is met.
+        // Late requests arrive together and are harder to answer, so an expectation that is met
+        // still counts.
         (Some(Fault::Late), true) => (Seen::Met, reasons()),
         (Some(Fault::Late), false) => (Seen::Generator, reasons()),
         (None, true) => (Seen::Met, Vec::new()),
@@ -152,5 +153,5 @@ fn is_open(look: &TrialResult) -> bool {
     look.case.model == LoadModel::Open
 }
 
-/// Share of its time.
+/// Share of its time for which a load thread is busy, above which it counts as full.
 const GENERATOR_FULL: f64 = 0.95;

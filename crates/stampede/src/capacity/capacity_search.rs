@@ -1,5 +1,5 @@
-//! The search on one runtime: what to measure next, how long, and what is known. Pure; time is what
-//! the trials took.
+//! The capacity search of one runtime. It decides what to measure next and for how long, and states
+//! the result so far. It does no I/O; its clock is the time that trials took.
 
 use stampede_stats::knee::knee;
 use stampede_stats::search::{self, Ask, Budget, Goal, LONGER, Search, Step};
@@ -9,27 +9,28 @@ use crate::fact::search::Limited;
 use crate::fact::{Fact, Reason};
 use crate::plan::model::{Expectation, Figure};
 
-/// What is wanted of a search.
+/// The goal of a search.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// What has to hold.
+    /// The expectations that must hold.
     pub expect: Vec<Expectation>,
-    /// How wide the interval may be: 0.1 for 10 %.
+    /// Wanted width of the interval: 0.1 for 10 %.
     pub precision: f64,
-    /// How long its trials may take in all.
+    /// Longest time for all its trials together, in s.
     pub max_time_s: f64,
-    /// Of one short trial's load, at least.
+    /// Shortest length of a short trial's load, in s.
     pub trial_s: f64,
-    /// Discarded load of each trial.
+    /// Length of the discarded load before each trial, in s.
     pub warm_up_s: f64,
-    /// Users of the trial that says where to begin.
+    /// Concurrency of the trial that determines the first rate.
     pub crowd: u32,
-    /// Whether longer trials confirm what was found.
+    /// Whether longer trials confirm the result.
     pub confirm: bool,
 }
 
 impl Wanted {
-    /// So many requests that every percentile that is asked for has ten beyond it.
+    /// Returns the requests that a trial needs: ten must lie beyond every percentile of the
+    /// expectations.
     fn specs(&self) -> f64 {
         let beyond = |expected: &Expectation| {
             let Figure::Percentile(percent) = expected.bound.figure else { return None };
@@ -38,44 +39,45 @@ impl Wanted {
         self.expect.iter().filter_map(beyond).fold(REQUESTS_LEAST, f64::max)
     }
 
-    /// Length of a trial at this rate.
+    /// Returns the length of a trial at this rate, in s.
     pub fn length_s(&self, rate: f64) -> f64 {
-        // Whole tenths: what is said is what was done.
+        // 10 % more than needed, rounded up to tenths of a second, so that the printed length is
+        // exact.
         let needed = (self.specs() / rate * 11.0).ceil() / 10.0;
         self.trial_s.max(needed.min(LENGTH_MOST_S))
     }
 
-    /// Length of a longer trial at this rate: one that is long for its percentile's sake is not
-    /// made longer than the longest.
+    /// Returns the length of a longer trial at this rate, in s. A trial that its percentile already
+    /// makes long is not extended beyond [`LENGTH_MOST_S`].
     fn longer_s(&self, rate: f64) -> f64 {
         let short = self.length_s(rate);
         (short * f64::from(LONGER)).min(short.max(LENGTH_MOST_S))
     }
 }
 
-/// What to measure.
+/// The trial to measure next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialSpec {
-    /// What for.
+    /// The purpose of the trial.
     pub purpose: Purpose,
-    /// Users, or a rate.
+    /// A concurrency or a rate.
     pub what: What,
-    /// Length of its load.
+    /// Length of its load, in s.
     pub length_s: f64,
-    /// How long it and all that follow may take.
+    /// Time left for this trial and all that follow, in s.
     pub left_s: f64,
 }
 
-/// Closed or open.
+/// A closed or an open load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum What {
-    /// Each sends the next request after its answer.
+    /// The number of requests at a time; each next one is sent after an answer.
     Concurrency(u32),
-    /// Requests due per second.
+    /// The scheduled requests per second.
     Rate(f64),
 }
 
-/// The search on one runtime.
+/// The search of one runtime.
 #[derive(Clone, Debug)]
 pub struct CapacitySearch {
     runtime: String,
@@ -93,34 +95,35 @@ enum Stage {
 }
 
 impl CapacitySearch {
-    /// From one user alone on.
+    /// Returns a search that begins with one user alone.
     pub fn new(runtime: String, wanted: Wanted) -> CapacitySearch {
         CapacitySearch { runtime, wanted, stage: Stage::Alone, points: Vec::new() }
     }
 
-    /// Of one that will not be measured, and why.
+    /// Returns the search of a runtime that will not be measured, with the reason.
     pub fn refused(runtime: String, wanted: Wanted, why: &Fact<Reason>) -> CapacitySearch {
         let reasons = vec![why.clone()];
         let stage = Stage::Over(Ending::NotMeasured, Limited::NotMeasured { reasons });
         CapacitySearch { stage, ..CapacitySearch::new(runtime, wanted) }
     }
 
-    /// From many users on: where it is known that one alone meets what is expected.
+    /// Returns a search that begins with many users, because one user alone is known to be served
+    /// well.
     pub fn from_crowd(runtime: String, wanted: Wanted) -> CapacitySearch {
         CapacitySearch { stage: Stage::Crowd, ..CapacitySearch::new(runtime, wanted) }
     }
 
-    /// Trials so far.
+    /// Returns the trials so far.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The next trial; `None`: it is over, or the time is.
+    /// Returns the next trial; `None` if the search or its time is over.
     pub fn next(&self) -> Option<TrialSpec> {
         let spec = |purpose, what, length_s| Some(self.spec(purpose, what, length_s));
         match &self.stage {
             Stage::Over(..) => None,
-            // Whatever the time: without it nothing is known.
+            // This trial runs even without time left: otherwise nothing would be known.
             Stage::Alone => spec(Purpose::Alone, What::Concurrency(1), self.wanted.trial_s),
             Stage::Crowd if self.fit(self.wanted.trial_s) == 0 && !self.points.is_empty() => None,
             Stage::Crowd => {
@@ -146,7 +149,7 @@ impl CapacitySearch {
         }
     }
 
-    /// Takes what was measured.
+    /// Takes the result of a trial.
     pub fn told(&mut self, spec: &TrialSpec, point: Point) {
         let stage = std::mem::replace(&mut self.stage, Stage::Crowd);
         self.stage = match stage {
@@ -162,7 +165,7 @@ impl CapacitySearch {
         let before = self.points.iter().filter(|before| before.seen == point.seen).count();
         match point.seen {
             Seen::Met => Stage::Crowd,
-            // A machine that was busy once is asked again.
+            // The machine may have been busy, so the trial is repeated once.
             _ if before == 0 => Stage::Alone,
             Seen::Missed => Stage::Over(
                 Ending::NotMetAlone,
@@ -194,8 +197,8 @@ impl CapacitySearch {
         let Some(purpose) = spec.purpose.of_search() else { return Stage::Searching(search) };
         let seen = match point.seen {
             Seen::Met => search::Seen::Met,
-            // It has run before: what ends it now is the rate, or an accident, which the search
-            // bears.
+            // The runtime has run before, so the cause is the rate, or an accident that the search
+            // tolerates.
             Seen::Missed | Seen::NotMeasured => search::Seen::Missed,
             Seen::Generator => search::Seen::Generator,
         };
@@ -203,8 +206,9 @@ impl CapacitySearch {
         Stage::Searching(search)
     }
 
-    /// Where the search has nothing more to ask, and there is time: what lies below the capacity,
-    /// where a search has no reason to look.
+    /// Returns a trial below the capacity, for the chart and the knee. It runs only when the search
+    /// needs no more trials and time is left, because the search itself has no reason to measure
+    /// there.
     fn curve(&self, search: &Search) -> Option<TrialSpec> {
         let capacity = search.answer().lower.filter(|_| self.wanted.confirm)?;
         let done = self.points.iter().filter(|point| point.purpose == Purpose::Curve).count();
@@ -216,7 +220,7 @@ impl CapacitySearch {
         (self.fit(length_s) > 0).then_some(spec)
     }
 
-    /// What surrounds the load of a trial.
+    /// Returns the time of a trial besides its load, in s: the mean of the trials so far.
     fn around_s(&self) -> f64 {
         let around = self.points.iter().map(|point| point.took_s - point.length_s);
         match self.points.len() {
@@ -225,7 +229,7 @@ impl CapacitySearch {
         }
     }
 
-    /// The rate that is asked for next, roughly.
+    /// Returns the rate of the next trial, regardless of the time left.
     fn about(&self, search: &Search) -> f64 {
         match search.next(Budget { short: u32::MAX, longer: u32::MAX }) {
             Ask::Measure { rate, .. } => rate,
@@ -233,7 +237,7 @@ impl CapacitySearch {
         }
     }
 
-    /// How many trials of this length fit into what is left.
+    /// Returns how many trials of this length fit into the time left.
     fn fit(&self, length_s: f64) -> u32 {
         (self.left_s() / (self.around_s() + length_s)).floor().max(0.0) as u32
     }
@@ -242,12 +246,12 @@ impl CapacitySearch {
         TrialSpec { purpose, what, length_s, left_s: self.left_s() }
     }
 
-    /// How long its trials may still take in all.
+    /// Returns how long its trials may still take together, in s.
     pub fn left_s(&self) -> f64 {
         (self.wanted.max_time_s - self.spent_s()).max(0.0)
     }
 
-    /// Goes on as `wanted`, from what is known.
+    /// Continues with another goal; the results so far are kept.
     pub fn go_on(&mut self, wanted: Wanted) {
         if let Stage::Searching(search) = &mut self.stage {
             search.confirms(wanted.confirm);
@@ -255,12 +259,12 @@ impl CapacitySearch {
         self.wanted = wanted;
     }
 
-    /// How long its trials took, starts included.
+    /// Returns how long its trials took, including starts, in s.
     pub fn spent_s(&self) -> f64 {
         self.points.iter().map(|point| point.took_s).sum()
     }
 
-    /// What is known now.
+    /// Returns the result so far.
     pub fn limit(&self) -> Limit {
         let answer = match &self.stage {
             Stage::Searching(search) => Some(search.answer()),
@@ -290,7 +294,7 @@ impl CapacitySearch {
         }
     }
 
-    /// The ending, and the same with figures.
+    /// Returns the ending, and the same with figures.
     fn said(&self, search: &Search) -> (Ending, Limited) {
         let answer = search.answer();
         let (capacity_per_second, upper_per_second) = (answer.lower, answer.upper);
@@ -318,14 +322,14 @@ impl CapacitySearch {
         }
     }
 
-    /// Where there was no time for more.
+    /// Returns the result if the time ended after the trial with one user.
     fn alone_is_known(&self) -> Limited {
         let throughput_per_second =
             self.points.iter().rev().find_map(|point| point.throughput_per_second);
         Limited::MetAlone { throughput_per_second }
     }
 
-    /// Of all trials with a rate.
+    /// Returns the knee over all trials with a rate.
     fn knee(&self) -> Option<f64> {
         let open = self.points.iter().filter(|point| point.offered_per_second.is_some());
         let figures = |point: &Point| Some((point.throughput_per_second?, point.time_ns_mean?));
@@ -362,21 +366,21 @@ fn not_measured(point: &Point) -> Stage {
 
 /// Requests beyond a percentile that is printed.
 const BEYOND: f64 = 10.0;
-/// A mean of fewer is no mean.
+/// Fewest requests of a trial: the mean of fewer is not reliable.
 const REQUESTS_LEAST: f64 = 100.0;
-/// Where so many requests take longer, the percentile is judged by its longest.
+/// Longest trial for a percentile, in s. If it needs more time, fewer requests lie beyond it.
 const LENGTH_MOST_S: f64 = 30.0;
-/// Start, verification and stop, before it was measured.
+/// Time for start, verification and stop, in s, until trials have shown it.
 const AROUND_S: f64 = 1.5;
-/// The first rate: a little less than what many users get through.
+/// The first rate, as a share of the throughput with many users.
 const BELOW_MANY: f64 = 0.8;
-/// The lowest rate that is tried, of the first.
+/// First rate ÷ lowest rate that is tried.
 const DOWN_TO: f64 = 64.0;
-/// Of the capacity.
+/// Rates of the curve's trials, as shares of the capacity.
 const CURVE: [f64; 3] = [0.5, 0.25, 0.75];
-/// Per second. A trial would be longer than anybody waits.
+/// Lowest rate per second: at a lower one, a trial would take too long.
 const LOWEST: f64 = 0.5;
-/// Per second. No loopback carries more.
+/// Highest rate per second: no loopback interface carries more.
 const HIGHEST: f64 = 1_000_000.0;
 
 #[cfg(test)]

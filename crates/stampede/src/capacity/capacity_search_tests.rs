@@ -1,4 +1,4 @@
-//! Searches on runtimes that are arithmetic.
+//! Searches on simulated runtimes whose capacity can be calculated.
 
 use super::*;
 use crate::capacity::model::{CapacityReport, FORMAT, HeldBack, held_back};
@@ -7,7 +7,7 @@ use crate::capacity::text;
 use crate::fact::{FigureUnit, Found, Traffic};
 use crate::summary::why::Cause;
 
-/// Workers that take as long for each request, and a generator with a limit.
+/// Workers that need the same time for each request, and a generator with a limit.
 struct Server {
     capacity: f64,
     service_s: f64,
@@ -17,7 +17,7 @@ struct Server {
 const HELLO: Server = Server { capacity: 2_000.0, service_s: 0.001, generator: 1e9 };
 
 impl Server {
-    /// p95 stays until the queue grows, then it is far beyond any bound.
+    /// The p95 is constant until the queue grows; then it is far beyond any limit.
     fn measure(&self, spec: &TrialSpec) -> Point {
         let (rate, concurrency) = match spec.what {
             What::Concurrency(concurrency) => {
@@ -189,7 +189,7 @@ fn runtimes_take_turns_and_each_has_its_own_limit() {
         Ok::<_, ()>(Some(servers[index].measure(spec)))
     };
     search(&mut hunts, 7, measure, |_| Ok(())).expect("measured");
-    // While both are searched none is ahead by more than a trial.
+    // While both are searched, neither is ahead by more than one trial.
     let of = |index: usize| hunts[index].points().len();
     let both = 2 * of(0).min(of(1));
     for end in 0..both {

@@ -1,10 +1,10 @@
-//! The highest offered rate that a runtime bears, searched trial by trial.
+//! Searches for the capacity of runtimes: the highest target rate that meets the expectations.
 //!
 //! ```text
-//! one user alone → many users → stats::search asks, a trial answers … → capacity.json → words,
-//! chart
+//! one user alone → many users → stats::search picks a rate, a trial measures it … → capacity.json
+//! → text, chart
 //! ```
-//! [`capacity_search`] decides and measures nothing; [`bench`] measures and decides nothing.
+//! [`capacity_search`] decides and does not measure; [`bench`] measures and does not decide.
 
 pub mod bench;
 pub mod capacity_search;
@@ -15,11 +15,12 @@ use capacity_search::CapacitySearch;
 pub use model::CapacityReport;
 pub use text::text;
 
-/// Searches on all runtimes, by turns in an order that the seed gives anew each time round: what
-/// the machine does meanwhile meets all alike. `after` each trial what is known is shown.
+/// Searches all runtimes. Each turn measures one trial of each, in a random order from `seed`, so
+/// that changes of the machine affect all of them alike. Calls `after` with the state after each
+/// trial.
 ///
 /// # Errors
-/// What measuring returns.
+/// The error of `measure` or `after`.
 pub fn search<E>(
     hunts: &mut [CapacitySearch],
     seed: u64,

@@ -1,5 +1,5 @@
-//! `capacity.json`, and what `stampede capacity --json` prints: described in
-//! `docs/capacity.schema.json`.
+//! The data of `capacity.json`, which `stampede capacity --json` prints too. The format is
+//! described in `docs/capacity.schema.json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::fact::search::Limited;
 use crate::fact::{Fact, Reason};
 use crate::summary::why::Cause;
 
-/// Raised when a field changes its meaning.
+/// Version of the format; it increases when a field changes its meaning.
 pub const FORMAT: u32 = 2;
 
 /// A whole search. Times are in ns, lengths in s, rates per second.
@@ -195,8 +195,8 @@ impl From<WrittenHeldBack> for HeldBack {
     }
 }
 
-/// What held the runtime back at the lowest rate that it did not meet and of which that is known;
-/// not below what it `bears` (1/s), where a single trial that was missed is chance.
+/// Returns what held the runtime back, at the lowest missed rate for which that is known. Trials
+/// below `bears` (1/s) are ignored: there, a single missed trial is chance.
 pub fn held_back(points: &[Point], bears: Option<f64>) -> Option<&HeldBack> {
     let rate = |point: &Point| point.offered_per_second.unwrap_or(f64::INFINITY);
     let missed = points.iter().filter(|point| rate(point) >= bears.unwrap_or(0.0));
@@ -205,7 +205,7 @@ pub fn held_back(points: &[Point], bears: Option<f64>) -> Option<&HeldBack> {
 }
 
 impl Point {
-    /// 1 − CPU time ÷ time: what an answer spent waiting and not computing.
+    /// Returns 1 − CPU time ÷ time: the share that an answer spent waiting and not computing.
     pub fn waiting_share(&self) -> Option<f64> {
         let (cost, time) = (self.cpu_cost_us? * 1e3, self.time_ns_mean?);
         (time > 0.0).then(|| (1.0 - cost / time).clamp(0.0, 1.0))

@@ -1,9 +1,9 @@
-//! A search in words: each runtime's limit, and the curve it was read from.
+//! Formats a search as text: each runtime's limit, and a table of its trials by rate.
 
 use super::model::{CapacityReport, Ending, Limit, Point, Purpose, Seen, held_back};
 use crate::summary::words;
 
-/// For the terminal.
+/// Returns the text for the terminal.
 pub fn text(report: &CapacityReport) -> String {
     let memory = match report.budget_memory_bytes {
         0 => String::new(),
@@ -66,7 +66,7 @@ fn of_runtime(limit: &Limit) -> String {
     text
 }
 
-/// What a busy machine does to a search.
+/// Returns a line about trials in which the generator was late, as on a busy machine; else nothing.
 fn late(limit: &Limit) -> String {
     let is_late = |point: &&Point| match point.seen {
         Seen::Met => !point.why.is_empty(),
@@ -100,7 +100,7 @@ fn rows(limit: &Limit) -> Vec<Row> {
     let row = |rate: f64| {
         let at: Vec<&Point> =
             limit.points.iter().filter(|point| point.offered_per_second == Some(rate)).collect();
-        // What failed once is not hidden by what did not.
+        // A trial without the value counts as the largest, instead of being left out.
         let median = |of: fn(&Point) -> Option<f64>| {
             let mut values: Vec<f64> = at.iter().map(|p| of(p).unwrap_or(f64::INFINITY)).collect();
             values.sort_by(f64::total_cmp);
@@ -137,7 +137,7 @@ fn said(limit: &Limit, rate: f64, at: &[&Point]) -> String {
     said.join(", ")
 }
 
-/// As long as the logarithm of the time: what matters spans decades.
+/// Returns a bar with the length of the time's logarithm, because times span decades.
 fn bar(ns: Option<f64>, longest: f64) -> String {
     let length = match ns {
         Some(ns) if longest > LEAST_NS => {
@@ -151,10 +151,10 @@ fn bar(ns: Option<f64>, longest: f64) -> String {
 
 /// Columns of the longest bar.
 const BAR: usize = 20;
-/// Where bars begin: no answer over loopback is faster.
+/// Time at which bars begin: no answer over loopback is faster.
 const LEAST_NS: f64 = 50e3;
 
-/// A rate as it was asked for: `2 350`, `12.5`.
+/// Formats a rate as it was requested: `2 350`, `12.5`.
 pub fn rate(rate: f64) -> String {
     if rate >= 100.0 && rate.fract().abs() < 1e-6 {
         return words::count(rate.round() as u64);

@@ -1,9 +1,9 @@
-//! How much of something there is: bytes, or a number.
+//! Formats an amount of something that grows: bytes, or a number.
 
 use super::model::GrowthOf;
 use crate::summary::words;
 
-/// An amount of it, or what comes with each request: `1.24 MiB`, `12`, `0.013`.
+/// Formats an amount, or the growth with each request: `1.24 MiB`, `12`, `0.013`.
 pub fn amount(of: GrowthOf, value: f64) -> String {
     let size = match of {
         GrowthOf::Heap | GrowthOf::Memory => bytes(value.abs()),
@@ -16,7 +16,7 @@ pub fn amount(of: GrowthOf, value: f64) -> String {
     if value < 0.0 && !is_none { format!("-{size}") } else { size }
 }
 
-/// Of a few bytes the tenths count: with each request they are many.
+/// Shows tenths of a few bytes: with every request, they add up.
 fn bytes(value: f64) -> String {
     match value {
         whole if whole.fract() < f64::EPSILON => words::bytes(whole),
@@ -25,7 +25,7 @@ fn bytes(value: f64) -> String {
     }
 }
 
-/// Less than one file with each request may be many.
+/// Shows fractions: less than one file with each request may still be many.
 fn number(value: f64) -> String {
     match value {
         many if many >= 9.995 => format!("{many:.0}"),

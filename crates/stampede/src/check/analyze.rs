@@ -1,5 +1,5 @@
-//! What a pass shows: held against the reference at the same place of the same pass, and read from
-//! what the workers' watch wrote. Pure.
+//! Finds what a pass shows. It compares each answer with the reference's answer at the same step of
+//! the same pass. It also reads the records of the watch in the workers. All functions are pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,90 +16,90 @@ use super::subject::{StateName, Subject};
 use super::users;
 use super::watch::{Turn, Values, Worker};
 
-/// A pass of a worker runtime, and of the reference.
+/// A pass of a worker runtime, with that of the reference.
 #[derive(Clone, Debug, Default)]
 pub struct PassResult {
-    /// What was sent.
+    /// The steps that were sent.
     pub steps: Vec<Step>,
-    /// What the worker runtime answered; shorter where the pass was ended early.
+    /// The worker runtime's answers; fewer than steps if the pass was ended early.
     pub seen: Vec<StepResult>,
-    /// What the reference answered.
+    /// The reference's answers.
     pub reference: Vec<StepResult>,
-    /// The same where it was asked the other way round what the worker is asked at once; else
-    /// empty. Who is first there is chance, and may show in an answer.
+    /// The reference's answers with the steps that the worker gets at once sent in reverse order;
+    /// empty if there are none. Which of them is first depends on chance, and answers may show it.
     pub turned: Vec<StepResult>,
-    /// What the workers wrote.
+    /// What the watch recorded in the workers.
     pub workers: Vec<Worker>,
 }
 
-/// What is known before a pass is looked at.
+/// What is known before a pass is judged.
 #[derive(Debug, Default)]
 pub struct Known {
     /// The reference's name.
     pub reference: String,
-    /// Of the users' tokens.
+    /// Seed of the users' tokens.
     pub seed: u64,
-    /// How many there are.
+    /// Number of users.
     pub users: u32,
-    /// What moves in the answers to a request.
+    /// What varies in the answers to a request.
     pub nondeterminism: Learnt,
-    /// The same where several are asked at once.
+    /// What varies in the answers if several requests are sent at once.
     pub nondeterminism_at_once: Learnt,
     /// Names of surviving state → requests that leave it as it was at the boot.
     pub exonerated: BTreeMap<String, BTreeSet<Arc<Asked>>>,
-    /// What workers have only once a request has come: settings of connections, and handlers.
+    /// State that workers have only after a first request: settings of connections, and handlers.
     pub made: Values,
 }
 
 impl Known {
-    /// What moves in the answers to a request.
+    /// Returns what varies in the answers to a request.
     pub fn nondeterminism(&self, asked: &Asked) -> Nondeterminism {
         self.nondeterminism.get(asked).unwrap_or_default()
     }
 }
 
-/// Something that a step shows.
+/// A deviation from the reference that a step shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its kind.
     pub kind: FindingKind,
-    /// What it is about, the same whenever it is seen again.
+    /// What it is about; the same each time the deviation is seen.
     pub subject: Subject,
-    /// In a sentence.
+    /// A description in one sentence.
     pub what: String,
-    /// What was seen.
+    /// The text that shows it.
     pub evidence: String,
-    /// What tells it from something else of this kind about the same subject.
+    /// What distinguishes it from other deviations of this kind about the same subject.
     pub signs: Signs,
-    /// Which step shows it.
+    /// Index of the step that shows it.
     pub at: usize,
 }
 
-/// State that lazy libraries change and that no answer hangs on. A session that is still open or
-/// has still an id is none of it: PHP takes that id before the next user's cookie.
+/// State that libraries change on first use and that no answer depends on. A session that is still
+/// open or still has an id is not harmless: PHP uses that id instead of the next user's cookie.
 const HARMLESS: [&str; 6] =
     ["ini:session.", "autoloaders", "constants", "gc", "streams", "shutdown"];
 
-/// State that is put back before the next request begins, so that it is told by its end.
+/// State that is reset before the next request begins, so it is judged at the end of a request.
 const PUT_BACK: [&str; 2] = ["cwd", "ob_level"];
 
-/// A superglobal that Octane's RoadRunner client leaves as it was, and replaces as a whole when the
-/// next request comes: nobody is ever shown it.
+/// A superglobal that Octane's RoadRunner client keeps, and replaces completely at the next
+/// request: no user ever sees its old content.
 const MADE_ANEW: &str = "$_SERVER";
 
-/// Method and target.
+/// Returns method and target.
 pub fn name(asked: &Asked) -> String {
     format!("{} {}", asked.method, asked.target)
 }
 
 impl PassResult {
-    /// Whether some of it was sent at once: who then did what in a worker is not known.
+    /// Returns whether some steps were sent at once: then it is not known which request did what.
     pub fn has_meetings(&self) -> bool {
         self.steps.iter().any(|step| step.with_next)
     }
 }
 
-/// What the answers of a pass show, the worst of each step first.
+/// Returns what the answers of a pass show, the most severe of each step first.
 pub fn answered(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
     let turns = turns(&pass_result.workers);
     let mut all = Vec::new();
@@ -112,7 +112,7 @@ pub fn answered(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
             false => worker_deaths(known, pass_result, &turns, at),
         };
         let leak = leaked(known, pass_result, at);
-        // Who died gave no answer worth comparing.
+        // A step that ended its worker gave no answer that could be compared.
         let answer = match death.is_none() && leak.is_none() {
             true => differs(known, step, seen, reference, at),
             false => None,
@@ -124,12 +124,12 @@ pub fn answered(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
     all
 }
 
-/// What stays in its workers.
+/// Returns the state that stays in the workers of a pass.
 pub fn state_leaks(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
     let turns = turns(&pass_result.workers);
     let mut all = Vec::new();
     for (at, (seen, step)) in pass_result.seen.iter().zip(&pass_result.steps).enumerate() {
-        // In whose turn something was done is not known where the next one begins before it ends.
+        // If requests overlap, it is not known which of them did something.
         let is_alone = orders::moment(&pass_result.steps, at).len() == 1;
         if let Some(turn) = turns.get(&seen.number).filter(|_| is_alone) {
             all.extend(kept(known, step, turn, at));
@@ -140,7 +140,7 @@ pub fn state_leaks(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
     all
 }
 
-/// All that a pass shows.
+/// Returns everything that a pass shows.
 pub fn shown(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
     [answered(pass_result, known), state_leaks(pass_result, known)].concat()
 }
@@ -151,7 +151,7 @@ impl Shown {
     }
 }
 
-/// A worker's turn by its request's number.
+/// The turn of a worker that served one request.
 struct Place<'a> {
     turn: &'a Turn,
     worker: &'a Worker,
@@ -203,7 +203,7 @@ fn leaked(known: &Known, pass_result: &PassResult, at: usize) -> Option<Shown> {
     })
 }
 
-/// The lines in which it stands.
+/// Returns up to three lines that contain the token, cut to the text around it.
 fn around(text: &str, token: &str) -> String {
     let lines = text.lines().filter(|line| line.contains(token)).take(3);
     let cut = lines.map(|line| {
@@ -218,7 +218,7 @@ fn around(text: &str, token: &str) -> String {
     cut.collect::<Vec<_>>().join("\n")
 }
 
-/// A user as people are named: A, B …
+/// Returns a user's name for people: user A, user B …
 pub fn person(user: u32) -> String {
     format!("user {}", char::from(b'A' + (user % 26) as u8))
 }
@@ -234,12 +234,12 @@ fn worker_deaths(
     let place = turns.get(&seen.number);
     let next = pass_result.seen.get(at + 1).and_then(|next| turns.get(&next.number));
     let how = match (place, next) {
-        // FrankenPHP's worker goes on after an `exit`.
+        // FrankenPHP's worker continues after an `exit`.
         (Some(place), _) if place.turn.after.is_none() && !place.is_last => {
             "ends PHP, and its worker cannot clean up"
         }
         (Some(place), _) if place.turn.after.is_none() => "ends the worker before it is done",
-        // Another worker has the next request: this one has ended after its answer.
+        // Another worker served the next request, so this one has ended after its answer.
         (Some(place), Some(next)) if place.is_last && !std::ptr::eq(place.worker, next.worker) => {
             "ends the worker after its answer"
         }
@@ -251,7 +251,7 @@ fn worker_deaths(
     Some(death(known, step, how, [seen, reference], at))
 }
 
-/// Of several at once nobody can say which of them ended the worker: only that it is gone.
+/// Returns that a step sent with others got no answer. Which of them ended the worker is not known.
 fn unanswered(
     known: &Known,
     step: &Step,
@@ -283,7 +283,7 @@ fn death(
         subject: Subject::request(&step.request),
         what: format!("{} {how}", name(&step.request)),
         evidence: format!("  {got}, instead of {otherwise}"),
-        // Whether the answer was out before the end is chance.
+        // Whether the answer was sent before the end depends on chance, so it is not a sign.
         signs: Signs::new(),
         at,
     }
@@ -321,7 +321,8 @@ fn differs(
     Some(Shown { kind: FindingKind::Answer, subject, what, evidence, signs, at })
 }
 
-/// Whether it differs too from what the reference answers where another one is asked first.
+/// Returns whether the answer also differs from the reference's answer to the steps in reverse
+/// order.
 fn differs_turned(known: &Known, pass_result: &PassResult, at: usize) -> bool {
     let (step, seen) = (&pass_result.steps[at], &pass_result.seen[at]);
     let at_once = known.nondeterminism_at_once.get(&step.request);
@@ -360,7 +361,7 @@ fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> 
     all
 }
 
-/// What stampede's own worker puts back before the next request, and others do not.
+/// Returns the state that a request leaves behind: only stampede's own worker resets it.
 fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     let Some(after) = &place.turn.after else { return Vec::new() };
     let boot = &place.worker.boot;
@@ -384,7 +385,7 @@ fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     shown.collect()
 }
 
-/// State that a request begins with although it is none of its own doing.
+/// Returns the state with which a request begins although it did not cause it.
 fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     let (boot, before) = (&place.worker.boot, &place.turn.before);
     let names = before.differing().map(|(name, _)| name);
@@ -414,7 +415,8 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
     shown.collect()
 }
 
-/// A value; of a list with semicolons, such as a locale's, the part that the other one has not.
+/// Formats a value. Of a list with semicolons, such as a locale's, it keeps the parts that `other`
+/// lacks.
 fn apart(one: Option<&Value>, other: Option<&Value>) -> String {
     let (Some(Value::String(text)), Some(Value::String(other))) = (one, other) else {
         return value(one);
@@ -436,7 +438,7 @@ fn value(value: Option<&Value>) -> String {
     }
 }
 
-/// A name of state as people say it.
+/// Returns words for a name of state.
 fn words(state: &str) -> String {
     match state.split_once(':') {
         Some(("ini", name)) => format!("the ini setting `{name}`"),
@@ -456,8 +458,8 @@ fn words(state: &str) -> String {
     }
 }
 
-/// Of the state that some request of these passes begins with changed, the requests that leave it
-/// as it was at the boot: what they begin with later is not their doing.
+/// Returns, for each state that differs at the beginning of some request, the requests that leave
+/// it as it was at the boot. If they later begin with a difference, they have not caused it.
 pub fn exonerated(passes: &[PassResult]) -> BTreeMap<String, BTreeSet<Arc<Asked>>> {
     let workers = || passes.iter().flat_map(|pass_result| &pass_result.workers);
     let names: BTreeSet<&String> = workers().flat_map(altered).collect();
@@ -480,27 +482,27 @@ pub fn exonerated(passes: &[PassResult]) -> BTreeMap<String, BTreeSet<Arc<Asked>
     exonerated
 }
 
-/// Names of state with which some turn of a worker begins otherwise than it was booted.
+/// Returns the names of state that differs from the boot at the beginning of some turn.
 fn altered(worker: &Worker) -> impl Iterator<Item = &String> {
     let names = worker.turns.iter().flat_map(|turn| turn.before.differing());
     names.map(|(name, _)| name).filter(|name| is_telling(name))
 }
 
-/// Whether a step's request came as far as a worker: else its server has answered, or nobody.
+/// Returns whether a step's request reached a worker. Otherwise the server answered, or nobody.
 pub fn has_reached(pass_result: &PassResult, at: usize) -> bool {
     let turns = pass_result.workers.iter().flat_map(|worker| &worker.turns);
     let number = pass_result.seen.get(at).map(|seen| seen.number);
     turns.map(|turn| turn.number).any(|turn| turn.is_some() && turn == number)
 }
 
-/// Answers of a pass of which the workers' watch has no word at all. A single one may be its
-/// server's own, in place of a worker that died.
+/// Returns the number of answers of a pass if the watch recorded no turn at all; else 0. A single
+/// unrecorded answer may be the server's own, in place of a worker that died.
 pub fn unwatched(pass_result: &PassResult) -> usize {
     let answered = pass_result.seen.iter().filter(|seen| seen.outcome.is_ok()).count();
     if turns(&pass_result.workers).is_empty() { answered } else { 0 }
 }
 
-/// Workers that ended although nobody asked them to.
+/// Returns how many workers ended unexpectedly: all that served a request, less one.
 pub fn lost(pass_result: &PassResult) -> u64 {
     let busy = pass_result.workers.iter().filter(|worker| !worker.turns.is_empty());
     (busy.count() as u64).saturating_sub(1)

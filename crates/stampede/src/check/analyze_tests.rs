@@ -1,4 +1,4 @@
-//! Passes made by hand, and what they show.
+//! Checks what hand-made passes show.
 
 use std::collections::BTreeMap;
 use std::slice;
@@ -30,7 +30,8 @@ fn state(timezone: &str) -> State {
     State::boot(values.into()).with([("timezone".to_owned(), Some(json!(timezone)))].into())
 }
 
-/// A worker that served these: time zone at the begin and at the end of each.
+/// Returns a worker that served these requests: number, time zone at the beginning and at the end
+/// of each.
 fn worker(turns: &[(u64, &str, Option<&str>)]) -> Worker {
     let turn = |&(number, before, after): &(u64, &str, Option<&str>)| Turn {
         number: Some(number),
@@ -64,10 +65,10 @@ fn anothers_token_is_a_leak_unless_the_reference_shows_it_too() {
     let one = shown(&pass_result, &known()).remove(0);
     assert!(one.what.contains("shows user A what belongs to user B"), "{}", one.what);
     assert!(one.evidence.contains(&others));
-    // A guest book shows everybody's name, whoever serves it.
+    // A guest book shows everybody's name, under the reference too.
     pass_result.reference = pass_result.seen.clone();
     assert_eq!(kinds(&pass_result, &known()), []);
-    // One's own is one's own.
+    // Users may see their own token.
     let own = format!("hello {}", token_of(0));
     pass_result.seen = vec![seen(1, 200, &own)];
     pass_result.reference = pass_result.seen.clone();
@@ -124,7 +125,7 @@ fn a_setting_stays_only_where_a_request_meets_it_that_does_not_set_it() {
     known.exonerated = exonerated(slice::from_ref(&pass_result));
     assert_eq!(kinds(&pass_result, &known), [(FindingKind::State, "timezone".to_owned(), 2)]);
     assert!(shown(&pass_result, &known)[0].what.contains("`Europe/Berlin` instead of `UTC`"));
-    // Whoever sets it in each request meets its own.
+    // Requests that all set the time zone find their own value.
     let each = worker(&[
         (1, "UTC", Some("Europe/Berlin")),
         (2, "Europe/Berlin", Some("Europe/Berlin")),
@@ -197,14 +198,14 @@ fn at_once_who_was_first_is_chance_and_a_token_is_not() {
     assert!(odd.what.ends_with("when several ask at once"), "{}", odd.what);
     let leak = pass_result(&token_of(1), "Visitor 1");
     assert_eq!(kinds(&leak, &known()), [(FindingKind::Leak, "GET /me".to_owned(), 0)]);
-    // A guest book: whoever comes later sees who was there.
+    // In a guest book, a later user sees who was there before.
     let book = PassResult { turned: answers(&token_of(1), "Visitor 1"), ..leak };
     assert_eq!(kinds(&book, &known()), []);
 }
 
 #[test]
 fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
-    // The second begins before the first has ended, and an end is taken for the other's.
+    // The second request begins before the first has ended; the recorded end may belong to either.
     let mut one = worker(&[(1, "UTC", None), (2, "Europe/Berlin", Some("Europe/Berlin"))]);
     one.turns[1].held = vec![Held { place: "App\\Cart::$user".to_owned(), token: token_of(0) }];
     let answers = vec![seen(1, 200, "x"), seen(2, 200, "x")];

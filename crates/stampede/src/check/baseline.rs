@@ -1,4 +1,4 @@
-//! Findings of an earlier check that are accepted.
+//! Reads the findings of an earlier check, which count as accepted.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use super::model::{CheckReport, Finding};
 use super::signs::{Signs, steady};
 use crate::mask::mask_secrets;
 
-/// From this format on findings have signs.
+/// Findings have signs from this format on.
 const SIGNED: u32 = 2;
 
-/// What is accepted.
+/// The accepted findings.
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
-    /// By fingerprint. `None`: of an older format, in which whatever is about the same thing is the
-    /// same.
+    /// Signs by fingerprint. `None` for a finding of an older format, which accepts every finding
+    /// about the same subject.
     known: BTreeMap<String, Option<Signs>>,
 }
 
 impl Baseline {
-    /// All that a check has found.
+    /// Accepts all findings of a check.
     pub fn of(report: &CheckReport) -> Baseline {
         let mut known: BTreeMap<String, Option<Signs>> = BTreeMap::new();
         for finding in report.runtimes.iter().flat_map(|one| &one.findings) {
@@ -35,8 +35,8 @@ impl Baseline {
         Baseline { known }
     }
 
-    /// Whether it has this finding: the same thing, and no sign that it did not show then. Which
-    /// signs show depends on the passes, so that fewer are the same finding still.
+    /// Returns whether it accepts this finding: the fingerprint is known, and every sign was seen
+    /// then. Which signs show depends on the passes, so fewer signs are accepted too.
     pub fn accepts(&self, finding: &Finding) -> bool {
         match self.known.get(&mask_secrets(&finding.fingerprint)) {
             Some(Some(signs)) => masked(&finding.signs).is_subset(signs),
@@ -46,12 +46,12 @@ impl Baseline {
     }
 }
 
-/// As they are written: what is found is compared with what was.
+/// Masks the signs in the same way as in the file, so that both can be compared.
 fn masked(signs: &Signs) -> Signs {
     signs.iter().map(|sign| mask_secrets(sign)).collect()
 }
 
-/// What a person has to know of a baseline before it is used.
+/// Returns what the user must know about a baseline before it is used; `None` if nothing.
 pub fn notice(report: &CheckReport) -> Option<String> {
     (report.format < SIGNED).then(|| {
         format!(

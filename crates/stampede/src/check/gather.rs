@@ -1,5 +1,5 @@
-//! The requests of a check: of a list, or found by following the app's links and by its router's
-//! list.
+//! Collects the requests of a check. They come from a file, or from the app's links and its
+//! router's list.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,52 +13,54 @@ use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{AppKind, RuntimeError, WatchMode};
 
-/// Where requests come from.
+/// The source of the requests.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A file, and so many of its requests at most.
+    /// A file, and the largest number of its requests.
     File(PathBuf, usize),
-    /// Links, from this path on, and what the router lists; so many at most.
+    /// The links from a first page on, and the router's list.
     Links {
         /// The first page.
         from: String,
-        /// Requests at most.
+        /// Largest number of requests.
         limit: usize,
     },
 }
 
-/// What is sent, and what is not.
+/// The requests of a check, and those that are left out.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// Requests, in their order.
+    /// Requests in their order.
     pub requests: Vec<Asked>,
-    /// What is not sent, with why.
+    /// Requests that are not sent, with the reasons.
     pub skipped: Vec<Skipped>,
-    /// Those of the requests that fail under the reference: they may end a worker all the same.
+    /// Requests that fail under the reference. They are sent all the same, because they may end a
+    /// worker.
     pub bad: Vec<Skipped>,
-    /// Requests that lead to a login.
+    /// Number of requests that lead to a login.
     pub logins: usize,
-    /// Where nothing is left: what the reference says.
+    /// The last failure and the log, if every request fails under the reference.
     pub broken: Option<String>,
-    /// Routes of the router's list, or why it was not read; `None`: nobody asked for it.
+    /// Number of routes in the router's list, or why it was not read. `None` for a request file,
+    /// and if the app's kind has no list.
     pub router: Option<Result<usize, RouterError>>,
 }
 
-/// Why the list of the app's router is not known.
+/// Why the list of the app's router is unknown.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RouterError {
-    /// The command that prints it.
+    /// The command that prints the list failed.
     #[error(transparent)]
     Command(Arc<RuntimeError>),
-    /// What that command printed.
+    /// The printed list cannot be read.
     #[error(transparent)]
     List(Arc<RequestError>),
 }
 
-/// Why there are none.
+/// Why there are no requests.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
-    /// The list.
+    /// The list of requests.
     #[error(transparent)]
     List(#[from] RequestError),
     /// The reference.
@@ -66,10 +68,10 @@ pub enum GatherError {
     Reference(#[from] RuntimeError),
 }
 
-/// Asks the reference for each once.
+/// Collects the requests and sends each to the reference once.
 ///
 /// # Errors
-/// The list cannot be read, or the reference does not start.
+/// The list cannot be read, or the reference does not start or is lost.
 pub fn gather(
     harness: &Harness,
     reference: &RuntimeChoice,
@@ -114,7 +116,7 @@ fn of_file(
     Ok((gathered, session))
 }
 
-/// Page after page, as long as there are links, and what the router lists.
+/// Requests page after page as long as there are new links, and the routes of the router's list.
 fn of_app(
     mut session: HarnessSession,
     reference: &str,
@@ -150,7 +152,8 @@ fn of_app(
     (gathered, session)
 }
 
-/// What the app's router lists, or why that is not known; `None`: its kind has no such list.
+/// Returns the routes of the app's router, or why they are unknown; `None` if its kind has no such
+/// list.
 fn listed(session: &HarnessSession, kind: AppKind) -> Option<Result<Listed, RouterError>> {
     let printed = session.running().printed()?.as_ref();
     let read = |text: &String| {
@@ -169,7 +172,7 @@ impl Gathered {
     }
 }
 
-/// Why it cannot be compared.
+/// Returns why the answer cannot be compared; `None` if it can.
 fn bad(seen: &StepResult, reference: &str) -> Option<String> {
     match seen.answer() {
         Err(problem) => Some(format!("gets no answer under {reference}: {problem}")),

@@ -1,4 +1,4 @@
-//! What grows over thousands of requests to one worker, and which request makes it grow.
+//! Measures what grows over thousands of requests to one worker, and which request makes it grow.
 
 use std::fmt;
 use std::path::Path;
@@ -22,61 +22,62 @@ use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
 use crate::summary::words;
 
-/// How much is asked.
+/// The extent of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Requests in all.
+    /// Total number of requests.
     pub requests: u64,
-    /// Bytes that a worker may have; 0: PHP's usual limit.
+    /// Memory that a worker may use; 0 for PHP's default limit.
     pub memory_bytes: u64,
 }
 
-/// What was measured.
+/// The result of the measurement.
 #[derive(Debug, Default)]
 pub struct Grown {
-    /// Of each thing that may grow.
+    /// The growth of each measured amount.
     pub growth: Vec<Growth>,
-    /// A finding for each that does.
+    /// A finding for each amount that grows.
     pub findings: Vec<Finding>,
-    /// Requests sent.
+    /// Number of requests sent.
     pub sent: u64,
 }
 
-/// Requests that are sent one by one first, each at least once: users get their cookies, and what
-/// is used up within a few requests is seen to the request. As many as have a reading each
-/// (`Watch::LIGHT_FIRST`).
+/// Number of requests that are first sent one by one, each of the list at least once. So users get
+/// their cookies, and exhaustion within a few requests is seen exactly. Each of these requests has
+/// a reading (`Watch::LIGHT_FIRST`).
 const FIRST: usize = 64;
-/// Looks between begin and end at what is counted from outside.
+/// Readings of what is counted from outside, between the beginning and the end.
 const BLOCKS: u64 = 20;
-/// Requests with which one part of the list is tried.
+/// Requests with which a part of the list is tried.
 const PART: u64 = 2_000;
-/// Parts of the list that are tried at most, each by a fresh start.
+/// Largest number of parts that are tried, each with a fresh start.
 const TRIALS: usize = 40;
-/// Requests that a finding calls by name.
+/// Largest number of requests that a finding's text names.
 const NAMED: usize = 3;
-/// Requests after which a process's memory has settled that does not grow: a server in Go takes its
-/// own for some thousand of them.
+/// Requests after which the memory of a process without growth has settled. A server in Go still
+/// takes memory for some thousand requests.
 const SETTLED: u64 = 20_000;
-/// Files that are counted at most: more are many.
+/// Largest number of files that are counted.
 const FILES_MAX: usize = 100_000;
-/// Requests that a finding names.
+/// Largest number of requests that a finding contains.
 const STEPS_MAX: usize = 10;
 /// Statuses of an app that still works.
 const STATUSES: std::ops::Range<u16> = 100..500;
 
-/// One fresh start, and what it looked like as requests were served.
+/// The readings of one fresh start while it served requests.
 struct Series {
     sizes: Vec<Sizes>,
     files: Vec<(u64, f64)>,
     sent: u64,
-    /// The requests that were sent when answers began to fail that had not failed before.
+    /// Number of requests sent when answers began to fail that had not failed before; `None` if
+    /// none did.
     wall: Option<u64>,
 }
 
-/// Measures, and names the request.
+/// Measures growth and finds the requests that cause it.
 ///
 /// # Errors
-/// It does not start.
+/// The runtime does not start or is lost.
 pub fn measure(
     harness: &Harness,
     choice: &RuntimeChoice,
@@ -101,7 +102,7 @@ pub fn measure(
         }
         let (culprits, sent) = culprits(harness, choice, steps, one.of, wanted)?;
         grown.sent += sent;
-        // How much it is with each of just these.
+        // Measures how much it grows with each of these requests alone.
         let alone = send(harness, choice, &culprits.all, PART)?;
         grown.sent += alone.sent;
         let own = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
@@ -114,10 +115,10 @@ pub fn measure(
     Ok(grown)
 }
 
-/// Whether these requests still make it grow, and by how much, in words.
+/// Returns what still grows with these requests, and by how much, as text; `None` if nothing grows.
 ///
 /// # Errors
-/// It does not start.
+/// The runtime does not start or is lost.
 pub fn again(
     harness: &Harness,
     choice: &RuntimeChoice,
@@ -131,8 +132,8 @@ pub fn again(
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
-/// Where PHP's own memory grows, so does the process's, and what is in it; a connection is a
-/// descriptor.
+/// Returns whether another finding already implies this growth. When PHP's own memory grows, so do
+/// the process's memory and the entries in it. A connection is also a descriptor.
 fn is_told(of: GrowthOf, growth: &[Growth]) -> bool {
     let tells = match of {
         GrowthOf::Memory | GrowthOf::Entries => GrowthOf::Heap,
@@ -168,8 +169,8 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
     all
 }
 
-/// What is kept lies in PHP's memory. Where that grows, it says how soon it is full: of a string
-/// each byte counts as an entry.
+/// Corrects the limit of entries. They lie in PHP's memory, so where that grows too, it determines
+/// when a worker is full. The number of entries does not: each byte of a string counts as an entry.
 fn weighed(all: &mut [Growth]) {
     let heap = all.iter().find(|one| one.of == GrowthOf::Heap && one.grows);
     if let Some(max_requests) = heap.map(|one| one.max_requests) {
@@ -178,8 +179,8 @@ fn weighed(all: &mut [Growth]) {
     }
 }
 
-/// What has grown until there was no more to be had: from then on it stays, and looks like a cache
-/// that is full.
+/// Returns the growth of an amount until it was exhausted. From then on it is constant and would
+/// look like a full cache.
 fn used_up(of: GrowthOf, points: &[(u64, f64)], wall: Option<u64>) -> Option<Growth> {
     let wall = wall?;
     let before: Vec<(u64, f64)> =
@@ -188,7 +189,7 @@ fn used_up(of: GrowthOf, points: &[(u64, f64)], wall: Option<u64>) -> Option<Gro
     growth::growth(of, &before, Some(most as u64)).filter(|growth| growth.grows)
 }
 
-/// Sends to one fresh worker, one request after the other.
+/// Sends requests to one fresh worker, one after another.
 fn send(
     harness: &Harness,
     choice: &RuntimeChoice,
@@ -216,16 +217,16 @@ fn send(
     Ok(Series { sizes: longest(workers), files, sent, wall })
 }
 
-/// What came of the requests that are sent one by one.
+/// The result of the requests that are sent one by one.
 struct First {
     sent: u64,
-    /// Requests of the list that fail at once.
+    /// Number of requests in the list that fail from the start.
     bad: u64,
-    /// After how many one failed that had not failed before.
+    /// Number of requests sent before one failed that had not failed before.
     wall: Option<u64>,
 }
 
-/// Each request at least once, one after the other.
+/// Sends each request at least once, one after another.
 fn first(session: &mut HarnessSession, steps: &[Step]) -> First {
     let mut bad = vec![false; steps.len()];
     let (mut sent, mut wall) = (0, None);
@@ -244,13 +245,13 @@ fn first(session: &mut HarnessSession, steps: &[Step]) -> First {
     First { sent, bad: bad.iter().filter(|is_bad| **is_bad).count() as u64, wall }
 }
 
-/// What came of a block.
+/// The result of a block.
 struct BlockResult {
     sent: u64,
     failed: u64,
 }
 
-/// Requests in turn, begun where the block before ended.
+/// Sends the requests in turn, and begins after the last one of the block before.
 fn block(session: &HarnessSession, traffic: &[Request], requests: u64, begin: u64) -> BlockResult {
     let at = (begin % traffic.len() as u64) as usize;
     let turned: Vec<Request> = traffic[at..].iter().chain(&traffic[..at]).cloned().collect();
@@ -273,7 +274,7 @@ fn block(session: &HarnessSession, traffic: &[Request], requests: u64, begin: u6
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
 
-/// Nobody looks at its seconds.
+/// Ignores the seconds of the load.
 struct Deaf;
 
 impl stampede_load::report::Listener for Deaf {
@@ -285,7 +286,8 @@ fn request(asked: &Asked) -> Option<Request> {
     Request::build(&asked.method, &asked.target, headers, body, HABITS, None).ok()
 }
 
-/// Of a worker that was replaced meanwhile the one that lived longest tells most.
+/// Returns the readings of the worker that has the most: if workers were replaced, it lived
+/// longest.
 fn longest(workers: Vec<Worker>) -> Vec<Sizes> {
     let sizes = workers.into_iter().map(|worker| worker.sizes);
     sizes.max_by_key(Vec::len).unwrap_or_default()
@@ -309,7 +311,7 @@ fn count(directory: &Path, at_most: usize) -> usize {
     found
 }
 
-/// The requests with which it grows.
+/// Returns the requests that cause the growth, and the number of requests sent for that.
 fn culprits(
     harness: &Harness,
     choice: &RuntimeChoice,
@@ -317,7 +319,7 @@ fn culprits(
     of: GrowthOf,
     wanted: Wanted,
 ) -> Result<(Guilty<Step>, u64), RuntimeError> {
-    // Who asks does not matter here: a request once.
+    // Users do not matter here, so each request is tried once.
     let mut once: Vec<Step> = Vec::new();
     for step in steps {
         if !once.iter().any(|known| known.request == step.request) {
@@ -396,14 +398,14 @@ fn evidence(growth: &Growth, series: &Series) -> String {
     lines.join("\n")
 }
 
-/// What of the app's own grew.
+/// An amount of the app's own data that grew.
 struct Larger<'a> {
-    /// Where in code it is.
+    /// Its place in the code.
     name: &'a str,
     count: u64,
-    /// Half way.
+    /// The amount at half of the requests.
     before: u64,
-    /// More with each request.
+    /// Growth with each request.
     each: f64,
 }
 
@@ -415,7 +417,8 @@ impl fmt::Display for Larger<'_> {
     }
 }
 
-/// What of the app's own grew all the time, as long as it could.
+/// Returns up to three amounts of the app's own data that grew between half of the requests and the
+/// last.
 fn larger(series: &Series) -> Vec<Larger<'_>> {
     let sizes = &series.sizes;
     let is_before = |one: &&Sizes| series.wall.is_none_or(|wall| one.served <= wall);
@@ -437,7 +440,7 @@ mod tests {
 
     use super::*;
 
-    /// A reading after each of so many requests, the connections by them.
+    /// Returns a reading after each request, with that many connections.
     fn series(requests: u64, connections: impl Fn(u64) -> u64, wall: Option<u64>) -> Series {
         let reading = |served| Sizes {
             served,
@@ -466,7 +469,7 @@ mod tests {
 
     #[test]
     fn what_is_used_up_has_grown_until_then() {
-        // One in each request, of 20: some 6 are there after the first fifth, and 80 % of the
+        // Each request takes one of 20. After the first fifth, some 6 are in use, and 80 % of the
         // others are left.
         let full = |wall| series(400, |served| served.min(20), wall);
         assert_eq!(growing(&full(None)), [], "as a pool that is full");
@@ -474,7 +477,7 @@ mod tests {
         let full = full(Some(20));
         let evidence: Vec<String> = larger(&full).iter().map(ToString::to_string).collect();
         assert_eq!(evidence, ["Pool::$all holds 20, half way 10: 1 more each"]);
-        // Answers that begin to fail for another reason.
+        // Answers begin to fail for another reason.
         assert_eq!(growing(&series(400, |_| 3, Some(20))), []);
         assert_eq!(growing(&series(400, |_| 0, Some(2))), []);
     }
@@ -482,7 +485,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_told_once() {
         let found = growing(&series(400, |served| served / 4, None));
-        // 80 % of the 100 that PostgreSQL gives, less those that are there after the first fifth.
+        // 80 % of PostgreSQL's 100, less those in use after the first fifth.
         let max_requests = found.iter().find(|(of, _)| *of == GrowthOf::Connections);
         assert!(matches!(max_requests, Some((_, Some(200..=330)))), "{found:?}");
         assert!(found.iter().all(|(of, _)| *of != GrowthOf::Descriptors), "{found:?}");
@@ -498,7 +501,7 @@ mod tests {
         }
         let all = judged(&long, Wanted { requests: 0, memory_bytes: 128 << 20 });
         let of = |of| all.iter().find(|one| one.of == of).and_then(|one| one.max_requests);
-        // 80 % of 127 MiB, less what the first fifth has filled, by 2 KiB.
+        // 80 % of 127 MiB, less what the first fifth has filled, ÷ 2 KiB.
         assert_eq!(of(GrowthOf::Heap), Some(51_000));
         assert_eq!(of(GrowthOf::Entries), Some(51_000));
     }

@@ -1,14 +1,16 @@
-//! Whether something grows from request to request, and after how many a worker has to be replaced.
+//! Decides whether something grows from request to request, and after how many a worker must be
+//! replaced.
 
 use stampede_stats::slope::{FEWEST, Slope, slope};
 
 use super::model::{Growth, GrowthOf};
 
-/// How something grew in one worker, by points of `(requests it had served, value)`; `limit` is how
-/// much of it a worker may have, `None`: the usual. `None`: too few points.
+/// Returns how an amount grew in one worker, from points `(requests it had served, value)`. `limit`
+/// is how much of it a worker may have; `None` for the default. Returns `None` for too few points.
 ///
-/// Its first fifth is not counted: caches fill, and code is loaded. It grows if the whole rest
-/// does, beyond what is noise, and its second half does: a cache that is full grows no more.
+/// The first fifth is ignored, because caches fill and code is loaded. The amount grows if it grows
+/// over the whole rest, by more than noise, and also over the second half: a full cache does not
+/// grow.
 pub fn growth(of: GrowthOf, points: &[(u64, f64)], limit: Option<u64>) -> Option<Growth> {
     let mut points = points.to_vec();
     points.sort_by_key(|(served, _)| *served);
@@ -38,22 +40,23 @@ pub fn growth(of: GrowthOf, points: &[(u64, f64)], limit: Option<u64>) -> Option
     Some(growth)
 }
 
-/// The first part of five.
+/// Divisor of the requests for the part that is ignored: a fifth.
 const WARM_UP: u64 = 5;
-/// Points of which the value at an end is the median.
+/// Number of points whose median is the value at the beginning or the end.
 const ENDS: usize = 5;
 const COVERS: f64 = 0.95;
 
-/// After how many requests a worker is replaced before more than four fifths of what its limit left
-/// it at the begin are filled, at the upper end of its growth; rounded down to two digits. `None`:
-/// it does not grow, or a new worker does not help.
+/// Returns the number of requests after which a worker should be replaced, rounded down to two
+/// digits. Until then it fills at most four fifths of the room that the limit left at the
+/// beginning, at the upper end of its growth. `None` if it does not grow, or if a new worker does
+/// not help.
 pub fn recycle(growth: &Growth, limit: Option<u64>) -> Option<u64> {
     let usual = match growth.of {
         GrowthOf::Heap | GrowthOf::Memory => MEMORY_LIMIT,
         GrowthOf::Descriptors => DESCRIPTORS,
         GrowthOf::Connections => CONNECTIONS,
         GrowthOf::Entries => ENTRIES,
-        // They outlive the worker.
+        // Temporary files outlive the worker.
         GrowthOf::TemporaryFiles => return None,
     };
     let limit = limit.unwrap_or(usual) as f64;
@@ -64,13 +67,14 @@ pub fn recycle(growth: &Growth, limit: Option<u64>) -> Option<u64> {
     Some(two_digits((room / growth.per_request_high) as u64).max(1))
 }
 
-/// `memory_limit` where php.ini says nothing.
+/// PHP's `memory_limit` if php.ini does not set it.
 const MEMORY_LIMIT: u64 = 128 << 20;
-/// `RLIMIT_NOFILE` of a usual shell and service.
+/// `RLIMIT_NOFILE` of most shells and services.
 const DESCRIPTORS: u64 = 1_024;
-/// `max_connections` of PostgreSQL where nobody has set it; MariaDB's is 151.
+/// `max_connections` of PostgreSQL by default; MariaDB's is 151.
 const CONNECTIONS: u64 = 100;
-/// What fits into the usual limit, of 128 bytes each: an array's place and a short string.
+/// Number of entries in PHP's default memory limit, with 128 bytes for an array's slot and a short
+/// string.
 const ENTRIES: u64 = MEMORY_LIMIT / 128;
 const SHARE: f64 = 0.8;
 
@@ -82,7 +86,7 @@ fn two_digits(number: u64) -> u64 {
     number / unit * unit
 }
 
-/// Up to here something does not grow.
+/// The growth up to which an amount counts as constant.
 struct Noise {
     per_request: f64,
     in_all: f64,
@@ -90,14 +94,15 @@ struct Noise {
 
 fn noise(of: GrowthOf) -> Noise {
     match of {
-        // PHP counts its heap to the byte: a byte in two requests that stays is real.
+        // PHP counts its heap to the byte: a byte that stays in every second request is real
+        // growth.
         GrowthOf::Heap => Noise { per_request: 0.5, in_all: 0.0 },
         // The kernel counts pages, and the allocator takes several at once.
         GrowthOf::Memory => Noise { per_request: 32.0, in_all: f64::from(1 << 20) },
         GrowthOf::Descriptors | GrowthOf::Connections | GrowthOf::TemporaryFiles => {
             Noise { per_request: 0.001, in_all: 1.0 }
         }
-        // A list of a dozen things that are met late is none that grows.
+        // A list of a dozen things that are first used late does not count as growing.
         GrowthOf::Entries => Noise { per_request: 0.001, in_all: 16.0 },
     }
 }
@@ -125,7 +130,7 @@ mod tests {
 
     const REQUESTS: u64 = 20_000;
 
-    /// A reading every 100 requests of 20 000.
+    /// Returns the growth of 20 000 requests with a reading every 100.
     fn of(what: GrowthOf, mut value: impl FnMut(u64, &mut Random) -> f64, seed: u64) -> Growth {
         let mut random = Random::with_seed(seed);
         let points: Vec<(u64, f64)> =
@@ -133,7 +138,7 @@ mod tests {
         growth(what, &points, None).unwrap()
     }
 
-    /// How many of 100 series grow.
+    /// Returns how many of 100 series grow.
     fn growing(what: GrowthOf, value: impl Fn(u64, &mut Random) -> f64) -> usize {
         (0..100).filter(|seed| of(what, &value, *seed).grows).count()
     }
@@ -141,7 +146,7 @@ mod tests {
     #[test]
     fn what_stays_does_not_grow() {
         assert_eq!(growing(GrowthOf::Heap, |_, _| 4e6), 0);
-        // Noise of 100 KB; teeth of PHP's collector of cycles.
+        // Noise of 100 KB, then the sawtooth of PHP's cycle collector.
         assert!(growing(GrowthOf::Heap, |_, random| 4e6 + 1e5 * random.normal()) <= 5);
         assert_eq!(growing(GrowthOf::Heap, |served, _| 4e6 + (served % 1_700) as f64 * 800.0), 0);
         assert_eq!(
@@ -159,7 +164,7 @@ mod tests {
             }
         };
         assert!(growing(GrowthOf::Heap, filling(500.0)) <= 3);
-        // One that is never full does.
+        // A cache that is never full grows.
         assert_eq!(growing(GrowthOf::Heap, filling(20_000.0)), 100);
         let step = |served: u64, _: &mut Random| if served < 9_000 { 4e6 } else { 6e6 };
         assert_eq!(growing(GrowthOf::Heap, step), 0);
@@ -191,7 +196,7 @@ mod tests {
         let stairs = |served: u64, _: &mut Random| 3e7 + (served * 500 / 262_144 * 262_144) as f64;
         let found = of(GrowthOf::Memory, stairs, 1);
         assert!(found.grows && (found.per_request - 500.0).abs() < 30.0, "{found:?}");
-        // 20 bytes a request are below what pages tell.
+        // 20 bytes a request are too few to show in pages.
         let small = |served: u64, _: &mut Random| 3e7 + (served * 20 / 4_096 * 4_096) as f64;
         assert_eq!(growing(GrowthOf::Memory, small), 0);
     }
@@ -200,7 +205,7 @@ mod tests {
     fn a_descriptor_in_a_hundred_requests_is_found() {
         let found = of(GrowthOf::Descriptors, |served, _| 12.0 + (served / 100) as f64, 1);
         assert!(found.grows && (found.per_request - 0.01).abs() < 1e-9, "{found:?}");
-        // 80 % of 1024 − 54, which were open after the first fifth.
+        // 80 % of the descriptors that were free after the first fifth: 1024 − 54.
         assert_eq!(found.max_requests, Some(77_000));
         let files = of(GrowthOf::TemporaryFiles, |served, _| (served / 100) as f64, 1);
         assert!(files.grows && files.max_requests.is_none());

@@ -1,5 +1,5 @@
-//! A fresh start of a runtime with one worker, and requests of users sent to it, one after the
-//! other or at once.
+//! Starts a runtime with one worker and sends requests of users to it, one after another or at
+//! once.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -22,59 +22,59 @@ use crate::runtime::{
     client_config, plain_agent, read_answer,
 };
 
-/// What is needed to start anything.
+/// Everything needed to start a runtime.
 pub struct Harness {
-    /// Runtimes.
+    /// The catalogue of runtimes.
     pub catalogue: Catalogue,
-    /// The app; its directory is copied for each start.
+    /// The app; each start gets a copy of its directory.
     pub app: App,
     /// Where stacks run.
     pub placement: Placement,
-    /// Of the users' tokens.
+    /// Seed of the users' tokens.
     pub seed: u64,
-    /// Headers of each user beside those that all have; as many as there are users.
+    /// Additional headers of each user; one entry for each user.
     pub users: Vec<Vec<(String, String)>>,
     /// Longest wait for an answer.
     pub timeout: Duration,
-    /// Where the answers of passes are kept.
+    /// File with the answers of passes.
     pub spill_file: SpillFile,
 }
 
-/// How steps of one moment are sent.
+/// How the steps of one moment are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SendOrder {
-    /// At once.
+    /// All at once.
     AtOnce,
-    /// One after the other.
+    /// One after another.
     InTurn,
-    /// One after the other, the last one first.
+    /// One after another, in reverse order.
     Turned,
 }
 
-/// What came of a pass.
+/// The result of a pass.
 #[derive(Clone, Debug, Default)]
 pub struct Gone {
-    /// Of each step; shorter where it was ended early.
+    /// The result of each step; fewer than steps if the pass was ended early.
     pub seen: Vec<StepResult>,
-    /// What the workers wrote.
+    /// What the watch recorded in the workers.
     pub workers: Vec<Worker>,
 }
 
-/// Where passes are gone.
+/// Something that can run passes.
 pub trait Starts {
-    /// Of the users' tokens.
+    /// Returns the seed of the users' tokens.
     fn seed(&self) -> u64;
 
-    /// How many users there are.
+    /// Returns the number of users.
     fn users(&self) -> u32;
 
-    /// Where answers are kept.
+    /// Returns the file for answers.
     fn spill_file(&self) -> SpillFile;
 
-    /// Sends these to a fresh start of `choice`, and ends that.
+    /// Sends the steps to a fresh start of `choice`, and stops it.
     ///
     /// # Errors
-    /// It does not start, or was lost.
+    /// The runtime does not start, or was lost.
     fn go(
         &self,
         choice: &RuntimeChoice,
@@ -89,49 +89,49 @@ pub struct HarnessSession {
     users: Vec<User>,
     client: Agent,
     sent: u64,
-    /// Of its PHP, `8.2.36`.
+    /// Version of its PHP, such as `8.2.36`; `None` if unknown.
     php: Option<String>,
 }
 
-/// Why a request got no answer, as the client says. Many have it: what came of a request is cloned.
+/// The client's error when a request gets no answer. It is shared, because results are cloned.
 pub type NoAnswer = Arc<ureq::Error>;
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug)]
 pub struct StepResult {
-    /// The request's number on this stand, from 1.
+    /// The request's number in this session, from 1.
     pub number: u64,
     status: u16,
     /// The answer, or why there is none.
     pub outcome: Result<Stored<Answer>, NoAnswer>,
-    /// The other users whose cookies it shows.
+    /// Other users whose cookies the answer shows.
     pub shows: Vec<u32>,
 }
 
 impl StepResult {
-    /// What came of the request of this number.
+    /// Returns the result of the request with this number.
     pub fn of(number: u64, outcome: Result<Answer, NoAnswer>, shows: Vec<u32>) -> StepResult {
         let status = outcome.as_ref().map_or(0, |answer| answer.status);
         StepResult { number, status, outcome: outcome.map(Stored::Here), shows }
     }
 
-    /// The same with its answer put away.
+    /// Returns the same result with its answer moved to the file.
     fn put(self, spill_file: &SpillFile) -> StepResult {
         let outcome = self.outcome.map(|answer| spill_file.put(answer.get().into_owned()));
         StepResult { outcome, ..self }
     }
 
-    /// The status, 0 where there is no answer.
+    /// Returns the status; 0 without an answer.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The answer, or why there is none.
+    /// Returns the answer, or why there is none.
     pub fn answer(&self) -> Result<Cow<'_, Answer>, &NoAnswer> {
         self.outcome.as_ref().map(Stored::get)
     }
 
-    /// What of it is compared, as one text: status, the headers that an app means, the body.
+    /// Returns the compared part as one text: status, the app's headers, the body.
     pub fn text(&self) -> String {
         match self.answer() {
             Err(problem) => format!("no answer: {problem}\n"),
@@ -147,10 +147,10 @@ impl StepResult {
 }
 
 impl Harness {
-    /// Starts `choice`; its workers are watched where it has such.
+    /// Starts `choice`, and watches its workers if it has any.
     ///
     /// # Errors
-    /// It does not start.
+    /// The runtime does not start.
     pub fn up(
         &self,
         choice: &RuntimeChoice,
@@ -159,10 +159,10 @@ impl Harness {
         self.up_asked(choice, watch, None)
     }
 
-    /// The same; before, a command of the app's is run for what it prints.
+    /// Starts `choice` likewise; before, runs a command of the app for its output.
     ///
     /// # Errors
-    /// It does not start.
+    /// The runtime does not start.
     pub fn up_asked(
         &self,
         choice: &RuntimeChoice,
@@ -179,8 +179,9 @@ impl Harness {
         Ok(HarnessSession { running, users, client, sent: 0, php })
     }
 
-    /// Whether a worker of `choice` begins a request before it has ended another: an event loop's,
-    /// or one with coroutines. Others have a queue, and nothing in them meets.
+    /// Returns whether a worker of `choice` begins a request before it has ended another. Event
+    /// loops and workers with coroutines do. Other workers have a queue, and requests never overlap
+    /// in them.
     pub fn overlaps(&self, choice: &RuntimeChoice) -> bool {
         let RuntimeSource::Catalogue(name) = &choice.source else { return false };
         let Ok(directory) = self.catalogue.runtime(name) else { return false };
@@ -218,13 +219,13 @@ impl Starts for Harness {
 }
 
 impl HarnessSession {
-    /// Sends a request and waits for its answer; the user keeps its cookies.
+    /// Sends a request and waits for its answer; the user keeps the answer's cookies.
     pub fn send(&mut self, step: &Step) -> StepResult {
         self.moment(std::slice::from_ref(step), SendOrder::InTurn).remove(0)
     }
 
-    /// The same for many, moment by moment, their answers put away; ends early where a person wants
-    /// an end.
+    /// Sends many steps, moment by moment, and moves their answers to the file. Ends early if the
+    /// user wants to end.
     fn pass(&mut self, steps: &[Step], way: SendOrder, spill_file: &SpillFile) -> Vec<StepResult> {
         let moments = orders::moments(steps).into_iter();
         let wanted = moments.take_while(|_| !crate::interrupt::asked());
@@ -232,8 +233,8 @@ impl HarnessSession {
         seen.map(|seen| seen.put(spill_file)).collect()
     }
 
-    /// Each is asked with the cookies that its user has now; those of the answers are kept when all
-    /// have come.
+    /// Sends each step with the cookies that its user has now. Cookies of the answers are kept
+    /// after all have come.
     fn moment(&mut self, steps: &[Step], way: SendOrder) -> Vec<StepResult> {
         let asked: Vec<(u64, Asked)> =
             steps.iter().zip(self.sent + 1..).map(|(step, n)| (n, self.dressed(step))).collect();
@@ -261,7 +262,7 @@ impl HarnessSession {
         seen.collect()
     }
 
-    /// The other users whose cookies an answer shows.
+    /// Returns the other users whose cookies an answer shows.
     fn shows(&self, step: &Step, answer: &Answer) -> Vec<u32> {
         let text = format!("{:?}{}", answer.headers, answer.body);
         let asker = &self.users[step.user as usize];
@@ -269,7 +270,7 @@ impl HarnessSession {
         others.filter(|(other, _)| other.is_shown(&text, asker)).map(|(_, number)| number).collect()
     }
 
-    /// A user's request with all that it brings, as it would be sent next.
+    /// Returns a user's request with all its headers and cookies, as it would be sent next.
     pub fn dressed(&self, step: &Step) -> Asked {
         self.users[step.user as usize].dressed(&step.request)
     }
@@ -286,15 +287,16 @@ impl HarnessSession {
         }
         let body = asked.body.as_bytes().to_vec();
         let mut answer = read_answer(self.client.run(request.body(body)?)?)?;
-        // An app that shows it shows no memory of its worker's.
+        // An app may show PHP's version, which is no memory of the worker.
         if let Some(version) = &self.php {
             answer.body = without_version(&answer.body, version);
         }
         Ok(answer)
     }
 
-    /// What its workers have written down. A worker answers first and cleans up then: it is waited
-    /// for, so that only one that died has not come to its end.
+    /// Returns what the watch has recorded in the workers. A worker sends its answer before it
+    /// cleans up, so this waits for the end of the last request. Only a worker that died has no end
+    /// then.
     pub fn workers(&self) -> Vec<Worker> {
         let begun = Instant::now();
         loop {
@@ -309,22 +311,22 @@ impl HarnessSession {
         }
     }
 
-    /// The last lines of its logs, secrets masked.
+    /// Returns the last lines of its logs, with secrets masked.
     pub fn log(&self) -> String {
         self.running.last_lines()
     }
 
-    /// The stack itself.
+    /// Returns the running stack.
     pub fn running(&self) -> &Running {
         &self.running
     }
 
-    /// Its directory for temporary files.
+    /// Returns its directory for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.running.dir().join("tmp")
     }
 
-    /// Ends it.
+    /// Stops the runtime.
     ///
     /// # Errors
     /// It was lost before.
@@ -333,7 +335,7 @@ impl HarnessSession {
     }
 }
 
-/// Asks all at the same moment, each from a thread of its own; there are as many as users.
+/// Sends all at the same moment, each from its own thread; there are at most as many as users.
 fn at_once<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let ready = Barrier::new(all.len());
     thread::scope(|scope| {
@@ -352,30 +354,30 @@ fn at_once<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> 
     })
 }
 
-/// A setting of runtimes that have them.
+/// The setting that switches coroutines on, in runtimes that have them.
 const COROUTINES: &str = "coroutines";
-/// By this header the workers' watch knows a request.
+/// The header by which the watch in the workers recognizes a request.
 const NUMBER: &str = "X-Stampede-Check";
-/// For a worker to clean up after its last answer.
+/// Longest wait for a worker to clean up after its last answer.
 const CLEAN_WITHIN: Duration = Duration::from_secs(2);
-/// Between two looks.
+/// Time between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// PHP's version in what a program says of itself: `FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1`.
+/// Returns PHP's version from a version text like `FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1`.
 fn php_version(text: &str) -> Option<String> {
     let mut words = text.split_ascii_whitespace();
     words.find(|word| *word == "PHP")?;
     words.next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
 }
 
-/// With `{php}` in place of the version, where it is none of a longer one.
+/// Replaces the version with `{php}`, unless it is a part of a longer version.
 fn without_version(text: &str, version: &str) -> String {
     let is_part = |c: char| c.is_ascii_digit() || c == '.';
     let mut led = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(version) {
         let (before, after) = (&rest[..at], &rest[at + version.len()..]);
-        // A full stop may end its sentence.
+        // A full stop may end a sentence.
         let goes_on =
             after.strip_prefix('.').unwrap_or(after).starts_with(|c: char| c.is_ascii_digit());
         let is_whole = !before.ends_with(is_part) && !goes_on;
@@ -392,7 +394,7 @@ mod tests {
 
     use super::*;
 
-    /// None of them could end if the others had not begun.
+    /// No call could end if the others had not begun.
     #[test]
     fn what_is_asked_at_once_is_under_way_at_once() {
         let (all, begun) = ([1, 2, 3, 4], AtomicUsize::new(0));

@@ -1,15 +1,15 @@
-//! Which headers of an answer are compared: what the app means, not what a web server adds.
+//! Selects the headers of an answer that are compared: those of the app, not those of a web server.
 
 use percent_encoding::percent_decode_str;
 
-/// The headers that are compared, by lower-case name, in order. Values are written one way: lists
-/// sorted, no address of this machine. What moves in them (a cookie's value) is left to
-/// [`super::nondeterminism`].
+/// Returns the compared headers by lower-case name, in order. Values are normalized: lists are
+/// sorted, and addresses of this machine are removed. What varies in them, such as a cookie's
+/// value, is left to [`super::nondeterminism`].
 pub fn meant(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut meant: Vec<(String, String)> = headers
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
-        // One without a value says nothing, and FrankenPHP passes none on.
+        // A header without a value has no meaning, and FrankenPHP does not pass it on.
         .filter(|(name, value)| is_meant(name) && !value.is_empty())
         .filter_map(|(name, value)| value_of(&name, value).map(|value| (name, value)))
         .collect();
@@ -17,7 +17,7 @@ pub fn meant(headers: &[(String, String)]) -> Vec<(String, String)> {
     meant
 }
 
-/// The same as text: a line each.
+/// Returns the same headers as text, one on each line.
 pub fn lines(headers: &[(String, String)]) -> String {
     meant(headers).iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
 }
@@ -26,7 +26,7 @@ fn is_meant(name: &str) -> bool {
     !SERVERS.contains(&name) && !name.starts_with("x-accel-") && !name.starts_with("proxy-")
 }
 
-/// What web servers add, each in its way, or take for themselves.
+/// Headers that web servers add, each in its own way, or consume themselves.
 const SERVERS: [&str; 20] = [
     "accept-ranges",
     "age",
@@ -36,7 +36,7 @@ const SERVERS: [&str; 20] = [
     "content-length",
     "date",
     "keep-alive",
-    // Says what `Cache-Control` says, for HTTP/1.0.
+    // Repeats `Cache-Control` for HTTP/1.0.
     "pragma",
     "server",
     "server-timing",
@@ -51,25 +51,25 @@ const SERVERS: [&str; 20] = [
     "x-sendfile",
 ];
 
-/// `None`: it says nothing.
+/// Returns the normalized value; `None` if it has no meaning.
 fn value_of(name: &str, value: &str) -> Option<String> {
     match name {
         "content-type" => Some(content_type(value)),
         "cache-control" | "allow" => Some(list(value, |_| true)),
-        // A server that could compress says so, whether the app does or not.
+        // A server that can compress adds it, whatever the app does.
         "vary" => {
             Some(list(value, |part| part != "accept-encoding")).filter(|list| !list.is_empty())
         }
         "location" | "content-location" | "refresh" | "link" => Some(without_here(value)),
-        // They go with the body, or with the time.
+        // Their values change with the body or with time.
         "etag" | "expires" | "last-modified" => Some("given".into()),
         "set-cookie" => Some(cookie(value)),
         _ => Some(value.into()),
     }
 }
 
-/// `text/html`, `application/json;charset=utf-8`. PHP adds its `default_charset` to a text of which
-/// the app says none; where the app's own answer is sent by a worker, nobody does.
+/// Normalizes `text/html` or `application/json;charset=utf-8`. PHP adds its `default_charset` if
+/// the app names none. If a worker sends the app's own answer, nobody adds it.
 fn content_type(value: &str) -> String {
     let parts = value.split(';').map(|part| part.trim().to_ascii_lowercase().replace('"', ""));
     let mut parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
@@ -79,7 +79,7 @@ fn content_type(value: &str) -> String {
     parts.join(";")
 }
 
-/// A list whose order says nothing.
+/// Normalizes a list whose order has no meaning.
 fn list(value: &str, keep: impl Fn(&str) -> bool) -> String {
     let parts = value.split(',').map(|part| part.trim().to_ascii_lowercase());
     let mut parts: Vec<String> = parts.filter(|part| !part.is_empty() && keep(part)).collect();
@@ -88,8 +88,7 @@ fn list(value: &str, keep: impl Fn(&str) -> bool) -> String {
     parts.join(", ")
 }
 
-/// A URL without scheme, host and port where that is this machine's: each start has a port of its
-/// own.
+/// Removes scheme, host and port of this machine from URLs, because each start has another port.
 fn without_here(value: &str) -> String {
     let mut left = value.to_owned();
     for here in ["http://127.0.0.1", "http://localhost", "http://[::1]", "https://127.0.0.1"] {
@@ -110,14 +109,14 @@ fn without_here(value: &str) -> String {
     left
 }
 
-/// `name=value`, and what is said of it, in order; of the time that it lives only whether it is
-/// over.
+/// Normalizes `name=value` with its attributes, which are sorted. Of a lifetime, only whether it is
+/// over is kept.
 fn cookie(value: &str) -> String {
     let mut parts = value.split(';').map(str::trim).filter(|part| !part.is_empty());
     let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();
     let value = percent_decode_str(value.trim_matches('"')).decode_utf8_lossy().into_owned();
     let mut said: Vec<String> = parts.map(attribute).collect();
-    // One of both, or both.
+    // An app may set one of `Max-Age` and `Expires`, or both.
     said.sort();
     said.dedup();
     if said.iter().any(|part| part == GONE) {
@@ -134,7 +133,7 @@ fn attribute(part: &str) -> String {
     let (name, value) = part.split_once('=').unwrap_or((part, ""));
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().trim_matches('"'));
     match &name[..] {
-        // What PHP and Symfony say to delete one: a second of 1970, or none to live.
+        // PHP and Symfony delete a cookie with a time in 1970 or with a `Max-Age` of 0.
         "max-age" if value.parse::<i64>().is_ok_and(|seconds| seconds <= 0) => GONE.into(),
         "expires" if value.contains("1970") => GONE.into(),
         "max-age" | "expires" => LIVES.into(),

@@ -1,4 +1,4 @@
-//! A check as a page: one file that needs nothing else, not even a script.
+//! Formats a check as an HTML page: one file without scripts and without other files.
 
 mod code;
 mod element;
@@ -18,9 +18,9 @@ use super::model::{CheckReport, Checked, Growth, Skipped, Verdict};
 use super::text::{self, Answer, NO_PROOF};
 use crate::summary::words;
 
-/// The page: the answer first, then what was tried, each finding, growth, the code, what was not
-/// asked, and how to check again. `command` is that which sends a finding again, but for `--finding
-/// N`.
+/// Returns the page: the answer first, then what was tried, each finding, growth, the code, what
+/// was not requested, and how to check again. `command` sends a finding again, with `--finding N`
+/// added.
 pub fn html(report: &CheckReport, command: &str) -> String {
     let app = name(report);
     let main = element("main")
@@ -47,7 +47,7 @@ pub fn html(report: &CheckReport, command: &str) -> String {
     )
 }
 
-/// The app's directory without those above it.
+/// Returns the last part of the path of the app's directory.
 fn name(report: &CheckReport) -> String {
     let last = Path::new(&report.app).file_name();
     last.map_or_else(|| report.app.clone(), |name| name.to_string_lossy().into_owned())
@@ -66,7 +66,7 @@ fn foot(report: &CheckReport) -> Element {
     element("footer").child(element("p").text(&made))
 }
 
-/// A card a runtime.
+/// Returns the answer with a card for each runtime.
 fn answer(report: &CheckReport, app: &str) -> Element {
     let asked = format!("Is `{app}` safe in a worker's memory?");
     classed("section", "answer").child(classed("h2", "kicker").prose(&asked)).child(
@@ -83,7 +83,7 @@ fn card(report: &CheckReport, checked: &Checked) -> Element {
     };
     let Answer { said, more, .. } = text::verdict(report, checked);
     let note = |text: &str| classed("p", "note").prose(text);
-    // Beside other verdicts it stands already.
+    // With other verdicts, the text already says it.
     let sent = (checked.verdict == Verdict::NotSafe)
         .then(|| format!("{} sent", words::number_of(checked.sent as u32, "request")));
     classed("article", &format!("card {look}"))
@@ -125,7 +125,7 @@ fn tried(report: &CheckReport) -> Element {
         .child(classed("dl", "tried").children(figures.map(figure)))
 }
 
-/// What grew and what did not.
+/// Returns the table of what grew and what did not.
 fn growth(report: &CheckReport) -> Option<Element> {
     let all = report.runtimes.iter();
     let rows: Vec<Element> = all
@@ -159,7 +159,7 @@ fn row(runtime: &str, growth: &Growth) -> Element {
         .children(cells.map(|(head, cell)| element("td").with("data-title", head).text(&cell)))
 }
 
-/// Of growth; where a table does not fit each stands with its figure.
+/// Headings of the growth table; on narrow screens, each is shown beside its figure.
 const HEADS: [&str; 7] =
     ["runtime", "what", "begin", "end", "per request", "95 % interval", "max_requests"];
 
@@ -175,13 +175,13 @@ fn skipped(all: &[Skipped]) -> Option<Element> {
     (!all.is_empty()).then(|| block("What was not asked", &count).child(list).children(more))
 }
 
-/// How many a list leaves out.
+/// Returns a line with the number of entries that a list leaves out; `None` for 0.
 fn left(count: usize) -> Option<Element> {
     let said = format!("… {count} more in check.json");
     (count > 0).then(|| classed("p", "note").text(&said))
 }
 
-/// The check itself once more. What only a person has stands there by its name, to be filled in.
+/// Returns the command of the check. What only the user knows stands there as a name to fill in.
 fn again(report: &CheckReport) -> Element {
     let command = classed("code", "command").child(element("span").text("stampede check"));
     let flags = report.asked.chunk_by(|_, next| !next.starts_with("--"));
@@ -207,15 +207,15 @@ fn again(report: &CheckReport) -> Element {
         ))
 }
 
-/// A section with its heading, and what is said beside it.
+/// Returns a section with its heading and a short note beside it.
 fn block(title: &str, about: &str) -> Element {
     let about = Some(about).filter(|about| !about.is_empty());
     let about = about.map(|about| classed("span", "about").prose(about));
     classed("section", "block").child(element("h2").text(title).children(about))
 }
 
-/// Lines of a list; an app of nobody's taste has thousands.
+/// Most lines of a list; an app in poor condition has thousands.
 const LISTED: usize = 200;
 
-/// Colours and type of the report's page.
+/// Style sheet of the page, in colours and type of the report.
 const STYLE: &str = include_str!("html/page.css");

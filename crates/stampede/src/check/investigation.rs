@@ -1,4 +1,4 @@
-//! A runtime from its first pass to its verdict.
+//! Investigates one runtime, from its first pass to its findings.
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::{BTreeSet, HashMap};
@@ -16,44 +16,45 @@ use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
 use crate::store::mask_secrets;
 
-/// The runtime that forgets, and what it has answered so far.
+/// The reference, and what it has answered so far.
 pub struct Reference<'a> {
     starts: &'a dyn Starts,
     choice: &'a RuntimeChoice,
-    /// Each pass's answers, in the order of the passes.
+    /// The answers of each pass, in the order of the passes.
     passes: Vec<Answers>,
     /// Answers to shorter lists of steps, by the list.
     asked: HashMap<Vec<Step>, Answers>,
-    /// What is known before a worker is looked at.
+    /// What is known before a worker is judged.
     pub known: Known,
-    /// Requests sent to it.
+    /// Number of requests sent to it.
     pub sent: u64,
 }
 
-/// What the reference answers to the same steps.
+/// The reference's two answers to the same steps.
 #[derive(Clone, Debug, Default)]
 struct Answers {
     in_turn: Vec<StepResult>,
-    /// Where nothing is sent at once, nothing: it is the same.
+    /// The answers with the steps of each moment sent in reverse order; empty if no steps are sent
+    /// at once.
     turned: Vec<StepResult>,
 }
 
-/// Fresh starts that one finding may take until its fewest steps are known: enough for one of a
-/// hundred requests before it.
+/// Largest number of fresh starts to find the fewest steps of one finding: enough to find one of a
+/// hundred earlier requests.
 const TRIALS: usize = 20;
-/// Fresh starts that may show what was shown of requests at once: they meet in time, or do not.
+/// Fresh starts to show a finding of requests sent at once again: whether they overlap is chance.
 const MEETINGS: usize = 3;
-/// Those that may show that a worker ends after its answer: it may have begun the next request by
+/// Fresh starts to show that a worker ends after its answer: it may have begun the next request by
 /// then.
 const DEATHS: usize = 2;
-/// Findings of a kind of which the fewest steps are looked for; the others are listed with what has
-/// shown them.
+/// Findings of a kind whose fewest steps are searched for. Others are listed with the steps that
+/// showed them.
 const SETTLED: usize = 8;
-/// Steps of which the answers are kept for the next runtime.
+/// Longest list of steps whose answers are kept for the next runtime.
 const KEPT: usize = 16;
 
 impl<'a> Reference<'a> {
-    /// Before it has answered.
+    /// Returns a reference without any answer.
     pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Reference<'a> {
         let learnt = || Learnt::on(starts.spill_file());
         let known = Known {
@@ -67,18 +68,18 @@ impl<'a> Reference<'a> {
         Reference { starts, choice, passes: Vec::new(), asked: HashMap::new(), known, sent: 0 }
     }
 
-    /// Goes a pass, and learns what moves.
+    /// Runs a pass, and learns what varies in its answers.
     ///
     /// # Errors
-    /// It does not start.
+    /// The reference does not start.
     pub fn pass(&mut self, steps: &[Step]) -> Result<(), RuntimeError> {
         let answers = self.go(steps)?;
         self.passes.push(answers);
         Ok(())
     }
 
-    /// Twice, so that what moves is seen to move. It has one worker too, so that what is sent at
-    /// once would meet it in an order by chance: it is asked in both.
+    /// Runs the steps twice, so that what varies is seen to vary. The reference has one worker too,
+    /// so the order of steps sent at once would be chance: they are sent in both orders.
     fn go(&mut self, steps: &[Step]) -> Result<Answers, RuntimeError> {
         let in_turn = self.starts.go(self.choice, steps, SendOrder::InTurn)?.seen;
         let turned = self.starts.go(self.choice, steps, SendOrder::Turned)?.seen;
@@ -88,15 +89,15 @@ impl<'a> Reference<'a> {
         Ok(Answers { in_turn, turned: if is_at_once { turned } else { Vec::new() } })
     }
 
-    /// Its answers to these steps, one after the other.
+    /// Returns its answers to these steps, sent one after another.
     ///
     /// # Errors
-    /// It does not start.
+    /// The reference does not start.
     pub fn in_turn(&mut self, steps: &[Step]) -> Result<Vec<StepResult>, RuntimeError> {
         Ok(self.answers(steps)?.in_turn)
     }
 
-    /// Its answers to these steps, sent to a fresh start.
+    /// Returns its answers to these steps, sent to fresh starts or kept from before.
     fn answers(&mut self, steps: &[Step]) -> Result<Answers, RuntimeError> {
         if let Some(answers) = self.asked.get(steps) {
             return Ok(answers.clone());
@@ -109,8 +110,9 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// What differs moves. Of steps at once also what hangs on who was first, which is known apart: it
-/// would hide what hangs on the order in other passes.
+/// Learns what varies: what differs between two answers. For steps sent at once, that includes what
+/// depends on which was first. It is learnt apart, because it would hide what depends on the order
+/// in other passes.
 fn learn(known: &mut Known, steps: &[Step], one: &[StepResult], other: &[StepResult]) {
     for (at, (one, other)) in one.iter().zip(other).enumerate() {
         let request = &steps[at].request;
@@ -125,7 +127,7 @@ fn learn(known: &mut Known, steps: &[Step], one: &[StepResult], other: &[StepRes
     }
 }
 
-/// Passes as steps.
+/// Returns a pass as steps.
 pub fn steps(pass: &Pass, requests: &[Arc<Asked>]) -> Vec<Step> {
     let step = |(at, &(user, request)): (usize, &(u32, usize))| Step {
         user,
@@ -135,32 +137,33 @@ pub fn steps(pass: &Pass, requests: &[Arc<Asked>]) -> Vec<Step> {
     pass.steps.iter().enumerate().map(step).collect()
 }
 
-/// A runtime under check.
+/// The investigation of one runtime.
 pub struct Investigation<'a> {
     starts: &'a dyn Starts,
     choice: &'a RuntimeChoice,
-    /// Requests sent to its workers.
+    /// Number of requests sent to its workers.
     pub sent: u64,
-    /// Workers that ended unasked.
+    /// Number of workers that ended unexpectedly.
     pub lost: u64,
-    /// Answers of which the workers' watch has no word.
+    /// Number of answers without any record of the watch.
     pub unwatched: usize,
-    /// What was seen once and by no fresh start again.
+    /// Number of deviations that were seen once, but that no fresh start showed again.
     pub chance: u32,
     /// All passes so far.
     pass_result: Vec<PassResult>,
-    /// What the answers of each have shown.
+    /// What the answers of each pass have shown.
     answered: Vec<Vec<Shown>>,
 }
 
-/// Something found, before its steps are as few as may be.
+/// A deviation before its fewest steps are known.
 struct Candidate {
     shown: Shown,
     pass: usize,
 }
 
 impl Candidate {
-    /// The same thing, seen elsewhere too: the better of both is told, with the signs of all.
+    /// Adds another sighting of the same deviation. The better of both is kept, with the signs of
+    /// both.
     fn also(&mut self, other: &Candidate, is_better: bool) {
         let mut signs = std::mem::take(&mut self.shown.signs);
         signs.extend(other.shown.signs.iter().cloned());
@@ -172,7 +175,7 @@ impl Candidate {
 }
 
 impl<'a> Investigation<'a> {
-    /// Before its first pass.
+    /// Returns an investigation before its first pass.
     pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Investigation<'a> {
         let (pass_result, answered) = (Vec::new(), Vec::new());
         Investigation {
@@ -187,10 +190,10 @@ impl<'a> Investigation<'a> {
         }
     }
 
-    /// Goes a pass that the reference has gone.
+    /// Runs a pass that the reference has run before.
     ///
     /// # Errors
-    /// It does not start.
+    /// The runtime does not start.
     pub fn pass(&mut self, steps: &[Step], reference: &Reference<'_>) -> Result<(), RuntimeError> {
         let gone = self.go(steps)?;
         let pass_result =
@@ -202,7 +205,7 @@ impl<'a> Investigation<'a> {
         Ok(())
     }
 
-    /// Passes gone so far.
+    /// Returns the number of passes so far.
     pub fn gone(&self) -> u32 {
         self.pass_result.len() as u32
     }
@@ -213,9 +216,9 @@ impl<'a> Investigation<'a> {
         Ok(gone)
     }
 
-    /// What the passes have shown, each with the fewest steps that show it again. `told` hears of
-    /// each before it is looked into. Where a fresh start fails, or a person wants an end, the
-    /// others are as they were seen; the error is beside them.
+    /// Returns the findings of the passes, each with the fewest steps that show it again. Calls
+    /// `told` with each before it is investigated. If a fresh start fails, or the user wants to
+    /// end, the remaining ones are returned as they were seen, with the error.
     pub fn findings(
         &mut self,
         reference: &mut Reference<'_>,
@@ -254,8 +257,8 @@ impl<'a> Investigation<'a> {
         (findings, failed)
     }
 
-    /// Each thing once: where one request after the other has shown it, if any has, and there with
-    /// the fewest steps before it.
+    /// Returns each deviation once: if possible where requests sent one after another showed it,
+    /// and there with the fewest steps before it.
     fn candidates(&self, known: &Known) -> Vec<Candidate> {
         let mut first: BTreeMap<(FindingKind, Subject), Candidate> = BTreeMap::new();
         for (pass, pass_result) in self.pass_result.iter().enumerate() {
@@ -288,17 +291,18 @@ impl<'a> Investigation<'a> {
         let keys: Vec<_> = keys.collect();
         let mut told: Vec<Candidate> =
             keys.into_iter().filter_map(|key| first.remove(&key)).collect();
-        // As people look for them.
+        // Sorted as people search for them.
         told.sort_by_cached_key(|one| (one.shown.kind, one.shown.subject.to_string()));
         told
     }
 
-    /// What was shown without others at once, with the fewest steps before it, is the lowest.
+    /// Ranks a sighting. Without others sent at once, and with the fewest steps before, it is the
+    /// lowest.
     fn rank(&self, pass: usize, at: usize) -> (bool, usize) {
         (orders::moment(&self.pass_result[pass].steps, at).len() > 1, at)
     }
 
-    /// What was sent until it was shown, moment by moment.
+    /// Returns the steps sent until the deviation was shown, moment by moment.
     fn prefix(&self, candidate: &Candidate) -> Vec<Vec<Step>> {
         let steps = &self.pass_result[candidate.pass].steps;
         let end = orders::moment(steps, candidate.shown.at).end;
@@ -306,8 +310,8 @@ impl<'a> Investigation<'a> {
         moments.map(|moment| steps[moment].to_vec()).collect()
     }
 
-    /// Of one of many, with the request alone that has shown it: all that was sent before would be
-    /// listed for each.
+    /// Returns a finding of which there are many, with only the moment that showed it: otherwise
+    /// all steps before would be listed for each.
     fn unsettled(&self, candidate: &Candidate) -> Finding {
         let steps = &self.pass_result[candidate.pass].steps;
         let moment = orders::moment(steps, candidate.shown.at);
@@ -318,8 +322,8 @@ impl<'a> Investigation<'a> {
         finding(&candidate.shown, self.prefix(candidate).concat(), false)
     }
 
-    /// Shows it again with as few steps as may be. What no fresh start shows again was chance,
-    /// unless it is too grave to be kept quiet.
+    /// Shows the deviation again with as few steps as possible. Returns `None` if no fresh start
+    /// shows it again, because it was chance then; very severe kinds are returned as seen.
     fn settle(
         &mut self,
         candidate: &Candidate,
@@ -352,7 +356,8 @@ impl<'a> Investigation<'a> {
         })
     }
 
-    /// Whether a finding of an earlier check shows again, by its steps alone.
+    /// Returns what shows a finding of an earlier check again, with its steps alone; `None` if
+    /// nothing does.
     ///
     /// # Errors
     /// A fresh start fails.
@@ -364,12 +369,13 @@ impl<'a> Investigation<'a> {
         let Some(last) = finding.steps.last() else { return Ok(None) };
         let state = finding.subject.state();
         if let Some(state) = state {
-            // That this request does not set it was seen then.
+            // The earlier check has seen that this request does not set the state.
             let exonerated = &mut reference.known.exonerated;
             exonerated.entry(state.to_string()).or_default().insert(last.request.clone());
         }
         if state.is_some_and(StateName::is_made) {
-            // Alone it shows what it would begin with, if it is not the one to blame as well.
+            // Alone, the request shows the state that it normally begins with, unless it is also
+            // the one to blame.
             let before = &finding.steps[..finding.steps.len() - 1];
             let is_blamed = before.iter().any(|step| step.request == last.request);
             let alone = if is_blamed { first_page() } else { last.clone() };
@@ -388,7 +394,8 @@ impl<'a> Investigation<'a> {
         self.again(&finding.steps, &sought, reference)
     }
 
-    /// Whether the last moment of these steps, sent to a fresh start, shows the same thing.
+    /// Returns what shows the same deviation in the last moment of these steps, sent to fresh
+    /// starts.
     fn again(
         &mut self,
         steps: &[Step],
@@ -397,7 +404,8 @@ impl<'a> Investigation<'a> {
     ) -> Result<Option<Shown>, RuntimeError> {
         let Some(last) = orders::moments(steps).pop() else { return Ok(None) };
         let mut sent = steps.to_vec();
-        // Whether a worker ended after its answer is told by who has the next request.
+        // One more request is needed: another worker serves it if the first one ended after its
+        // answer.
         if sought.kind == FindingKind::Death {
             let steps = self.pass_result.first().map_or(&[][..], |pass_result| &pass_result.steps);
             let other = steps.iter().find(|step| !sought.subject.is_request(&step.request));
@@ -437,9 +445,9 @@ fn first_page() -> Step {
     Step { user: 0, request, with_next: false }
 }
 
-/// Whether another request is to blame: the next one of a worker that is being replaced may fail,
-/// and so may all that come until an app has a request again; and one that the worker had beside
-/// one of those that are known to be `deadly`, or right after it.
+/// Returns whether another request is to blame. While a worker is replaced, the next request may
+/// fail, and so may all until one reaches the app again. A request that was sent together with a
+/// `deadly` one, or right after it, may fail too.
 fn is_collateral(
     shown: &Shown,
     all: &[Shown],
@@ -467,8 +475,8 @@ fn is_collateral(
     next || (unreached(&shown.at) && until_death.is_some_and(|at| is_death(&at)))
 }
 
-/// A death right after a request that ends a worker by itself is that one's: the worker was on its
-/// way out, and had begun one more.
+/// Removes deaths right after a request that ends a worker by itself: the worker was about to end,
+/// and had begun one more request.
 fn blamed_alone(findings: &mut Vec<Finding>) {
     let is_death = |one: &Finding| one.kind == FindingKind::Death && one.is_repeatable;
     let deadly: BTreeSet<Arc<Asked>> = findings

@@ -1,4 +1,4 @@
-//! Whole courses of a simulated app: what is kept is a map, and what meets is said by the pass.
+//! Whole investigations of a simulated app. A map is its memory, and the pass says what overlaps.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ const SEED: u64 = 7;
 /// What an app keeps while its worker lives.
 type Memory = BTreeMap<&'static str, String>;
 
-/// An app that waits once in each request: before that, and after it.
+/// An app that waits once in each request: `begin` runs before the wait, `end` after it.
 struct App {
     users: u32,
     begin: fn(&mut Memory, &str, &str),
     end: fn(&mut Memory, &str, &str) -> String,
-    /// What all processes share, such as a database: requests so far.
+    /// State that all processes share, such as a database: the number of starts so far.
     starts: Cell<u32>,
 }
 
 const FORGETS: &str = "forgets";
-/// Ends its worker, and with it whatever that has under way.
+/// Ends its worker, and with it every request in flight there.
 const EXIT: &str = "/exit";
-/// Answers, and ends its worker then: on every other start that has begun one more request by then.
+/// Answers and then ends its worker, which has begun one more request by then on every other start.
 const LEAVES: &str = "/leaves";
-/// Answers oddly on the first start of a worker, and never again.
+/// Gives a different answer on the first start of a worker, and never again.
 const ONCE: &str = "/once";
 
 impl Starts for App {
@@ -137,7 +137,7 @@ fn choice(name: &str) -> RuntimeChoice {
     }
 }
 
-/// Findings of all passes, and how many differences were chance.
+/// Returns the findings of all passes, and the number of differences that were chance.
 fn found(app: &App, targets: &[&str]) -> (Vec<Finding>, u32) {
     let asked = |target: &&str| {
         let (method, target) = ("GET".to_owned(), (*target).to_owned());
@@ -162,7 +162,7 @@ fn told(finding: &Finding) -> Vec<(u32, &str, bool)> {
     steps.map(|step| (step.user, &step.request.target[..], step.with_next)).collect()
 }
 
-/// Each request keeps its user while it waits: one after the other all is well.
+/// Stores each request's user while it waits; with requests one after another, nothing goes wrong.
 fn keeps_meanwhile(memory: &mut Memory, target: &str, token: &str) {
     if target == "/account" {
         memory.insert("user", token.to_owned());

@@ -1,11 +1,11 @@
-//! `stampede check`: is an app safe in a worker that keeps it in memory?
+//! `stampede check` tests whether an app is safe in a worker that keeps it in memory.
 //!
 //! ```text
 //! requests → passes → answers of the reference and of each worker runtime → findings → verdict
-//!              └────→ what the workers' watch wrote ────────────────────────┘
+//!              └────→ records of the workers' watch ────────────────────────┘
 //! ```
-//! The reference (PHP-FPM, if nobody says another) forgets everything after each request: whatever
-//! differs from it, once nondeterministic content is known, is a worker's memory.
+//! The reference (PHP-FPM by default) forgets everything after each request. So any difference from
+//! it, except for nondeterministic content, comes from the worker's memory.
 
 pub mod amount;
 pub mod analyze;

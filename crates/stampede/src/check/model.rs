@@ -1,4 +1,5 @@
-//! `check.json`, and what `stampede check --json` prints: described in `docs/check.schema.json`.
+//! The data of `check.json`, which `stampede check --json` prints too. The format is described in
+//! `docs/check.schema.json`.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::code::CodeLook;
 use super::signs::Signs;
 use super::subject::Subject;
 
-/// Raised when a field changes its meaning.
+/// Version of the format; it increases when a field changes its meaning.
 pub const FORMAT: u32 = 2;
 
 /// A whole check.
@@ -49,16 +50,16 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Of its JSON. Findings of a check that has what they are about as text alone get it as data.
+    /// Reads a check from its JSON. If findings have their subject as text only, it is parsed.
     ///
     /// # Errors
-    /// It is no check.
+    /// The JSON is no check.
     pub fn read(report: Value) -> serde_json::Result<CheckReport> {
         serde_json::from_value(with_subjects(report))
     }
 }
 
-/// Of findings that have what they are about as text alone, the same as data.
+/// Adds subjects to findings that have them as text only.
 fn with_subjects(mut report: Value) -> Value {
     let runtimes = report.get_mut("runtimes").and_then(Value::as_array_mut).into_iter().flatten();
     let findings = runtimes.filter_map(|one| one.get_mut("findings")?.as_array_mut()).flatten();
@@ -165,7 +166,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// All of them, the worst first.
+    /// All kinds, the most severe first.
     pub const ALL: [FindingKind; 6] = [
         FindingKind::Leak,
         FindingKind::Death,
@@ -175,8 +176,8 @@ impl FindingKind {
         FindingKind::Growth,
     ];
 
-    /// Whether it is told where no fresh start has shown it again: it is too grave to be kept quiet
-    /// as chance.
+    /// Returns whether a finding is reported even if no fresh start shows it again, because it is
+    /// too severe to be dismissed as chance.
     pub const fn is_told_unconfirmed(self) -> bool {
         match self {
             FindingKind::Leak | FindingKind::Death => true,

@@ -1,62 +1,63 @@
-//! An answer's text in tokens: words, white space, marks, and forms that move by nature (times,
-//! ids).
+//! Splits an answer's text into tokens: words, white space, marks, and forms that vary by nature,
+//! such as times and ids.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-/// A piece of a text.
+/// A token: a piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its first byte.
+    /// Index of its first byte.
     pub start: usize,
-    /// The byte behind its last one.
+    /// Index after its last byte.
     pub end: usize,
-    /// Tokens that are the same have the same: that of a natural form is its form's.
+    /// Key that equal tokens share; all tokens of one natural form have the same key.
     pub key: u64,
-    /// What it is.
+    /// The kind of token.
     pub kind: Kind,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Letters, digits, `_`.
     Word,
     /// White space.
     Space,
-    /// One mark.
+    /// A single other character.
     Mark,
-    /// A token of a user's own, planted by us: it is never masked.
+    /// A user's token that stampede planted: it is never masked.
     User,
-    /// A form that differs from answer to answer.
+    /// A form that may differ between answers.
     Natural(Form),
 }
 
-/// Forms that move by nature.
+/// Forms that vary by nature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// 8-4-4-4-12.
+    /// Hexadecimal digits in groups of 8-4-4-4-12.
     Uuid,
-    /// `2026-11-22`, `2026/11/22`, `22.11.2026`, `22/11/2026`; the number is the mark between.
+    /// `2026-11-22`, `2026/11/22`, `22.11.2026`, `22/11/2026`; the number is the separator's byte.
     Date(u8),
     /// `Sun, 22 Nov 2026` and `Sun, 22-Nov-2026`.
     Day,
-    /// `16:35`, and `16:35:34` with or without a fraction; the zone behind it is a word of its own.
+    /// `16:35` (2 parts), or `16:35:34` with or without a fraction (3). The zone behind it is a
+    /// separate word.
     Time(u8),
-    /// Seconds since 1970, with or without a fraction: the whole ones.
+    /// Seconds since 1970, with or without a fraction; the number is the whole seconds.
     Seconds(u64),
     /// Milliseconds since 1970.
     Millis(u64),
     /// `12 ms`, `0.0123 s`.
     Duration,
-    /// Hexadecimal digits, so many.
+    /// This many hexadecimal digits.
     Hex(usize),
-    /// What looks random: base64, base62.
+    /// A word that looks random: base64, base62.
     Opaque,
 }
 
 impl Token {
-    /// Whether `other` says the same, whatever moves by nature.
+    /// Returns whether `other` means the same, apart from what varies by nature.
     pub fn is_same(&self, other: &Token) -> bool {
         let near = |one: u64, other: u64, reach: u64| one.abs_diff(other) <= reach;
         self.key == other.key
@@ -71,26 +72,27 @@ impl Token {
             }
     }
 
-    /// Its text.
+    /// Returns its text.
     pub fn of<'t>(&self, text: &'t str) -> &'t str {
         &text[self.start..self.end]
     }
 
-    /// Whether it is drawn, and so may by chance look like something else.
+    /// Returns whether it looks random, so that it may look like something else by chance.
     pub fn is_random(&self) -> bool {
         matches!(self.kind, Kind::Natural(Form::Hex(_) | Form::Opaque))
     }
 
-    /// A word, or what stands for one.
+    /// Returns whether it is a word or a form in place of a word.
     pub fn is_word(&self) -> bool {
         !matches!(self.kind, Kind::Space | Kind::Mark)
     }
 }
 
-/// Two moments of one check are not further apart, and those of an app's data are.
+/// Times of one check are closer together than this, and times in an app's data are not.
 const TWO_DAYS: u64 = 2 * 86_400;
 
-/// The tokens of a text. A text that is none (an image) is one token between the users' ones.
+/// Returns the tokens of a text. Binary content, such as an image, is one token between users'
+/// tokens.
 pub fn tokens(text: &str) -> Vec<Token> {
     let is_binary = is_binary(text);
     let mut found = Vec::new();
@@ -115,8 +117,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Where users' tokens are: `stmpd` and twelve letters or digits, however an app changed their
-/// case.
+/// Returns where users' tokens are: `stmpd` and twelve letters or digits, in upper or lower case.
 pub fn user_tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut from = 0;
@@ -139,7 +140,7 @@ pub fn user_tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
 const USER: &[u8] = b"stmpd";
 const USER_LENGTH: usize = 12;
 
-/// One byte in twenty that no text has: an image, or something compressed.
+/// Returns whether more than one byte in twenty is none of a text: an image, or compressed data.
 fn is_binary(text: &str) -> bool {
     let strange = |c: &char| {
         *c == char::REPLACEMENT_CHARACTER || (c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
@@ -158,19 +159,19 @@ fn hash(of: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// What the next token stands after.
+/// What precedes the next token.
 #[derive(Clone, Copy, PartialEq)]
 enum After {
     /// A date: `T` and a time may follow.
     Date,
     /// A time: its zone may follow.
     Time,
-    /// A time and white space.
+    /// A time followed by white space.
     TimeAndSpace,
     Else,
 }
 
-/// Reads a part of a text.
+/// Splits a part of a text.
 struct Scan<'t, 'f> {
     text: &'t str,
     at: usize,
@@ -242,7 +243,7 @@ fn is_of_word(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// The form with which `bytes` begin, and its length; their first `word` bytes are a word.
+/// Returns the form at the beginning of `bytes`, and its length. The first `word` bytes are a word.
 fn natural(bytes: &[u8], word: usize) -> Option<(Form, usize)> {
     uuid(bytes)
         .map(|length| (Form::Uuid, length))
@@ -254,19 +255,19 @@ fn natural(bytes: &[u8], word: usize) -> Option<(Form, usize)> {
         .or_else(|| random(&bytes[..word]).map(|form| (form, word)))
 }
 
-/// How many bytes of a kind a text begins with.
+/// Returns how many bytes of a kind a text begins with.
 fn count(bytes: &[u8], is: impl Fn(&u8) -> bool) -> usize {
     bytes.iter().position(|byte| !is(byte)).unwrap_or(bytes.len())
 }
 
-/// Whether a word ends before `at`.
+/// Returns whether a word ends before `at`.
 fn ends(bytes: &[u8], at: usize) -> bool {
     bytes
         .get(at)
         .is_none_or(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | 0x80..)))
 }
 
-/// So many digits at `at`, as a number; none behind them counts.
+/// Returns the number of `digits` digits at `at`. Further digits after them do not matter.
 fn number(bytes: &[u8], at: usize, digits: usize) -> Option<u64> {
     let part = bytes.get(at..at + digits)?;
     part.iter()
@@ -289,7 +290,7 @@ fn date(bytes: &[u8]) -> Option<(Form, usize)> {
     let marks = |one: usize, other: usize| {
         (bytes.get(one) == bytes.get(other)).then(|| bytes.get(one).copied()).flatten()
     };
-    // `T` and a time may stand right behind.
+    // `T` and a time may follow directly.
     let is_end = ends(bytes, 10) || (bytes[10] == b'T' && time(&bytes[11..]).is_some());
     if !is_end {
         return None;
@@ -304,7 +305,7 @@ fn date(bytes: &[u8]) -> Option<(Form, usize)> {
     (either && year(6).is_some()).then_some((Form::Date(mark), 10))
 }
 
-/// RFC 9110's date, and that of cookies, up to the year.
+/// Reads the date of RFC 9110 and that of cookies, up to the year.
 fn day(bytes: &[u8]) -> Option<(Form, usize)> {
     let is_one_of = |at: usize, of: &[&str]| {
         bytes.get(at..at + 3).is_some_and(|here| of.iter().any(|name| name.as_bytes() == here))
@@ -326,7 +327,7 @@ fn day(bytes: &[u8]) -> Option<(Form, usize)> {
 fn time(bytes: &[u8]) -> Option<(Form, usize)> {
     let below = |at, end| number(bytes, at, 2).filter(|number| *number < end);
     let colon = |at: usize| bytes.get(at) == Some(&b':');
-    // A zone may stand right behind: `Z`.
+    // A zone may follow directly: `Z`.
     let is_end = |at| ends(bytes, at) || (bytes[at] == b'Z' && ends(bytes, at + 1));
     below(0, 24).filter(|_| colon(2))?;
     below(3, 60)?;
@@ -342,7 +343,7 @@ fn time(bytes: &[u8]) -> Option<(Form, usize)> {
     is_end(length).then_some((Form::Time(3), length))
 }
 
-/// `Z`, `+01:00`, `-0500`.
+/// Reads a zone: `Z`, `+01:00`, `-0500`.
 fn zone(bytes: &[u8]) -> Option<usize> {
     if bytes[0] == b'Z' && ends(bytes, 1) {
         return Some(1);
@@ -355,7 +356,7 @@ fn zone(bytes: &[u8]) -> Option<usize> {
     number(bytes, length - 2, 2).filter(|_| ends(bytes, length)).map(|_| length)
 }
 
-/// Seconds and milliseconds since 1970, of 2001 to 2039.
+/// Reads seconds and milliseconds since 1970, for the years 2001 to 2039.
 fn moment(bytes: &[u8]) -> Option<(Form, usize)> {
     match count(bytes, u8::is_ascii_digit) {
         10 => {
@@ -406,7 +407,7 @@ const UNITS: [&str; 12] = [
     "milliseconds",
 ];
 
-/// Whether a word looks as if it were drawn.
+/// Returns the form of a word that looks random; `None` if it does not.
 fn random(word: &[u8]) -> Option<Form> {
     let has = |is: fn(&u8) -> bool| word.iter().any(is);
     let is_hex = word.iter().all(u8::is_ascii_hexdigit)
@@ -421,21 +422,21 @@ fn random(word: &[u8]) -> Option<Form> {
     }
     let class = |byte: &u8| (byte.is_ascii_lowercase(), byte.is_ascii_uppercase());
     let changes = word.windows(2).filter(|two| class(&two[0]) != class(&two[1])).count();
-    // Drawn from base64 two neighbours differ in 65 of 100 cases; in `HelloWorld2026ArticleTitle`
-    // in 32.
+    // In random base64, two neighbours differ in class in 65 of 100 cases; in
+    // `HelloWorld2026ArticleTitle` in 32.
     (changes * 20 >= word.len() * 9).then_some(Form::Opaque)
 }
 
-/// 64 bits: shorter ones are colours, and numbers of commits.
+/// Fewest hexadecimal digits (64 bits): shorter ones are colours and commit hashes.
 const HEX: usize = 16;
-/// Shorter ones may be names.
+/// Fewest characters of an opaque word: shorter ones may be names.
 const OPAQUE: usize = 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Each token's text, natural ones in brackets.
+    /// Returns each token's text, with natural forms in brackets.
     fn read(text: &str) -> String {
         let shown = |token: &Token| match token.kind {
             Kind::Natural(form) => format!("[{form:?}]"),

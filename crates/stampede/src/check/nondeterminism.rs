@@ -1,13 +1,14 @@
-//! What moves in the answers to one request, learnt from the reference, and what differs beyond it.
+//! Learns from the reference what varies in the answers to one request, and finds other
+//! differences.
 //!
 //! ```text
-//! two answers of the reference → hunks → gaps: where something moves, and what it looks like
-//! gaps of all that was learnt → projected on the answer at hand → its fixed runs, with gaps
-//! between another answer → the same runs in this order, and what fits into the gaps between them?
+//! two answers of the reference → hunks → gaps: where they vary, and what the content looks like
+//! gaps of everything learnt → projected on the current answer → its fixed runs, with gaps between
+//! another answer → are the same runs there in this order, and does the content of the gaps fit?
 //! ```
-//! A wildcard would hide a leak. So a gap takes only what looks like what was seen to move there
-//! (its marks, its length, words or only numbers), and a user's token only where the reference has
-//! it too.
+//! A wildcard would hide a leak. So a gap accepts only text that resembles what was seen to vary
+//! there: the same marks, a similar length, words or only numbers. It accepts a user's token only
+//! where the reference has that token too.
 
 mod align;
 mod fit;
@@ -27,18 +28,18 @@ pub use learnt::Learnt;
 pub use show::Difference;
 use volatile_region::VolatileRegion;
 
-/// What moves in the answers to one request.
+/// What varies in the answers to one request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Nondeterminism {
     pairs: Vec<[Answer; 2]>,
 }
 
-/// An answer of the reference, and where it moves.
+/// An answer of the reference, and where it varies.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "Written")]
 struct Answer {
     text: String,
-    /// They follow from the text, and take ten times its room.
+    /// The tokens follow from the text, and take ten times its size.
     #[serde(skip)]
     tokens: Vec<Token>,
     gaps: Vec<VolatileRegion>,
@@ -57,13 +58,13 @@ impl From<Written> for Answer {
 }
 
 impl Nondeterminism {
-    /// Nothing but nondeterministic content.
+    /// Returns an instance that has learnt nothing.
     pub fn new() -> Nondeterminism {
         Nondeterminism::default()
     }
 
-    /// Two answers of the reference at the same place of the same pass: what differs between them
-    /// moves. Says whether anything was new.
+    /// Learns from two answers of the reference at the same position of the same pass: what differs
+    /// between them varies. Returns whether anything was new.
     pub fn learn(&mut self, one: &str, other: &str) -> bool {
         if one == other {
             return false;
@@ -87,9 +88,8 @@ impl Nondeterminism {
         true
     }
 
-    /// Two texts that have drawn words in common may be taken for each other's wrong parts, and
-    /// then too much seems to move: pairs that the others explain are dropped, first those in which
-    /// most does.
+    /// Drops pairs that the other pairs explain, first those in which most varies. Two texts with
+    /// random words in common may be aligned wrongly, and then too much seems to vary.
     fn forget(&mut self, clock: &Clock) {
         let share = |pair: &[Answer; 2]| {
             let nondeterminism =
@@ -109,7 +109,8 @@ impl Nondeterminism {
         }
     }
 
-    /// Where a pair moves, if what the others say to move in it holds nothing together.
+    /// Determines again where a pair varies, aligned without what varies according to the other
+    /// pairs.
     fn look_again(&self, pair: &mut [Answer; 2], clock: &Clock) {
         let [one, other] = pair;
         let known = self.gaps_of(&one.text, &one.tokens, clock);
@@ -125,13 +126,13 @@ impl Nondeterminism {
         }
     }
 
-    /// Whether a pair differs only where what was learnt moves.
+    /// Returns whether a pair differs only where other pairs vary.
     fn explains(&self, pair: &[Answer; 2], clock: &Clock) -> bool {
         let [one, other] = pair;
         [(one, other), (other, one)].into_iter().all(|(one, other)| {
             let read = (&one.text[..], &one.tokens[..]);
             let gaps = self.gaps_of(read.0, read.1, clock);
-            // Drawn words may by chance not look like ones: their place has to be known.
+            // Random words may by chance not look random, so their place must be known.
             let is_known = |gap: &VolatileRegion| {
                 let known = |at: &usize| gaps.iter().any(|known| known.range.contains(at));
                 gap.range.clone().filter(|at| one.tokens[*at].is_random()).all(|at| known(&at))
@@ -147,7 +148,7 @@ impl Nondeterminism {
         })
     }
 
-    /// How another answer differs from the reference's; `None`: the same but for what moves.
+    /// Returns how an answer differs from the reference's; `None` if only in what varies.
     pub fn difference(&self, reference: &str, seen: &str) -> Option<Difference> {
         if reference == seen {
             return None;
@@ -165,7 +166,7 @@ impl Nondeterminism {
         }
     }
 
-    /// Where an answer of the reference moves, by all that was learnt.
+    /// Returns where an answer of the reference varies, by everything that was learnt.
     fn gaps_of(&self, text: &str, tokens: &[Token], clock: &Clock) -> Vec<VolatileRegion> {
         let found = self.pairs.iter().flatten().flat_map(|answer| {
             let (ours, theirs) = (&answer.tokens[..], (text, tokens));
@@ -186,16 +187,15 @@ fn is_same(ours: &[Token], theirs: &[Token]) -> bool {
     ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(one, other)| one.is_same(other))
 }
 
-/// Of all answers to one request, 40 bytes each: more than 10 MB of text.
+/// Most tokens of all answers to one request, 40 bytes each: those of more than 10 MB of text.
 const MOST_TOKENS: usize = 2_000_000;
 
-/// Ends a comparison that takes too long: what it then does not see as the same is told as
-/// different.
+/// Ends a comparison that takes too long. What was not matched by then is reported as different.
 struct Clock {
     begin: Instant,
 }
 
-/// For one body.
+/// Longest time for one body.
 const LONGEST: Duration = Duration::from_millis(400);
 
 impl Clock {
@@ -207,8 +207,8 @@ impl Clock {
         self.begin.elapsed() > LONGEST
     }
 
-    /// Which tokens of one text are which of another, in order; at most one part in `parts` of the
-    /// time goes into it.
+    /// Returns the pairs of equal tokens of two texts, in order. Uses at most one part in `parts`
+    /// of the time.
     fn matches(&self, one: &[Token], other: &[Token], parts: usize) -> Vec<(usize, usize)> {
         let share = LONGEST / u32::try_from(parts).unwrap_or(u32::MAX);
         matches::matches(one, other, (Instant::now() + share).min(self.begin + LONGEST))

@@ -1,5 +1,5 @@
-//! Passes: the same requests of the same users, each time in another order or at once; and the
-//! fewest of them that still show a finding.
+//! Builds passes: the same requests of the same users, each time in another order or at once. It
+//! also searches for the fewest steps that still show a finding.
 
 use std::ops::Range;
 
@@ -7,23 +7,23 @@ use stampede_stats::random::Random;
 
 use super::model::Step;
 
-/// An order in which a fresh start of a runtime is asked.
+/// An order of requests, sent to a fresh start of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// What orders it.
+    /// Name of the order.
     pub name: &'static str,
-    /// User and request, both from 0, one after the other.
+    /// User and request, both from 0, in the order of sending.
     pub steps: Vec<(u32, usize)>,
-    /// So many of them are sent at the same moment, each by another user; then the next so many.
+    /// Number of steps sent at the same moment, each by another user; then the same number again.
     pub at_once: usize,
 }
 
-/// The pass in which requests meet each other in one worker.
+/// Name of the pass in which requests overlap in one worker.
 pub const OVERLAPPING: &str = "overlapping";
 
-/// The passes of so many requests and users. One that would be in the order of an earlier one (with
-/// one user, with one request) is left out; without requests there is none. The overlapping one is
-/// the last: what it shows is held against what the others have.
+/// Returns the passes for this many requests and users. A pass in the order of an earlier one (with
+/// one user or one request) is left out; without requests there is none. The overlapping pass is
+/// the last, because its results are compared with those of the others.
 pub fn passes(requests: usize, users: u32, seed: u64) -> Vec<Pass> {
     let in_order: Vec<(u32, usize)> =
         (0..users).flat_map(|user| (0..requests).map(move |request| (user, request))).collect();
@@ -54,8 +54,8 @@ pub fn passes(requests: usize, users: u32, seed: u64) -> Vec<Pass> {
     passes
 }
 
-/// All users ask the same, request by request; then each asks another, and who was first is the
-/// last.
+/// All users send the same request at once, request by request. Then each sends another one, with
+/// the users in reverse order.
 fn overlapping(requests: usize, users: u32) -> Vec<(u32, usize)> {
     let same = (0..requests).flat_map(|request| (0..users).map(move |user| (user, request)));
     let mixed = (0..requests).flat_map(|request| {
@@ -64,44 +64,44 @@ fn overlapping(requests: usize, users: u32) -> Vec<(u32, usize)> {
     same.chain(mixed).collect()
 }
 
-/// Steps by the moments in which they are sent, in order.
+/// Returns the steps grouped by the moment in which they are sent, in order.
 pub fn moments(steps: &[Step]) -> Vec<Range<usize>> {
     let mut begin = 0;
     let ends = (0..steps.len()).filter(|at| !steps[*at].with_next || at + 1 == steps.len());
     ends.map(|at| std::mem::replace(&mut begin, at + 1)..at + 1).collect()
 }
 
-/// The moment of a step.
+/// Returns the moment of a step.
 pub fn moment(steps: &[Step], at: usize) -> Range<usize> {
     let begin = steps[..at].iter().rposition(|step| !step.with_next).map_or(0, |last| last + 1);
     let more = steps[at..].iter().position(|step| !step.with_next);
     begin..more.map_or(steps.len(), |more| at + more + 1)
 }
 
-/// The same steps, sent at one moment.
+/// Returns the same steps, sent at one moment.
 fn at_once(steps: &[Step]) -> Vec<Step> {
     let last = steps.len().saturating_sub(1);
     let step = |(at, step): (usize, &Step)| Step { with_next: at < last, ..step.clone() };
     steps.iter().enumerate().map(step).collect()
 }
 
-/// What is left of the steps that showed something.
+/// The remaining steps after shrinking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk<T> {
-    /// Its last step is the one that shows it.
+    /// The steps; the last one shows the finding.
     pub steps: Vec<T>,
-    /// Whether a trial of exactly these steps has shown it again; else they are all that there
-    /// were.
+    /// Whether a trial of exactly these steps has shown it again; otherwise they are all original
+    /// steps.
     pub is_shown: bool,
 }
 
-/// The fewest steps that still show what the last of them showed, within so many trials, each of
-/// which is a fresh start.
+/// Returns the fewest steps that still show what the last one showed. Uses at most `trials` trials,
+/// each with a fresh start.
 ///
-/// First the last step alone, then one step before it, found by halves: what a worker keeps is
-/// mostly of one request. Where it takes several, parts are left out as by ddmin (Zeller and
-/// Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE TSE 28, 2002). `shows` is
-/// asked with steps in their order, the last one among them.
+/// It tries the last step alone, then with one step before it, found by halving: what a worker
+/// keeps mostly comes from one request. If several are needed, it leaves out parts as ddmin does
+/// (Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, IEEE TSE 28, 2002).
+/// `shows` gets steps in their order, including the last one.
 pub fn shrink<T: Clone, E>(
     steps: &[T],
     trials: usize,
@@ -118,8 +118,8 @@ pub fn shrink<T: Clone, E>(
     Ok(Shrunk { steps, is_shown })
 }
 
-/// The fewest of those sent at one moment that still show something, within so many trials. One
-/// alone is a pass of its own.
+/// Returns the fewest steps of one moment that still show something, with at most `trials` trials.
+/// At least two stay: other passes test one alone.
 pub fn without<E>(
     moment: Vec<Step>,
     trials: usize,
@@ -140,18 +140,18 @@ pub fn without<E>(
     Ok(kept)
 }
 
-/// Which of those that show something together show it.
+/// Those of several items that show something, as far as they could be separated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guilty<T> {
-    /// In their order.
+    /// The items, in their order.
     pub all: Vec<T>,
-    /// Whether each of them does by itself; else some of them were not told apart.
+    /// Whether each of them shows it alone; otherwise some of them were not separated.
     pub is_each: bool,
 }
 
-/// Those that show it by themselves, found by halves within so many trials: where both halves show
-/// it, both are looked into. What only shows together, or is left when the trials end, stays
-/// together.
+/// Returns the items that show something alone, found by halving within this many trials. If both
+/// halves show it, both are searched. Items that show it only together, or that remain when the
+/// trials end, stay together.
 pub fn guilty<T: Clone, E>(
     all: &[T],
     mut trials: usize,
@@ -185,7 +185,7 @@ struct Search<'a, T, F> {
 }
 
 impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> Search<'_, T, F> {
-    /// Whether these and the last step show it; no trial left shows nothing.
+    /// Returns whether these and the last step show it; `false` if no trial is left.
     fn try_with(&mut self, before: &[T]) -> Result<bool, E> {
         if self.trials == 0 {
             return Ok(false);
@@ -194,7 +194,7 @@ impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> Search<'_, T, F> {
         (self.shows)(&[before, std::slice::from_ref(self.last)].concat())
     }
 
-    /// What has to come before the last step; `None`: it was not shown again.
+    /// Returns the steps needed before the last step; `None` if it was not shown again.
     fn shrink(&mut self, before: &[T]) -> Result<Option<Vec<T>>, E> {
         if self.try_with(&[])? {
             return Ok(Some(Vec::new()));
@@ -203,7 +203,7 @@ impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> Search<'_, T, F> {
         let mut is_shown = false;
         while window.len() > 1 {
             let (early, late) = window.split_at(window.len() / 2);
-            // What came just before is the likelier half.
+            // The half just before the last step is more likely.
             window = if self.try_with(late)? {
                 late
             } else if self.try_with(early)? {
@@ -219,7 +219,7 @@ impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> Search<'_, T, F> {
         self.without_parts(window.to_vec()).map(Some)
     }
 
-    /// Leaves out ever smaller parts; halves were tried.
+    /// Leaves out smaller and smaller parts; halves were tried before.
     fn without_parts(&mut self, mut kept: Vec<T>) -> Result<Vec<T>, E> {
         let mut size = kept.len().div_ceil(4);
         while kept.len() > 1 && size > 0 && self.trials > 0 {
@@ -269,7 +269,7 @@ mod tests {
         let mixed = [(1, 1), (0, 0), (1, 0), (0, 1)];
         assert_eq!(last.steps, [same, mixed].concat());
         assert!(all.iter().rev().skip(1).all(|pass| pass.at_once == 1));
-        // One request of three users: nobody asks twice at one moment.
+        // With one request and three users, no user sends twice at one moment.
         let users = |steps: &[(u32, usize)]| steps.iter().map(|step| step.0).collect::<Vec<_>>();
         assert_eq!(users(&steps(OVERLAPPING, 1, 3)), [0, 1, 2, 2, 1, 0]);
     }
@@ -331,7 +331,7 @@ mod tests {
             }
         }
 
-        /// One or two steps before the last are needed: just they are found.
+        /// If one or two steps before the last are needed, exactly these are found.
         #[test]
         fn the_guilty_are_found(
             length in 3..200_usize, one: prop::sample::Index, other: prop::sample::Index
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(guilty(&[9], 64, |_| Err(())), Ok(Guilty { all: vec![9], is_each: true }));
     }
 
-    /// Of steps 0 to `length` − 1; and how many trials it took.
+    /// Shrinks the steps 0 to `length` − 1; returns the result and the number of trials.
     fn shrunk(
         length: usize,
         trials: usize,
@@ -397,7 +397,7 @@ mod tests {
             assert_eq!(found.steps, [guilty, 99]);
             assert!(trials <= 15, "{trials}");
         }
-        // Any step before will do: the nearest is found, with a trial for each half.
+        // Any step before the last is enough: the nearest is found, with a trial for each half.
         let (found, trials) = shrunk(129, 50, |left| left.len() > 1);
         assert_eq!((found.steps, trials), (vec![127, 128], 8));
     }
@@ -429,7 +429,8 @@ mod tests {
         }
     }
 
-    /// What is shown in two of three trials: what is left was shown by a trial, or is all of it.
+    /// Shown in two of three trials only: a trial has shown the remaining steps, or they are all of
+    /// them.
     #[test]
     fn what_is_shown_only_sometimes_is_not_made_up() {
         let mut random = Random::with_seed(1);

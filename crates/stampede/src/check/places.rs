@@ -1,15 +1,15 @@
-//! Lines of the app's code that fit what its run has shown.
+//! Finds lines of the app's code that match a finding.
 
 use super::code::{Suspect, SuspectKind};
 use super::model::{CheckReport, Finding, FindingKind, Place};
 use super::subject::{StateGroup, Subject};
 
-/// Lines that one finding names: with more nobody knows where to begin.
+/// Most lines of one finding: with more, nobody knows where to begin.
 const PLACES_MAX: usize = 3;
-/// Letters of a word of a path that tells which code it leads to: `/cart`, and no `/en` or `/v2`.
+/// Fewest letters of a word in a path that can indicate code: `/cart`, but not `/en` or `/v2`.
 const TELLING: usize = 4;
 
-/// Gives each finding the lines that fit it.
+/// Adds the matching lines to each finding.
 pub fn attach(report: &mut CheckReport) {
     let suspects = &report.code.suspects;
     for checked in &mut report.runtimes {
@@ -21,8 +21,9 @@ pub fn attach(report: &mut CheckReport) {
     }
 }
 
-/// Those that the finding names; else those of a kind that can do it, which then only may be it: at
-/// best what the worker keeps of the same requests, or what is called as the requests are.
+/// Returns the suspects that the finding names. Without any, it returns suspects of a kind that can
+/// cause it, which then only may be the cause. Preferred are those that the worker keeps for the
+/// same requests, then those named like the requests.
 fn fitting(finding: &Finding, kept: &[Finding], suspects: &[Suspect]) -> Vec<Place> {
     let kinds = kinds(finding);
     let can: Vec<&Suspect> = suspects.iter().filter(|one| kinds.contains(&one.kind)).collect();
@@ -51,18 +52,19 @@ fn fitting(finding: &Finding, kept: &[Finding], suspects: &[Suspect]) -> Vec<Pla
     fit.into_iter().take(PLACES_MAX).map(place).collect()
 }
 
-/// The first that has any.
+/// Returns the first rank that is not empty.
 fn first_of(ranks: [Vec<&Suspect>; 3]) -> Vec<&Suspect> {
     ranks.into_iter().find(|rank| !rank.is_empty()).unwrap_or_default()
 }
 
-/// Whether what was seen names it: as code does (`App\Cart::$user`), or a setting by its own name.
+/// Returns whether the finding names the suspect: as code does (`App\Cart::$user`), or as a
+/// setting.
 fn names(finding: &Finding, suspect: &Suspect) -> bool {
     let name = name(&suspect.what);
     let is_of_code = name.contains("::") || (name.starts_with('$') && name.len() > 1);
     let is_in = |text: &str| is_of_code && has_word(text, name);
     let is_setting = |setting: &str| {
-        // `'SHOP_STAGE'` and `putenv('SHOP_STAGE=x')`, not `'SHOP_STAGE_2'`.
+        // Matches `'SHOP_STAGE'` and `putenv('SHOP_STAGE=x')`, not `'SHOP_STAGE_2'`.
         let ends = ["'", "\"", "="];
         let is_named = |quote: &str| {
             let begun = format!("{quote}{setting}");
@@ -72,14 +74,14 @@ fn names(finding: &Finding, suspect: &Suspect) -> bool {
     };
     let is_about = match &finding.subject {
         Subject::Kept { place } => is_in(place),
-        // Of a connection the name is where in code it is kept.
+        // For a connection, the name is the place in the code that keeps it.
         Subject::State { state } => is_in(&state.name) || is_setting(&state.name),
         Subject::Request(_) | Subject::AnyRequest | Subject::Left { .. } => false,
     };
     is_about || is_in(&finding.evidence)
 }
 
-/// Whether a text has it, and not only the begin of a longer name.
+/// Returns whether a text contains the name, and not only as the beginning of a longer name.
 fn has_word(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -87,26 +89,27 @@ fn has_word(text: &str, name: &str) -> bool {
     })
 }
 
-/// Words of the paths that the finding's requests ask for, the last request's first.
+/// Returns words of the paths of the finding's requests, those of the last request first.
 fn paths(finding: &Finding) -> Vec<String> {
     let targets = finding.steps.iter().rev().map(|step| step.request.target.split('?').next());
     let words = targets.flatten().flat_map(|path| path.split(|c: char| !c.is_alphabetic()));
     words.filter(|word| word.len() >= TELLING).map(str::to_lowercase).collect()
 }
 
-/// Whether a file, class or method is called so: `/account` and `App\AccountController::show`.
+/// Returns whether a file, class or method has this name: `/account` and
+/// `App\AccountController::show`.
 fn is_called(suspect: &Suspect, word: &str) -> bool {
-    // Of the plural the singular: `/products` and `ProductController`.
+    // A plural matches the singular: `/products` and `ProductController`.
     let word = word.strip_suffix('s').filter(|one| one.len() >= TELLING).unwrap_or(word);
     [&suspect.file, &suspect.within].iter().any(|text| text.to_lowercase().contains(word))
 }
 
-/// What it is, without what is done to it: `App\Log::$lines[] (grows)`.
+/// Returns the name without what is done to it: `App\Log::$lines` of `App\Log::$lines[] (grows)`.
 fn name(what: &str) -> &str {
     what.split([' ', '[']).next().unwrap_or(what)
 }
 
-/// What in code can do this.
+/// Returns the kinds of suspect that can cause the finding.
 fn kinds(finding: &Finding) -> &'static [SuspectKind] {
     use SuspectKind as Kind;
     match finding.kind {
@@ -194,7 +197,7 @@ mod tests {
         ]
     }
 
-    /// Lines, and whether they are named.
+    /// Returns the lines, and whether the finding names them.
     fn lines(finding: &Finding, kept: &[Finding]) -> (Vec<u32>, bool) {
         let places = fitting(finding, kept, &suspects());
         let is_named = places.iter().any(|place| place.is_named);

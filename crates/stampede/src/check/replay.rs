@@ -1,4 +1,4 @@
-//! One finding's requests, sent again to a fresh worker and to the reference.
+//! Sends the requests of one finding again, to a fresh worker and to the reference.
 
 use std::fmt::Write as _;
 
@@ -13,17 +13,17 @@ use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
 use crate::summary::words;
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Debug)]
 pub struct Replayed {
-    /// In words.
+    /// The result as text.
     pub text: String,
     /// Whether the finding has shown again.
     pub shows: bool,
 }
 
-/// What both answer, request by request, and whether the finding shows again: by an answer, by what
-/// the worker keeps, or by what grows.
+/// Returns what both answer, request by request, and whether the finding shows again: in an answer,
+/// in what the worker keeps, or in growth.
 ///
 /// # Errors
 /// One of them does not start.
@@ -63,16 +63,16 @@ pub fn replay(
     Ok(Replayed { text, shows: again.is_some() })
 }
 
-/// A request, and what both say to it.
+/// A request with both answers.
 struct Turn<'a> {
     step: &'a Step,
-    /// Of the reference, and of the worker.
+    /// The answers of the reference and of the worker.
     answers: [&'a StepResult; 2],
-    /// How they differ, but for nondeterministic content.
+    /// Their difference, apart from nondeterministic content; `None` if there is none.
     difference: Option<String>,
 }
 
-/// The reference's name is first, as its answer is.
+/// Returns the result as text. In `names`, the reference's name is first, like its answer.
 fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&str>) -> String {
     let mut text = format!("finding {} on {}: {}\n", finding.number, names[1], finding.what);
     if !finding.is_repeatable {
@@ -81,7 +81,7 @@ fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&
     let width = names.map(str::len).into_iter().max().unwrap_or_default();
     let mut same = 0;
     for (at, turn) in turns.iter().enumerate() {
-        // Of many requests that came before, those with something to see.
+        // Of many earlier requests, only those with a difference are shown.
         if turn.difference.is_none() && at + 1 < turns.len() && turns.len() > ALL {
             same += 1;
             continue;
@@ -119,7 +119,7 @@ fn status(seen: &StepResult) -> String {
     }
 }
 
-/// Requests of which each is shown: as many as a person reads.
+/// Largest number of requests that are all shown: as many as a person reads.
 const ALL: usize = 6;
 
 #[cfg(test)]

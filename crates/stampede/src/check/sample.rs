@@ -1,4 +1,4 @@
-//! Parts of a report for tests: each as harmless as may be, to be changed where a test needs it.
+//! Parts of a report for tests: as harmless as possible, for a test to change.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::model::{
 };
 use super::subject::Subject;
 
-/// A check of nothing.
+/// Returns a check without any result.
 pub fn report() -> CheckReport {
     CheckReport {
         format: FORMAT,
@@ -39,7 +39,7 @@ pub fn report() -> CheckReport {
     }
 }
 
-/// A runtime of which nothing is said.
+/// Returns a runtime without findings.
 pub fn checked(runtime: &str) -> Checked {
     Checked {
         runtime: runtime.to_owned(),
@@ -55,12 +55,12 @@ pub fn checked(runtime: &str) -> Checked {
     }
 }
 
-/// What a client sees of a worker that ends under its request.
+/// Returns the client's error when a worker ends during its request.
 pub fn reset() -> NoAnswer {
     NoAnswer::from(ureq::Error::Io(std::io::ErrorKind::ConnectionReset.into()))
 }
 
-/// An answer that is another.
+/// Returns a finding of a different answer.
 pub fn finding() -> Finding {
     Finding {
         number: 1,
@@ -78,14 +78,14 @@ pub fn finding() -> Finding {
     }
 }
 
-/// A page that a user asks for.
+/// Returns a GET request of a user.
 pub fn step(user: u32, target: &str) -> Step {
     let (method, target) = ("GET".to_owned(), target.to_owned());
     let request = Asked { method, target, ..Asked::default() };
     Step { user, request: Arc::new(request), with_next: false }
 }
 
-/// What grows by a byte with each request.
+/// Returns the growth of an amount by one with each request.
 pub fn growth(of: GrowthOf, max_requests: Option<u64>) -> Growth {
     Growth {
         of,

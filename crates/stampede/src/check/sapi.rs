@@ -1,15 +1,15 @@
-//! PHP's interface to its server: each runtime has another, and an app that says which one shows no
-//! worker's memory by it.
+//! Compares answers without PHP's interface to its server. Each runtime has another interface, so
+//! an app that shows its name does not show a worker's memory.
 
 use super::nondeterminism::{Difference, Nondeterminism};
 
 /// `PHP_SAPI` of runtimes that forget.
 const FORGETTING: [&str; 5] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server", "litespeed"];
-/// Of workers.
+/// `PHP_SAPI` of worker runtimes.
 const KEEPING: [&str; 5] = ["cli", "frankenphp", "embed", "cli-server", "unit"];
 
-/// How an answer differs from the reference's, as [`Nondeterminism::difference`]: `None` where it
-/// does only in the name of the interface.
+/// Returns the difference from the reference's answer, as [`Nondeterminism::difference`]; `None` if
+/// only the name of the interface differs.
 pub fn difference(
     nondeterminism: &Nondeterminism,
     reference: &str,

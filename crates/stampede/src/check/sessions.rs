@@ -1,6 +1,6 @@
-//! What a worker has only once a request has come, and then keeps: what each connection to a
-//! database works with when a request has just made it, and a framework's own handlers; so that it
-//! is known which request has changed that.
+//! Determines the initial value of state that a worker has only after a first request: settings of
+//! database connections, and a framework's own handlers. Then it is known which request has changed
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,23 +11,24 @@ use super::analyze::PassResult;
 use super::model::Asked;
 use super::watch::{State, Turn, Values, Worker};
 
-/// What the watch's keys of a connection begin with: `db:sql_mode App\Shop::$db`.
+/// Prefix of the watch's keys for connections, as in `db:sql_mode App\Shop::$db`.
 const CONNECTION: &str = "db:";
 
-/// Handlers that frameworks set when they have their first request. A worker boots with none.
+/// Handlers that frameworks set at their first request. A worker boots without them.
 const HANDLERS: [&str; 2] = ["error_handler", "exception_handler"];
-/// What a handler is where there is none.
+/// The value for no handler.
 const NO_HANDLER: &str = "none";
 
-/// What connections work with that have just been made, by the requests that made them; and
-/// handlers that most requests set where there is none.
+/// Returns the settings of new connections, as the requests that made them left them, and the
+/// handlers that most requests set if there is none.
 ///
-/// The watch meets a connection only after such a request, which may have changed it. So those are
-/// asked that have never been seen to change it on another's connection; of them, most.
+/// The watch sees a connection only after the request that made it, which may have changed a
+/// setting. So requests that were seen to change it on an existing connection do not count. Of the
+/// others, the value of most requests is taken.
 pub fn made<'a>(pass_result: impl IntoIterator<Item = &'a PassResult>) -> Values {
     let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
     let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
-    // In whose turn something was set is not known where the next one begins before it ends.
+    // If requests overlap, it is not known which of them set something.
     let is_in_turn =
         |pass_result: &&PassResult| pass_result.steps.iter().all(|step| !step.with_next);
     let pass_result = pass_result.into_iter().filter(is_in_turn);
@@ -51,16 +52,16 @@ pub fn made<'a>(pass_result: impl IntoIterator<Item = &'a PassResult>) -> Values
     made.filter(|(_, value)| value != NO_HANDLER).collect()
 }
 
-/// What a worker may have only once a request has come, as it is now. That there is no handler is
-/// told as well.
+/// Returns the current state that a worker may have only after a request. It includes handlers that
+/// are not set.
 fn makeable(state: &State) -> impl Iterator<Item = (&str, &Value)> {
     let connections = state.differing().filter(|(name, _)| name.starts_with(CONNECTION));
     let connections = connections.filter_map(|(name, value)| Some((name.as_str(), value?)));
     connections.chain(HANDLERS.into_iter().filter_map(|name| Some((name, state.get(name)?))))
 }
 
-/// The value that most makers left, the first of as many; those that change it do not count where
-/// there are others.
+/// Returns the value that most makers left, or the first of equally many. Makers that change it
+/// count only if there are no others.
 fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a Value {
     let mut left: Vec<_> = makers.iter().filter(|(_, asked)| !changers.contains(asked)).collect();
     if left.is_empty() {
@@ -73,16 +74,17 @@ fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a 
     left.iter().rev().max_by_key(|(value, _)| by(value)).map_or(makers[0].0, |(value, _)| value)
 }
 
-/// What it is, where there is one.
+/// Returns the value; `None` if there is none.
 fn made_of<'a>(state: &'a State, name: &str) -> Option<&'a Value> {
     state.get(name).filter(|value| **value != NO_HANDLER)
 }
 
-/// Who has no connection yet would make one: until then it counts as just made, at the boot and
-/// later. So do handlers until there has been one; one that is gone again is gone.
+/// Fills in state that a worker does not have yet, at the boot and later: until it has a
+/// connection, a new one counts. The same holds for handlers until one was set. A handler that was
+/// removed stays removed.
 pub fn fill(workers: &mut [Worker], made: &Values) {
     for worker in workers {
-        // What the boot has wins.
+        // A value that the worker has at boot stays.
         let lacks = |(name, _): &(&String, &Value)| made_of(&worker.boot, name).is_none();
         let lacking: Vec<_> = made.iter().filter(lacks).collect();
         if lacking.is_empty() {
@@ -108,7 +110,7 @@ fn own((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// Each request's turns.
+/// Returns the turns with their workers and requests.
 fn turns(pass_result: &PassResult) -> impl Iterator<Item = (&Worker, &Turn, &Asked)> {
     let numbers: BTreeMap<u64, &Asked> = pass_result
         .seen
@@ -142,7 +144,7 @@ mod tests {
         State::default().with(differing.into_iter().collect())
     }
 
-    /// Requests to one worker, each with what its connection had before and after.
+    /// Returns requests to one worker, each with the value of its connection before and after.
     fn pass_result(turns: &[(&str, Option<&str>, Option<&str>)]) -> PassResult {
         let step = |target: &str| Step {
             user: 0,
@@ -189,7 +191,8 @@ mod tests {
 
     const HANDLER: &str = "error_handler";
 
-    /// Requests to one worker that boots without a handler, each with the one before and after it.
+    /// Returns requests to one worker that boots without a handler, each with the handler before
+    /// and after.
     fn handled(turns: &[(&str, &str, &str)]) -> PassResult {
         let mut pass_result = pass_result(
             &turns.iter().map(|(target, ..)| (*target, None, None)).collect::<Vec<_>>(),
@@ -207,7 +210,7 @@ mod tests {
         pass_result
     }
 
-    /// The handler before and after each request as it is compared, and how many of them differ
+    /// Returns the handlers before and after each request as they are compared, and how many differ
     /// from the boot's.
     fn filled(pass_result: &mut PassResult, made: &Values) -> (Vec<String>, usize) {
         fill(&mut pass_result.workers, made);
@@ -228,10 +231,10 @@ mod tests {
         assert_eq!(made_of_all[HANDLER], "framework");
         let (states, differing) = filled(&mut all[1], &made_of_all);
         assert_eq!((states, differing), (vec!["framework".into(), "closure".into()], 1));
-        // Without a framework it is there by that request alone.
+        // Without a framework, the handler comes from that request alone.
         let none = handled(&[("/", NO_HANDLER, NO_HANDLER), ("/strict", NO_HANDLER, "closure")]);
         assert!(made(&[none]).is_empty());
-        // What each of them sets, each of them has wherever it runs.
+        // If every request sets it, every request has it anyway.
         let every = handled(&[("/", NO_HANDLER, "closure"), ("/b", "closure", "closure")]);
         assert_eq!(made(&[every])[HANDLER], "closure");
     }
@@ -269,7 +272,7 @@ mod tests {
             let state = state.expect("each turn has both");
             assert_eq!((state.get(KEY), state.differing().count()), (Some(&json!("strict")), 0));
         }
-        // One that is made at the boot tells itself.
+        // A connection made at the boot has its own value.
         let mut worker = Worker { boot: State::boot(values("own")), ..Worker::default() };
         fill(std::slice::from_mut(&mut worker), &values("strict"));
         assert_eq!(worker.boot.get(KEY), Some(&json!("own")));

@@ -1,5 +1,5 @@
-//! What tells two findings about the same thing apart, and is the same in every check of an app:
-//! other users, tokens, numbers and moving parts leave it as it is.
+//! Computes signs, which distinguish two findings about the same subject. They are the same in
+//! every check of an app: they do not depend on users, tokens, numbers and varying parts.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,11 @@ use super::headers;
 use super::natural::{Kind, tokens};
 use super::nondeterminism::Difference;
 
-/// Words by which a finding is known, each with what it is: `+Fehler`, `status 500`, `header
-/// location`.
+/// Words that identify a finding, each with its kind: `+Fehler`, `status 500`, `header location`.
 pub type Signs = BTreeSet<String>;
 
-/// Of an answer that is another: its status, the headers that differ, and the words that only one
-/// side has.
+/// Returns the signs of a different answer: its status, the headers that differ, and the words that
+/// only one side has.
 pub fn of_answer(difference: &Difference, reference: &StepResult, seen: &StepResult) -> Signs {
     let words = [("-", &difference.missing), ("+", &difference.extra)].into_iter();
     let words = words.flat_map(|(mark, words)| {
@@ -42,19 +41,20 @@ fn header_names(seen: &StepResult) -> Vec<String> {
     )
 }
 
-/// Of what grows: the names of code among those of what was seen to grow.
+/// Returns the signs of growth: the code names in the names of what grew.
 pub fn of_growth<'a>(names: impl IntoIterator<Item = &'a str>) -> Signs {
     let words = names.into_iter().flat_map(str::split_whitespace);
     words.filter(|word| word.contains('$') || word.contains("::")).map(str::to_owned).collect()
 }
 
-/// Whether another check has this word too: no number, no id, no user's token.
+/// Returns whether other checks would have this word too: it is no number, no id and no user's
+/// token.
 fn is_steady(word: &str) -> bool {
     let is_plain = |token: &super::natural::Token| matches!(token.kind, Kind::Word | Kind::Mark);
     !word.chars().any(|c| c.is_ascii_digit()) && tokens(word).iter().all(is_plain)
 }
 
-/// A fingerprint without what is drawn anew in each check, such as an id in a request's query.
+/// Returns a fingerprint without what is random in each check, such as an id in a request's query.
 pub fn steady(fingerprint: &str) -> String {
     let Some((path, query)) = fingerprint.split_once('?') else { return fingerprint.to_owned() };
     let query = tokens(query).iter().fold(String::new(), |told, token| {

@@ -1,5 +1,5 @@
-//! What is not needed now, in a file without a name: what an app answers takes room on the disk and
-//! none in memory, however many requests there are.
+//! Stores data that is not needed now in an unnamed file. So the answers of an app take disk space
+//! and not memory, however many requests there are.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Where things are put. The default has no file, and keeps them in memory.
+/// Where data is stored. The default has no file and keeps data in memory.
 #[derive(Clone, Debug, Default)]
 pub struct SpillFile(Option<Arc<SpillInner>>);
 
@@ -23,7 +23,7 @@ struct SpillInner {
     end: AtomicU64,
 }
 
-/// A thing that was put away, or is small and still here.
+/// Data that was stored in the file, or is still in memory.
 #[derive(Clone, Debug)]
 pub enum Stored<T> {
     /// In memory.
@@ -32,7 +32,7 @@ pub enum Stored<T> {
     There(Place<T>),
 }
 
-/// A piece of the file.
+/// A part of the file.
 #[derive(Clone, Debug)]
 pub struct Place<T> {
     paper: Arc<SpillInner>,
@@ -41,17 +41,17 @@ pub struct Place<T> {
     of: PhantomData<T>,
 }
 
-/// Where a directory for temporary files may itself be memory, this one is on a disk (`hier(7)`).
+/// Directory on a disk (`hier(7)`); other directories for temporary files may be in memory.
 const ON_DISK: &str = "/var/tmp";
 
 impl SpillFile {
-    /// One with a file; without, where no directory for temporary files takes one.
+    /// Returns a store with a file; without one, if no directory for temporary files can hold it.
     pub fn on_disk() -> SpillFile {
         let file = tempfile::tempfile_in(Path::new(ON_DISK)).or_else(|_| tempfile::tempfile());
         SpillFile(file.ok().map(|file| Arc::new(SpillInner { file, end: AtomicU64::new(0) })))
     }
 
-    /// Puts a thing away. It stays in memory where the disk is full.
+    /// Stores data in the file. It stays in memory if that fails, as on a full disk.
     pub fn put<T: Serialize>(&self, thing: T) -> Stored<T> {
         let place = self.0.as_ref().and_then(|paper| paper.add(&thing).ok());
         place.map_or_else(|| Stored::Here(thing), Stored::There)
@@ -68,10 +68,10 @@ impl SpillInner {
 }
 
 impl<T: Clone + DeserializeOwned> Stored<T> {
-    /// The thing itself.
+    /// Returns the data.
     ///
     /// # Panics
-    /// The disk does not give back what it took: nothing true can be said any more.
+    /// The file cannot be read as it was written: then no result would be reliable.
     pub fn get(&self) -> Cow<'_, T> {
         match self {
             Stored::Here(thing) => Cow::Borrowed(thing),

@@ -1,4 +1,4 @@
-//! What a finding is about, the same whenever it is seen again.
+//! Names what a finding is about, in the same way whenever it is seen again.
 
 use std::fmt;
 
@@ -56,12 +56,12 @@ impl fmt::Display for Named {
 }
 
 impl Subject {
-    /// A request.
+    /// Returns the subject for a request.
     pub fn request(asked: &Asked) -> Subject {
         Subject::Request(asked.into())
     }
 
-    /// Of a check that has it as text alone.
+    /// Parses the subject of a check that has it only as text.
     pub fn of_text(kind: FindingKind, about: &str) -> Subject {
         let named = |text: &str| {
             let (method, target) = text.split_once(' ')?;
@@ -86,12 +86,12 @@ impl Subject {
         }
     }
 
-    /// Whether it is this request.
+    /// Returns whether the subject is this request.
     pub fn is_request(&self, asked: &Asked) -> bool {
         matches!(self, Subject::Request(named) if *named == Named::from(asked))
     }
 
-    /// The same, of `own` where it is of `masked`.
+    /// Returns the same subject, with the request `masked` replaced by `own`.
     pub fn restored(self, masked: &Asked, own: &Asked) -> Subject {
         let restored = |named: Named| if named == masked.into() { own.into() } else { named };
         match self {
@@ -101,7 +101,7 @@ impl Subject {
         }
     }
 
-    /// The state that a request begins with, if it is about that.
+    /// Returns the state that a request begins with, if that is the subject.
     pub fn state(&self) -> Option<&StateName> {
         match self {
             Subject::State { state } => Some(state),
@@ -134,14 +134,14 @@ pub struct StateName {
     pub name: String,
 }
 
-/// What a state is a kind of.
+/// The kind of a state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StateGroup {
     /// `setlocale`.
     Locale,
     /// `date_default_timezone_set`.
     Timezone,
-    /// `ini_set`, by its key.
+    /// `ini_set`, by the setting's key.
     Ini,
     /// `error_reporting`.
     ErrorReporting,
@@ -157,27 +157,27 @@ pub enum StateGroup {
     WorkingDirectory,
     /// `umask`.
     Umask,
-    /// `putenv`, by its name.
+    /// `putenv`, by the variable's name.
     Env,
     /// `$_ENV`, by its key.
     EnvArray,
     /// `$_SERVER`, by its key.
     Server,
-    /// Global variables, by their name.
+    /// Global variables, by name.
     Globals,
-    /// What `header` has set.
+    /// Headers set with `header`.
     Headers,
-    /// How many constants there are.
+    /// The number of constants.
     Constants,
     /// PHP's own session.
     Session,
-    /// What a connection to a database works with: the setting, and where the connection is kept.
+    /// A setting of a database connection, with the place that keeps the connection.
     Database,
-    /// By a later watch, or one of those that nothing hangs on.
+    /// State of a later version of the watch, or state that nothing depends on.
     Other(String),
 }
 
-/// Each group's name.
+/// The name of each group.
 const GROUPS: [(StateGroup, &str); 18] = [
     (StateGroup::Locale, "locale"),
     (StateGroup::Timezone, "timezone"),
@@ -200,13 +200,13 @@ const GROUPS: [(StateGroup, &str); 18] = [
 ];
 
 impl StateName {
-    /// Whether stampede's own worker puts it back before the next request begins, so that it is
-    /// told by its end.
+    /// Returns whether stampede's own worker resets it before the next request begins, so that it
+    /// is judged at the end of a request.
     pub fn is_put_back(&self) -> bool {
         matches!(self.group, StateGroup::WorkingDirectory | StateGroup::OutputBuffers)
     }
 
-    /// Whether a worker may have it only once a request has come.
+    /// Returns whether a worker may have it only after a first request.
     pub fn is_made(&self) -> bool {
         matches!(
             self.group,

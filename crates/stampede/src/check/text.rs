@@ -1,4 +1,4 @@
-//! A check in words.
+//! Formats a check as text.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -9,19 +9,19 @@ use super::code::Suspect;
 use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Step, Verdict};
 use crate::summary::words;
 
-/// Lines of code that are listed: a screen has room for them beside the findings.
+/// Most lines of code that are listed: they fit on a screen beside the findings.
 const SUSPECTS_MAX: usize = 10;
-/// Requests that are listed as skipped: enough to see what rule it was; the others are counted.
+/// Most skipped requests that are listed: enough to recognize the rule; the others are counted.
 const SKIPPED_MAX: usize = 8;
-/// Requests of a finding that are named: the others are in `check.json`.
+/// Most requests of a finding that are named; the others are in `check.json`.
 const STEPS_MAX: usize = 4;
-/// Beside every count of what was tried.
+/// Stands beside every count of what was tried.
 pub const NO_PROOF: &str = "what was not found is not proven absent";
-/// Of a finding that its steps did not show a second time.
+/// Stands at a finding that its steps did not show a second time.
 pub const NOT_AGAIN: &str = "no fresh worker has shown it by these alone";
 
-/// The report as text: the answer first, then each finding with its evidence. `command` is that
-/// which sends a finding again, but for `--finding N`.
+/// Returns the report as text: the answer first, then each finding with its evidence. `command`
+/// sends a finding again, with `--finding N` added.
 pub fn text(report: &CheckReport, command: &str) -> String {
     let mut text = String::new();
     for checked in &report.runtimes {
@@ -52,23 +52,23 @@ pub fn text(report: &CheckReport, command: &str) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// The verdict in words, in a line.
+/// Returns the verdict as one line of text.
 pub fn answer(report: &CheckReport, checked: &Checked) -> String {
     let Answer { said, joint, more } = verdict(report, checked);
     if more.is_empty() { said } else { said + joint + &more }
 }
 
-/// A verdict: its few words, and what stands beside them.
+/// A verdict: a few words, and an explanation.
 pub struct Answer {
     /// `nothing unsafe was found`.
     pub said: String,
-    /// What is between both in a line.
+    /// The text that joins both in one line.
     joint: &'static str,
-    /// Where it was looked for, or why it is not known; may be empty.
+    /// What was tried, or why the result is unknown; may be empty.
     pub more: String,
 }
 
-/// That nothing was found stands beside where it was looked for.
+/// Returns the verdict. "Nothing was found" always stands beside what was tried.
 pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
     let open = checked.findings.iter().filter(|finding| !finding.is_accepted).count();
     let within = within(report, checked);
@@ -101,7 +101,7 @@ pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
     }
 }
 
-/// What the baseline accepts.
+/// Returns how many findings the baseline accepts, as text.
 fn known(checked: &Checked) -> String {
     match checked.findings.iter().filter(|finding| finding.is_accepted).count() {
         0 => String::new(),
@@ -109,7 +109,7 @@ fn known(checked: &Checked) -> String {
     }
 }
 
-/// What no fresh start has shown again.
+/// Returns how many differences no fresh start has shown again, as text.
 fn chance(checked: &Checked) -> String {
     match checked.not_again {
         0 => String::new(),
@@ -117,7 +117,7 @@ fn chance(checked: &Checked) -> String {
     }
 }
 
-/// What a runtime was tried with.
+/// Returns what a runtime was tried with, as text.
 fn within(report: &CheckReport, checked: &Checked) -> String {
     let tried = &report.tried;
     let growth = match checked.growth_sent {
@@ -133,7 +133,7 @@ fn within(report: &CheckReport, checked: &Checked) -> String {
     )
 }
 
-/// How many workers the passes have cost.
+/// Returns how many workers the passes have lost, as text.
 fn lost(checked: &Checked) -> String {
     match checked.workers_lost {
         0 => String::new(),
@@ -147,7 +147,7 @@ fn lost(checked: &Checked) -> String {
     }
 }
 
-/// How long it took: `61 s`, `4.2 minutes`.
+/// Formats the duration: `61 s`, `4.2 minutes`.
 pub fn took(seconds: f64) -> String {
     match seconds {
         short if short < SECONDS_UP_TO => format!("{short:.0} s"),
@@ -155,7 +155,7 @@ pub fn took(seconds: f64) -> String {
     }
 }
 
-/// From here on minutes are easier to read.
+/// From this duration on, minutes are easier to read.
 const SECONDS_UP_TO: f64 = 119.5;
 
 fn tried(report: &CheckReport) -> String {
@@ -211,14 +211,14 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
     text
 }
 
-/// Evidence, its lines below what they show.
+/// Indents the lines of evidence below the finding.
 pub fn indented(evidence: &str) -> String {
     let lines = evidence.lines().filter(|line| !line.trim().is_empty());
     let indent = lines.clone().map(|line| line.len() - line.trim_start_matches(' ').len()).min();
     lines.fold(String::new(), |text, line| text + "    " + &line[indent.unwrap_or(0)..] + "\n")
 }
 
-/// Steps one after the other, or at once.
+/// Formats steps with "then" or "at once with" between them.
 fn in_order(names: &[String], steps: &[Step]) -> String {
     let between = |step: &Step| if step.with_next { ", at once with " } else { ", then " };
     let before = steps.iter().map(between);
@@ -226,7 +226,7 @@ fn in_order(names: &[String], steps: &[Step]) -> String {
     names.iter().zip(between).map(|(name, between)| format!("{between}{name}")).collect()
 }
 
-/// A kind's name.
+/// Returns the title of a kind.
 pub fn title(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Leak => "one user sees another's data",
@@ -238,7 +238,7 @@ pub fn title(kind: FindingKind) -> &'static str {
     }
 }
 
-/// Why a kind matters.
+/// Returns why a kind matters.
 pub fn why(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Leak => "whoever asks next may be shown what is private",
@@ -254,7 +254,7 @@ pub fn why(kind: FindingKind) -> &'static str {
     }
 }
 
-/// What usually fixes a kind.
+/// Returns the usual fix of a kind.
 pub fn fix(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Leak | FindingKind::Kept => {
@@ -274,7 +274,7 @@ pub fn fix(kind: FindingKind) -> &'static str {
     }
 }
 
-/// What no run has shown, and looks as if it could.
+/// Lists suspects that no finding names.
 fn of_code(report: &CheckReport) -> String {
     let others = unseen(report);
     if others.is_empty() {
@@ -297,7 +297,7 @@ fn of_code(report: &CheckReport) -> String {
     text
 }
 
-/// Suspects whose line no finding names.
+/// Returns the suspects whose line no finding names.
 pub fn unseen(report: &CheckReport) -> Vec<&Suspect> {
     let findings = report.runtimes.iter().flat_map(|one| &one.findings);
     let told: HashSet<_> = findings
@@ -318,7 +318,7 @@ fn steady(growth: &Growth) -> String {
     format!("{} {does} not grow: {begin} → {end} over {over} requests", what(growth.of))
 }
 
-/// What may grow, in words.
+/// Returns words for what may grow.
 pub fn what(of: GrowthOf) -> &'static str {
     match of {
         GrowthOf::Heap => "PHP's memory",

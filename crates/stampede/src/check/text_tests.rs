@@ -1,4 +1,4 @@
-//! A check in words, as people read it.
+//! Snapshots of a check's text, as people read it.
 
 use super::*;
 use crate::check::code::{CodeLook, SuspectKind};
@@ -17,7 +17,7 @@ fn place(what: &str, is_named: bool) -> Place {
     Place { file: "src/Visitor.php".to_owned(), line: 14, what: what.to_owned(), is_named }
 }
 
-/// One of each kind, as a check finds them.
+/// Returns one finding of each kind, as a check finds them.
 fn findings() -> Vec<Finding> {
     let all = [
         (

@@ -1,4 +1,4 @@
-//! Those who ask: each with tokens that nobody else sends, a language and cookies of their own.
+//! Users of a check: each has its own tokens, language and cookies.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,18 +10,18 @@ use sha2::{Digest as _, Sha256};
 use super::model::Asked;
 use crate::runtime::Answer;
 
-/// What every token begins with: nothing else looks like it.
+/// Prefix of every token; no other text begins like it.
 const PREFIX: &str = "stmpd";
-/// Characters that follow.
+/// Number of characters after the prefix.
 const LENGTH: usize = 12;
-/// What stands in a request for the user's own token.
+/// Placeholder in a request for the user's own token.
 pub const PLACE: &str = "{user}";
-/// Languages, in turn.
+/// Languages of the users, in turn.
 const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
-/// A cookie's value that is shorter may be anybody's.
+/// Shortest value of a cookie that identifies a user.
 const TELLING: usize = 8;
-/// Letters and digits in a row of which something drawn has at least so many: of what a person gave
-/// much is no session's.
+/// Fewest letters and digits in a row that may be random. Much of what a person provides is no
+/// session id.
 const DRAWN: usize = 16;
 
 /// Where a token is planted.
@@ -41,7 +41,7 @@ impl Planted {
     const ALL: [Planted; 4] =
         [Planted::Request, Planted::Cookie, Planted::Header, Planted::UserAgent];
 
-    /// In words, after "the".
+    /// Returns words for it, to follow "the".
     pub fn words(self) -> &'static str {
         match self {
             Planted::Request => "`{user}` of the request",
@@ -52,7 +52,7 @@ impl Planted {
     }
 }
 
-/// A token of a user at a place; the same for the same seed.
+/// Returns the token of a user at a place; the same for the same seed.
 pub fn token(seed: u64, user: u32, planted: Planted) -> String {
     let digest = Sha256::digest(format!("{seed} {user} {planted:?}"));
     let mut text = PREFIX.to_owned();
@@ -62,13 +62,13 @@ pub fn token(seed: u64, user: u32, planted: Planted) -> String {
     text
 }
 
-/// Whose token it is, and where it was planted.
+/// Returns the user of a token, and where it was planted; `None` if it is none.
 pub fn owner(seed: u64, users: u32, found: &str) -> Option<(u32, Planted)> {
     let mut all = (0..users).flat_map(|user| Planted::ALL.map(|planted| (user, planted)));
     all.find(|(user, planted)| token(seed, *user, *planted) == found)
 }
 
-/// All tokens that a text contains.
+/// Returns all tokens in a text.
 pub fn tokens(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -91,17 +91,18 @@ pub fn tokens(text: &str) -> Vec<&str> {
 pub struct User {
     number: u32,
     seed: u64,
-    /// What a person gave: a login, cookies.
+    /// Headers that a person provided, such as a login, without cookies.
     own: Vec<(String, String)>,
     cookies: BTreeMap<String, String>,
-    /// Values of cookies that answers gave: whoever else is shown one sees what is not theirs.
+    /// Values of cookies from answers: another user must not be shown them.
     given: Vec<String>,
-    /// Of what a person gave, that which nobody else has by chance.
+    /// Values that a person provided and that nobody else has by chance.
     brought: Vec<String>,
 }
 
 impl User {
-    /// Before the first request. `own`: headers of this user, `Cookie` among them.
+    /// Returns the user before the first request. `own` are this user's headers, including
+    /// `Cookie`.
     pub fn new(number: u32, seed: u64, own: &[(String, String)]) -> User {
         let (cookies, given, brought) = (BTreeMap::new(), Vec::new(), Vec::new());
         let mut user = User { number, seed, own: Vec::new(), cookies, given, brought };
@@ -113,7 +114,7 @@ impl User {
             }
         }
         let cookies = user.cookies.iter().filter(|(name, _)| *name != "stampede_user");
-        // `Bearer …`, `Basic …`
+        // Takes the last word of `Bearer …` or `Basic …`.
         let headers = user.own.iter().map(|(_, value)| value.rsplit(' ').next().unwrap_or(value));
         let values = cookies.map(|(_, value)| value.as_str()).chain(headers);
         let read = |value: &str| percent_decode_str(value).decode_utf8_lossy().into_owned();
@@ -129,7 +130,7 @@ impl User {
         }
     }
 
-    /// The request as this user sends it: its placeholders filled, its headers complete.
+    /// Returns the request as this user sends it, with placeholders filled and headers complete.
     pub fn dressed(&self, asked: &Asked) -> Asked {
         let own = token(self.seed, self.number, Planted::Request);
         let filled = |text: &str| text.replace(PLACE, &own);
@@ -192,18 +193,19 @@ impl User {
         }
     }
 
-    /// Whether a text that is for `other` shows a cookie that this user was given, or something
-    /// that a person gave this user alone.
+    /// Returns whether a text for `other` shows a cookie of this user, or something that a person
+    /// provided for this user alone.
     pub fn is_shown(&self, text: &str, other: &User) -> bool {
         let brought = self.brought.iter().filter(|value| !other.brought.contains(value));
         self.given.iter().chain(brought).any(|value| text.contains(value.as_str()))
     }
 }
 
-/// Whether a value looks drawn, as a session's does and words, dates and versions do not: a row of
-/// letters and digits goes from letter to digit or back in every fourth step (drawn from
-/// hexadecimal digits 47 of 100 do, from small letters and digits 40), or from one of small, large
-/// and digit to another in two of five (from base64 65 of 100 do).
+/// Returns whether a value looks random, like a session id and unlike words, dates and versions. It
+/// has a row of letters and digits in which one step in four changes between letter and digit. Of
+/// random hexadecimal digits, 47 of 100 steps do; of random lower-case letters and digits, 40. Or
+/// two steps in five change between lower-case letter, capital and digit (of random base64, 65 of
+/// 100).
 fn is_drawn(value: &str) -> bool {
     let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let rows = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::as_bytes);
@@ -290,10 +292,10 @@ mod tests {
         assert!(one.is_shown(&format!("<i>{session}</i>"), &other));
         assert!(!one.is_shown("theme: dark-mode-of-2026", &other));
         assert!(other.is_shown("token 8f14e45fceea167a5a36dedd4bea2543", &one));
-        // What both have belongs to none of them.
+        // A value that both have identifies neither of them.
         let same = bringing(1, &[("Cookie", &format!("PHPSESSID={session}"))]);
         assert!(!one.is_shown(session, &same));
-        // As a browser keeps it, and as a page shows it.
+        // Encoded as a browser keeps it, and decoded as a page shows it.
         let coded = bringing(0, &[("Cookie", "s=eyJpdiI6IkxTQ3pX%2BVGdQ4R3F5bz09")]);
         assert!(coded.is_shown("eyJpdiI6IkxTQ3pX+VGdQ4R3F5bz09", &other));
     }
@@ -301,7 +303,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Words and numbers, and what joins them.
+        /// Words and numbers, and the characters that join them.
         #[test]
         fn what_people_write_is_not_taken_for_drawn(
             parts in prop::collection::vec("[a-z]{5,9}|[A-Z][a-z]{5,9}|[0-9]{4,10}", 1..6),

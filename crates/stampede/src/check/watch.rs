@@ -1,4 +1,5 @@
-//! What the workers' watch wrote: what outlives a request, read from the stack's working directory.
+//! Reads what the watch in the workers recorded: what outlives a request. The files are in the
+//! stack's working directory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,27 +13,27 @@ use serde_json::Value;
 /// Names of surviving state → its values.
 pub type Values = BTreeMap<String, Value>;
 
-/// Surviving state, as it differs from that of the worker's boot: of hundreds of values mostly none
-/// does, and each turn has two states.
+/// Surviving state, stored as its difference from that of the worker's boot. Of hundreds of values
+/// mostly none differs, and each turn has two states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     boot: Arc<Values>,
-    /// By its name; `None`: it is there no more.
+    /// Values by name, sorted; `None` if it does not exist any more.
     differing: Arc<[(String, Option<Value>)]>,
 }
 
 impl State {
-    /// As it was booted.
+    /// Returns the state at the boot.
     pub fn boot(values: Values) -> State {
         State { boot: Arc::new(values), ..State::default() }
     }
 
-    /// The same worker's, with these instead.
+    /// Returns a state of the same worker with these differences.
     pub fn with(&self, differing: BTreeMap<String, Option<Value>>) -> State {
         State { boot: Arc::clone(&self.boot), differing: differing.into_iter().collect() }
     }
 
-    /// The value of a name, where there is one.
+    /// Returns the value of a name; `None` if it has none.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self.differing.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
             Ok(at) => self.differing[at].1.as_ref(),
@@ -40,14 +41,15 @@ impl State {
         }
     }
 
-    /// What is otherwise than at the boot, with its value where there is one.
+    /// Returns what differs from the boot, with its value, or `None` if it does not exist any more.
     pub fn differing(&self) -> impl Iterator<Item = (&String, Option<&Value>)> {
         let all = self.differing.iter().map(|(name, value)| (name, value.as_ref()));
         all.filter(|(name, value)| self.boot.get(*name) != *value)
     }
 
-    /// The same with another boot, which has all that its own has, and with these as they were at
-    /// its own.
+    /// Returns the same state with another boot state, which contains all of its own. The names in
+    /// `as_booted` get their current value as a difference, so that the new boot state does not
+    /// hide it.
     pub fn filled(&self, boot: &Arc<Values>, as_booted: &[&str]) -> State {
         let mut differing = Arc::clone(&self.differing);
         if !as_booted.is_empty() {
@@ -58,67 +60,67 @@ impl State {
         State { boot: Arc::clone(boot), differing }
     }
 
-    /// What it is compared with.
+    /// Returns the state of the boot, with which it is compared.
     pub fn of_boot(&self) -> &Arc<Values> {
         &self.boot
     }
 }
 
-/// What one worker wrote from its boot to its end.
+/// What the watch recorded in one worker, from its boot to its end.
 #[derive(Clone, Debug, Default)]
 pub struct Worker {
-    /// As it was booted.
+    /// State at the boot.
     pub boot: State,
-    /// Its requests in order.
+    /// Its turns (one for each request), in order.
     pub turns: Vec<Turn>,
-    /// Its sizes, now and then.
+    /// Readings of its sizes.
     pub sizes: Vec<Sizes>,
 }
 
-/// A request to one worker.
+/// The turn of a worker that served one request.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
-    /// The request's number; `None`: not one of ours.
+    /// The request's number; `None` if the check has not sent the request.
     pub number: Option<u64>,
-    /// The whole state as it began.
+    /// The whole state at its beginning.
     pub before: State,
-    /// The whole state after all was cleaned up; `None`: the worker did not get there.
+    /// The whole state after the cleanup; `None` if the worker did not get that far.
     pub after: Option<State>,
-    /// Tokens that the worker still has: where, and which.
+    /// Tokens that the worker still holds, with their places.
     pub held: Vec<Held>,
 }
 
-/// A token that is still there after its request.
+/// A token that still exists after its request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub struct Held {
-    /// `App\Cart::$user`.
+    /// The place in the code: `App\Cart::$user`.
     #[serde(rename = "where")]
     pub place: String,
     /// The token.
     pub token: String,
 }
 
-/// A worker's sizes after so many requests.
+/// A worker's sizes after a number of requests.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Sizes {
-    /// Requests that it has served.
+    /// Number of requests that it has served.
     pub served: u64,
-    /// PHP's own memory.
+    /// PHP's own memory, in bytes.
     pub memory: u64,
-    /// Memory as the kernel counts it; 0: not known.
+    /// Memory as the kernel counts it, in bytes; 0 if unknown.
     #[serde(default)]
     pub rss: u64,
-    /// Open descriptors.
+    /// Number of open descriptors.
     pub files: u64,
-    /// Connections to databases.
+    /// Number of connections to databases.
     #[serde(default)]
     pub connections: u64,
-    /// What the app's own code keeps: where → its count.
+    /// Amounts that the app's own code keeps: place → count.
     #[serde(default)]
     pub sizes: BTreeMap<String, u64>,
 }
 
-/// A line as it is written.
+/// A line as the watch writes it.
 #[derive(Deserialize)]
 struct Line {
     at: String,
@@ -144,7 +146,7 @@ struct Line {
     sizes: BTreeMap<String, u64>,
 }
 
-/// PHP writes an empty map as `[]`.
+/// Reads a map; PHP writes an empty map as `[]`.
 fn map<'de, D, V>(from: D) -> Result<BTreeMap<String, V>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -158,7 +160,7 @@ where
 }
 
 impl Worker {
-    /// Reads a worker's lines, one by one. The last may be half written: its worker died.
+    /// Reads a worker's lines, one by one. The last line may be incomplete if the worker died.
     pub fn read(lines: impl BufRead) -> Worker {
         let mut worker = Worker::default();
         for line in lines.split(b'\n').map_while(Result::ok) {
@@ -169,8 +171,8 @@ impl Worker {
         worker
     }
 
-    /// However many requests there are, so many readings tell as much: then each other one is left
-    /// out.
+    /// Adds a reading. When there are [`READINGS`], it first drops every second one: that many are
+    /// enough for any number of requests.
     fn sized(&mut self, sizes: Sizes) {
         if self.sizes.len() == READINGS {
             let mut state_leaks = false;
@@ -182,8 +184,8 @@ impl Worker {
         self.sizes.push(sizes);
     }
 
-    /// What is told by how it differs from the boot. Mostly it does not, or as the one before it
-    /// did: that is kept once.
+    /// Returns the state with these differences from the boot. Mostly there are none, or the same
+    /// as before: then the known state is shared.
     fn state(&self, differing: Values, gone: Vec<String>) -> State {
         let gone = gone.into_iter().map(|name| (name, None));
         let values = differing.into_iter().map(|(name, value)| (name, Some(value)));
@@ -222,10 +224,10 @@ impl Worker {
     }
 }
 
-/// Readings of one worker that are kept.
+/// Most readings of one worker that are kept.
 const READINGS: usize = 1_024;
 
-/// All workers of a stack, in the order in which they began; what cannot be read is not there.
+/// Returns all workers of a stack, in the order in which they began. Unreadable files are left out.
 pub fn read(directory: &Path) -> Vec<Worker> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut files: Vec<_> = entries
@@ -233,7 +235,7 @@ pub fn read(directory: &Path) -> Vec<Worker> {
         .filter(|entry| entry.path().extension().is_some_and(|ends| ends == "ndjson"))
         .filter_map(|entry| {
             let meta = entry.metadata().ok()?;
-            // Not every file system knows when a file was made.
+            // Not every file system stores when a file was created.
             Some((meta.created().or_else(|_| meta.modified()).ok()?, entry.path()))
         })
         .collect();

@@ -1,4 +1,4 @@
-//! A whole check: the reference first, then one runtime after the other.
+//! Runs a whole check: the reference first, then one runtime after another.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,34 +19,34 @@ use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
 use crate::summary::words;
 
-/// What is checked.
+/// What to check.
 pub struct Wanted {
     /// The check's id.
     pub name: String,
-    /// The app as asked for.
+    /// The app as the user named it.
     pub app: String,
-    /// What it is.
+    /// The app's kind.
     pub kind: String,
     /// Requests, in their order.
     pub requests: Vec<Arc<Asked>>,
-    /// What is not asked.
+    /// Requests that are not sent.
     pub skipped: Vec<Skipped>,
-    /// How growth is measured; `None`: it is not.
+    /// How growth is measured; `None` if it is not.
     pub growth: Option<grow::Wanted>,
-    /// Passes by their names; empty: all.
+    /// Names of the passes to run; empty for all.
     pub passes: Vec<String>,
-    /// What is accepted.
+    /// The accepted findings.
     pub baseline: Baseline,
 }
 
-/// Who is told how far it is: a line of text.
+/// Receives progress, as lines of text.
 pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
-/// Goes all passes and says what was found.
+/// Runs all passes and returns what was found.
 ///
 /// # Errors
-/// The reference does not start: nothing could be compared. What another runtime lacks is in its
-/// part of the report.
+/// The reference does not start, so that nothing can be compared. Problems of another runtime are
+/// in its part of the report.
 pub fn check(
     harness: &Harness,
     reference: &RuntimeChoice,
@@ -67,7 +67,8 @@ pub fn check(
         forgets.pass(way)?;
     }
     for choice in runtimes {
-        // In a worker that has one request at a time nothing meets: that pass is the last.
+        // In workers with one request at a time nothing overlaps, so the overlapping pass is left
+        // out there.
         let is_met = overlap.contains(&choice.name);
         let met = passes.iter().zip(&ways).filter(|(pass, _)| is_met || pass.at_once == 1);
         let ways: Vec<&[Step]> = met.map(|(_, way)| &way[..]).collect();
@@ -89,7 +90,7 @@ pub fn check(
     Ok(report)
 }
 
-/// Those in whose workers requests meet.
+/// Returns the runtimes in whose workers requests overlap.
 fn overlapping<'a>(
     harness: &Harness,
     runtimes: &'a [RuntimeChoice],
@@ -97,7 +98,7 @@ fn overlapping<'a>(
     runtimes.iter().filter(|choice| harness.overlaps(choice))
 }
 
-/// The passes that are gone, by one of these at least.
+/// Returns the passes that at least one of these runtimes runs.
 pub fn passes(harness: &Harness, runtimes: &[RuntimeChoice], wanted: &Wanted) -> Vec<Pass> {
     let users = harness.users.len() as u32;
     let mut passes = orders::passes(wanted.requests.len(), users, harness.seed);
@@ -132,7 +133,7 @@ fn begin(harness: &Harness, reference: &RuntimeChoice, wanted: &Wanted) -> Check
     }
 }
 
-/// All that is found of one runtime.
+/// Returns everything that is found on one runtime.
 fn runtime(
     harness: &Harness,
     choice: &RuntimeChoice,
@@ -159,7 +160,7 @@ fn runtime(
     checked
 }
 
-/// What the passes have shown. Where one cannot be gone, those before it count.
+/// Returns what the passes have shown. If a pass fails, those before it count.
 fn pass_result(
     harness: &Harness,
     choice: &RuntimeChoice,
@@ -175,7 +176,7 @@ fn pass_result(
     });
     let (findings, failed) =
         investigation.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
-    // Silence is no proof where nobody has spoken.
+    // Without any record of the watch, the absence of findings is no proof.
     let unwatched = (investigation.unwatched > 0).then(|| {
         format!("its workers have written nothing of {} requests", investigation.unwatched)
     });
@@ -203,13 +204,13 @@ fn grew(checked: &mut Checked, grown: grow::Grown) {
     checked.findings.extend(grown.findings);
 }
 
-/// Requests that end a worker: with them no worker lives long enough to grow.
+/// Returns requests that end a worker: with them, no worker would live long enough to show growth.
 fn dead(findings: &[Finding]) -> Vec<&Arc<Asked>> {
     let deaths = findings.iter().filter(|finding| finding.kind == FindingKind::Death);
     deaths.filter_map(|finding| finding.steps.last()).map(|step| &step.request).collect()
 }
 
-/// Numbers its findings on from those of the runtimes before, and says what all that means.
+/// Numbers the findings after those of the earlier runtimes, and sets the verdict.
 fn number(checked: &mut Checked, before: u32, baseline: &Baseline) {
     checked.findings.sort_by_key(|finding| finding.kind);
     for (finding, number) in checked.findings.iter_mut().zip(before + 1..) {
@@ -225,7 +226,7 @@ fn verdict(checked: &Checked) -> Verdict {
     if open.peek().is_none() {
         return if checked.problem.is_some() { Verdict::NotChecked } else { Verdict::Safe };
     }
-    // What no new worker gives back is not fixed by one.
+    // Growth without `max_requests` is not fixed by a new worker.
     let growing = checked.growth.iter().filter(|one| one.grows);
     let recycled: Option<Vec<u64>> = growing.map(|one| one.max_requests).collect();
     let only_grows = open.all(|finding| finding.kind == FindingKind::Growth);

@@ -1,4 +1,4 @@
-//! What the machine is: read once, written into `run.json`.
+//! Reads the facts about the machine, once for each run; they are written into `run.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,75 +10,77 @@ use serde::{Deserialize, Serialize};
 use super::parse;
 use crate::monitor::parse::host_ticks;
 
-/// The machine. What the kernel does not tell is empty, zero or `None`.
+/// Facts about the machine. A fact that the kernel does not show is empty, zero or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineFacts {
-    /// `/proc/sys/kernel/osrelease`.
+    /// Kernel release, from `/proc/sys/kernel/osrelease`.
     pub kernel: String,
-    /// `PRETTY_NAME` of `/etc/os-release`.
+    /// Name of the distribution: `PRETTY_NAME` of `/etc/os-release`.
     pub os: String,
-    /// As `/proc/cpuinfo` names it.
+    /// CPU model as in `/proc/cpuinfo`.
     pub cpu_model: String,
-    /// CPUs as the scheduler counts them.
+    /// Number of online CPUs as the scheduler counts them.
     pub cpus_logical: u32,
-    /// Cores: CPUs that share no core with another; equal to `cpus_logical` without SMT.
+    /// Number of cores; equal to `cpus_logical` without SMT.
     pub cpus_physical: u32,
-    /// Groups of CPUs that share one core; only groups of two and more.
+    /// Groups of CPUs that share one core; only groups of two or more.
     pub smt_siblings: Vec<Vec<usize>>,
-    /// Online.
+    /// CPUs that are online.
     pub cpus_online: Vec<usize>,
-    /// Those that this process may run on.
+    /// CPUs that this process may use.
     pub cpus_allowed: Vec<usize>,
-    /// All of it.
+    /// Total memory.
     pub memory_bytes: u64,
-    /// What may be taken without swapping.
+    /// Memory that can be used without swapping.
     pub memory_available_bytes: u64,
-    /// What the virtual machine says it is; `None`: bare metal, as far as can be seen.
+    /// Name of the virtual machine; `None` for bare metal, as far as can be detected.
     pub virtual_machine: Option<String>,
-    /// Which container we are in.
+    /// Name of the container that stampede runs in; `None` outside of one.
     pub container: Option<String>,
-    /// CPU frequency governors in use; empty where the machine shows none, as most guests.
+    /// CPU frequency governors in use. Empty where the machine shows none, as in most virtual
+    /// machines.
     pub governors: BTreeSet<String>,
-    /// Whether CPUs may run above their base frequency.
+    /// Whether CPUs may run above their base frequency; `None` if unknown.
     pub turbo: Option<bool>,
-    /// `tsc`, `kvm-clock` …
+    /// The kernel's clock source: `tsc`, `kvm-clock` …
     pub clock_source: String,
-    /// CPU vulnerability → what is done about it; those that do not affect it are left out.
+    /// CPU vulnerability → its mitigation. Vulnerabilities that do not affect the CPU are left out.
     pub mitigations: BTreeMap<String, String>,
-    /// Open files a process may have now.
+    /// Soft limit of open files of a process.
     pub open_files_soft: u64,
-    /// Open files it may raise that to.
+    /// Hard limit of open files of a process.
     pub open_files_hard: u64,
-    /// Ephemeral ports: first and last.
+    /// First ephemeral port.
     pub ports_first: u16,
-    /// The last.
+    /// Last ephemeral port.
     pub ports_last: u16,
-    /// Longest listen backlog.
+    /// Longest possible listen backlog.
     pub somaxconn: u32,
     /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on loopback.
     pub time_wait_reuse: u32,
-    /// `always`, `madvise` or `never`.
+    /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: String,
-    /// Mount point of the cgroup v2 tree, and the controllers that it has.
+    /// Mount point of the cgroup v2 tree; `None` if it is not mounted.
     pub cgroup_v2: Option<String>,
     /// Controllers of the v2 tree.
     pub cgroup_v2_controllers: Vec<String>,
     /// Controllers that are mounted as cgroup v1.
     pub cgroup_v1_controllers: Vec<String>,
-    /// Runnable and blocked tasks over the last minute.
+    /// Number of runnable and blocked tasks, averaged over the last minute.
     pub load_average_1min: f64,
-    /// Share of the machine's CPU time that the hypervisor gave to others during the look,
-    /// 0 … 1.
+    /// Share of the CPU time that the hypervisor gave to other virtual machines while [`facts`]
+    /// measured it, 0 … 1.
     pub steal_share: f64,
 }
 
-/// Reads all of it; takes 200 ms, for steal time is seen only over time.
+/// Reads all facts. Takes 200 ms, because steal time must be measured over time.
 pub fn facts() -> MachineFacts {
     facts_below(Path::new("/"), || std::thread::sleep(LOOK))
 }
 
-/// The same with another root directory, and with what lies between the two looks at steal.
+/// Reads all facts below another root directory; runs `between_looks` between the two readings of
+/// steal time.
 pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
     let root = Root(root);
     let cpu_info = root.text("proc/cpuinfo");
@@ -130,11 +132,11 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
     }
 }
 
-/// A directory that stands for `/`.
+/// A directory in place of `/`.
 struct Root<'a>(&'a Path);
 
 impl Root<'_> {
-    /// Text of a file; empty when it cannot be read.
+    /// Returns the text of a file; empty if the file cannot be read.
     fn text(&self, path: &str) -> String {
         let bytes = fs::read(self.0.join(path.trim_start_matches('/'))).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -157,14 +159,14 @@ impl Root<'_> {
     }
 }
 
-/// arm64 names no model; its `CPU part` is better than nothing.
+/// Returns the CPU model. arm64 has no model name, so its `CPU part` is used instead.
 fn cpu_model(cpu_info: &str) -> String {
     let part = || parse::behind(cpu_info, "CPU part").map(|part| format!("CPU part {part}"));
     let model = parse::behind(cpu_info, "model name").map(str::to_owned);
     model.or_else(part).unwrap_or_default()
 }
 
-/// Groups of CPUs by core, in the order of their first CPU.
+/// Returns groups of CPUs by core, in the order of their first CPU.
 fn cores(root: &Root<'_>, online: &[usize]) -> Vec<Vec<usize>> {
     let groups: BTreeSet<Vec<usize>> = online
         .iter()
@@ -177,7 +179,8 @@ fn cores(root: &Root<'_>, online: &[usize]) -> Vec<Vec<usize>> {
     groups.into_iter().collect()
 }
 
-/// From the CPU's own flag; the firmware's tables name it where they are shown.
+/// Detects a virtual machine by the CPU's flag; the firmware's tables give its name where they are
+/// readable.
 fn virtual_machine(root: &Root<'_>, cpu_info: &str) -> Option<String> {
     let flagged = parse::behind(cpu_info, "flags")
         .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
@@ -187,7 +190,8 @@ fn virtual_machine(root: &Root<'_>, cpu_info: &str) -> Option<String> {
             .trim()
             .to_owned();
     let hypervisor = root.line("sys/hypervisor/type");
-    // Only x86 has the flag; there the names of real vendors mean nothing.
+    // Only x86 has the flag, so known names of virtual machines count too. Names of real vendors do
+    // not.
     let known = VIRTUAL_NAMES.iter().any(|name| named.contains(name));
     match (flagged || known || !hypervisor.is_empty(), named.is_empty(), hypervisor.is_empty()) {
         (false, ..) => None,
@@ -263,9 +267,10 @@ fn count(length: usize) -> u32 {
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// Twenty ticks of 10 ms: steal shows from 5 % on one CPU, and `doctor` stays quick.
+/// Length of the measurement: twenty ticks of 10 ms. It shows steal from 5 % on one CPU, and
+/// `doctor` stays fast.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// In the firmware's tables of machines whose CPUs have no hypervisor flag (arm64).
+/// Names in the firmware's tables of virtual machines whose CPUs have no hypervisor flag (arm64).
 const VIRTUAL_NAMES: [&str; 6] =
     ["QEMU", "KVM", "Amazon EC2", "Google Compute Engine", "Virtual Machine", "VMware"];

@@ -1,4 +1,5 @@
-//! What the machine's facts mean for a measurement, and how to fix it: `stampede doctor`.
+//! Explains what the machine's facts mean for a measurement, and how to fix problems:
+//! `stampede doctor`.
 
 use std::fmt;
 
@@ -9,23 +10,23 @@ use super::facts::MachineFacts;
 /// One line of `stampede doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
-    /// What was found, with its value.
+    /// The fact, with its value.
     pub what: String,
-    /// What it does to a measurement.
+    /// Its effect on a measurement.
     pub why: String,
-    /// What to do about it, where something can be done.
+    /// How to fix it; `None` if nothing can be done.
     pub fix: Option<String>,
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
+    /// No problem.
     Fine,
-    /// To be known when results are compared with those of other machines.
+    /// Relevant when results are compared with those of other machines.
     Note,
     /// Can make results wrong or trials suspect.
     Warn,
@@ -41,7 +42,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// `warn  what: why`, and the way to fix it on a line of its own.
+/// Formats `warn  what: why`, with the fix on a line of its own.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<6}{}: {}", self.level, self.what, self.why)?;
@@ -52,8 +53,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All that the facts say, in the order of `doctor`'s page. What the kernel did not tell has
-/// no finding.
+/// Returns all findings in the order in which `doctor` prints them. Facts that the kernel does not
+/// show have no finding.
 pub fn findings(facts: &MachineFacts) -> Vec<Finding> {
     let looks: [fn(&MachineFacts) -> Option<Finding>; 13] = [
         cpus,
@@ -134,8 +135,8 @@ fn clock_source(facts: &MachineFacts) -> Option<Finding> {
     }
 }
 
-/// Whether the clock can be read often without disturbing; with another, trials are suspect.
-/// arm64 has but one, `arch_sys_counter`, and it is as good as x86's `tsc`.
+/// Returns whether the clock can be read often without disturbance; otherwise trials are suspect.
+/// arm64 has only `arch_sys_counter`, which is as good as `tsc` of x86.
 pub fn reads_without_a_system_call(clock_source: &str) -> bool {
     ["tsc", "kvm-clock", "arch_sys_counter"].contains(&clock_source)
 }
@@ -202,7 +203,7 @@ fn busy(facts: &MachineFacts) -> Option<Finding> {
     fine(what, "the machine is quiet")
 }
 
-/// The hard limit counts: the soft one is raised to it before anything starts.
+/// Judges the hard limit, because the soft limit is raised to it before anything starts.
 fn open_files(facts: &MachineFacts) -> Option<Finding> {
     let what = match facts.open_files_hard {
         0 => return None,
@@ -279,18 +280,20 @@ fn container(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-/// Share of the CPU time that the host may take away: what every virtual machine sees.
+/// Largest share of CPU time that the host may take away; every virtual machine has about that
+/// much.
 pub const STEAL_MAX: f64 = 0.01;
 
-/// A quarter of a CPU busy with something else would be seen in a p99.
+/// Largest load average for each CPU: a quarter of a CPU busy with something else would affect a
+/// p99.
 const LOAD_PER_CPU_MAX: f64 = 0.25;
 
-/// 1000 connections of a load, and as many again for what a runtime in this process'
-/// limits opens towards its workers.
+/// 1000 connections of a load, and as many again for the connections that a runtime with this
+/// process's limits opens to its workers.
 const OPEN_FILES_MIN: u64 = 2_100;
 
-/// Linux gives 28 232 by default; below half of it somebody has cut the range.
+/// Linux has 28 232 ports by default; with less than half, somebody has reduced the range.
 const PORTS_MIN: u32 = 14_000;
 
-/// The pinned listen backlog of every runtime.
+/// The fixed listen backlog of every runtime.
 const BACKLOG_MIN: u32 = 4_096;

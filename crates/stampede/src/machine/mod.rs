@@ -1,4 +1,4 @@
-//! The machine that measures: facts for the record, findings for `stampede doctor`.
+//! Describes the measuring machine: facts for the run's record, findings for `stampede doctor`.
 
 pub mod facts;
 pub mod findings;
@@ -15,7 +15,7 @@ mod tests {
 
     use super::*;
 
-    /// A root directory with these files.
+    /// Returns a root directory with these files.
     fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a directory");
         files.iter().for_each(|(path, text)| put(root.path(), path, text));
@@ -32,7 +32,7 @@ mod tests {
         findings(facts).iter().map(|finding| format!("{finding}\n")).collect()
     }
 
-    /// Four CPUs of bare metal, set up for measuring.
+    /// Four CPUs of bare metal, configured for measuring.
     const GOOD: &[(&str, &str)] = &[
         ("proc/sys/kernel/osrelease", "6.1.0-30-amd64\n"),
         ("etc/os-release", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n"),
@@ -60,7 +60,7 @@ mod tests {
         ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
     ];
 
-    /// A small, shared, busy guest in a container, as it comes.
+    /// A small, shared, busy virtual machine in a container, with its default configuration.
     const BAD: &[(&str, &str)] = &[
         ("proc/sys/kernel/osrelease", "4.15.0\n"),
         ("proc/cpuinfo", "model name\t: Bad CPU\nflags\t\t: fpu hypervisor\n"),
@@ -91,7 +91,7 @@ mod tests {
 
     fn bad() -> MachineFacts {
         let root = root(BAD);
-        // Of 40 ticks between the looks the hypervisor took 10.
+        // The hypervisor took 10 of the 40 ticks between the two readings.
         facts_below(root.path(), || {
             put(root.path(), "proc/stat", "cpu  20 0 20 1010 0 0 0 110 0 0")
         })

@@ -1,9 +1,9 @@
-//! The kernel's texts about the machine as values: pure functions.
+//! Parses the kernel's texts about the machine; all functions are pure.
 
 use std::collections::BTreeMap;
 
-/// `0-3,8` as numbers, ascending (`cpus_allowed_list`, `online`, `thread_siblings_list`);
-/// what does not parse is left out.
+/// Parses `0-3,8` to ascending numbers (`cpus_allowed_list`, `online`, `thread_siblings_list`).
+/// Parts that do not parse are left out.
 pub fn cpu_list(text: &str) -> Vec<usize> {
     let mut cpus: Vec<usize> = text
         .trim()
@@ -12,7 +12,7 @@ pub fn cpu_list(text: &str) -> Vec<usize> {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             Some(first.trim().parse::<usize>().ok()?..=last.trim().parse::<usize>().ok()?)
         })
-        // A machine has fewer CPUs than this; a wild range must not fill the memory.
+        // A machine has fewer CPUs than this; an absurd range must not exhaust the memory.
         .flat_map(|range| range.take(CPUS_MAX))
         .collect();
     cpus.sort_unstable();
@@ -20,7 +20,7 @@ pub fn cpu_list(text: &str) -> Vec<usize> {
     cpus
 }
 
-/// The value behind `key` in lines like `key : value` (`/proc/cpuinfo`, `/proc/meminfo`,
+/// Returns the value of `key` in lines like `key : value` (`/proc/cpuinfo`, `/proc/meminfo`,
 /// `/proc/self/status`).
 pub fn behind<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
@@ -29,13 +29,14 @@ pub fn behind<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// `MemTotal` and the like, kB → bytes.
+/// Returns `MemTotal` or another value of `/proc/meminfo` in bytes; the file has KiB (written
+/// `kB`).
 pub fn memory_bytes(text: &str, key: &str) -> Option<u64> {
     let kib: u64 = behind(text, key)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
 
-/// Soft and hard limit on open files, from `/proc/self/limits`.
+/// Returns the soft and the hard limit on open files, from `/proc/self/limits`.
 pub fn open_files(text: &str) -> Option<(u64, u64)> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     let number = |field: &str| match field {
@@ -46,34 +47,34 @@ pub fn open_files(text: &str) -> Option<(u64, u64)> {
     Some((number(fields.next()?)?, number(fields.next()?)?))
 }
 
-/// `32768 60999`: first and last port.
+/// Parses `32768 60999` to the first and last port.
 pub fn port_range(text: &str) -> Option<(u16, u16)> {
     let mut fields = text.split_ascii_whitespace();
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// The choice in brackets: `always [madvise] never`.
+/// Returns the choice in brackets: `madvise` of `always [madvise] never`.
 pub fn chosen(text: &str) -> Option<&str> {
     Some(text.split_once('[')?.1.split_once(']')?.0)
 }
 
-/// A value of `/etc/os-release`, without its quotes.
+/// Returns a value of `/etc/os-release` without its quotes.
 pub fn os_value(text: &str, key: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-/// Where the cgroup hierarchies are.
+/// Mount points of the cgroup hierarchies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CgroupMounts {
-    /// Where the v2 tree is mounted.
+    /// Mount point of the v2 tree; `None` if it is not mounted.
     pub v2: Option<String>,
-    /// v1 controllers and where each is mounted; named hierarchies (`name=systemd`) are left
-    /// out, they control nothing.
+    /// v1 controllers with their mount points. Named hierarchies (`name=systemd`) are left out,
+    /// because they control nothing.
     pub v1: BTreeMap<String, String>,
 }
 
-/// Parses `/proc/mounts` (fstab(5): blanks are written `\040`).
+/// Parses `/proc/mounts` (fstab(5): a space is written as `\040`).
 pub fn cgroup_mounts(text: &str) -> CgroupMounts {
     let mut mounts = CgroupMounts::default();
     for line in text.lines() {
@@ -97,7 +98,7 @@ pub fn cgroup_mounts(text: &str) -> CgroupMounts {
     mounts
 }
 
-/// Linux' own limit, `CONFIG_NR_CPUS` on x86.
+/// Linux's own limit: `CONFIG_NR_CPUS` on x86.
 const CPUS_MAX: usize = 8192;
 
 /// Controllers of cgroup v1 (the kernel's `Documentation/admin-guide/cgroup-v1`).

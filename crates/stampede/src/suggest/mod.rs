@@ -1,4 +1,5 @@
-//! What is compared where nobody said it: the runtimes that are here for an app, and a load.
+//! Chooses what the user did not specify: runtimes of this machine that can serve an app, and a
+//! load.
 
 mod written;
 
@@ -14,22 +15,23 @@ use crate::summary::words;
 
 pub use written::written;
 
-/// Runtimes of the catalogue, as far as they are for an app on this machine.
+/// The runtimes of the catalogue, by whether they can serve an app on this machine.
 #[derive(Debug, Default)]
 pub struct Suggestion {
-    /// The usual ones that are here and can serve it; where there is none, all that can.
+    /// The default runtimes that are installed and can serve the app. If there is none: all that
+    /// can.
     pub taken: Vec<Suggested>,
-    /// Others that are here and can serve it.
+    /// Other runtimes that are installed and can serve the app.
     pub beside: Vec<Suggested>,
-    /// Those that cannot serve it, and usual ones that are not here; together where the reason is
-    /// the same.
+    /// Runtimes that cannot serve the app, and default runtimes that are not installed. Runtimes
+    /// with the same reason are grouped.
     pub left_out: Vec<LeftOut>,
 }
 
 /// A runtime of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suggested {
-    /// Its name in plans.
+    /// Name in plans.
     pub name: String,
     /// Title for people.
     pub title: String,
@@ -38,9 +40,9 @@ pub struct Suggested {
 /// Runtimes that are left out for the same reason.
 #[derive(Debug)]
 pub struct LeftOut {
-    /// Which, at least one.
+    /// The runtimes, at least one.
     pub runtimes: Vec<Suggested>,
-    /// Why.
+    /// The reason.
     pub why: Unsuited,
     todo: Todo,
 }
@@ -49,9 +51,9 @@ pub struct LeftOut {
 #[derive(Debug, PartialEq, Eq)]
 enum Todo {
     Nothing,
-    /// `stampede install` with their names.
+    /// Run `stampede install` with the runtimes' names.
     Install,
-    /// This, in words.
+    /// Do what this text says.
     Do(String),
 }
 
@@ -61,18 +63,18 @@ pub enum SuggestError {
     /// Something is wrong with the app.
     #[error(transparent)]
     App(RuntimeError),
-    /// No runtime that is here can serve it.
+    /// No installed runtime can serve the app.
     #[error("no runtime that is here can serve app `{app}`{why}")]
     Nothing {
-        /// App's name.
+        /// The app's name.
         app: String,
-        /// Why each cannot, a line each.
+        /// The reason for each runtime, one on each line.
         why: String,
     },
 }
 
 impl SuggestError {
-    /// What to do next, for a line of its own.
+    /// Returns what to do next, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         match self {
             SuggestError::App(error) => error.hint(),
@@ -83,14 +85,14 @@ impl SuggestError {
     }
 }
 
-/// Looks at every runtime of the catalogue. Starts nothing but the programs' own version print.
+/// Checks every runtime of the catalogue. Starts nothing except programs that print their version.
 ///
 /// # Errors
-/// What is wrong with an app for all of them; or that none can serve them.
+/// Something is wrong with an app, whatever the runtime; or no runtime can serve the apps.
 pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, SuggestError> {
     let mut suggestion = Suggestion::default();
     for name in catalogue.runtime_names() {
-        // A wrong directory is said by `stampede runtimes`.
+        // `stampede runtimes` reports a wrong directory.
         let Ok(directory) = catalogue.runtime(name) else { continue };
         let (name, title) = (name.to_owned(), directory.manifest.title.clone());
         let choice = alone(&name);
@@ -99,7 +101,7 @@ pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, Sugges
         match (error, directory.manifest.default) {
             (None, true) => suggestion.taken.push(runtime),
             (None, false) => suggestion.beside.push(runtime),
-            // Few machines have all of them, and few people miss one.
+            // Few machines have all runtimes, and few users miss one.
             (Some(RuntimeError::Missing { .. }), false) => {}
             (Some(error), _) => {
                 let left_out = why(error, &runtime.name)?;
@@ -119,7 +121,8 @@ pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, Sugges
     }
 }
 
-/// Puts runtimes, and what else no flag says, into the flags. What was chosen, for the reader.
+/// Puts the runtimes and a baseline into the flags where they are missing. Returns the choices, as
+/// notices for the reader.
 pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
     let mut chosen = Vec::new();
@@ -141,14 +144,14 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     notices
 }
 
-/// Puts rounds into the flags, and a length where they name a load without one. What was chosen:
-/// flags that say the same.
+/// Puts rounds into the flags, and a length if they have a load without one. Returns the choices as
+/// flags.
 pub fn fill_length(flags: &mut Overrides, gaps: Gaps) -> Vec<String> {
     let mut chosen = Vec::new();
     if flags.says_load() && flags.schedule.is_none() && flags.requests.is_none() {
         choose(&mut chosen, "for", &mut flags.for_, LENGTH);
     }
-    // Who names runtimes and load knows what is measured, and how often.
+    // A user who names runtimes and load decides the number of rounds too.
     if gaps.rounds && (gaps.load || gaps.runtimes) {
         choose(&mut chosen, "rounds", &mut flags.rounds, ROUNDS);
     }
@@ -162,9 +165,9 @@ fn choose(chosen: &mut Vec<String>, name: &str, flag: &mut Option<String>, value
     }
 }
 
-/// What most PHP runs on.
+/// The baseline: most PHP apps run on it.
 const BASELINE: &str = "nginx-fpm";
-/// The fewest that give an interval worth the name.
+/// The fewest rounds that give a useful interval.
 const ROUNDS: &str = "3";
 
 impl Suggestion {
@@ -178,7 +181,7 @@ impl Suggestion {
 }
 
 impl LeftOut {
-    /// What can be done about it.
+    /// Returns what can be done about it; `None` if nothing can.
     pub fn todo(&self) -> Option<String> {
         let names = || self.runtimes.iter().map(|one| one.name.as_str()).collect::<Vec<_>>();
         match &self.todo {
@@ -200,7 +203,7 @@ fn quoted(runtimes: &[Suggested]) -> String {
     words::list(&runtimes.iter().map(|one| format!("`{}`", one.name)).collect::<Vec<_>>())
 }
 
-/// As it is, of the catalogue.
+/// Returns the choice of a runtime of the catalogue without any settings.
 fn alone(name: &str) -> RuntimeChoice {
     RuntimeChoice {
         name: name.to_owned(),
@@ -211,10 +214,10 @@ fn alone(name: &str) -> RuntimeChoice {
     }
 }
 
-/// Why a runtime is left out, and what can be done about it.
+/// Returns why a runtime is left out, and what can be done about it.
 ///
 /// # Errors
-/// It is about the app, whatever the runtime.
+/// The error is about the app, whatever the runtime.
 fn why(error: RuntimeError, name: &str) -> Result<(Unsuited, Todo), SuggestError> {
     use RuntimeError as E;
     let own = format!("stampede install {name}");

@@ -1,4 +1,4 @@
-//! The plan that `stampede init` writes: what is suggested, and in comments what else there is.
+//! Writes the plan of `stampede init`: the suggestion, with alternatives as comments.
 
 use crate::fact;
 use crate::plan::model::AppKind;
@@ -6,8 +6,8 @@ use crate::runtime::App;
 
 use super::{Suggested, Suggestion};
 
-/// A plan's text. `choice` is the app as the plan names it, `command` runs the plan, and `cpus` are
-/// those of the whole stack.
+/// Returns a plan's text. `choice` is the app as the plan names it, `command` runs the plan, and
+/// `cpus` is the number of CPUs of the whole stack.
 pub fn written(
     app: &App,
     choice: &str,
@@ -88,7 +88,7 @@ fn runtimes(suggestion: &Suggestion) -> String {
     text + &more(&suggestion.taken[0].name)
 }
 
-/// Variants of the first.
+/// Returns commented examples with variants of the runtime `name`.
 fn more(name: &str) -> String {
     format!(
         "  # One with settings of its own, and one with a row for each value:
@@ -129,7 +129,7 @@ rounds: 3               # how often each is measured, in shuffled order
 # expect: [\"p95 < 200ms\", \"ok >= 99.9%\"]    # what must hold; if not, the exit code is 1
 ";
 
-/// Lines of a comment, none wider than the rest.
+/// Returns `text` as comment lines, wrapped to the width of the rest of the plan.
 fn commented(text: &str) -> String {
     const WIDTH: usize = 96;
     let mut lines = vec![String::from("#")];

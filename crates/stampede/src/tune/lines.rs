@@ -1,17 +1,17 @@
-//! The runtime's own lines that carry a setting: what differs between the rendered files of two
-//! choices. No runtime is known here.
+//! Finds the lines in a runtime's own configuration that carry a setting: the lines that differ
+//! between the rendered files of two choices. It knows no particular runtime.
 
 use std::collections::BTreeMap;
 
 use super::model::Line;
 use crate::store::record::RuntimeRecord;
 
-/// What a trial's runtime was configured by: file → lines.
+/// The configuration of a trial's runtime: file → lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configured(BTreeMap<String, Vec<String>>);
 
 impl Configured {
-    /// Rendered files and command lines.
+    /// Returns the rendered files and the command lines of a record.
     pub fn of(record: &RuntimeRecord) -> Configured {
         let lines = |text: &String| text.lines().map(|line| line.trim().to_owned()).collect();
         let mut files: BTreeMap<String, Vec<String>> =
@@ -20,8 +20,9 @@ impl Configured {
         Configured(files)
     }
 
-    /// Lines of this that `others` do not have. `again`, another trial of the same settings, shows
-    /// what differs from trial to trial: ports and directories.
+    /// Returns the lines that at least one of `others` lacks. `again` is another trial of the same
+    /// settings. Lines that it lacks differ from trial to trial, such as ports and directories, and
+    /// are left out.
     pub fn lines(&self, again: &Configured, others: &[&Configured]) -> Vec<Line> {
         let empty = Vec::new();
         let mut found = Vec::new();

@@ -1,9 +1,9 @@
-//! Which settings give a runtime the most, from few points.
+//! Searches for the settings that suit a runtime best, from few measured points.
 //!
 //! ```text
-//! stats::best asks for a setting → a search of its capacity, or trials at one rate → … → tune.json
+//! stats::best picks settings → a search of their capacity, or trials at one rate → … → tune.json
 //! ```
-//! Every trial is one of a capacity's, so what is on disk is the same.
+//! Every trial is a trial of a capacity search, so the files on disk are the same.
 
 pub mod lines;
 pub mod model;

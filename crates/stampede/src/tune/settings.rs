@@ -1,4 +1,4 @@
-//! What is tried: `workers=2..64`, `pm=static,ondemand`.
+//! Parses the settings to try: `workers=2..64`, `pm=static,ondemand`.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use stampede_stats::best::{Axis, Value};
 
 use crate::plan::model::{RuntimeChoice, Scalar};
 
-/// A setting and what it may be.
+/// A setting and the values to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// Its name.
     pub name: String,
-    /// As written.
+    /// The text as the user wrote it.
     pub text: String,
-    /// What it may be.
+    /// The values to try.
     pub range: Range,
 }
 
-/// What a setting may be.
+/// The values that a setting may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
-    /// Whole numbers, both ends included.
+    /// Whole numbers, including both ends.
     Numbers(u32, u32),
-    /// Any of these.
+    /// One of these words.
     Words(Vec<String>),
 }
 
@@ -30,7 +30,7 @@ pub enum Range {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`--set {text}` {mistake}")]
 pub struct SettingError {
-    /// As written.
+    /// The text as the user wrote it.
     pub text: String,
     /// What is wrong with it.
     pub mistake: SettingMistake,
@@ -39,22 +39,22 @@ pub struct SettingError {
 /// What is wrong with a `--set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingMistake {
-    /// Without `=`.
+    /// `=` is missing.
     #[error("says no values")]
     NoValues,
-    /// Words, 0, or the larger first.
+    /// An end is not a whole number of 1 or more, or the first is not the smaller one.
     #[error("is no range of whole numbers, the smaller first")]
     Range,
-    /// One value, one that is empty, or one twice.
+    /// There is only one value, an empty one, or one value twice.
     #[error("does not name two values or more, each once")]
     Values,
 }
 
 impl Setting {
-    /// Reads one.
+    /// Parses one setting.
     ///
     /// # Errors
-    /// It names no values that can be tried.
+    /// The text has no values that can be tried.
     pub fn read(text: &str) -> Result<Setting, SettingError> {
         let wrong = |mistake| Err(SettingError { text: text.to_owned(), mistake });
         let Some((name, range)) = text.split_once('=') else {
@@ -76,7 +76,7 @@ impl Setting {
         }
     }
 
-    /// As the search takes it.
+    /// Returns the axis for the search.
     pub fn axis(&self) -> Axis {
         match &self.range {
             Range::Numbers(from, to) => Axis::Numbers(*from, *to),
@@ -84,7 +84,7 @@ impl Setting {
         }
     }
 
-    /// The value that is tried first.
+    /// Returns the value that is tried first.
     pub fn least(&self) -> Value {
         match &self.range {
             Range::Numbers(from, _) => *from,
@@ -92,7 +92,7 @@ impl Setting {
         }
     }
 
-    /// Values that show whether all are such as the runtime takes.
+    /// Returns values that show whether the runtime accepts all values.
     pub fn ends(&self) -> Vec<Value> {
         match &self.range {
             Range::Numbers(from, to) => vec![*from, *to],
@@ -100,7 +100,7 @@ impl Setting {
         }
     }
 
-    /// A value in words.
+    /// Returns the text of a value.
     pub fn value(&self, value: Value) -> String {
         match &self.range {
             Range::Numbers(..) => value.to_string(),
@@ -108,19 +108,20 @@ impl Setting {
         }
     }
 
-    /// Whether `value` is the highest, and higher ones were not tried.
+    /// Returns whether `value` is the highest number of the range, so that higher ones were not
+    /// tried.
     pub fn is_at_end(&self, value: Value) -> bool {
         matches!(self.range, Range::Numbers(_, to) if to == value)
     }
 }
 
-/// Setting → value, in words.
+/// Returns setting → value as text.
 pub fn named(settings: &[Setting], at: &[Value]) -> BTreeMap<String, String> {
     let each = settings.iter().zip(at);
     each.map(|(setting, value)| (setting.name.clone(), setting.value(*value))).collect()
 }
 
-/// The runtime with these values, under a name of its own: `nginx-fpm workers=11`.
+/// Returns the runtime with these values, under a name of its own: `nginx-fpm workers=11`.
 pub fn variant(choice: &RuntimeChoice, settings: &[Setting], at: &[Value]) -> RuntimeChoice {
     let mut variant = choice.clone();
     for (setting, value) in settings.iter().zip(at) {
@@ -131,7 +132,7 @@ pub fn variant(choice: &RuntimeChoice, settings: &[Setting], at: &[Value]) -> Ru
     variant
 }
 
-/// As a plan reads it.
+/// Returns the value as a plan would parse it.
 fn scalar(text: &str) -> Scalar {
     match text {
         "true" | "on" => Scalar::Bool(true),

@@ -1,11 +1,11 @@
-//! A tuning in words: the choice, the lines to copy, the curve.
+//! Formats a tuning as text: the chosen settings, the lines to copy, the table of points.
 
 use super::model::{TunePoint, TuneReport};
 use crate::capacity::model::held_back;
 use crate::capacity::text::rate;
 use crate::summary::words;
 
-/// For the terminal.
+/// Returns the text for the terminal.
 pub fn text(report: &TuneReport) -> String {
     let memory = match report.budget_memory_bytes {
         0 => String::new(),
@@ -61,7 +61,7 @@ fn also(report: &TuneReport) -> Vec<String> {
         ));
     }
     let best = report.points.iter().find(|point| report.best.as_ref() == Some(&point.settings));
-    // With a rate that is given, that one is what was missed.
+    // With a given rate, `low` is a time, not a rate; the trials that missed ran at the given rate.
     let bears = |best: &TunePoint| best.low.filter(|_| report.rate_per_second.is_none());
     if let Some(why) = best.and_then(|best| held_back(&best.trials, bears(best))) {
         also.push(format!("why no more: {}", why.text));

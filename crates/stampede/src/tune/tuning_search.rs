@@ -1,4 +1,4 @@
-//! The search for the best settings: which point next, measured by whom is not said here.
+//! Searches for the best settings: decides which point is next. Its caller measures the points.
 
 use stampede_stats::best::{Best, Gain, Point as Measured, Value};
 use stampede_stats::estimate::Estimate;
@@ -10,30 +10,30 @@ use crate::capacity::model::{Ending, Limit, Point, Purpose, Seen};
 use crate::fact::Fact;
 use crate::fact::search::{ChoiceFailed, Limited};
 
-/// What is wanted of a tuning.
+/// The goal of a tuning.
 #[derive(Clone, Debug)]
 pub struct Objective {
-    /// Of each point's search; its time is a part of the whole.
+    /// The goal of each point's search. Its time is a part of the whole time.
     pub wanted: Wanted,
-    /// The rate at which p95 shall be least; `None`: the capacity shall be highest.
+    /// The rate at which p95 shall be lowest; `None` if the capacity shall be highest.
     pub rate: Option<f64>,
-    /// For all points.
+    /// Longest time for all points.
     pub max_time_s: f64,
 }
 
-/// All that is known.
+/// The state of a tuning.
 #[derive(Clone, Debug)]
 pub struct TuningSearch {
     objective: Objective,
     settings: Vec<Setting>,
     best: Best,
-    /// Points, with the place of each value.
+    /// Points, with the number or index of each value.
     pub points: Vec<(Vec<Value>, TunePoint)>,
-    /// The search of each point, where capacity is what counts.
+    /// The search of each point, if the capacity is the goal.
     hunts: Vec<(Vec<Value>, CapacitySearch)>,
-    /// Whether longer trials agree with what was found of the best.
+    /// Whether longer trials confirm the capacity of the best settings.
     pub confirmed: bool,
-    /// Why no settings help: one user alone does not meet what is expected.
+    /// Why no settings help: the expectations are not met even for one user alone.
     pub hopeless: Option<Fact<Limited>>,
     /// Whether the time was over before enough was known.
     pub out_of_time: bool,
@@ -41,7 +41,7 @@ pub struct TuningSearch {
 }
 
 impl TuningSearch {
-    /// Before any trial.
+    /// Returns a tuning without any trial.
     pub fn new(objective: Objective, settings: Vec<Setting>) -> TuningSearch {
         let best = Best::new(settings.iter().map(Setting::axis).collect());
         TuningSearch {
@@ -57,11 +57,11 @@ impl TuningSearch {
         }
     }
 
-    /// Measures points until enough is known, or the time is over. `measure` answers `None` where
-    /// the person wants an end: what is known stays.
+    /// Measures points until enough is known or the time is over. `measure` returns `None` if the
+    /// user wants to end; then the points so far are kept.
     ///
     /// # Errors
-    /// What measuring returns.
+    /// The error of `measure` or `after`.
     pub fn run<E>(
         &mut self,
         mut measure: impl FnMut(&[Value], &TrialSpec) -> Result<Option<Point>, E>,
@@ -93,13 +93,13 @@ impl TuningSearch {
         after(self)
     }
 
-    /// What is left for confirming the best.
+    /// Returns the time reserved for confirming the best settings, in s.
     fn kept_s(&self) -> f64 {
         let confirms = self.objective.wanted.confirm && self.objective.rate.is_none();
         if confirms { self.objective.max_time_s * CONFIRMING_SHARE } else { 0.0 }
     }
 
-    /// Goes on with the search of the best, by longer trials.
+    /// Continues the search of the best settings with longer trials.
     fn confirm<E>(
         &mut self,
         measure: &mut impl FnMut(&[Value], &TrialSpec) -> Result<Option<Point>, E>,
@@ -126,7 +126,7 @@ impl TuningSearch {
         Ok(())
     }
 
-    /// A search that is shorter finds nothing.
+    /// Returns the shortest time in which the search of a point can find anything, in s.
     fn least_s(&self) -> f64 {
         SEARCH_TRIALS * (self.objective.wanted.trial_s + self.objective.wanted.warm_up_s + AROUND_S)
     }
@@ -140,35 +140,34 @@ impl TuningSearch {
         (self.objective.max_time_s - self.spent_s()).max(0.0)
     }
 
-    /// The settings to choose.
+    /// Returns the settings to choose, with their point; `None` if no point has a value.
     pub fn chosen(&self) -> Option<&(Vec<Value>, TunePoint)> {
         let at = &self.best.best()?.at;
         self.points.iter().find(|(known, _)| known == at)
     }
 
-    /// What one user alone waits for.
+    /// Returns the share of time that one user alone waits; `None` if it is not known.
     pub fn waiting_share(&self) -> Option<f64> {
         self.waiting_share
     }
 
-    /// Of the settings of these values, whether the highest was chosen and higher ones were not
-    /// tried.
+    /// Returns the settings whose highest value is in `at`, so that higher values were not tried.
     pub fn at_end(&self, at: &[Value]) -> Vec<&Setting> {
         let each = self.settings.iter().zip(at);
         each.filter(|(setting, value)| setting.is_at_end(**value)).map(|(one, _)| one).collect()
     }
 
-    /// What is tried.
+    /// Returns the settings that are tried.
     pub fn settings(&self) -> &[Setting] {
         &self.settings
     }
 
-    /// What was wanted.
+    /// Returns the goal.
     pub fn objective(&self) -> &Objective {
         &self.objective
     }
 
-    /// More is better.
+    /// Converts a point to a gain, where more is better.
     fn gain(&self, point: &TunePoint) -> Option<Gain> {
         let value = point.value?;
         Some(match self.objective.rate {
@@ -184,7 +183,7 @@ impl TuningSearch {
         measure: &mut impl FnMut(&TrialSpec) -> Result<Option<Point>, E>,
     ) -> Result<Option<TunePoint>, E> {
         let wanted = Wanted { confirm: false, max_time_s, ..self.objective.wanted.clone() };
-        // That one user alone is served well enough is known after the first point.
+        // After the first point it is known that one user alone is served well enough.
         let mut capacity_search = match self.waiting_share.is_some() || !self.points.is_empty() {
             true => CapacitySearch::from_crowd(String::new(), wanted),
             false => CapacitySearch::new(String::new(), wanted),
@@ -213,7 +212,7 @@ impl TuningSearch {
         self.described(at, value, value.and(low), value.and(high), failed, limit.points.clone())
     }
 
-    /// Some trials at one rate.
+    /// Runs some trials at one rate.
     fn p95<E>(
         &mut self,
         at: &[Value],
@@ -252,8 +251,9 @@ impl TuningSearch {
         Ok(Some(self.described(at, value, low, high, failed, trials)))
     }
 
-    /// Whether one user alone is served as expected, and what it waits for. `false`: it is not,
-    /// which is said, or the person wants an end.
+    /// Checks whether the expectations are met for one user alone, and measures the share that this
+    /// user waits. Returns `false` if they are not met or not measured (then `hopeless` says why),
+    /// or if the user wants to end.
     fn is_served_alone<E>(
         &mut self,
         measure: &mut impl FnMut(&TrialSpec) -> Result<Option<Point>, E>,
@@ -298,30 +298,32 @@ impl TuningSearch {
     }
 }
 
-/// Settings that do not fit into the memory have failed, whatever they answered before.
+/// Returns the failure of settings that do not fit into the memory. They have failed even if they
+/// answered before.
 fn failed(trials: &[Point]) -> Option<Fact<ChoiceFailed>> {
     let killed = trials.iter().find_map(|point| point.out_of_memory.clone())?;
     Some(ChoiceFailed::Trials { reasons: vec![killed] }.into())
 }
 
-/// What a trial shows for it.
+/// Returns the reasons of a trial as a failure.
 fn because(point: &Point) -> Fact<ChoiceFailed> {
     ChoiceFailed::Trials { reasons: point.why.clone() }.into()
 }
 
-/// Of the time, for longer trials of the best.
+/// Share of the time that is reserved for longer trials of the best settings.
 const CONFIRMING_SHARE: f64 = 0.25;
-/// Its trials, of the length of others.
+/// How many times as long these trials are as others.
 const LONGER_TRIALS: f64 = 2.0;
-/// Points that a tuning of one setting usually takes: its share of the time is each one's.
+/// Points that a tuning of one setting usually needs. Each point gets its share of the time.
 const POINTS_USUAL: f64 = 8.0;
-/// Of a point's share: with less it would say nothing.
+/// Smallest part of a point's share with which the point is measured; with less it would show
+/// nothing.
 const LEAST_SHARE: f64 = 0.5;
 /// Trials of a search without noise.
 const SEARCH_TRIALS: f64 = 10.0;
-/// Start, verification and stop.
+/// Time for start, verification and stop, in s.
 const AROUND_S: f64 = 1.5;
-/// At one rate: the fewest that have an interval.
+/// Trials at one rate: the fewest with an interval.
 const TRIALS: usize = 3;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Tunings of runtimes that are arithmetic.
+//! Tunes simulated runtimes whose results can be calculated.
 
 use super::*;
 use crate::fact::{Fact, FigureUnit, Found, Machine, Reason, Traffic};
 
-/// Workers that sleep 50 ms and need 2 ms of one CPU; memory ends at so many of them.
+/// Workers that sleep 50 ms and need 2 ms of one CPU. Memory is exhausted at `memory_ends` workers.
 fn not_met(value: f64) -> Fact<Reason> {
     let found = Some(Found::Value { value, unit: FigureUnit::Ns }.into());
     Traffic::NotMet { expectation: "p95 < 100ms".to_owned(), found }.into()

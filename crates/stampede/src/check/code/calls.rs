@@ -1,4 +1,4 @@
-//! Calls that change the process, end it, or go past the framework.
+//! Finds calls that change the process, end it, or bypass the framework.
 
 use super::SuspectKind;
 use super::functions::{FUNCTIONS, Function, Undo};
@@ -8,7 +8,7 @@ use super::summary::called;
 use super::tree::{arguments, child, children, literal};
 use super::write;
 
-/// A call of one of PHP's own functions.
+/// Reads a call of one of PHP's own functions.
 pub(super) fn function(reader: &mut Reader, at: At) {
     let Some(name) = called(at.node, &reader.names, reader.source) else { return };
     match &*name {
@@ -39,7 +39,7 @@ pub(super) fn function(reader: &mut Reader, at: At) {
     }
 }
 
-/// `Locale::setDefault()`.
+/// Reads a call of `Locale::setDefault()`.
 pub(super) fn method(reader: &mut Reader, at: At) {
     let scope = at.node.child_by_field_name("scope");
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
@@ -50,7 +50,7 @@ pub(super) fn method(reader: &mut Reader, at: At) {
     }
 }
 
-/// `exit` in any form, unless it only guards the file against being asked for by itself.
+/// Reads `exit` in any form. It is accepted where it only guards a file against direct access.
 pub(super) fn exit(reader: &mut Reader, at: At) {
     let asked = ["defined(", "defined (", "function_exists(", "class_exists("];
     let inside = Place::of(at.path).is_inside();
@@ -62,7 +62,7 @@ pub(super) fn exit(reader: &mut Reader, at: At) {
     reader.add(SuspectKind::Exit, word, at);
 }
 
-/// `die` without anything behind it, which the grammar takes for a constant.
+/// Reads `die` without arguments, which the grammar parses as a constant.
 pub(super) fn bare_exit(reader: &mut Reader, at: At) {
     let word = reader.text(at.node);
     let parent = at.path.last().map(|parent| parent.kind());
@@ -74,8 +74,8 @@ pub(super) fn bare_exit(reader: &mut Reader, at: At) {
     }
 }
 
-/// `echo` and its like in a method or function that does not catch what it prints. Closures are
-/// what streamed answers are made of.
+/// Reads `echo` and similar output in a method or function that does not buffer its output.
+/// Closures are accepted, because streamed answers consist of them.
 pub(super) fn output(reader: &mut Reader, at: At, name: &str) {
     let place = Place::of(at.path);
     if reader.has_html || place.in_closure || place.function.is_none() {
@@ -86,7 +86,7 @@ pub(super) fn output(reader: &mut Reader, at: At, name: &str) {
     }
 }
 
-/// `PHP_SAPI === 'cli'` where a request may come by.
+/// Reads comparisons like `PHP_SAPI === 'cli'`, which requests may reach.
 pub(super) fn sapi(reader: &mut Reader, at: At) {
     let parts = children(at.node);
     let asks = |part: &tree_sitter::Node| {
@@ -99,7 +99,7 @@ pub(super) fn sapi(reader: &mut Reader, at: At) {
     }
 }
 
-/// A function or class declared where a function runs.
+/// Reads a function or class that is declared inside a function.
 pub(super) fn declared(reader: &mut Reader, at: At) {
     let is_inside = at.path.iter().any(|node| place::FUNCTIONS.contains(&node.kind()));
     let name = at.node.child_by_field_name("name");
@@ -110,7 +110,8 @@ pub(super) fn declared(reader: &mut Reader, at: At) {
     }
 }
 
-/// `define()`: harmless where it is asked for before and always gets the same value.
+/// Reads `define()`. It is harmless if the code checks for the constant first and the value is
+/// fixed.
 fn constant(reader: &mut Reader, at: At) {
     let given = arguments(at.node);
     let [name, value, ..] = given[..] else { return };
@@ -123,7 +124,7 @@ fn constant(reader: &mut Reader, at: At) {
     reader.add(SuspectKind::Constant, format!("define('{}')", brief(name)), at);
 }
 
-/// Calls that have arguments and change nothing.
+/// Returns whether a call with arguments changes nothing.
 fn only_asks(reader: &Reader, at: At, name: &str) -> bool {
     let given = arguments(at.node);
     let said = |index: usize| given.get(index).map(|value| reader.text(*value));
@@ -146,12 +147,12 @@ fn is_undone(reader: &mut Reader, at: At, function: &Function) -> bool {
     }
 }
 
-/// The first argument, where it is a string in letters.
+/// Returns the first argument if it is a literal string.
 fn first<'a>(reader: &Reader<'a>, at: At) -> Option<&'a str> {
     literal(*arguments(at.node).first()?, reader.source)
 }
 
-/// No more than a few words of a string.
+/// Returns at most 40 characters of a string.
 fn brief(said: &str) -> String {
     match said.char_indices().nth(40) {
         Some((at, _)) => format!("{}…", &said[..at]),
@@ -159,7 +160,8 @@ fn brief(said: &str) -> String {
     }
 }
 
-/// Whether an assignment's value is a handle of a file, socket or process.
+/// Returns the function if an assigned value is a handle of a file, socket or process that it
+/// opens.
 pub(super) fn opens(reader: &Reader, value: tree_sitter::Node) -> Option<String> {
     let value = match value.kind() {
         "error_suppression_expression" => child(value, "function_call_expression")?,

@@ -1,4 +1,4 @@
-//! What stays with the database connection: open transactions, its own settings, locks.
+//! Finds what stays with the database connection: open transactions, session settings, locks.
 
 use tree_sitter::Node;
 
@@ -8,7 +8,7 @@ use super::reader::{At, Reader};
 use super::summary::called;
 use super::tree::{arguments, literal};
 
-/// `mysqli_query($link, 'SET …')`, `pg_query`.
+/// Reads `mysqli_query($link, 'SET …')` and `pg_query`.
 pub(super) fn function(reader: &mut Reader, at: At) {
     let name = called(at.node, &reader.names, reader.source);
     if name.is_some_and(|name| matches!(&*name, "mysqli_query" | "pg_query")) {
@@ -16,7 +16,7 @@ pub(super) fn function(reader: &mut Reader, at: At) {
     }
 }
 
-/// `$db->beginTransaction()`, `$db->exec('SET …')`, and Laravel's `DB::` of the same names.
+/// Reads `$db->beginTransaction()`, `$db->exec('SET …')`, and the same methods of Laravel's `DB::`.
 pub(super) fn method(reader: &mut Reader, at: At) {
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
     match name {
@@ -31,7 +31,8 @@ pub(super) fn method(reader: &mut Reader, at: At) {
     }
 }
 
-/// Nothing in the class rolls it back. Methods that only pass it on are no place to do that.
+/// Reports a transaction that nothing in the class rolls back. Methods that only pass the call on
+/// are accepted: they are no place for a rollback.
 fn transaction(reader: &mut Reader, at: At) {
     let own = Place::of(at.path).function_name(reader.source).to_ascii_lowercase();
     let passes_on = own.contains("begin") || own.contains("transaction");
@@ -40,7 +41,7 @@ fn transaction(reader: &mut Reader, at: At) {
     }
 }
 
-/// `$db->setAttribute(PDO::ATTR_DEFAULT_FETCH_MODE, …)`.
+/// Reads `$db->setAttribute(PDO::ATTR_DEFAULT_FETCH_MODE, …)`.
 fn attribute(reader: &mut Reader, at: At) {
     let given = arguments(at.node);
     let name = given.first().map_or("", |name| reader.text(*name).trim_start_matches('\\'));
@@ -76,19 +77,19 @@ fn settings(reader: &mut Reader, at: At) {
     }
 }
 
-/// What a statement begins with, where that stands there in letters.
+/// Returns the beginning of a statement if it is literal.
 fn statement<'a>(value: Node, reader: &Reader<'a>) -> Option<&'a str> {
     match value.kind() {
         "string" => literal(value, reader.source),
-        // Only its begin matters: variables may follow.
+        // Only the beginning matters: variables may follow.
         "encapsed_string" => Some(reader.text(value).trim_matches('"')),
         "binary_expression" => statement(value.child_by_field_name("left")?, reader),
         _ => None,
     }
 }
 
-/// Whether the function says another statement of the same kind, or unlocks; or makes the
-/// connection, which then always has it.
+/// Returns whether the same function contains another such statement, or unlocks. A function that
+/// creates the connection is accepted too: its connection always has the setting.
 fn is_taken_back(reader: &Reader, at: At, what: &str) -> bool {
     let Some(function) = Place::of(at.path).function else { return false };
     let body = reader.text(function).to_ascii_uppercase();
@@ -104,7 +105,7 @@ fn is_taken_back(reader: &Reader, at: At, what: &str) -> bool {
     }
 }
 
-/// What a connection is made by, in capitals.
+/// Code that creates a connection, in upper case.
 const MAKES: &[&str] = &[
     "NEW PDO(",
     "NEW \\PDO(",

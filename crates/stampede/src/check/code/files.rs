@@ -1,4 +1,4 @@
-//! Which files of an app are looked at.
+//! Chooses the files of an app that are read.
 
 use std::fs;
 use std::io;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::plan::model::AppKind;
 
-/// Shows the paths of all files that are looked at, from the app's directory, in a fixed order.
-/// Gives the directories that cannot be read.
+/// Passes the path of each file to read to `show`, relative to the app's directory, in a fixed
+/// order. Returns the directories that cannot be read, with the reasons.
 pub(super) fn each(
     app: &Path,
     kind: AppKind,
@@ -31,15 +31,15 @@ pub(super) fn each(
             Some(directory) => enters(&path, directory, kind),
             None => reads(&path, name, kind),
         });
-        // The first is taken next.
+        // The entries are reversed, because the last one is taken first.
         entries.sort_by(|a, b| b.cmp(a));
         waiting.extend(entries.into_iter().map(|name| format!("{path}{name}")));
     }
     closed
 }
 
-/// Names in a directory, those of directories with a `/`. Symbolic links are left out: what they
-/// lead to is looked at where it lies, or is not the app's.
+/// Returns the names in a directory; those of directories end with `/`. Symbolic links are left
+/// out: their targets are read where they are, or do not belong to the app.
 fn entries(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -56,7 +56,7 @@ fn entries(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Whether requests come by what a directory has. `above` is empty, or ends with a `/`.
+/// Returns whether requests may run code in a directory. `above` is empty or ends with a `/`.
 fn enters(above: &str, directory: &str, kind: AppKind) -> bool {
     let anywhere = ["vendor", "node_modules", "tests", "Tests", "test", "Test", "__tests__"];
     if directory.starts_with('.')
@@ -65,7 +65,7 @@ fn enters(above: &str, directory: &str, kind: AppKind) -> bool {
     {
         return false;
     }
-    // Caches and uploads of WordPress lie one deeper.
+    // WordPress's caches and uploads are one level deeper.
     if above.is_empty() || above == "wp-content/" {
         let written = ["var", "storage", "cache", "uploads", "upgrade"];
         if written.contains(&directory) && !(directory == "uploads" && above.is_empty()) {
@@ -85,19 +85,19 @@ fn enters(above: &str, directory: &str, kind: AppKind) -> bool {
     !(is_top && boot.contains(&directory))
 }
 
-/// Whether a file is PHP that requests come by.
+/// Returns whether a file is PHP that requests may run.
 fn reads(above: &str, name: &str, kind: AppKind) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_php = ENDINGS.iter().any(|php| ending.eq_ignore_ascii_case(php));
     if !is_php || name.starts_with('.') || name.ends_with(".blade.php") {
         return false;
     }
-    // At the top of a framework's app: what boots it, and tools' own configuration.
+    // At the top of a framework's app, such files boot it or configure tools.
     let is_boot = above.is_empty() && kind != AppKind::Script && BOOT.contains(&name);
     !is_boot && !name.starts_with("_ide_helper") && !name.ends_with("Test.php")
 }
 
-/// Endings of files that have PHP in them.
+/// Extensions of files that contain PHP.
 const ENDINGS: &[&str] = &["php", "phtml", "inc", "module", "theme"];
 const MIGRATIONS: &[&str] =
     &["migrations", "Migrations", "DataFixtures", "fixtures", "Fixtures", "seeders", "seeds"];

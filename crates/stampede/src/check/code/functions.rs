@@ -1,31 +1,32 @@
-//! Functions of PHP's own that leave something behind, and what takes it back. tidy: data table
+//! Lists PHP's own functions that leave something behind, and how it is undone. tidy: data table
 
 use super::SuspectKind;
 
-/// A function.
+/// A function that leaves something behind.
 pub(super) struct Function {
-    /// In lower case.
+    /// The name in lower case.
     pub name: &'static str,
     pub kind: SuspectKind,
-    /// With fewer arguments it changes nothing.
+    /// With fewer arguments, the function changes nothing.
     pub least: usize,
     pub undo: Undo,
-    /// Whether its first argument says what is changed.
+    /// Whether the first argument says what is changed.
     pub shows_first: bool,
 }
 
-/// What takes it back in the same function.
+/// What undoes the change.
 #[derive(Clone, Copy)]
 pub(super) enum Undo {
-    /// Nothing.
+    /// Nothing does.
     Never,
-    /// One of these functions, there or elsewhere in the class.
+    /// One of these functions, called in the same function or elsewhere in the class.
     By(&'static [&'static str]),
-    /// Itself, given what it or one of these has told before.
+    /// The function itself, in the same function, with a value that it or one of these returned
+    /// before.
     Itself(&'static [&'static str]),
 }
 
-/// All of them.
+/// All functions of the list.
 pub(super) const FUNCTIONS: &[Function] = &[
     named("ini_set", SuspectKind::IniSet, 2, Undo::Itself(&["ini_get"])),
     named("ini_alter", SuspectKind::IniSet, 2, Undo::Itself(&["ini_get"])),
@@ -122,7 +123,7 @@ const fn plain(name: &'static str, kind: SuspectKind, least: usize, undo: Undo) 
     Function { name, kind, least, undo, shows_first: false }
 }
 
-/// One whose first argument says what is changed.
+/// An entry whose first argument says what is changed.
 const fn named(name: &'static str, kind: SuspectKind, least: usize, undo: Undo) -> Function {
     Function { name, kind, least, undo, shows_first: true }
 }

@@ -1,4 +1,4 @@
-//! Globals and superglobals.
+//! Finds uses of global variables and superglobals.
 
 use super::SuspectKind;
 use super::reader::{At, Reader};
@@ -7,7 +7,7 @@ use super::tree::{children, literal};
 use super::write::written;
 use crate::plan::model::AppKind;
 
-/// `global $x`. In a script, which has its globals anew for each request, only where it is written.
+/// Reads `global $x`. Scripts get new globals for each request, so there it counts only if written.
 pub(super) fn declared(reader: &mut Reader, at: At) {
     let summary = reader.function_summary(at);
     for variable in children(at.node) {
@@ -18,8 +18,8 @@ pub(super) fn declared(reader: &mut Reader, at: At) {
     }
 }
 
-/// `$_SESSION`, `$_GET` and the others, where they stand for a request; `$GLOBALS` and the
-/// environment where they are written.
+/// Reads `$_SESSION`, `$_GET` and others that belong to a request. `$GLOBALS` and the environment
+/// count only if they are written.
 pub(super) fn superglobal(reader: &mut Reader, at: At) {
     let name = reader.text(at.node);
     let key = key(reader, at);
@@ -46,13 +46,14 @@ pub(super) fn superglobal(reader: &mut Reader, at: At) {
     }
 }
 
-/// The key that it is asked for, where it stands there in letters.
+/// Returns the key of the access if it is literal.
 fn key<'a>(reader: &Reader<'a>, at: At) -> Option<&'a str> {
     let parent = at.path.last().filter(|parent| parent.kind() == "subscript_expression")?;
     literal(*children(*parent).get(1)?, reader.source)
 }
 
-/// Whether a key of `$_SERVER` differs between requests; others are the environment's.
+/// Returns whether a key of `$_SERVER` differs between requests; other keys belong to the
+/// environment.
 fn is_of_request(key: &str) -> bool {
     const BEGIN: [&str; 6] = ["HTTP_", "REQUEST_", "REMOTE_", "PHP_AUTH_", "CONTENT_", "REDIRECT_"];
     const WHOLE: [&str; 8] = [

@@ -1,4 +1,4 @@
-//! Objects that live as long as the worker and keep a request, a session, a user or a handle.
+//! Finds objects that live as long as the worker and keep a request, a session, a user or a handle.
 
 use tree_sitter::Node;
 
@@ -10,25 +10,25 @@ use super::reader::{At, Facts, Found, Reader};
 use super::tree::{self, Next, arguments, children, literal, text};
 use crate::plan::model::AppKind;
 
-/// What a class is, by its name and its directory.
+/// The role of a class, judged by its name, its ancestors and its directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Made once, used by many.
+    /// Created once and used by many.
     Service,
-    /// Made for each use: an event, an entity, a message.
+    /// Created for each use: an event, an entity, a message.
     Value,
     Unknown,
 }
 
-/// What a parameter of a request's type is.
+/// What an object keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Request,
-    /// A user or session: entities have these too.
+    /// A user or a session; entities have these too.
     User,
 }
 
-/// `new Cart(…)`: who is made with `new` does not outlive who made it.
+/// Records `new Cart(…)`: an object created with `new` does not outlive its creator.
 pub(super) fn made(reader: &mut Reader, at: At) {
     let class = children(at.node)
         .into_iter()
@@ -46,7 +46,7 @@ pub(super) fn made(reader: &mut Reader, at: At) {
     }
 }
 
-/// `public $singletons = [Cart::class, …]` of a Laravel provider.
+/// Records `public $singletons = [Cart::class, …]` of a Laravel provider.
 pub(super) fn listed(reader: &mut Reader, at: At) {
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
     if name != Some("$singletons") {
@@ -60,7 +60,7 @@ pub(super) fn listed(reader: &mut Reader, at: At) {
     reader.facts.singletons.extend(classes);
 }
 
-/// `$this->app->singleton(Cart::class, function ($app) { … })`.
+/// Reads `$this->app->singleton(Cart::class, function ($app) { … })`.
 pub(super) fn singleton(reader: &mut Reader, at: At) {
     let Some(named) = registers(at.node, reader) else { return };
     let given = arguments(at.node);
@@ -80,7 +80,7 @@ pub(super) fn singleton(reader: &mut Reader, at: At) {
     }
 }
 
-/// `__construct(private Request $request)` of what is made once.
+/// Reads `__construct(private Request $request)` of a class that is created once.
 pub(super) fn promoted(reader: &mut Reader, at: At) {
     let kind = at.node.child_by_field_name("type").map(|kind| reader.text(kind));
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
@@ -89,7 +89,7 @@ pub(super) fn promoted(reader: &mut Reader, at: At) {
     keep(reader, at, kept, &property);
 }
 
-/// `$this->request = $request`, `$this->log = fopen(…)`.
+/// Reads `$this->request = $request` and `$this->log = fopen(…)`.
 pub(super) fn assigned(reader: &mut Reader, at: At) {
     let (Some(left), Some(right)) =
         (at.node.child_by_field_name("left"), at.node.child_by_field_name("right"))
@@ -110,17 +110,17 @@ pub(super) fn assigned(reader: &mut Reader, at: At) {
     }
 }
 
-/// Whether a value is a request, a session or a user.
+/// Returns whether a value is a request, a session or a user.
 pub(super) fn is_request(reader: &Reader, value: Node, at: At) -> bool {
     kept_value(reader, value, at).is_some()
 }
 
-/// Those of an app's suspects whose classes do live long, as all files together tell.
+/// Returns the suspects whose classes live long; all files together show which classes do.
 pub(super) fn settled(found: Vec<Found>, app: AppKind, facts: &Facts) -> Vec<super::Suspect> {
     let by_container = matches!(app, AppKind::Laravel | AppKind::Lumen);
     let lives = |class: &String| match by_container {
-        // What Laravel's container makes lives as long as who asked for it, singletons apart;
-        // controllers stay with their routes.
+        // An object from Laravel's container lives as long as the object that needs it, except
+        // singletons. Controllers live as long as their routes.
         true => {
             facts.singletons.contains(class)
                 || (app == AppKind::Laravel && short(class).ends_with("Controller"))
@@ -139,8 +139,8 @@ fn keep(reader: &mut Reader, at: At, kept: Kept, property: &str) {
     let role = role(&name, &above, reader.file);
     let in_constructor = place.function_name(reader.source) == "__construct";
     let by_container = matches!(reader.app, AppKind::Laravel | AppKind::Lumen);
-    // No container gives a request or user to a constructor unless it is told to: who takes one
-    // there is made by hand, or is a service by all it says.
+    // No container injects a request or user into a constructor unless it is configured to. So such
+    // a class is created by hand, unless its name says that it is a service.
     let counts = match role {
         Role::Service => true,
         Role::Value => false,
@@ -157,7 +157,7 @@ fn keep(reader: &mut Reader, at: At, kept: Kept, property: &str) {
     }
 }
 
-/// `$this->lines[] = $line` in a service that never takes anything out of it.
+/// Reads `$this->lines[] = $line` in a service that never removes anything from the list.
 fn gathered(reader: &mut Reader, at: At, left: Node) {
     let list = reader.text(left).strip_suffix("[]").map(str::trim_end);
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -177,7 +177,7 @@ fn gathered(reader: &mut Reader, at: At, left: Node) {
         || ["unset(", "array_pop(", "array_shift(", "array_splice("]
             .iter()
             .any(|takes| plain.contains(&format!("{takes}{list}")));
-    // Containers hand a service its parts by such methods when they make it.
+    // Containers call such methods while they create a service, to give it its parts.
     let takes_parts = function
         .child_by_field_name("parameters")
         .is_some_and(|parameters| reader.text(parameters).contains("Interface "));
@@ -190,7 +190,7 @@ fn gathered(reader: &mut Reader, at: At, left: Node) {
     }
 }
 
-/// A handle in a property of a service that never closes it.
+/// Reports a handle in a property of a service that never closes it.
 fn handle(reader: &mut Reader, at: At, property: &str, opener: &str) {
     let Some(class) = Place::of(at.path).class else { return };
     if !reader.is_first_asked(class, property) {
@@ -207,7 +207,7 @@ fn handle(reader: &mut Reader, at: At, property: &str, opener: &str) {
     }
 }
 
-/// What a type is, where it stands for a request or for who asks.
+/// Returns what a type stands for, if it is a request, a session or a user.
 fn kept(kind: &str, reader: &Reader) -> Option<Kept> {
     kind.split(['|', '&', '?', '(', ')', ' ']).filter(|part| !part.is_empty()).find_map(|part| {
         match short(&reader.names.class(part)) {
@@ -221,7 +221,7 @@ fn kept(kind: &str, reader: &Reader) -> Option<Kept> {
     })
 }
 
-/// What a value is: a parameter of such a type, or an expression that asks for one.
+/// Returns what a value is: a parameter of such a type, or an expression that returns one.
 fn kept_value(reader: &Reader, value: Node, at: At) -> Option<Kept> {
     if value.kind() == "variable_name" {
         let function = Place::of(at.path).function?;
@@ -237,7 +237,8 @@ fn kept_value(reader: &Reader, value: Node, at: At) -> Option<Kept> {
     asked(value, reader)
 }
 
-/// `$event->getRequest()`, `request()`, `Auth::user()`, `$app['request']`, `$app->make('request')`.
+/// Reads `$event->getRequest()`, `request()`, `Auth::user()`, `$app['request']`,
+/// `$app->make('request')`.
 fn asked(value: Node, reader: &Reader) -> Option<Kept> {
     let name = || value.child_by_field_name("name").map(|name| reader.text(name));
     match value.kind() {
@@ -275,7 +276,7 @@ fn asked(value: Node, reader: &Reader) -> Option<Kept> {
     }
 }
 
-/// What a container gives for a name.
+/// Returns what a container returns for a name.
 fn service(named: Node, reader: &Reader) -> Option<Kept> {
     match literal(named, reader.source) {
         Some("request") => Some(Kept::Request),
@@ -285,8 +286,8 @@ fn service(named: Node, reader: &Reader) -> Option<Kept> {
     }
 }
 
-/// Whether the maker of a singleton asks for the request when it makes it; a closure in it asks
-/// later, which is right.
+/// Returns whether the maker of a singleton gets the request when it runs. A closure inside it runs
+/// later, which is correct.
 fn asks_for_request(maker: Node, reader: &Reader) -> bool {
     let mut asks = false;
     tree::walk(maker, &[], |node, _| {
@@ -300,12 +301,13 @@ fn asks_for_request(maker: Node, reader: &Reader) -> bool {
     asks
 }
 
-/// `$app->make('session')` gives a manager that lives long by itself.
+/// Returns whether the value is a session manager, as from `$app->make('session')`: it may live
+/// long.
 fn is_asked_further(node: Node, reader: &Reader) -> bool {
     reader.text(node).contains("session") && node.kind() != "function_call_expression"
 }
 
-/// The first argument of a call that has Laravel's container make something once.
+/// Returns the first argument of a call that makes Laravel's container create something once.
 fn registers<'t>(call: Node<'t>, reader: &Reader) -> Option<Node<'t>> {
     let is_call = matches!(call.kind(), "member_call_expression" | "scoped_call_expression");
     let name = call.child_by_field_name("name").filter(|_| is_call)?;
@@ -319,7 +321,7 @@ fn registers<'t>(call: Node<'t>, reader: &Reader) -> Option<Node<'t>> {
     (once && is_container).then(|| arguments(call).first().copied())?
 }
 
-/// The class of `Cart::class`.
+/// Returns the class of `Cart::class`.
 fn class_constant(node: Node, reader: &Reader) -> Option<String> {
     if node.kind() != "class_constant_access_expression" {
         return None;
@@ -347,7 +349,7 @@ fn role(class: &str, above: &[String], file: &str) -> Role {
     }
 }
 
-/// How names of classes end that are made once.
+/// Endings of the names of classes that are created once.
 const SERVICES: &[&str] = &[
     "Authenticator",
     "Client",
@@ -370,7 +372,7 @@ const SERVICES: &[&str] = &[
     "Service",
     "Subscriber",
 ];
-/// And of those that are made for each use.
+/// Endings of the names of classes that are created for each use.
 const VALUES: &[&str] = &[
     "Attempt",
     "Badge",

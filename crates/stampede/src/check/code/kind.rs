@@ -1,4 +1,5 @@
-//! The kinds of suspect, in words: what it is, why it matters in a worker, and the usual fix.
+//! The kinds of suspect with their texts: what it is, why it matters in a worker, and the usual
+//! fix.
 //! tidy: data table
 
 use schemars::JsonSchema;
@@ -63,31 +64,31 @@ pub enum SuspectKind {
 }
 
 impl SuspectKind {
-    /// All there are, the gravest first.
+    /// Returns all kinds, the most severe first.
     pub fn all() -> impl Iterator<Item = SuspectKind> {
         WORDS.iter().map(|words| words.0)
     }
 
-    /// A few words for a heading.
+    /// Returns a few words for a heading.
     pub const fn title(self) -> &'static str {
         WORDS[self as usize].1
     }
 
-    /// Why it matters in a worker, one sentence.
+    /// Returns why it matters in a worker, in one sentence.
     pub const fn why(self) -> &'static str {
         WORDS[self as usize].2
     }
 
-    /// The usual fix, one sentence.
+    /// Returns the usual fix, in one sentence.
     pub const fn fix(self) -> &'static str {
         WORDS[self as usize].3
     }
 }
 
-/// A kind in words: a title, why it matters, the usual fix.
+/// The texts of a kind: a title, why it matters, the usual fix.
 type Words = (SuspectKind, &'static str, &'static str, &'static str);
 
-/// Every kind, in their order.
+/// The texts of every kind, in the order of the kinds.
 const WORDS: [Words; 25] = [
     (
         SuspectKind::KeepsRequest,

@@ -1,11 +1,11 @@
-//! What the code says: places of an app that a worker's memory makes dangerous, by its files alone.
+//! Reads the code of an app for places that become dangerous if a worker keeps the app in memory.
 //!
 //! ```text
-//! directory → files → tree of each → rules → suspects, settled by what all files know of the
+//! directory → files → syntax trees → rules → suspects, filtered by what all files show about the
 //! classes
 //! ```
-//! Nothing of the app is run, no process is started and no socket opened. Where a place may be
-//! harmless it is left out: a clean app has nothing to read here, and the run finds the rest.
+//! It does not run the app, start a process or open a socket. A place that may be harmless is left
+//! out, so that a clean app has no suspects. The check's requests find the rest.
 
 mod calls;
 mod connection;
@@ -76,10 +76,10 @@ pub struct CodeLook {
     pub unread: Vec<Unread>,
 }
 
-/// Looks at an app's own code, without what Composer installed, tests, migrations, caches and what
-/// only boots the app.
+/// Reads an app's own code. It leaves out what Composer installed, tests, migrations, caches and
+/// files that only boot the app.
 ///
-/// What cannot be read is listed, and the rest goes on.
+/// Files and directories that cannot be read are listed, and the others are read.
 pub fn look(app: &Path, kind: AppKind) -> CodeLook {
     let mut look = CodeLook::default();
     let mut facts = Facts::default();
@@ -108,7 +108,7 @@ pub fn look(app: &Path, kind: AppKind) -> CodeLook {
     look
 }
 
-/// The same of one file's text, as if an app had no other.
+/// Reads the text of one file, as if the app had no other.
 pub fn look_at(kind: AppKind, file: &str, source: &[u8]) -> CodeLook {
     let mut look = CodeLook { files: 1, ..CodeLook::default() };
     let mut facts = Facts::default();
@@ -122,7 +122,7 @@ pub fn look_at(kind: AppKind, file: &str, source: &[u8]) -> CodeLook {
     look
 }
 
-/// One file's suspects, and where it was not understood.
+/// Returns one file's suspects, and the place where the parser failed.
 fn read(
     kind: AppKind,
     file: &str,
@@ -144,34 +144,34 @@ fn read(
     Ok((reader::read(kind, file, source, &tree, facts), broken))
 }
 
-/// The first place that the parser could make nothing of.
+/// Returns the first place that the parser could not parse.
 fn first_error(tree: &Tree) -> Option<Node<'_>> {
     let mut first = None;
     tree::walk(tree.root_node(), &[], |node, _| {
         if first.is_none() && (node.is_error() || node.is_missing()) {
             first = Some(node);
         }
-        // Below a node without errors there are none.
+        // A node without errors has none below it.
         if first.is_none() && node.has_error() { tree::Next::Into } else { tree::Next::Over }
     });
     first
 }
 
-/// Why a file's bytes are not taken.
+/// Why a file's bytes are not read.
 #[derive(Debug, thiserror::Error)]
 enum SourceError {
-    /// As the system says.
+    /// The system's error.
     #[error(transparent)]
     Unreadable(#[from] io::Error),
-    /// People write no such files.
+    /// The file is too large; people do not write such files.
     #[error("it has more than {} MB, and is data rather than code", bytes_max / 1_000_000)]
     TooLarge {
-        /// What is read at most.
+        /// The largest size that is read.
         bytes_max: u64,
     },
 }
 
-/// A file's bytes.
+/// Returns a file's bytes.
 fn source(path: &Path) -> Result<Vec<u8>, SourceError> {
     let mut bytes = Vec::new();
     let read = |bytes: &mut Vec<u8>| -> io::Result<usize> {
@@ -190,7 +190,7 @@ impl Unread {
     }
 }
 
-/// A tree takes some ten times the memory of its text; people write no such files.
+/// Largest file in bytes. A tree takes about ten times the memory of its text.
 const MOST_BYTES: u64 = 2_000_000;
-/// Nobody reads more, and what nobody wrote may have any number.
+/// Largest number of suspects: nobody reads more, and generated code may have any number.
 const MOST_SUSPECTS: usize = 10_000;

@@ -1,4 +1,4 @@
-//! Names as PHP resolves them: by the namespace and the imports that stand above.
+//! Resolves names as PHP does, with the namespace and the imports above them.
 
 use std::collections::HashMap;
 
@@ -6,25 +6,25 @@ use tree_sitter::Node;
 
 use super::tree::{child, children, text};
 
-/// The namespace and imports at one place of a file.
+/// The namespace and the imports that apply at one place of a file.
 #[derive(Default)]
 pub(super) struct Names {
     namespace: String,
-    /// Alias in lower case → the class's whole name.
+    /// Alias in lower case → the full name of the class.
     classes: HashMap<String, String>,
-    /// Alias in lower case → the function's whole name.
+    /// Alias in lower case → the full name of the function.
     functions: HashMap<String, String>,
 }
 
 impl Names {
-    /// A `namespace` begins: imports of the one before it end.
+    /// Enters a `namespace`, which ends the imports of the one before.
     pub fn enter(&mut self, definition: Node, source: &[u8]) {
         let name = definition.child_by_field_name("name");
         *self = Names::default();
         self.namespace = name.map(|name| compact(text(name, source))).unwrap_or_default();
     }
 
-    /// A `use` at the top of a file.
+    /// Takes a `use` at the top of a file.
     pub fn import(&mut self, declaration: Node, source: &[u8]) {
         let group = declaration.child_by_field_name("body");
         let prefix = group.and_then(|_| child(declaration, "namespace_name"));
@@ -54,7 +54,7 @@ impl Names {
         }
     }
 
-    /// The whole name of a class, without a first backslash.
+    /// Returns the full name of a class, without a leading backslash.
     pub fn class(&self, name: &str) -> String {
         let name = compact(name);
         let (first, rest) = name.split_once('\\').map_or((&*name, None), |(a, b)| (a, Some(b)));
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// The name of what is declared here.
+    /// Returns the full name of something that is declared here.
     pub fn inside(&self, name: &str) -> String {
         match self.namespace.is_empty() {
             true => name.to_owned(),
@@ -77,7 +77,8 @@ impl Names {
         }
     }
 
-    /// A function of PHP's own that a call names, in lower case; none where it is another's.
+    /// Returns the name of PHP's own function that a call names, in lower case; `None` for other
+    /// functions.
     pub fn function(&self, name: &str) -> Option<String> {
         let name = compact(name).to_ascii_lowercase();
         let global = name.trim_start_matches('\\');
@@ -93,12 +94,12 @@ impl Names {
     }
 }
 
-/// The last part of a name.
+/// Returns the last part of a name.
 pub(super) fn short(name: &str) -> &str {
     name.rsplit('\\').next().unwrap_or(name)
 }
 
-/// Older PHP allows white space around the backslashes.
+/// Removes white space: older PHP allows it around the backslashes.
 fn compact(name: &str) -> String {
     name.split_whitespace().collect()
 }

@@ -1,4 +1,4 @@
-//! Where a node stands: its class, its function, and whether a request comes by there at all.
+//! Finds the class and function around a node, and whether requests can reach it.
 
 use tree_sitter::Node;
 
@@ -8,16 +8,17 @@ use super::tree::{child, children, is, text};
 /// The class and the function around a node.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'t> {
-    /// The class, trait or enum whose method it is in.
+    /// The class, trait or enum with the method that contains the node.
     pub class: Option<Node<'t>>,
-    /// The method or function that has a name; a closure belongs to the one around it.
+    /// The named method or function. A node in a closure belongs to the function around the
+    /// closure.
     pub function: Option<Node<'t>>,
-    /// Whether a closure is between them.
+    /// Whether the node is in a closure of it.
     pub in_closure: bool,
 }
 
 impl<'t> Place<'t> {
-    /// Of a node below `path`.
+    /// Returns the place of a node below `path`.
     pub fn of(path: &[Node<'t>]) -> Place<'t> {
         let mut place = Place { class: None, function: None, in_closure: false };
         for node in path.iter().rev().copied() {
@@ -42,12 +43,12 @@ impl<'t> Place<'t> {
         place
     }
 
-    /// Whether it runs when something is called, not when the file is loaded.
+    /// Returns whether the code runs in a call, and not when the file is loaded.
     pub fn is_inside(&self) -> bool {
         self.function.is_some() || self.in_closure
     }
 
-    /// The method's or function's own name; of a property's hook `get` or `set`.
+    /// Returns the name of the method or function; for a property hook `get` or `set`.
     pub fn function_name<'s>(&self, source: &'s [u8]) -> &'s str {
         let name = self.function.and_then(|function| {
             function.child_by_field_name("name").or_else(|| child(function, "name"))
@@ -55,7 +56,7 @@ impl<'t> Place<'t> {
         name.map(|name| text(name, source)).unwrap_or_default()
     }
 
-    /// `App\Cart::add`, `App\add`, `{closure}`; empty at the top of a file.
+    /// Returns `App\Cart::add`, `App\add` or `{closure}`; empty at the top of a file.
     pub fn within(&self, names: &Names, source: &[u8]) -> String {
         let function = self.function_name(source);
         match (self.class, function) {
@@ -70,7 +71,7 @@ impl<'t> Place<'t> {
     }
 }
 
-/// The whole name of a class; one without a name is `class@anonymous`.
+/// Returns the full name of a class; `class@anonymous` for a class without a name.
 pub(super) fn class_name(class: Node, names: &Names, source: &[u8]) -> String {
     match class.child_by_field_name("name") {
         Some(name) => names.inside(text(name, source)),
@@ -78,7 +79,7 @@ pub(super) fn class_name(class: Node, names: &Names, source: &[u8]) -> String {
     }
 }
 
-/// What a class extends and implements, whole names, the parent first.
+/// Returns the full names of what a class extends and implements, the parent first.
 pub(super) fn ancestors(class: Node, names: &Names, source: &[u8]) -> Vec<String> {
     ["base_clause", "class_interface_clause"]
         .iter()
@@ -88,8 +89,8 @@ pub(super) fn ancestors(class: Node, names: &Names, source: &[u8]) -> Vec<String
         .collect()
 }
 
-/// Whether a class is for the command line, for tests or for filling a database: no request comes
-/// by there.
+/// Returns whether a class is for the command line, for tests or for filling a database. Requests
+/// do not reach such a class.
 pub(super) fn is_elsewhere(class: Node, names: &Names, source: &[u8]) -> bool {
     let attributes = class.child_by_field_name("attributes");
     if attributes.is_some_and(|list| text(list, source).contains("AsCommand")) {
@@ -102,7 +103,7 @@ pub(super) fn is_elsewhere(class: Node, names: &Names, source: &[u8]) -> bool {
     })
 }
 
-/// Whether only the command line comes by: `if (PHP_SAPI === 'cli') { here }`.
+/// Returns whether only the command line reaches a node: `if (PHP_SAPI === 'cli') { here }`.
 pub(super) fn is_for_console(node: Node, path: &[Node], source: &[u8]) -> bool {
     let mut below = node;
     for parent in path.iter().rev().copied() {
@@ -124,8 +125,8 @@ pub(super) fn is_for_console(node: Node, path: &[Node], source: &[u8]) -> bool {
     false
 }
 
-/// Whether a whole file is for the command line: its first line names a program, or it ends
-/// where the SAPI is not `cli`.
+/// Returns whether a whole file is for the command line: its first line names a program, or it
+/// exits unless the SAPI is `cli`.
 pub(super) fn is_console_file(root: Node, source: &[u8]) -> bool {
     source.starts_with(b"#!")
         || children(root).into_iter().filter(|node| node.kind() == "if_statement").any(|node| {
@@ -139,14 +140,14 @@ pub(super) fn is_console_file(root: Node, source: &[u8]) -> bool {
         })
 }
 
-/// Whether a condition asks for the command line, and whether it then is that.
+/// Returns whether a condition is true on the command line; `None` if it does not check for it.
 fn asks_for_console(condition: &str) -> Option<bool> {
     let asks = CONSOLE.iter().any(|word| condition.contains(word));
     asks.then(|| !condition.contains('!') && !condition.contains("false"))
 }
 
-/// Whether a condition around the node asks one of these: `if (!defined('X')) { here }`,
-/// `defined('X') || here`.
+/// Returns whether a condition around the node has one of these words:
+/// `if (!defined('X')) { here }`, `defined('X') || here`.
 pub(super) fn is_after_asking(words: &[&str], node: Node, path: &[Node], source: &[u8]) -> bool {
     let mut below = node;
     for parent in path.iter().rev().copied() {
@@ -171,7 +172,7 @@ pub(super) fn is_after_asking(words: &[&str], node: Node, path: &[Node], source:
     false
 }
 
-/// What has a body that is called.
+/// Kinds of nodes with a body that is called.
 pub(super) const FUNCTIONS: &[&str] = &[
     "anonymous_function",
     "arrow_function",
@@ -180,7 +181,7 @@ pub(super) const FUNCTIONS: &[&str] = &[
     "property_hook",
 ];
 
-/// What has methods.
+/// Kinds of nodes with methods.
 pub(super) const CLASSES: &[&str] = &[
     "anonymous_class",
     "class_declaration",
@@ -189,9 +190,9 @@ pub(super) const CLASSES: &[&str] = &[
     "trait_declaration",
 ];
 
-/// How the names of parent classes end whose children no request comes by.
+/// Endings of the names of parent classes whose children requests do not reach.
 const ELSEWHERE: &[&str] =
     &["Command", "Fixture", "Migration", "Seeder", "TestCase", "ConsoleKernel", "Factory"];
 
-/// Words of a condition that asks for the command line.
+/// Words of a condition that checks for the command line.
 const CONSOLE: &[&str] = &["PHP_SAPI", "php_sapi_name", "runningInConsole", "WP_CLI", "STDIN"];

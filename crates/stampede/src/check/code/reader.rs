@@ -1,4 +1,4 @@
-//! One file read: every node is shown to the rules, which name suspects.
+//! Reads one file: passes every node to the rules, which report suspects.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -12,36 +12,37 @@ use super::tree::{self, Next, text};
 use super::{Suspect, SuspectKind, calls, connection, globals, keeps, statics};
 use crate::plan::model::AppKind;
 
-/// What the files know of each other's classes.
+/// What all files together show about classes.
 #[derive(Default)]
 pub(super) struct Facts {
-    /// Classes that the app makes with `new` outside of its container.
+    /// Classes that the app creates with `new`, outside of its container.
     pub made: HashSet<String>,
-    /// Classes that Laravel's container makes once.
+    /// Classes that Laravel's container creates once.
     pub singletons: HashSet<String>,
 }
 
-/// A suspect, and the class whose objects must live long for it to be one.
+/// A suspect, and the class whose objects must live long for it to count; `None` if it always
+/// counts.
 pub(super) struct Found {
     pub suspect: Suspect,
     pub object_of: Option<String>,
 }
 
-/// Where in a file one is: a node, and what stands above it.
+/// A position in a file: a node and its ancestors.
 #[derive(Clone, Copy)]
 pub(super) struct At<'p, 't> {
     pub node: Node<'t>,
     pub path: &'p [Node<'t>],
 }
 
-/// A file under way.
+/// The state while a file is read.
 pub(super) struct Reader<'a> {
     pub app: AppKind,
     pub file: &'a str,
     pub source: &'a [u8],
     pub names: Names,
     pub facts: &'a mut Facts,
-    /// Whether the file is a page with PHP in it.
+    /// Whether the file is a page with HTML after its PHP.
     pub has_html: bool,
     found: Vec<Found>,
     said: HashSet<(SuspectKind, String, String)>,
@@ -49,7 +50,7 @@ pub(super) struct Reader<'a> {
     asked: HashSet<(usize, String)>,
 }
 
-/// The suspects of one file.
+/// Returns the suspects of one file.
 pub(super) fn read(
     app: AppKind,
     file: &str,
@@ -76,7 +77,7 @@ pub(super) fn read(
     reader.found
 }
 
-/// Whether a text has something after PHP's end.
+/// Returns whether a text continues after PHP's end tag.
 fn has_html(source: &[u8]) -> bool {
     let end = source.windows(2).position(|two| two == b"?>");
     end.is_some_and(|end| !source[end + 2..].trim_ascii().is_empty())
@@ -86,7 +87,7 @@ impl<'a> Reader<'a> {
     fn visit(&mut self, at: At) -> Next {
         let node = at.node;
         match node.kind() {
-            // What the parser could not make out may be anything.
+            // A part that the parser did not understand may be anything.
             "ERROR" => return Next::Over,
             "namespace_definition" => self.names.enter(node, self.source),
             "namespace_use_declaration" => self.names.import(node, self.source),
@@ -125,23 +126,23 @@ impl<'a> Reader<'a> {
         Next::Into
     }
 
-    /// The text of a node.
+    /// Returns the text of a node.
     pub fn text(&self, node: Node) -> &'a str {
         text(node, self.source)
     }
 
-    /// Whether the app is written for a framework, which has a request and a response.
+    /// Returns whether the app is written for a framework with request and response objects.
     pub fn has_framework(&self) -> bool {
         use AppKind::{Laravel, Lumen, Psr15, Symfony};
         matches!(self.app, Symfony | Laravel | Lumen | Psr15)
     }
 
-    /// Names a suspect.
+    /// Adds a suspect.
     pub fn add(&mut self, kind: SuspectKind, what: impl Into<String>, at: At) {
         self.push(kind, what.into(), at, None);
     }
 
-    /// Names a suspect that is one if objects of `class` live as long as the worker.
+    /// Adds a suspect that counts only if objects of `class` live as long as the worker.
     pub fn add_if_kept(&mut self, kind: SuspectKind, what: String, at: At, class: String) {
         self.push(kind, what, at, Some(class));
     }
@@ -153,7 +154,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let within = place.within(&self.names, self.source);
-        // The same thing in the same function is said once.
+        // The same thing in the same function is reported once.
         if self.said.insert((kind, within.clone(), what.clone())) {
             let line = tree::line(at.node);
             let suspect = Suspect { kind, file: self.file.to_owned(), line, what, within };
@@ -161,8 +162,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a kind means anything in this app; `is_inside` a function, or where a file is
-    /// loaded.
+    /// Returns whether a kind matters in this app. `is_inside` means inside a function; otherwise
+    /// the code runs when the file is loaded.
     fn counts(&self, kind: SuspectKind, is_inside: bool) -> bool {
         let is_worker_app = self.app != AppKind::Script;
         match kind {
@@ -172,24 +173,25 @@ impl<'a> Reader<'a> {
             SuspectKind::Sapi => is_worker_app && is_inside,
             SuspectKind::Constant => is_inside,
             SuspectKind::KeepsRequest | SuspectKind::Gathers => is_worker_app,
-            // What a file does when it is loaded a worker does once, at boot.
+            // A worker loads a file once, at boot.
             _ => is_inside || !is_worker_app,
         }
     }
 
-    /// Whether a property of a class is asked about for the first time, which reads all of the
-    /// class; never beyond what people write in a file.
+    /// Returns whether a property of a class is checked for the first time. The check reads the
+    /// whole class, so after [`MOST_ASKED`] properties of a file it returns `false`.
     pub fn is_first_asked(&mut self, class: Node, property: &str) -> bool {
         self.asked.len() < MOST_ASKED && self.asked.insert((class.id(), property.to_owned()))
     }
 
-    /// Of the function that has a name around `at`; at the top of a file that of the whole top.
+    /// Returns the summary of the named function around `at`; at the top of a file, that of the
+    /// whole top.
     pub fn function_summary(&mut self, at: At) -> Rc<Summary> {
         let body = Place::of(at.path).function.or(at.path.first().copied());
         self.summary(body.unwrap_or(at.node), at.path)
     }
 
-    /// Of the class around `at`; of the function where there is none.
+    /// Returns the summary of the class around `at`; without a class, that of the function.
     pub fn class_summary(&mut self, at: At) -> Rc<Summary> {
         match Place::of(at.path).class {
             Some(class) => self.summary(class, at.path),
@@ -208,5 +210,5 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Properties of a file whose classes are read whole for them.
+/// Largest number of properties in a file for which the whole class is read.
 const MOST_ASKED: usize = 200;

@@ -1,4 +1,4 @@
-//! Static properties and static variables that are written.
+//! Finds static properties and static variables that are written.
 
 use super::SuspectKind;
 use super::keeps;
@@ -8,7 +8,7 @@ use super::summary::{how, is_harmless};
 use super::tree::{child, children};
 use super::write::{How, written};
 
-/// `self::$x = …`, `Cart::$x[] = …` and so on, inside a function.
+/// Reads `self::$x = …`, `Cart::$x[] = …` and similar writes inside a function.
 pub(super) fn property(reader: &mut Reader, at: At) {
     let place = Place::of(at.path);
     let Some(write) = written(at.node, at.path, reader.source) else { return };
@@ -23,7 +23,7 @@ pub(super) fn property(reader: &mut Reader, at: At) {
     reader.add(SuspectKind::StaticWritten, said(&property, how), at);
 }
 
-/// `static $x`, written in the same function.
+/// Reads `static $x` if the same function writes it.
 pub(super) fn variables(reader: &mut Reader, at: At) {
     let summary = reader.function_summary(at);
     for declared in children(at.node) {
@@ -35,7 +35,7 @@ pub(super) fn variables(reader: &mut Reader, at: At) {
     }
 }
 
-/// What is written, and how where that matters.
+/// Returns what is written, and how where that matters.
 fn said(name: &str, how: How) -> String {
     match how {
         How::Whole | How::Unset => name.to_owned(),
@@ -45,7 +45,7 @@ fn said(name: &str, how: How) -> String {
     }
 }
 
-/// `App\Cart::$items`.
+/// Returns the full name of a static property, such as `App\Cart::$items`.
 fn whole_name(reader: &Reader, at: At, place: Place) -> String {
     let scope = at.node.child_by_field_name("scope");
     let property = at.node.child_by_field_name("name").map(|name| reader.text(name));
@@ -65,7 +65,7 @@ fn whole_name(reader: &Reader, at: At, place: Place) -> String {
     format!("{class}::{}", property.unwrap_or_default())
 }
 
-/// Whether it runs once, when the worker boots, or puts things back where they were.
+/// Returns whether the code runs once at boot, or resets values.
 fn is_boot(reader: &Reader, place: Place) -> bool {
     let base = place.class.and_then(|class| child(class, "base_clause"));
     let is_provider = base.is_some_and(|base| reader.text(base).ends_with("ServiceProvider"));

@@ -1,4 +1,4 @@
-//! What a function or class does as a whole: what it calls, and what it writes.
+//! Summarizes a function or class as a whole: its calls and its writes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,21 +9,21 @@ use super::place::{CLASSES, is_after_asking};
 use super::tree::{self, Next, arguments, child, text};
 use super::write::{How, Write, is_constant, is_of_all, written};
 
-/// Of one body.
+/// The summary of one body.
 #[derive(Default)]
 pub(super) struct Summary {
-    /// PHP's own functions that it calls, with the variables that they are given.
+    /// The PHP functions that it calls, with the variables that they get as arguments.
     calls: HashMap<String, HashSet<String>>,
-    /// Methods that it calls, in lower case.
+    /// The methods that it calls, in lower case.
     methods: HashSet<String>,
-    /// Variable → functions whose results it was given.
+    /// Variable → functions whose results were assigned to it.
     from: HashMap<String, HashSet<String>>,
     /// Variable → its first write that may differ between requests.
     writes: HashMap<String, How>,
 }
 
 impl Summary {
-    /// Of a function with its closures, of a class with its methods, or of a file's top.
+    /// Summarizes a function with its closures, a class with its methods, or the top of a file.
     pub fn of(body: Node, above: &[Node], names: &Names, source: &[u8]) -> Summary {
         let mut summary = Summary::default();
         let is_class = CLASSES.contains(&body.kind());
@@ -73,17 +73,18 @@ impl Summary {
         }
     }
 
-    /// Whether it calls one of these functions of PHP's.
+    /// Returns whether it calls one of these PHP functions.
     pub fn calls_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.calls.contains_key(*name))
     }
 
-    /// Whether it calls a method of this name, in lower case.
+    /// Returns whether it calls a method of this name, in lower case.
     pub fn calls_method(&self, name: &str) -> bool {
         self.methods.contains(name)
     }
 
-    /// Whether it gives `function` a value back that `function` itself or `asks` has told.
+    /// Returns whether it calls `function` with a value that `function` or one of `asks` returned
+    /// before.
     pub fn gives_back(&self, function: &str, asks: &[&str]) -> bool {
         let given = self.calls.get(function);
         given.is_some_and(|given| {
@@ -94,13 +95,13 @@ impl Summary {
         })
     }
 
-    /// How a variable is written there.
+    /// Returns how a variable is written; `None` if it is not, or only harmlessly.
     pub fn writes(&self, variable: &str) -> Option<How> {
         self.writes.get(variable).copied()
     }
 }
 
-/// Whether a write leaves nothing of a request behind.
+/// Returns whether a write leaves nothing of a request behind.
 pub(super) fn is_harmless(write: &Write, how: How, source: &[u8]) -> bool {
     match how {
         How::Unset => true,
@@ -110,7 +111,7 @@ pub(super) fn is_harmless(write: &Write, how: How, source: &[u8]) -> bool {
     }
 }
 
-/// How it is written: where a condition asks whether it is there already, it is a memo.
+/// Returns how it is written. If a condition checks first whether the value exists, it is a memo.
 pub(super) fn how(write: &Write, node: Node, path: &[Node], source: &[u8]) -> How {
     match write.how {
         How::Whole if is_after_asking(&[text(node, source)], node, path, source) => How::Memo,
@@ -118,7 +119,7 @@ pub(super) fn how(write: &Write, node: Node, path: &[Node], source: &[u8]) -> Ho
     }
 }
 
-/// The function of PHP's own that is called; none for `strlen(...)`, which is no call.
+/// Returns the PHP function that is called; `None` for `strlen(...)`, which is no call.
 pub(super) fn called(call: Node, names: &Names, source: &[u8]) -> Option<String> {
     let function = call.child_by_field_name("function")?;
     let is_named = matches!(function.kind(), "name" | "qualified_name");

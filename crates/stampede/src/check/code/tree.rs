@@ -1,21 +1,22 @@
-//! A file of PHP as a tree, walked without recursion: no nesting of the file can overflow us.
+//! Parses a PHP file to a tree and walks it without recursion, so that deep nesting cannot overflow
+//! the stack.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// Whether a walk goes below a node.
+/// Whether a walk enters the nodes below a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Into,
     Over,
 }
 
-/// A parser for PHP with HTML around it.
+/// Returns a parser for PHP with HTML around it.
 ///
 /// # Panics
-/// The grammar and the library do not fit: our own bug.
+/// The versions of grammar and library do not match: a bug of stampede.
 pub(super) fn parser() -> Parser {
     let mut parser = Parser::new();
     let grammar = tree_sitter_php::LANGUAGE_PHP.into();
@@ -23,7 +24,7 @@ pub(super) fn parser() -> Parser {
     parser
 }
 
-/// The tree of `text`; none where it is nested as no file of PHP is, or takes as long as none does.
+/// Returns the tree of `text`; `None` if it is nested too deeply or takes too long to parse.
 pub(super) fn parse(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
     if nesting(text) > MOST_NESTED {
         return None;
@@ -42,7 +43,7 @@ pub(super) fn parse(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
     tree
 }
 
-/// How deep brackets are in each other at most, those in strings too.
+/// Returns how deeply brackets are nested, including those in strings.
 fn nesting(text: &[u8]) -> usize {
     let (mut deep, mut deepest) = (0usize, 0);
     for byte in text {
@@ -56,16 +57,18 @@ fn nesting(text: &[u8]) -> usize {
     deepest
 }
 
-/// The parser's own C recurses over brackets in places: its stack ends at some hundred thousand.
+/// Deepest nesting of brackets. The parser's C code recurses over them in places, and its stack
+/// overflows at some hundred thousand.
 const MOST_NESTED: usize = 5_000;
-/// The longest of thousands of files took 30 ms; made ones take minutes.
+/// Longest time to parse a file. The slowest of thousands of real files took 30 ms; crafted ones
+/// take minutes.
 const LONGEST: Duration = Duration::from_secs(5);
-/// What is nested deeper is not looked at: rules look upwards from what they find, and people nest
-/// some dozens.
+/// Deepest nodes that are visited. Rules look upwards from what they find, and people nest some
+/// dozen levels.
 const DEEPEST: usize = 2_000;
 
-/// Visits `root` and all below it in the file's order, with what stands above: `above`, and the
-/// nodes from `root` on.
+/// Visits `root` and all nodes below it in the file's order. `visit` gets a node and its ancestors:
+/// `above`, and the nodes from `root` on.
 pub(super) fn walk<'t>(
     root: Node<'t>,
     above: &[Node<'t>],
@@ -89,45 +92,45 @@ pub(super) fn walk<'t>(
     }
 }
 
-/// The text of a node; empty where it is not UTF-8.
+/// Returns the text of a node; empty if it is not UTF-8.
 pub(super) fn text<'s>(node: Node, source: &'s [u8]) -> &'s str {
     node.utf8_text(source).unwrap_or_default()
 }
 
-/// From 1.
+/// Returns the line of a node, counted from 1.
 pub(super) fn line(node: Node) -> u32 {
     u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// Whether `child` is what `parent` calls `field`.
+/// Returns whether `child` is the child that `parent` has as `field`.
 pub(super) fn is(parent: Node, field: &str, child: Node) -> bool {
     parent.child_by_field_name(field) == Some(child)
 }
 
-/// The first direct child of a kind.
+/// Returns the first direct child of a kind.
 pub(super) fn child<'t>(node: Node<'t>, kind: &str) -> Option<Node<'t>> {
     children(node).into_iter().find(|child| child.kind() == kind)
 }
 
-/// Named direct children without comments.
+/// Returns the named direct children without comments.
 pub(super) fn children(node: Node) -> Vec<Node> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
 }
 
-/// The values of a call's arguments, in order.
+/// Returns the values of a call's arguments, in order.
 pub(super) fn arguments(call: Node) -> Vec<Node> {
     let list = call.child_by_field_name("arguments").or_else(|| child(call, "arguments"));
     let values = list.map(children).unwrap_or_default();
     values.into_iter().filter(|node| node.kind() == "argument").filter_map(last).collect()
 }
 
-/// The last named child: an argument's value comes after its name.
+/// Returns the last named child: an argument's value comes after its name.
 fn last(node: Node) -> Option<Node> {
     children(node).into_iter().next_back()
 }
 
-/// What a string without variables says.
+/// Returns the content of a string literal; `None` if it has variables.
 pub(super) fn literal<'s>(node: Node, source: &'s [u8]) -> Option<&'s str> {
     let quoted = matches!(node.kind(), "string" | "encapsed_string");
     let plain = || children(node).iter().all(|part| part.kind() == "string_content");

@@ -1,39 +1,39 @@
-//! Whether a variable or property is written where it stands, and how.
+//! Decides whether a variable or property is written at a place, and how.
 
 use tree_sitter::Node;
 
 use super::tree::{Next, children, is, text, walk};
 
-/// How something is written.
+/// A write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write<'t> {
-    /// What it is set to, where one value is.
+    /// The new value, if the write sets a single value.
     pub value: Option<Node<'t>>,
     pub how: How,
 }
 
-/// Where the value goes.
+/// The part of the variable that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
-    /// All of it.
+    /// The whole variable.
     Whole,
-    /// All of it, where there was none.
+    /// The whole variable, if it had no value.
     Memo,
-    /// One more entry.
+    /// A new entry at the end.
     Appended,
     /// A part of it.
     Element,
-    /// Taken away.
+    /// It is unset.
     Unset,
 }
 
-/// How `node` is written there, if it is. `path` is what stands above it.
+/// Returns how `node` is written at its place; `None` if it is not. `path` is its ancestors.
 pub(super) fn written<'t>(node: Node<'t>, path: &[Node<'t>], source: &[u8]) -> Option<Write<'t>> {
     let (mut below, mut how) = (node, How::Whole);
     for parent in path.iter().rev().copied() {
         match parent.kind() {
             "subscript_expression" if parent.named_child(0) == Some(below) => {
-                // Of `$a['b'][] = 1` the outer one is met last and says most.
+                // In `$a['b'][] = 1` the outer access comes last and is the most significant.
                 how = if children(parent).len() == 1 { How::Appended } else { How::Element };
             }
             "list_literal" | "by_ref" | "pair" => {}
@@ -63,12 +63,12 @@ pub(super) fn written<'t>(node: Node<'t>, path: &[Node<'t>], source: &[u8]) -> O
 
 fn assigned<'t>(assignment: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>> {
     let value = assignment.child_by_field_name("right");
-    // `[$a, $b] = …` gives each only a part of the value.
+    // `[$a, $b] = …` assigns only a part of the value to each.
     let value = value.filter(|_| below.kind() != "list_literal");
     is(assignment, "left", below).then_some(Write { value, how })
 }
 
-/// `foreach ($from as $below)`, or `foreach ($below as &$each)`.
+/// Reads `foreach ($from as $below)` and `foreach ($below as &$each)`.
 fn by_loop<'t>(looped: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>> {
     let parts = children(looped);
     let by_reference = |each: &Node| {
@@ -82,7 +82,8 @@ fn by_loop<'t>(looped: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>>
     is_written.then_some(Write { value: None, how })
 }
 
-/// `sort($below)`: the first argument of a function that changes it.
+/// Returns whether a call changes the node, as `sort($below)` does: it is the first argument of one
+/// of [`CHANGE_THEIR_FIRST`].
 fn by_call(below: Node, path: &[Node], source: &[u8]) -> bool {
     let [.., call, arguments, argument] = path_to_argument(path) else { return false };
     let function = call.child_by_field_name("function");
@@ -94,13 +95,13 @@ fn by_call(below: Node, path: &[Node], source: &[u8]) -> bool {
         && name.is_some_and(|name| CHANGE_THEIR_FIRST.contains(&&*name.to_ascii_lowercase()))
 }
 
-/// The part of the path that ends with the innermost argument.
+/// Returns the part of the path that ends with the innermost argument.
 fn path_to_argument<'p, 't>(path: &'p [Node<'t>]) -> &'p [Node<'t>] {
     let at = path.iter().rposition(|node| node.kind() == "argument");
     at.map_or(&[], |at| &path[..=at])
 }
 
-/// PHP's own that take the first argument by reference and change what is in it.
+/// PHP's own functions that take the first argument by reference and change it.
 const CHANGE_THEIR_FIRST: &[&str] = &[
     "array_multisort",
     "array_pop",
@@ -125,14 +126,14 @@ const CHANGE_THEIR_FIRST: &[&str] = &[
     "usort",
 ];
 
-/// Whether a value is the same in every request: a `null` or an array of constants.
+/// Returns whether a value is the same in every request: `null` or an array of constants.
 pub(super) fn is_constant(value: Node) -> bool {
     matches!(value.kind(), "null" | "array_creation_expression")
         && consists(value, |node| CONSTANT.contains(&node.kind()))
 }
 
-/// Whether a value, made once, is good for every request: of constants, the environment and the
-/// app's own files, such as a list that is read or a connection by its settings.
+/// Returns whether a value can be created once for all requests. It consists of constants, the
+/// environment and the app's own files, such as a list that is read, or a connection with settings.
 pub(super) fn is_of_all(value: Node, source: &[u8]) -> bool {
     let named = |node: Node, field: &str, names: &[&str]| {
         let name = node.child_by_field_name(field).or_else(|| children(node).first().copied());
@@ -155,7 +156,7 @@ fn consists(value: Node, of: impl Fn(Node) -> bool) -> bool {
     all
 }
 
-/// Functions that tell every request the same, given the same.
+/// Functions whose result depends on their arguments and the environment, not on the request.
 const TELL_ALL_THE_SAME: &[&str] = &[
     "array_combine",
     "array_fill_keys",
@@ -178,9 +179,9 @@ const TELL_ALL_THE_SAME: &[&str] = &[
     "str_repeat",
     "version_compare",
 ];
-/// Classes of connections: what stays in them is asked for by itself.
+/// Classes of connections; other rules check the state of a connection.
 const CONNECTIONS: &[&str] = &["Memcached", "PDO", "Redis", "mysqli"];
-/// What may stand around such calls.
+/// Kinds of nodes that may surround such calls.
 const AROUND: &[&str] = &[
     "argument",
     "arguments",
@@ -194,7 +195,7 @@ const AROUND: &[&str] = &[
     "require_once_expression",
 ];
 
-/// What a value is made of that is known when the file is compiled.
+/// Kinds of nodes of a value that is known when the file is compiled.
 const CONSTANT: &[&str] = &[
     "array_creation_expression",
     "array_element_initializer",
@@ -222,7 +223,7 @@ mod tests {
     use super::*;
     use crate::check::code::tree::{self, Next};
 
-    /// How `$x` is written in a file's first such place.
+    /// Returns how `$x` is written at the first place in a file where it is.
     fn how(code: &str) -> Option<How> {
         let source = format!("<?php {code}");
         let parsed = tree::parse(&mut tree::parser(), source.as_bytes()).unwrap();

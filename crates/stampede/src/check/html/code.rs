@@ -1,4 +1,4 @@
-//! What the app's code says, by kind.
+//! Shows the suspects of the app's code, by kind.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::check::model::CheckReport;
 use crate::check::text;
 use crate::summary::words;
 
-/// Suspects that no finding names; why a kind is one stands once.
+/// Returns the suspects that no finding names. The reason for a kind is given once.
 pub fn section(report: &CheckReport) -> Element {
     let look = &report.code;
     let unseen = text::unseen(report);

@@ -1,11 +1,11 @@
-//! An element of a page. Whatever comes from data goes through here and is text, with secrets
-//! masked: nothing else of the page writes a `<`.
+//! An element of a page. All data goes through here as text, with secrets masked: no other code of
+//! the page writes a `<`.
 
 use std::fmt::Write as _;
 
 use crate::store::mask_secrets;
 
-/// An element that is being written.
+/// An element while it is written.
 #[derive(Clone, Debug)]
 pub struct Element {
     name: &'static str,
@@ -13,34 +13,34 @@ pub struct Element {
     inside: String,
 }
 
-/// An empty one.
+/// Returns an empty element.
 pub fn element(name: &'static str) -> Element {
     Element { name, attributes: String::new(), inside: String::new() }
 }
 
-/// An empty one of a class.
+/// Returns an empty element with a class.
 pub fn classed(name: &'static str, class: &str) -> Element {
     element(name).with("class", class)
 }
 
 impl Element {
-    /// With an attribute.
+    /// Adds an attribute.
     pub fn with(mut self, name: &'static str, value: &str) -> Element {
         let _ = write!(self.attributes, " {name}=\"{}\"", escaped(&mask_secrets(value)));
         self
     }
 
-    /// With text in it.
+    /// Adds text.
     pub fn text(mut self, text: &str) -> Element {
         self.inside.push_str(&escaped(&mask_secrets(text)));
         self
     }
 
-    /// With text in it whose words in backticks are code.
+    /// Adds text; words in backticks become code.
     pub fn prose(mut self, text: &str) -> Element {
         let masked = mask_secrets(text);
         let pieces: Vec<&str> = masked.split('`').collect();
-        // The last backtick of an odd number begins nothing.
+        // With an odd number of backticks, the last one begins nothing.
         let whole = if pieces.len().is_multiple_of(2) { pieces.len() - 2 } else { pieces.len() };
         for (at, piece) in pieces.iter().enumerate() {
             let piece = escaped(piece);
@@ -53,25 +53,26 @@ impl Element {
         self
     }
 
-    /// With an element in it.
+    /// Adds a child element.
     pub fn child(mut self, child: Element) -> Element {
         child.write(&mut self.inside);
         self
     }
 
-    /// With elements in it.
+    /// Adds child elements.
     pub fn children(self, children: impl IntoIterator<Item = Element>) -> Element {
         children.into_iter().fold(self, Element::child)
     }
 
-    /// As markup.
+    /// Returns the markup.
     pub fn markup(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
         out
     }
 
-    /// What is no part of a line ends one: such a page can be compared line by line.
+    /// Writes the markup. Block elements end their line, so that pages can be compared line by
+    /// line.
     fn write(&self, out: &mut String) {
         let Element { name, attributes, inside } = self;
         let end = if IN_A_LINE.contains(name) { "" } else { "\n" };
@@ -79,11 +80,11 @@ impl Element {
     }
 }
 
-/// Elements beside which a line break would be a space.
+/// Inline elements, beside which a line break would be a space.
 const IN_A_LINE: [&str; 5] = ["a", "b", "code", "small", "span"];
 
-/// Text that HTML takes for nothing but text, in an attribute too. Characters that a page cannot
-/// hold, and those that turn the direction of what stands beside them, are replaced.
+/// Escapes text, so that HTML shows it as text, in attributes too. Replaces characters that a page
+/// cannot contain, and those that change the direction of the text around them.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! Each finding, with what shows it.
+//! Shows each finding with its evidence.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::check::text::{self, NOT_AGAIN};
 use crate::store::mask_secrets;
 use crate::summary::words;
 
-/// How many of each kind a runtime has, those of the baseline apart.
+/// Returns the number of findings of each kind, without those accepted by the baseline.
 pub fn counts(checked: &Checked) -> Option<Element> {
     let mut kinds: BTreeMap<FindingKind, (u32, usize)> = BTreeMap::new();
     for finding in checked.findings.iter().filter(|finding| !finding.is_accepted) {
@@ -23,7 +23,7 @@ pub fn counts(checked: &Checked) -> Option<Element> {
     (!kinds.is_empty()).then(|| classed("ul", "counts").children(kinds.into_iter().map(item)))
 }
 
-/// What was found, the worst first, what is accepted last.
+/// Returns the findings, the most severe first, the accepted ones last.
 pub fn section(report: &CheckReport, command: &str) -> Option<Element> {
     let all = told(report);
     let about = match all.iter().any(|one| one.runtimes.len() > 1) {
@@ -56,7 +56,7 @@ fn told(report: &CheckReport) -> Vec<Told<'_>> {
     all
 }
 
-/// All but whose it is.
+/// Returns whether two findings differ only in number and fingerprint.
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let of =
         |finding: &Finding| Finding { number: 0, fingerprint: String::new(), ..finding.clone() };
@@ -71,7 +71,7 @@ fn article(told: &Told<'_>, command: &str) -> Element {
         FindingKind::Growth => "warning",
     };
     let look = if finding.is_accepted { "faint" } else { look };
-    // Links of the answer lead to each number.
+    // Links in the page's first section lead to each number.
     let anchors = told
         .runtimes
         .iter()
@@ -115,7 +115,8 @@ fn heading(told: &Told<'_>) -> Element {
         .child(classed("p", "badges").children(marks))
 }
 
-/// A line that only the reference has begins with `-`, one that only the worker has with `+`.
+/// Returns the evidence. A line that only the reference has begins with `-`, one that only the
+/// worker has with `+`.
 fn evidence(text: &str) -> Option<Element> {
     let masked = mask_secrets(text);
     let line = |line: &str| {
@@ -193,7 +194,7 @@ fn places(all: &[Place]) -> Option<Element> {
     (!all.is_empty()).then(|| element("div").child(element("h4").text(title)).child(list))
 }
 
-/// Steps that are seen at once: more push the fix off the screen.
+/// Steps that are shown unfolded: more would push the fix off the screen.
 const OPEN: usize = 8;
-/// Steps that are listed: nobody reads on, and `check.json` has all.
+/// Most steps that are listed: nobody reads on, and `check.json` has all of them.
 const STEPS: usize = 100;

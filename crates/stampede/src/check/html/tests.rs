@@ -1,4 +1,4 @@
-//! The page of a check.
+//! Tests of the page of a check.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::html;
 use crate::check::model::CheckReport;
 
-/// One of everything, as `check.json` has it.
+/// Returns a report with one of everything, as in `check.json`.
 fn everything() -> Value {
     json!({
         "format": 1, "stampede": "0.1.0", "name": "20261122-170225-swift-otter",
@@ -105,7 +105,7 @@ fn page(report: Value) -> String {
     )
 }
 
-/// `with` behind every string that is not one of a few fixed words.
+/// Appends `with` to every string that is not one of a few fixed words.
 fn planted(value: Value, with: &str) -> Value {
     let fixed = ["kind", "of", "is"];
     match value {
@@ -113,7 +113,7 @@ fn planted(value: Value, with: &str) -> Value {
         Value::Array(all) => all.into_iter().map(|one| planted(one, with)).collect(),
         Value::Object(all) => {
             let is_fixed = |name: &str, value: &Value| {
-                // The app's kind is a string as any other, a finding's is not.
+                // The app's kind is a string like any other; a finding's kind is not.
                 fixed.contains(&name) && *value != "symfony"
             };
             let of = |(name, value): (String, Value)| match is_fixed(&name, &value) {
@@ -126,7 +126,7 @@ fn planted(value: Value, with: &str) -> Value {
     }
 }
 
-/// Where a tag, a comment or an attribute's value begins or ends.
+/// Returns the characters at which tags, comments and attribute values begin or end.
 fn skeleton(page: &str) -> String {
     let body = page.split_once("<body>").expect("a body").1;
     body.chars().filter(|c| "<>\"".contains(*c)).collect()
@@ -209,7 +209,7 @@ fn the_same_finding_of_two_runtimes_stands_once() {
     }
 }
 
-/// Both pages are of one tool.
+/// Both pages belong to one tool.
 #[test]
 fn colours_are_those_of_the_report() {
     let base = include_str!("../../../../../report-ui/src/base.css");

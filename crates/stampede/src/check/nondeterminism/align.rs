@@ -1,4 +1,4 @@
-//! Which fixed tokens of an answer are which of another one.
+//! Aligns the fixed tokens of an answer with those of another one.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use super::fit::runs;
 use super::volatile_region::{Read, VolatileRegion};
 use crate::check::natural::Token;
 
-/// Pairs of tokens, in order; none of `ours` is in a gap. At most one part in `parts` of the time
-/// goes into it.
+/// Returns pairs of tokens, in order; none of `ours` is in a gap. Uses at most one part in `parts`
+/// of the time.
 pub fn align(
     ours: &[Token],
     gaps: &[VolatileRegion],
@@ -28,8 +28,8 @@ pub fn align(
     same
 }
 
-/// Of several ways to match the run beside a gap takes the one in which the gap holds more: the
-/// `</li>` behind a list's last item is not that behind its first one.
+/// Chooses, among several matches for the run beside a gap, the one in which the gap contains more.
+/// The `</li>` after a list's last item is not that after its first one.
 fn widen(gap: &VolatileRegion, same: &mut [(usize, usize)], ours: &[Token], theirs: Read) {
     let is_run =
         |ours: &[Token], theirs: &[Token]| ours.iter().zip(theirs).all(|(a, b)| a.is_same(b));

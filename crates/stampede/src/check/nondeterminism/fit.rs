@@ -1,4 +1,4 @@
-//! Whether another answer has the fixed runs of one, and between them what may be there.
+//! Decides whether another answer has the same fixed runs, with allowed content between them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use super::Clock;
 use super::volatile_region::{Read, VolatileRegion};
 use crate::check::natural::Token;
 
-/// What stands in each gap of `ours` in `theirs`; `None`: it does not fit.
+/// Returns the range of `theirs` in each gap of `ours`; `None` if it does not fit.
 pub fn fit(
     ours: &[Token],
     gaps: &[VolatileRegion],
@@ -23,14 +23,14 @@ pub fn fit(
     fit.search(first.len(), clock)
 }
 
-/// What is fixed: before, between and behind the gaps.
+/// Returns the fixed runs: before, between and after the gaps.
 pub fn runs(length: usize, gaps: &[VolatileRegion]) -> Vec<Range<usize>> {
     let starts = [0].into_iter().chain(gaps.iter().map(|gap| gap.range.end));
     let ends = gaps.iter().map(|gap| gap.range.start).chain([length]);
     starts.zip(ends).map(|(start, end)| start..end).collect()
 }
 
-/// Whether `tokens` begin with a run.
+/// Returns whether `tokens` begin with a run.
 fn is_run(run: &[Token], tokens: &[Token]) -> bool {
     run.len() <= tokens.len() && run.iter().zip(tokens).all(|(one, other)| one.is_same(other))
 }
@@ -39,16 +39,16 @@ struct Fit<'a> {
     ours: &'a [Token],
     theirs: Read<'a>,
     gaps: &'a [VolatileRegion],
-    /// The one behind each gap.
+    /// The run after each gap.
     runs: &'a [Range<usize>],
 }
 
 impl Fit<'_> {
-    /// The shortest fillings first, and back where a later run is not found.
+    /// Tries the shortest contents first, and goes back if a later run is not found.
     fn search(&self, from: usize, clock: &Clock) -> Option<Vec<Range<usize>>> {
         let mut filled: Vec<Range<usize>> = Vec::new();
         filled.push(from..from);
-        // Behind these places there is no way on.
+        // From these places, no solution exists.
         let mut dead = HashSet::new();
         let mut steps = 0_u32;
         while let Some(last) = filled.last().cloned() {
@@ -79,7 +79,8 @@ impl Fit<'_> {
         None
     }
 
-    /// Where the run behind a gap begins that reaches at least over `least`.
+    /// Returns where the run after a gap begins: the gap starts at `least.start` and covers
+    /// `least`.
     fn next(&self, gap: usize, least: Range<usize>, clock: &Clock) -> Option<usize> {
         let theirs = self.theirs.1;
         let run = &self.ours[self.runs[gap].clone()];

@@ -1,4 +1,5 @@
-//! What moves in the answers to many requests: that of one is in memory, all others are on a shelf.
+//! Keeps what varies in the answers to each request. Entries are in the spill file, so that only
+//! the one in use takes memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use super::Nondeterminism;
 use crate::check::model::Asked;
 use crate::check::spill_file::{SpillFile, Stored};
 
-/// What moves in the answers to each request.
+/// What varies in the answers to each request.
 #[derive(Debug, Default)]
 pub struct Learnt {
     spill_file: SpillFile,
@@ -15,17 +16,18 @@ pub struct Learnt {
 }
 
 impl Learnt {
-    /// Nothing yet.
+    /// Returns an instance that has learnt nothing.
     pub fn on(spill_file: SpillFile) -> Learnt {
         Learnt { spill_file, by_request: HashMap::new() }
     }
 
-    /// What is known of a request's; `None`: it was never seen to move.
+    /// Returns what is known about a request's answers; `None` if they were never seen to vary.
     pub fn get(&self, asked: &Asked) -> Option<Nondeterminism> {
         self.by_request.get(asked).map(|kept| kept.get().into_owned())
     }
 
-    /// As [`Nondeterminism::learn`]. `before`: what a request's is at first.
+    /// Learns as [`Nondeterminism::learn`] does. `before` gives the initial value for a new
+    /// request.
     pub fn learn(
         &mut self,
         asked: &Arc<Asked>,

@@ -1,8 +1,8 @@
-//! Which tokens two texts have in common, in order.
+//! Finds the tokens that two texts have in common, in order.
 //!
-//! Words that both have once hold them together (the idea of patience diff), the more the longer
-//! the run is in which they stand: drawn words that are by chance in both do not beat a fixed line.
-//! What is between is left to Myers' method.
+//! Words that occur once in both texts anchor the alignment (the idea of patience diff). The longer
+//! the run around such a word is, the more it counts: random words that are in both texts by chance
+//! do not win against a fixed line. The parts between anchors are left to Myers' method.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use crate::check::natural::{Kind, Token};
 
-/// Pairs of tokens with the same key. What is not done by `until` has none.
+/// Returns pairs of tokens with the same key. Parts not processed by `until` have none.
 pub fn matches(one: &[Token], other: &[Token], until: Instant) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let both = Both { one, other, until };
@@ -21,14 +21,15 @@ pub fn matches(one: &[Token], other: &[Token], until: Instant) -> Vec<(usize, us
     found
 }
 
-/// Two texts.
+/// The two texts.
 struct Both<'a> {
     one: &'a [Token],
     other: &'a [Token],
     until: Instant,
 }
 
-/// A run that both have: where it begins, its length, and how many of its words both have once.
+/// A run that both texts have: where it begins in each, its length, and how many of its words occur
+/// once in both.
 #[derive(Clone, Copy)]
 struct Run {
     one: usize,
@@ -38,7 +39,7 @@ struct Run {
 }
 
 impl Run {
-    /// One long run is surer than several short ones.
+    /// Returns the weight: one long run is more reliable than several short ones.
     fn weight(&self) -> usize {
         self.length * self.length * self.words
     }
@@ -97,8 +98,8 @@ impl Both<'_> {
         }
     }
 
-    /// Runs around words that both parts have once: of those that stand in the same order in both,
-    /// the ones that are longest together.
+    /// Returns runs around words that occur once in both parts: among the runs in the same order in
+    /// both texts, those with the largest total weight.
     fn anchors(&self, one: Range<usize>, other: Range<usize>) -> Vec<Run> {
         let (ours, theirs) = (once(self.one, one.clone()), once(self.other, other.clone()));
         let pairs = ours.iter().filter_map(|(key, at)| Some((((*at)?), (*theirs.get(key)?)?)));
@@ -128,7 +129,8 @@ impl Both<'_> {
     }
 }
 
-/// Where each word is; `None`: more than once. What is drawn holds nothing together.
+/// Returns the place of each word; `None` for one that occurs more than once. Random words are no
+/// anchors, so they are left out.
 fn once(tokens: &[Token], part: Range<usize>) -> HashMap<u64, Option<usize>> {
     let mut found = HashMap::new();
     for at in part {
@@ -139,15 +141,16 @@ fn once(tokens: &[Token], part: Range<usize>) -> HashMap<u64, Option<usize>> {
     found
 }
 
-/// Of runs sorted by their place in one text those that are in order in the other too, none over
-/// another, that weigh most: the heaviest increasing sequence, by a tree of the best ends so far
-/// (Fenwick, *A New Data Structure for Cumulative Frequency Tables*, 1994).
+/// Returns those runs that are in order in both texts without overlap and have the largest total
+/// weight. The runs are sorted by their place in one text. This is the heaviest increasing
+/// subsequence, computed with a tree of the best ends so far (Fenwick, *A New Data Structure for
+/// Cumulative Frequency Tables*, 1994).
 fn heaviest(runs: &[Run], other: Range<usize>) -> Vec<Run> {
     let length = other.len() + 1;
     let mut best: Vec<Option<(usize, usize)>> = vec![None; length + 1];
     let mut before: Vec<Option<usize>> = vec![None; runs.len()];
     let mut weights = vec![0; runs.len()];
-    // A run is put into the tree once the next ones begin behind its end.
+    // A run enters the tree once the next runs begin after its end.
     let mut by_end: Vec<usize> = (0..runs.len()).collect();
     by_end.sort_by_key(|index| runs[*index].one + runs[*index].length);
     let mut ended = by_end.into_iter().peekable();

@@ -1,4 +1,4 @@
-//! A difference, as people read it.
+//! Formats a difference for people.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,18 +9,20 @@ use super::fit::runs;
 use super::volatile_region::{Read, VolatileRegion};
 use crate::check::natural::{Kind, Token};
 
-/// How an answer differs from the reference's.
+/// The difference between an answer and the reference's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Lines of the reference with `-`, of the other with `+`; `…` stands for what moves.
+    /// Lines of the reference with `-` and of the other answer with `+`; `…` stands for what
+    /// varies.
     pub text: String,
-    /// Words that only the reference has; a user's tokens first.
+    /// Words that only the reference has; users' tokens first.
     pub missing: Vec<String>,
-    /// Words that only the other has; a user's tokens first.
+    /// Words that only the other answer has; users' tokens first.
     pub extra: Vec<String>,
 }
 
-/// The difference of answers that fit, if a user's token stands in a gap where another one should.
+/// Returns the difference of answers that fit, if a gap contains another user's token than it
+/// should; otherwise `None`.
 pub fn users(
     ours: Read,
     gaps: &[VolatileRegion],
@@ -56,7 +58,7 @@ pub fn users(
         }
     }
     let mut difference = pieces.end()?;
-    // Beside the tokens that are wrong stands what moves.
+    // What varies stands beside the wrong tokens; it is not a part of the difference.
     let is_user = |word: &String| known.ours.contains(word) || known.theirs.contains(word);
     let both = difference.missing.clone();
     difference.missing.retain(|word| is_user(word) && !difference.extra.contains(word));
@@ -71,8 +73,8 @@ struct Users {
 }
 
 impl Users {
-    /// Whether the same stand in a gap of both. A list without items has none of the tokens that
-    /// stand in each of its items.
+    /// Returns whether a gap contains the same tokens in both answers. A list without items lacks
+    /// the tokens that each item would contain.
     fn are_right(&self, here: Read, there: Read) -> bool {
         let (here, there) = (user_tokens(here, here.1), user_tokens(there, there.1));
         here == there
@@ -86,7 +88,7 @@ fn user_tokens(read: Read, tokens: &[Token]) -> BTreeSet<String> {
     users.map(|token| token.of(read.0).to_owned()).collect()
 }
 
-/// The difference of answers that do not fit.
+/// Returns the difference of answers that do not fit; `None` if nothing differs.
 pub fn difference(
     ours: Read,
     gaps: &[VolatileRegion],
@@ -104,7 +106,7 @@ pub fn difference(
         while let Some(gap) = gaps.next_if(|gap| gap.range.start < one || gap.range.end <= one) {
             inside.push(gap);
         }
-        // Only what moves is between two tokens that do not.
+        // Only varying content lies between two fixed tokens.
         let is_gap = matches!(&inside[..], [gap] if gap.range == here);
         let moves = is_gap
             && inside[0].limits.allow(theirs.0, &theirs.1[there.clone()])
@@ -125,7 +127,7 @@ pub fn difference(
             (Some(token), Some(seen)) if token.of(ours.0) == seen.of(theirs.0) => {
                 pieces.add(Piece::Same, token, ours.0);
             }
-            // A natural form.
+            // The tokens are one natural form with two values.
             (Some(_), Some(_)) => pieces.moves(),
             _ => {}
         }
@@ -134,7 +136,7 @@ pub fn difference(
     pieces.end()
 }
 
-/// Whose a token is.
+/// The side that a token belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Piece {
     Same,
@@ -142,7 +144,7 @@ enum Piece {
     Theirs,
 }
 
-/// Both answers, written line by line; only lines with a difference are kept.
+/// Both answers, built line by line; only lines with a difference are kept.
 #[derive(Default)]
 struct Pieces {
     sides: [Side; 2],
@@ -151,15 +153,15 @@ struct Pieces {
     words: [Words; 2],
 }
 
-/// A line, or more where one side has more.
+/// A line of one side; several lines where that side has more of them.
 #[derive(Default)]
 struct Side {
     text: String,
-    /// The first byte that differs.
+    /// Index of the first byte that differs.
     first: Option<usize>,
 }
 
-/// Words of one side.
+/// The words of one side.
 #[derive(Default)]
 struct Words {
     users: Vec<String>,
@@ -177,7 +179,7 @@ impl Pieces {
         };
         self.differs = true;
         for (index, side) in self.sides.iter_mut().enumerate() {
-            // Where the other has nothing is the difference there too.
+            // The other side differs at this place too, although it has nothing there.
             side.first.get_or_insert(side.text.len());
             if index == usize::from(piece == Piece::Theirs) {
                 side.text.push_str(part);
@@ -200,17 +202,17 @@ impl Pieces {
         }
     }
 
-    /// Something that moves, on both sides.
+    /// Adds something that varies, on both sides.
     fn moves(&mut self) {
         self.sides.iter_mut().for_each(|side| side.text.push('…'));
     }
 
-    /// Something that moves, of the reference.
+    /// Adds something that varies, on the reference's side.
     fn add_nondeterminism(&mut self) {
         self.sides[0].text.push('…');
     }
 
-    /// Ends a group of lines.
+    /// Ends a group of lines, and keeps it if it has a difference.
     fn flush(&mut self) {
         let sides = std::mem::take(&mut self.sides);
         if !std::mem::take(&mut self.differs) {
@@ -225,7 +227,7 @@ impl Pieces {
         self.groups.push([middle(&ours), middle(&theirs)]);
     }
 
-    /// `None`: nothing differs.
+    /// Returns the whole difference; `None` if nothing differs.
     fn end(mut self) -> Option<Difference> {
         self.flush();
         let lines = self.groups.iter().flat_map(|group| {
@@ -250,19 +252,19 @@ impl Pieces {
     }
 }
 
-/// Enough to see what it is.
+/// Most lines of a difference: enough to recognize it.
 const LINES: usize = 12;
-/// So that the other side is seen too.
+/// Most lines of one side, so that the other side is visible too.
 const LINES_OF_ONE: usize = 4;
-/// Of a line, in characters.
+/// Longest line, in characters.
 const WIDTH: usize = 160;
-/// Of that, before what differs.
+/// Characters of a line that are shown before the difference.
 const BEFORE: usize = 60;
-/// More words tell no more.
+/// Most words of one side: more give no further information.
 const WORDS: usize = 200;
 
 impl Side {
-    /// Its lines, each cut around what differs.
+    /// Returns its lines, each cut around the difference.
     fn lines(&self) -> Vec<String> {
         let mut start = 0;
         let first = self.first.unwrap_or(0);
@@ -281,7 +283,7 @@ impl Side {
     }
 }
 
-/// What a terminal would not show, or do.
+/// Replaces a character that a terminal would not show, or would obey.
 fn shown(c: char) -> char {
     match c {
         '\t' => ' ',

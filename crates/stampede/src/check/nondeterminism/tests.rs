@@ -1,4 +1,4 @@
-//! Both dangers: alarms where nothing is wrong, and leaks that are taken for what moves.
+//! Tests of both dangers: alarms where nothing is wrong, and leaks that are taken for what varies.
 
 use proptest::prelude::*;
 use stampede_stats::random::Random;
@@ -9,7 +9,7 @@ use super::*;
 const ANNA: &str = "stmpdanna01234567";
 const BERT: &str = "stmpdbert01234567";
 
-/// What was learnt from so many pairs of pages.
+/// Returns what was learnt from this many pairs of pages.
 fn learnt(pairs: usize, mut page: impl FnMut(&mut Random) -> String) -> (Nondeterminism, Random) {
     let mut random = Random::with_seed(1);
     let mut nondeterminism = Nondeterminism::new();
@@ -19,7 +19,7 @@ fn learnt(pairs: usize, mut page: impl FnMut(&mut Random) -> String) -> (Nondete
     (nondeterminism, random)
 }
 
-/// A clean app's page never differs from another of its pages.
+/// Checks that pages of a clean app never differ from each other.
 fn is_clean(name: &str, pairs: usize, mut page: impl FnMut(&mut Random) -> String) {
     let (nondeterminism, mut random) = learnt(pairs, &mut page);
     for _ in 0..200 {
@@ -86,8 +86,8 @@ fn random_text_moves() {
     });
 }
 
-/// Marks of base64 that are by chance in one answer and not in the other do not matter. Two tokens
-/// that begin with the same mark, one pair in 2048, look as if it were fixed.
+/// Marks of base64 that are by chance in one answer and not in the other do not matter. In one pair
+/// of 2048, two tokens begin with the same mark, which then looks fixed.
 #[test]
 fn one_pair_is_enough_for_what_is_drawn() {
     let alarms = (0..200).filter(|seed| {
@@ -157,7 +157,7 @@ fn a_zone_and_a_far_time_do_not() {
     }
 }
 
-/// A page with everything that moves, and with what must not.
+/// Returns a page with everything that varies, and with parts that must not.
 fn page(random: &mut Random, user: &str, visits: u32, more: &str) -> String {
     let (token, nonce) = (drawn(random, BASE64, 43), drawn(random, BASE62, 8));
     let items: String =
@@ -271,7 +271,7 @@ fn an_image_is_one_thing() {
     assert!(Nondeterminism::new().difference(&image(&mut random), &image(&mut random)).is_some());
 }
 
-/// A leak is told in a megabyte that moves everywhere, also where a slow machine runs out of time.
+/// A leak is found in a megabyte that varies everywhere, even if a slow machine runs out of time.
 #[test]
 fn a_leak_in_a_large_body_is_told() {
     let page = |random: &mut Random, user: &str| {
@@ -294,8 +294,8 @@ fn a_leak_in_a_large_body_is_told() {
     assert!(found.extra.contains(&BERT.to_owned()) && found.missing.contains(&ANNA.to_owned()));
 }
 
-/// Labels with gaps behind them; each gap is of one sort. Fixed text that is the same in every line
-/// would be no label: whose is it?
+/// Labels, each followed by a gap of one sort. Fixed text that were the same in every line would be
+/// no label, because it would not be clear which line it belongs to.
 fn template() -> impl Strategy<Value = Vec<(String, usize)>> {
     let label = |at: usize| {
         let mut random = Random::with_seed(at as u64);
@@ -349,7 +349,7 @@ proptest! {
         prop_assert!(words.contains("zq"), "{one}{other}{difference:?}");
     }
 
-    /// Of few letters, so that much is the same by chance.
+    /// The texts consist of few letters, so that much is equal by chance.
     #[test]
     fn no_answers_end_it(texts in prop::collection::vec("([ab1<>,\n ]|stmpd0123456789a[bc]){0,40}", 3..8)) {
         let mut nondeterminism = Nondeterminism::new();
@@ -361,7 +361,7 @@ proptest! {
             let users = |text: &str| -> Vec<String> {
                 user_tokens(text).map(|range| text[range].to_owned()).collect()
             };
-            // One that the reference has nowhere is always told.
+            // A token that the reference has nowhere is always reported.
             for user in users(other).iter().filter(|user| !users(one).contains(user)) {
                 let extra = difference.as_ref().map(|found| &found.extra);
                 prop_assert!(extra.is_some_and(|extra| extra.contains(user)), "{one:?} {other:?}");

@@ -1,4 +1,4 @@
-//! Where an answer moves, and what may stand there.
+//! Describes where an answer varies, and what is allowed there.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::natural::{Kind, Token};
 
-/// A place where an answer moves.
+/// A gap: a place where an answer varies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VolatileRegion {
-    /// The answer's tokens there; none where others have some.
+    /// The answer's tokens there; an empty range where only other answers have some.
     pub range: Range<usize>,
-    /// What may stand there.
+    /// What is allowed there.
     pub limits: Anchors,
 }
 
-/// What was seen at a place that moves, and so may be there.
+/// What was seen at a place that varies, and is therefore allowed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchors {
-    /// Tokens: fewest and most.
+    /// Fewest and most tokens.
     tokens: (usize, usize),
-    /// Bytes: fewest and most.
+    /// Fewest and most bytes.
     bytes: (usize, usize),
-    /// Words, at most.
+    /// Most words.
     words: usize,
-    /// ASCII marks, by their code.
+    /// ASCII marks, as bits by their codes.
     marks: u128,
-    /// Bits of [`SPACE`] and those after it.
+    /// Bits of [`SPACE`] and the constants after it.
     classes: u8,
 }
 
@@ -38,10 +38,10 @@ const LETTERS: u8 = 8;
 const BEYOND_ASCII: u8 = 16;
 
 impl Anchors {
-    /// Of what is there, and what is like it.
+    /// Returns the limits for this content and for content like it.
     pub fn of(text: &str, tokens: &[Token]) -> Anchors {
         let mut limits = Anchors::seen(text, tokens);
-        // What is drawn and long has the marks of base64 in one answer and not in another.
+        // A long random word has marks of base64 in one answer and not in another.
         if limits.is_drawn() {
             limits.marks |= DRAWN_MARKS;
             limits.classes |= NUMBER | LETTERS;
@@ -49,7 +49,7 @@ impl Anchors {
         limits
     }
 
-    /// Of what is there.
+    /// Returns the limits for exactly this content.
     fn seen(text: &str, tokens: &[Token]) -> Anchors {
         let bytes = match (tokens.first(), tokens.last()) {
             (Some(first), Some(last)) => last.end - first.start,
@@ -67,7 +67,7 @@ impl Anchors {
         limits
     }
 
-    /// One long word, by whatever marks of base64.
+    /// Returns whether this is one long word, possibly with marks of base64.
     fn is_drawn(&self) -> bool {
         self.bytes.1 >= DRAWN && self.classes & SPACE == 0 && self.marks & !DRAWN_MARKS == 0
     }
@@ -85,7 +85,7 @@ impl Anchors {
         }
     }
 
-    /// Both, and what is like them.
+    /// Returns limits that allow what either of both allows.
     pub fn with(&self, other: &Anchors) -> Anchors {
         let both =
             |one: (usize, usize), other: (usize, usize)| (one.0.min(other.0), one.1.max(other.1));
@@ -98,45 +98,45 @@ impl Anchors {
         }
     }
 
-    /// Most tokens that may be there. Sentences and lists vary more than a word or two, and the
-    /// marks of base64 make many tokens of a drawn word.
+    /// Returns the most tokens that are allowed. Sentences and lists vary more than a word or two,
+    /// and the marks of base64 split a random word into many tokens.
     pub fn most(&self) -> usize {
         let times = if self.words > 2 { 4 } else { 2 };
         self.tokens.1 * times + 8 + self.bytes.1 / 4
     }
 
-    /// Whether something may be there.
+    /// Returns whether this content is allowed.
     pub fn allow(&self, text: &str, tokens: &[Token]) -> bool {
         let here = Anchors::seen(text, tokens);
         here.tokens.1 <= self.most()
-            // What was never away is missed where it is.
+            // Content that was always there must not be missing.
             && (here.tokens.1 > 0 || self.tokens.0 == 0)
             && here.bytes.1 <= self.bytes.1 * 4 + 16
-            // A token cut short is none; a sentence may be.
+            // A token must not be cut short; a sentence may be.
             && (self.classes & SPACE != 0 || here.bytes.1 * 4 >= self.bytes.0.saturating_sub(8))
             && !self.lack(&here)
     }
 
-    /// Whether neither something nor anything that begins with it may be there.
+    /// Returns whether neither this content nor any that begins with it is allowed.
     pub fn forbid(&self, text: &str, tokens: &[Token]) -> bool {
         self.lack(&Anchors::seen(text, tokens))
     }
 
-    /// Whether there is what was never seen here.
+    /// Returns whether there is a character class or mark that was never seen here.
     fn lack(&self, here: &Anchors) -> bool {
         let letters = if self.classes & LETTERS > 0 { self.classes | NUMBER } else { self.classes };
         here.classes & !letters != 0 || here.marks & !self.marks != 0
     }
 }
 
-/// From here on a word is no number and no name.
+/// From this length on, a word is neither a number nor a name.
 const DRAWN: usize = 16;
 const DRAWN_MARKS: u128 = 1 << b'+' | 1 << b'/' | 1 << b'-' | 1 << b'=' | 1 << b'%';
 
 /// An answer's text and its tokens.
 pub type Read<'a> = (&'a str, &'a [Token]);
 
-/// Where two answers differ, as gaps of the one and of the other.
+/// Returns the gaps of both answers: the places where they differ.
 pub fn between(
     one: (&str, &Vec<Token>),
     other: (&str, &Vec<Token>),
@@ -144,7 +144,7 @@ pub fn between(
 ) -> [Vec<VolatileRegion>; 2] {
     let mut hunks = hunks(one, other, matches);
     for at in 0..hunks.len() {
-        // Not into its neighbours.
+        // A gap must not reach into its neighbours.
         let (from, to) = (
             at.checked_sub(1).map_or(0, |before| hunks[before].0.end),
             hunks.get(at + 1).map_or(one.1.len(), |next| next.0.start),
@@ -167,7 +167,7 @@ pub fn between(
     [side(|hunk| hunk.0.clone()), side(|hunk| hunk.1.clone())]
 }
 
-/// Tokens of one answer that stand for tokens of the other.
+/// Tokens of one answer that stand in place of tokens of the other.
 #[derive(Clone, Debug)]
 struct Hunk(Range<usize>, Range<usize>);
 
@@ -179,8 +179,8 @@ impl Hunk {
         Hunk(over(&self.0, &next.0), over(&self.1, &next.1))
     }
 
-    /// What one answer has more often than the other (a list's items) may be any of them: all are
-    /// in the gap.
+    /// Widens the hunk where one answer repeats something more often than the other, such as a
+    /// list's items: any of them may be the additional one, so all are put into the gap.
     fn slide(&mut self, one: &[Token], other: &[Token], room: (usize, usize)) {
         let (full, tokens) = match (self.0.is_empty(), self.1.is_empty()) {
             (true, false) => (self.1.clone(), other),
@@ -202,7 +202,7 @@ impl Hunk {
     }
 }
 
-/// What is not matched, and random forms that are but in their form.
+/// Returns the parts that are not matched. Random forms with different values count as not matched.
 fn hunks(
     one: (&str, &Vec<Token>),
     other: (&str, &Vec<Token>),
@@ -224,8 +224,7 @@ fn hunks(
     found
 }
 
-/// Merges neighbours that overlap, and those between which there is nothing that would hold them
-/// apart.
+/// Merges neighbours that overlap, and those with nothing between them that separates them.
 fn absorbed<'t, T, const N: usize>(
     all: Vec<T>,
     read: Read,
@@ -252,9 +251,9 @@ fn absorbed<'t, T, const N: usize>(
     kept
 }
 
-/// Whether a run does not hold apart what moves on both sides of it: it stands there as well
-/// (`</li><li>` in a list), or but for a word or two, which are by chance the same within a text
-/// that moves.
+/// Returns whether a run is too weak to separate what varies on both sides of it. That is so if it
+/// also occurs within them (`</li><li>` in a list). It is so too if all but a word or two of it
+/// occur there: these may be equal by chance within a varying text.
 fn is_weak<'t, I: Iterator<Item = &'t [Token]>>(
     run: Read,
     beside: impl Fn() -> I,
@@ -265,7 +264,7 @@ fn is_weak<'t, I: Iterator<Item = &'t [Token]>>(
         return false;
     }
     let (around, limits) = (before.with(behind), Anchors::of(run.0, run.1));
-    // A mark of base64 that two drawn words have in common.
+    // The run is a mark of base64 that two random words have in common.
     if let [mark] = run.1
         && limits.marks & DRAWN_MARKS != 0
         && mark.kind == Kind::Mark
@@ -287,13 +286,13 @@ fn is_weak<'t, I: Iterator<Item = &'t [Token]>>(
     (1..=CHANCE).contains(&words) && 3 * words <= before.words + behind.words
 }
 
-/// `of the`.
+/// Most words that may be equal by chance, such as `of the`.
 const CHANCE: usize = 2;
 
-/// What is between two items of a list, attributes and all.
+/// Longest run that may be weak: what lies between two items of a list, including attributes.
 const LONGEST_RUN: usize = 40;
 
-/// Whether a run stands within others. Of long ones their ends tell enough.
+/// Returns whether a run occurs within other tokens. Of many tokens, both ends are enough.
 fn contains(within: &[Token], run: &[Token]) -> bool {
     const ENOUGH: usize = 100;
     let is_run = |window: &[Token]| window.iter().zip(run).all(|(one, other)| one.key == other.key);
@@ -302,7 +301,7 @@ fn contains(within: &[Token], run: &[Token]) -> bool {
     !run.is_empty() && (start.windows(run.len()).any(is_run) || end.windows(run.len()).any(is_run))
 }
 
-/// The gaps of an answer that was learnt, in one that fits it.
+/// Returns the gaps of a learnt answer, placed in another answer that fits it.
 pub fn filled(gaps: &[VolatileRegion], filled: Vec<Range<usize>>) -> Vec<VolatileRegion> {
     gaps.iter()
         .zip(filled)
@@ -310,7 +309,7 @@ pub fn filled(gaps: &[VolatileRegion], filled: Vec<Range<usize>>) -> Vec<Volatil
         .collect()
 }
 
-/// The gaps of an answer that was learnt, in another one with which it was aligned.
+/// Returns the gaps of a learnt answer, placed in another answer that is aligned with it.
 pub fn projected(
     learnt: &[Token],
     gaps: &[VolatileRegion],
@@ -323,7 +322,8 @@ pub fn projected(
         let joins = merged.last().is_some_and(|last| {
             let run = last.range.end..gap.range.start;
             let words: Vec<usize> = run.clone().filter(|at| learnt[*at].is_word()).collect();
-            // By chance the same in both answers that were learnt, within more that was not.
+            // These words are equal by chance in both learnt answers, within a larger part that
+            // varies.
             !words.is_empty()
                 && words.iter().all(|at| !map.contains_key(at) && learnt[*at].kind != Kind::User)
                 && 2 * words.len() < last.limits.words + gap.limits.words
@@ -354,7 +354,7 @@ pub fn projected(
 }
 
 impl Anchors {
-    /// These, as long as both of the others together.
+    /// Returns these limits with the sizes of both others added.
     fn plus(self, one: &Anchors, other: &Anchors) -> Anchors {
         Anchors {
             tokens: (self.tokens.0, one.tokens.1 + other.tokens.1),
@@ -365,7 +365,7 @@ impl Anchors {
     }
 }
 
-/// Gaps of one answer from several others, in order, none touching another.
+/// Returns the gaps of one answer, collected from several others, in order and without touching.
 pub fn united(mut gaps: Vec<VolatileRegion>, text: &str, tokens: &[Token]) -> Vec<VolatileRegion> {
     gaps.sort_by_key(|gap| (gap.range.start, gap.range.end));
     let and = |one: &VolatileRegion, other: &VolatileRegion| VolatileRegion {

@@ -1,5 +1,5 @@
-//! What the app itself links to, page after page, those nearest to its first page first; and in
-//! turn with them what its router lists.
+//! Follows the links of the app, page after page, those nearest to the first page first. Routes of
+//! the app's router alternate with them.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -11,24 +11,24 @@ use super::shape::Shapes;
 use super::{Listed, Policy};
 use crate::check::model::{Asked, Skipped};
 
-/// Pages that are asked for where nobody says more.
+/// Default number of pages.
 pub const PAGES: usize = 50;
-/// Different targets that are remembered: links without an end fill no memory.
+/// Most different targets that are remembered, so that endless links do not exhaust the memory.
 const TARGETS_MAX: usize = 50_000;
-/// Of those that are skipped.
+/// Most skipped requests that are listed.
 const LISTED_MAX: usize = 100;
 
-/// Pages that were linked to or listed, and not yet asked for. It asks nobody: its user does, and
-/// tells what came. What it gives next is a request that the policy allows.
+/// Pages that were linked to or listed and not yet requested. It sends nothing: its caller sends
+/// each request and reports the answer. It returns only requests that the policy allows.
 #[derive(Clone, Debug)]
 pub struct Crawl {
-    /// The app's first page.
+    /// The root URL of the site.
     site: Url,
     limit: usize,
     policy: Policy,
     given: usize,
     linked: VecDeque<Asked>,
-    /// Of the router's list.
+    /// Requests of the router's list.
     listed: VecDeque<Asked>,
     seen: HashSet<(String, String)>,
     shapes: BTreeMap<String, Shapes>,
@@ -37,7 +37,8 @@ pub struct Crawl {
 }
 
 impl Crawl {
-    /// From the target `start` on, of `host` as the header `Host` says it; `limit` pages at most.
+    /// Begins at the target `start` of `host` (as in the `Host` header), with at most `limit`
+    /// pages.
     pub fn new(host: &str, start: &str, limit: usize, policy: Policy) -> Crawl {
         let site = Url::parse(&format!("http://{host}/"));
         let site = site.or_else(|_| Url::parse("http://localhost/")).expect("a URL");
@@ -57,7 +58,7 @@ impl Crawl {
         crawl
     }
 
-    /// What came for `target`: its links come behind all that are known.
+    /// Takes the answer for `target`; its links are queued after all known ones.
     pub fn saw(&mut self, target: &str, content_type: &str, body: &[u8]) {
         let Ok(page) = self.site.join(target) else { return };
         let content_type = content_type.split(';').next().unwrap_or_default().trim();
@@ -72,7 +73,7 @@ impl Crawl {
         found.inside.into_iter().for_each(|target| self.meet(target));
     }
 
-    /// What the app's router lists.
+    /// Takes the routes of the app's router.
     pub fn routes(&mut self, listed: Listed) {
         for asked in listed.asked {
             if let Some(asked) = self.wanted(asked) {
@@ -82,7 +83,7 @@ impl Crawl {
         listed.skipped.into_iter().for_each(|skipped| self.skip(skipped));
     }
 
-    /// A link of `target` that is none of its page's: where it redirects to.
+    /// Takes a link of `target` from outside its page: the target of a redirect.
     pub fn link(&mut self, target: &str, link: &str) {
         let Ok(page) = self.site.join(target) else { return };
         match resolve(&page, &page, link) {
@@ -92,7 +93,7 @@ impl Crawl {
         }
     }
 
-    /// What was linked to and is not asked for, and why.
+    /// Returns what was linked to or listed but is not requested, with the reasons.
     pub fn skipped(&self) -> Vec<Skipped> {
         let mut skipped = self.skipped.clone();
         skipped.extend(self.shapes.iter().flat_map(|(method, shapes)| shapes.skipped(method)));
@@ -113,7 +114,7 @@ impl Crawl {
         skipped
     }
 
-    /// A link within the app.
+    /// Takes a link within the app.
     fn meet(&mut self, target: String) {
         let asked = Asked { method: "GET".to_owned(), target, ..Asked::default() };
         if let Some(asked) = self.wanted(asked) {
@@ -121,7 +122,7 @@ impl Crawl {
         }
     }
 
-    /// A request that is new, and that the policy allows.
+    /// Returns the request if it is new and the policy allows it.
     fn wanted(&mut self, asked: Asked) -> Option<Asked> {
         let known = (asked.method.clone(), asked.target.clone());
         if self.seen.len() >= TARGETS_MAX || !self.seen.insert(known) {
@@ -149,7 +150,8 @@ impl Iterator for Crawl {
         if self.given >= self.limit {
             return None;
         }
-        // In turn: a long list leaves room for links, which know what is in the database.
+        // The queues alternate: a long list leaves room for links, which contain ids of the
+        // database.
         let (first, second) = match self.given % 2 {
             0 => (&mut self.linked, &mut self.listed),
             _ => (&mut self.listed, &mut self.linked),
@@ -174,7 +176,7 @@ mod tests {
         Crawl::new("127.0.0.1:8081", "/", limit, policy)
     }
 
-    /// What is asked for in a site of these pages, and what is not.
+    /// Returns what is requested in a site of these pages, and what is not.
     fn pass(mut crawl: Crawl, pages: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
         let pages: BTreeMap<&str, &String> =
             pages.iter().map(|(target, html)| (*target, html)).collect();

@@ -1,115 +1,115 @@
-//! What is no request, and what to do about it.
+//! Explains why something is no request, and what to do about it.
 
 use std::io;
 use std::path::PathBuf;
 
 use stampede_load::traffic::{EntryError, TrafficError};
 
-/// Why it is not known what to ask for.
+/// Why the requests of a check are unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// Larger than what is read of such files.
+    /// The file is larger than allowed.
     #[error("request file `{}` is more than {mib_max} MiB", path.display())]
     TooLarge {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is read at most.
+        /// Largest size that is read, in MiB.
         mib_max: u64,
     },
-    /// No list, or no request in one of its lines.
+    /// The file is no list, or one of its first lines is no request.
     #[error(transparent)]
     LoadTraffic(TrafficError),
-    /// A line that is no request, far behind the first.
+    /// A later line is no request.
     #[error("line {line}: {what} in request file `{}`", path.display())]
     Broken {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// 1 for the first.
+        /// The line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The mistake.
         what: EntryError,
     },
-    /// A URL of another site.
+    /// A URL belongs to another site.
     #[error("line {line} of request file `{}`: {what}", path.display())]
     Foreign {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Where, 1 for the first.
+        /// The line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The mistake.
         what: String,
     },
-    /// Of `--methods`.
+    /// `--methods` is wrong.
     #[error("`--methods {0}` is not a list of request methods")]
     Methods(String),
-    /// Of `--skip`.
+    /// `--skip` is wrong.
     #[error("a pattern of `--skip` is empty")]
     Pattern,
-    /// What the app's console printed in place of its routes.
+    /// The app's console printed something other than its routes.
     #[error("the app's console lists no routes, it printed {begins}")]
     Routes {
-        /// The first line of it in backticks, or `nothing`.
+        /// The first line of the output in backticks, or `nothing`.
         begins: String,
     },
-    /// Of `--login`. What is written there may be a password alone: it is not shown.
+    /// `--login` is wrong. Its value may be a password alone, so it is not shown.
     #[error("`--login` is without a name or without a password")]
     User,
-    /// A file of cookies that is not there, or cannot be read.
+    /// A cookie file is missing or cannot be read.
     #[error("cannot read the cookies `{}`", path.display())]
     Jar {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A line that is no cookie, or one of another site. Its text is not shown: it is a secret.
+    /// A line is no cookie, or a cookie of another site. Its text is a secret and is not shown.
     #[error("line {line} of the cookies `{}`: {what}", path.display())]
     Cookies {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Where, 1 for the first.
+        /// The line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The mistake.
         what: CookieError,
     },
 }
 
-/// What is wrong with a line of cookies. No value is in it, nor a name: they are secrets.
+/// The mistake in a line of cookies. It contains neither value nor name, because they are secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CookieError {
-    /// More than a browser's whole jar.
+    /// The file is larger than all cookies of a browser.
     #[error("longer than {mib_max} MiB")]
     TooLong {
-        /// What is read at most.
+        /// Largest size that is read, in MiB.
         mib_max: u64,
     },
-    /// A line with tabs, and not of curl's format.
+    /// A line has tabs, but not curl's format.
     #[error("{found} columns with tabs between them, and not 7")]
     Columns {
-        /// How many there are.
+        /// Number of columns.
         found: usize,
     },
-    /// Cookies of two sites.
+    /// The cookies belong to two sites.
     #[error("a cookie of `{domain}`, and those before it of `{site}`")]
     OtherSite {
-        /// Of this line.
+        /// Domain of this line.
         domain: String,
-        /// Of the lines before it.
+        /// Site of the lines before.
         site: String,
     },
-    /// A line without `=`.
+    /// The line has no `=`.
     #[error("no `name=value`")]
     NoPair,
-    /// Characters that would end the cookie.
+    /// A character would end the cookie.
     #[error("a cookie has no such name or value")]
     NameOrValue,
-    /// The whole file.
+    /// The whole file has no cookie.
     #[error("no cookie up to here")]
     None,
 }
 
 impl RequestError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             RequestError::TooLarge { .. } => "take a part of it: head -n 10000 FILE > part.txt",

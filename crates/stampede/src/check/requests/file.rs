@@ -1,4 +1,5 @@
-//! Requests that a file lists: a path or URL a line, or any other kind of traffic.
+//! Reads the requests that a file lists: a path or URL on each line, or any other format of
+//! traffic.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -16,15 +17,15 @@ use crate::check::model::{Asked, Skipped};
 use crate::mask;
 use crate::plan::urls;
 
-/// Largest file: as much as is kept of any traffic in memory.
+/// Largest file: as much as is kept in memory of any traffic.
 const MIB_MAX: u64 = 64;
-/// Headers of a request at most; PHP's servers take about a hundred.
+/// Most headers of a request; PHP's servers accept about a hundred.
 const HEADERS_MAX: usize = 128;
 
-/// The requests of the file at `path`, in its order, each once.
+/// Returns the requests of the file at `path`, in its order, each once.
 ///
 /// # Errors
-/// What is no such list; a URL of another site.
+/// The file is no such list, or has a URL of another site.
 pub fn read(path: &Path) -> Result<Listed, RequestError> {
     let unreadable = |source: io::Error| {
         let (path, source) = (path.to_owned(), Arc::new(source));
@@ -43,7 +44,7 @@ pub fn read(path: &Path) -> Result<Listed, RequestError> {
     Ok(listed)
 }
 
-/// Those of its bytes.
+/// Returns the requests of the file's bytes.
 pub(super) fn of(bytes: &[u8], path: &Path) -> Result<Listed, RequestError> {
     let list = list_of_paths(bytes);
     let traffic =
@@ -65,13 +66,13 @@ pub(super) fn of(bytes: &[u8], path: &Path) -> Result<Listed, RequestError> {
     Ok(listed)
 }
 
-/// A list of paths and URLs, as `compare --traffic` takes them: with its comments as empty lines,
-/// so that the numbers of the others stay; `None`: another kind of traffic.
+/// Returns a list of paths and URLs as `compare --traffic` takes it; `None` for another kind of
+/// traffic. Comments become empty lines, so that line numbers stay.
 fn list_of_paths(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let written = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    // Of comments alone it is a list too, an empty one.
+    // A file with comments only is an empty list.
     let first =
         written().find(|line| !line.starts_with('#')).or(written().next()).unwrap_or_default();
     if !["#", "/", "http://", "https://"].iter().any(|begin| first.starts_with(begin)) {
@@ -105,7 +106,7 @@ fn of_one_site(list: &str, path: &Path) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// Each request once; those of another host than the first one's are not sent.
+/// Returns each request once. Requests to another host than that of the first are not sent.
 fn gather(requests: &[Request]) -> Listed {
     let mut listed = Listed::default();
     let (mut known, mut site) = (HashSet::new(), None);
@@ -130,7 +131,7 @@ fn gather(requests: &[Request]) -> Listed {
     listed
 }
 
-/// What was well-formed and yet no request to send, by reason.
+/// Returns the well-formed entries that are no request to send, counted by reason.
 fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
     notes.skipped.iter().map(|(why, count)| {
         let noun = if *count == 1 { "entry" } else { "entries" };
@@ -138,7 +139,7 @@ fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
     })
 }
 
-/// A request from the bytes that it is on the wire, and its host.
+/// Parses a request from its bytes on the wire; returns it with its host.
 fn parse(bytes: &[u8]) -> Result<(Asked, String), Skipped> {
     let line_end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let skip = |why: &str| {
@@ -181,7 +182,7 @@ fn parse(bytes: &[u8]) -> Result<(Asked, String), Skipped> {
     Ok((asked, host))
 }
 
-/// With what is not ASCII in its first line percent-encoded: nothing else stands in a request line.
+/// Percent-encodes non-ASCII bytes of the first line, because a request line may only have ASCII.
 fn ascii_line(bytes: &[u8], line_end: usize) -> Vec<u8> {
     let mut ascii = String::with_capacity(line_end);
     for byte in &bytes[..line_end] {
@@ -193,13 +194,14 @@ fn ascii_line(bytes: &[u8], line_end: usize) -> Vec<u8> {
     [ascii.as_bytes(), &bytes[line_end..]].concat()
 }
 
-/// Whether a header comes with each request anyway, or would keep the answer's text from us.
+/// Returns whether a header is added to each request anyway, or would make the answer's text
+/// unreadable.
 fn is_added(name: &str, value: &str) -> bool {
     const OTHERS: [&str; 7] = [
         "connection",
         "content-length",
         "keep-alive",
-        // Of a browser with a cache: the answer would be 304, or packed.
+        // A browser with a cache sends these: the answer would be 304, or compressed.
         "accept-encoding",
         "if-modified-since",
         "if-none-match",

@@ -1,24 +1,24 @@
-//! A form that asks by GET, sent as it stands: with the values that its fields have at the begin,
-//! and with the user's token in a line of text that has none. What a user types is the user's own,
-//! as a search is.
+//! Builds the request of a GET form as the page shows it, with the initial values of its fields. An
+//! empty line of text gets the user's token, because what a user types, such as a search, belongs
+//! to the user.
 
 use crate::check::users::PLACE;
 
 /// A form while its page is read.
 #[derive(Debug, Default)]
 pub(super) struct Form {
-    /// `None`: the page itself.
+    /// Where the form is sent; `None` for the page itself.
     action: Option<String>,
     is_get: bool,
-    /// In the order of the page.
+    /// Names and values, in the order of the page.
     fields: Vec<(String, String)>,
-    /// The first button that sends it: what the enter key presses.
+    /// Whether the first submit button is among the fields: the enter key presses that one.
     has_button: bool,
     has_password: bool,
     open: Option<Open>,
 }
 
-/// A field with text of its own, not yet at its end.
+/// A field with content of its own that has not ended yet.
 #[derive(Debug)]
 enum Open {
     Area { name: String, text: String },
@@ -33,7 +33,7 @@ struct Choice {
     is_selected: bool,
 }
 
-/// An attribute of the element that begins, by its name.
+/// Returns an attribute of the current element by its name.
 pub(super) type Attribute<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 impl Form {
@@ -45,7 +45,7 @@ impl Form {
         Form { action, is_get, ..Form::default() }
     }
 
-    /// An element begins in it.
+    /// Takes the beginning of an element in the form.
     pub(super) fn start(&mut self, name: &str, attribute: &Attribute<'_>) {
         let has = |name: &str| attribute(name).is_some();
         if name == "option" {
@@ -101,7 +101,7 @@ impl Form {
         }
     }
 
-    /// An option begins, which ends the one before it.
+    /// Takes the beginning of an option, which ends the option before it.
     fn option(&mut self, choice: Choice) {
         self.end("option");
         if let Some(Open::Select { option, .. }) = &mut self.open {
@@ -109,7 +109,7 @@ impl Form {
         }
     }
 
-    /// Text in it.
+    /// Takes text in the form.
     pub(super) fn text(&mut self, more: &str) {
         match &mut self.open {
             Some(Open::Area { text, .. }) => text.push_str(more),
@@ -118,7 +118,7 @@ impl Form {
         }
     }
 
-    /// An element of it ends.
+    /// Takes the end of an element in the form.
     pub(super) fn end(&mut self, name: &str) {
         match (name, &mut self.open) {
             (
@@ -159,7 +159,8 @@ impl Form {
         }
     }
 
-    /// What is asked for when it is sent; `None`: a POST, or a sign-in. `page`: the URL of its own.
+    /// Returns the URL of the request; `None` for a POST form or a sign-in. `page` is the page's
+    /// own URL.
     pub(super) fn link(mut self, page: &str) -> Option<String> {
         self.end("select");
         self.end("textarea");

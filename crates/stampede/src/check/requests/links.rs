@@ -1,5 +1,5 @@
-//! The links of an answer: what a browser could ask for next by itself or at a click, and no
-//! assets.
+//! Finds the links of an answer: what a browser could request next by itself or after a click,
+//! without assets.
 
 use std::collections::HashSet;
 
@@ -9,26 +9,26 @@ use url::{Host, Url};
 
 use super::form::{Attribute, Form};
 
-/// Of one answer. A page with more is a list without an end.
+/// Most links of one answer. A page with more is an endless list.
 const LINKS_MAX: usize = 5_000;
-/// Longest link: what most servers take as a request line.
+/// Longest link: most servers accept a request line of this length.
 const BYTES_MAX: usize = 4_096;
 
-/// What an answer links to.
+/// The links of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// Targets of the same host, each once, in the answer's order.
     pub inside: Vec<String>,
-    /// Different links to other hosts.
+    /// Number of different links to other hosts.
     pub foreign: usize,
 }
 
-/// The links of the page `html`, which came from the URL `base`.
+/// Returns the links of the page `html`, which came from the URL `base`.
 pub fn links(base: &Url, html: &[u8]) -> Links {
     let mut found = Found::new(base);
     let mut form: Option<Form> = None;
     let mut emitter = DefaultEmitter::default();
-    // A script's text has no tags.
+    // The text of a script contains no tags.
     emitter.naively_switch_states(true);
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
         match token {
@@ -40,7 +40,7 @@ pub fn links(base: &Url, html: &[u8]) -> Links {
                 let name = String::from_utf8_lossy(&tag.name);
                 found.start(&name, &attribute);
                 match &mut form {
-                    // A form in a form is none (HTML, 13.2.6.4.7).
+                    // A form inside a form is ignored (HTML, 13.2.6.4.7).
                     Some(form) => form.start(&name, &attribute),
                     None if name == "form" => form = Some(Form::new(&attribute)),
                     None => {}
@@ -64,8 +64,8 @@ pub fn links(base: &Url, html: &[u8]) -> Links {
     found.links
 }
 
-/// The links of the JSON `text`: paths and URLs of the same host, under the keys that APIs have for
-/// them.
+/// Returns the links of the JSON `text`: paths and URLs of the same host, under the keys that APIs
+/// use for them.
 pub fn json_links(base: &Url, text: &[u8]) -> Links {
     let mut found = Found::new(base);
     if let Ok(value) = serde_json::from_slice(text) {
@@ -74,18 +74,18 @@ pub fn json_links(base: &Url, text: &[u8]) -> Links {
     found.links
 }
 
-/// What is found while an answer is read.
+/// The links found so far while an answer is read.
 struct Found {
-    /// Of the page.
+    /// The URL of the page.
     page: Url,
-    /// What its links are relative to: `<base href>` is another.
+    /// The URL that its links are relative to; `<base href>` changes it.
     base: Url,
     links: Links,
     known: HashSet<String>,
     foreign: HashSet<String>,
 }
 
-/// Under which key a value stands.
+/// Whether a value stands under a key for links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Under {
     Link,
@@ -159,18 +159,18 @@ impl Found {
     }
 }
 
-/// Where a link leads.
+/// The destination of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Where {
-    /// To a target of the page's host.
+    /// A target of the page's host.
     Inside(String),
     /// To another host.
     Foreign(String),
-    /// To nothing that can be asked for: mail, a script, an asset.
+    /// Nothing that can be requested: mail, a script, an asset.
     Nowhere,
 }
 
-/// Where `link` leads, on a page whose links are relative to `base`.
+/// Returns where `link` leads, on a page whose links are relative to `base`.
 pub(super) fn resolve(page: &Url, base: &Url, link: &str) -> Where {
     let Ok(url) = base.join(link) else { return Where::Nowhere };
     if !matches!(url.scheme(), "http" | "https") {
@@ -180,7 +180,7 @@ pub(super) fn resolve(page: &Url, base: &Url, link: &str) -> Where {
         return Where::Foreign(url.into());
     }
     let path = url.path();
-    // What begins with `//` would be a host to whoever reads it next.
+    // A path that begins with `//` would later be parsed as a host.
     if path.starts_with("//") || is_asset(path) {
         return Where::Nowhere;
     }
@@ -191,8 +191,8 @@ pub(super) fn resolve(page: &Url, base: &Url, link: &str) -> Where {
     if target.len() > BYTES_MAX { Where::Nowhere } else { Where::Inside(target) }
 }
 
-/// The same host and port, whichever of both protocols; or this machine without a port, as an app
-/// has it that is set to `http://localhost`.
+/// Returns whether both have the same host and port, with either protocol. A URL of this machine
+/// without a port counts too, because apps may be configured to `http://localhost`.
 fn is_same_site(page: &Url, url: &Url) -> bool {
     let is_here = |url: &Url| match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -204,7 +204,7 @@ fn is_same_site(page: &Url, url: &Url) -> bool {
     is_same_host && (page.port() == url.port() || (is_here(url) && url.port().is_none()))
 }
 
-/// Whether `<link rel>` names a page.
+/// Returns whether `<link rel>` names a page.
 fn is_page(rel: &str) -> bool {
     let pages = ["next", "prev", "canonical", "alternate"];
     let mut words = rel.split_ascii_whitespace().peekable();
@@ -212,7 +212,7 @@ fn is_page(rel: &str) -> bool {
         && words.all(|word| pages.iter().any(|page| word.eq_ignore_ascii_case(page)))
 }
 
-/// Whether a path's ending says that no PHP answers it.
+/// Returns whether a path's extension shows that no PHP code answers it.
 fn is_asset(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let Some((_, ending)) = name.rsplit_once('.') else { return false };
@@ -220,13 +220,13 @@ fn is_asset(path: &str) -> bool {
     ASSETS.split_ascii_whitespace().any(|asset| asset == ending)
 }
 
-/// Styles, scripts, pictures, fonts, sounds, films, papers, archives.
+/// Extensions of styles, scripts, images, fonts, audio, video, documents and archives.
 const ASSETS: &str = "css map js mjs wasm \
     apng avif bmp cur gif ico jpeg jpg png svg tif tiff webp \
     eot otf ttf woff woff2 aac flac m4a mp3 oga ogg wav \
     avi m4v mkv mov mp4 ogv webm doc docx epub odp ods odt pdf ppt pptx rtf xls xlsx \
     7z apk bz2 deb dmg exe gz iso jar msi rar rpm tar tgz xz zip zst";
-/// JSON:API, HAL, JSON-LD (API Platform), Laravel's and Django's pages, GitHub's.
+/// Keys of JSON:API, HAL, JSON-LD (API Platform), Laravel's and Django's pagination, and GitHub.
 const JSON_KEYS: [&str; 12] = [
     "@id",
     "_links",
@@ -348,13 +348,13 @@ mod tests {
         assert_eq!(json_links(&page(), deep.as_bytes()), Links::default());
     }
 
-    /// Of this thread, whatever else runs here, in s.
+    /// Returns the CPU time of this thread in s, whatever else runs on the machine.
     fn cpu_time() -> f64 {
         let now = clock_gettime(ClockId::ThreadCPUTime);
         now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
     }
 
-    /// Ten times as much would take a hundred times as long if anything were read again and again.
+    /// If parts were read again and again, ten times the input would take a hundred times as long.
     #[test]
     fn a_large_page_takes_no_more_than_its_length() {
         let base = format!("<base href='/{}'>", "b/".repeat(2_000));

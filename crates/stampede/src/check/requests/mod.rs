@@ -1,5 +1,5 @@
-//! Which requests a check sends: those of a file, or those that the app itself names by its links
-//! and its router.
+//! Selects the requests of a check: those of a file, or those that the app's links and its router
+//! name.
 
 mod crawl;
 mod error;
@@ -25,24 +25,25 @@ pub use links::{Links, json_links, links};
 pub use policy::{METHODS, Policy};
 pub use sign_in::{Credentials, wants_login};
 
-/// Requests, and what of their list is none.
+/// Requests of a list, and the entries that are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// To be asked, each once, in the list's order.
+    /// Requests to send, each once, in the list's order.
     pub asked: Vec<Asked>,
-    /// Not to be asked, and why.
+    /// Entries that are not sent, with the reasons.
     pub skipped: Vec<Skipped>,
 }
 
 impl Listed {
-    /// All of a list that is short enough; else as [`Listed::thinned`].
+    /// Returns the whole list if it is short enough; otherwise the list as [`Listed::thinned`].
     #[must_use]
     pub fn bounded(self, limit: usize) -> Listed {
         if self.asked.len() <= limit { self } else { self.thinned(limit) }
     }
 
-    /// Of each shape (`/product/1`, `/product/2` …) as many as a crawl asks for, and `limit` in
-    /// all; the rest is skipped, by its shape: a day's access log has each page of a shop.
+    /// Returns as many requests of each shape (`/product/1`, `/product/2` …) as a crawl would send,
+    /// and `limit` in total. The others are skipped, grouped by shape: an access log may contain
+    /// every page of a shop.
     #[must_use]
     pub fn thinned(self, limit: usize) -> Listed {
         let Listed { asked, mut skipped } = self;

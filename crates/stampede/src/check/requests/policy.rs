@@ -1,4 +1,4 @@
-//! Which requests are not sent: those that may destroy something, or end the session.
+//! Decides which requests are not sent: those that may destroy something or end the session.
 
 use regex::Regex;
 
@@ -6,17 +6,17 @@ use super::RequestError;
 use super::words::{decoded, is_routing, pairs, parts, words};
 use crate::check::model::{Asked, Skipped};
 
-/// Sent where nobody says more: RFC 9110 section 9.2.1 calls them safe.
+/// Methods that are sent by default: RFC 9110 section 9.2.1 calls them safe.
 pub const METHODS: &str = "GET,HEAD";
 
-/// What may be sent.
+/// The rules for requests that may be sent.
 #[derive(Clone, Debug)]
 pub struct Policy {
     methods: Vec<String>,
     skip: Vec<Pattern>,
 }
 
-/// A pattern of the user's.
+/// A pattern from the user.
 #[derive(Clone, Debug)]
 struct Pattern {
     written: String,
@@ -24,11 +24,12 @@ struct Pattern {
 }
 
 impl Policy {
-    /// Methods with commas between them, as [`METHODS`]; and patterns of targets that are not to be
-    /// asked for: `*` stands for anything, and one that does not begin with `/` may begin anywhere.
+    /// Parses methods with commas between them, as in [`METHODS`], and patterns of targets to skip.
+    /// In a pattern, `*` matches anything; a pattern that begins with neither `/` nor `*` matches
+    /// anywhere.
     ///
     /// # Errors
-    /// What is no method; an empty pattern.
+    /// A word is no method, or a pattern is empty.
     pub fn new(methods: &str, more_skips: &[String]) -> Result<Policy, RequestError> {
         let upper = methods.split(',').map(|method| method.trim().to_ascii_uppercase());
         let upper: Vec<String> = upper.collect();
@@ -42,7 +43,7 @@ impl Policy {
         Ok(Policy { methods: upper, skip })
     }
 
-    /// Why it is not sent; `None`: it is.
+    /// Returns why a request is not sent; `None` if it is sent.
     pub fn judge(&self, asked: &Asked) -> Option<String> {
         if !self.methods.contains(&asked.method) {
             return Some(format!("only {} are sent", self.methods.join(", ")));
@@ -59,7 +60,7 @@ impl Policy {
         pair.map(|pair| format!("`{pair}` in its query"))
     }
 
-    /// Those that are sent, and the others with the reason of each.
+    /// Returns the requests that are sent, and the others with their reasons.
     pub fn part(&self, all: Vec<Asked>) -> (Vec<Asked>, Vec<Skipped>) {
         let (mut sent, mut skipped) = (Vec::new(), Vec::new());
         for asked in all {
@@ -72,7 +73,7 @@ impl Policy {
     }
 }
 
-/// Method and target, as the list of what is skipped has them.
+/// Returns method and target, as in the list of skipped requests.
 pub(super) fn shown(asked: &Asked) -> String {
     format!("{} {}", asked.method, asked.target)
 }
@@ -92,13 +93,13 @@ impl Pattern {
         Ok(Pattern { written: written.to_owned(), regex })
     }
 
-    /// With a query or without it.
+    /// Returns whether the pattern matches the target, with or without its query.
     fn fits(&self, target: &str) -> bool {
         self.regex.is_match(target) || self.regex.is_match(parts(target).0)
     }
 }
 
-/// The part of a query that says the same as such a path does.
+/// Returns the dangerous part of a query, like a dangerous word in a path.
 fn in_pair(key: &str, value: &str) -> Option<String> {
     if let Some(word) = danger(key) {
         return Some(word);
@@ -107,18 +108,18 @@ fn in_pair(key: &str, value: &str) -> Option<String> {
     Some(format!("{key}={word}"))
 }
 
-/// The word in a segment for which it is not asked.
+/// Returns the dangerous word in a segment, if any.
 fn danger(segment: &str) -> Option<String> {
     let words = words(segment);
     let alone = words.iter().find(|word| WORDS.contains(&word.as_str())).cloned();
-    // `log-out` and `logOut` are `logout`.
+    // `log-out` and `logOut` count as `logout`.
     alone.or_else(|| {
         let joined = words.windows(2).map(|pair| pair.concat());
         joined.into_iter().find(|word| JOINED.contains(&word.as_str()))
     })
 }
 
-/// Words that destroy, or end what the requests after them need.
+/// Words that destroy something, or end what later requests need.
 const WORDS: [&str; 26] = [
     "cancel",
     "clear",
@@ -147,7 +148,7 @@ const WORDS: [&str; 26] = [
     "unsubscribe",
     "wipe",
 ];
-/// Those of them that are written as two as well.
+/// Those of them that are also written as two words.
 const JOINED: [&str; 6] = ["logoff", "logout", "shutdown", "signoff", "signout", "unsubscribe"];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the app's router lists: Symfony's and Laravel's.
+//! Reads the routes that the app's router lists, for Symfony and Laravel.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,8 +12,8 @@ use super::{Listed, RequestError};
 use crate::check::model::{Asked, Skipped};
 use crate::runtime::AppKind;
 
-/// The command that lists an app's routes: a script of its directory, and arguments. `None`: its
-/// kind has none.
+/// Returns the command that lists an app's routes: a script of its directory, with arguments.
+/// `None` if apps of this kind have none.
 pub fn command(kind: AppKind) -> Option<&'static str> {
     match kind {
         AppKind::Symfony => Some("bin/console debug:router --format=json --no-interaction"),
@@ -22,10 +22,10 @@ pub fn command(kind: AppKind) -> Option<&'static str> {
     }
 }
 
-/// The routes of what that command printed: those whose path is known, by GET where they take it.
+/// Returns the requests of the printed routes whose path is known, with GET where they accept it.
 ///
 /// # Errors
-/// Where it printed something else.
+/// The command printed something else.
 pub fn read(kind: AppKind, printed: &str) -> Result<Listed, RequestError> {
     let routes = match kind {
         AppKind::Laravel => json(printed).and_then(laravel),
@@ -51,48 +51,48 @@ pub fn read(kind: AppKind, printed: &str) -> Result<Listed, RequestError> {
     Ok(listed)
 }
 
-/// Why a route cannot be asked for.
+/// Why a route cannot be requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum RouteError {
-    /// The app answers it under a name of its own.
+    /// The route belongs to another host name.
     #[error("only of the host `{host}`")]
     OfHost {
-        /// Which.
+        /// The host.
         host: String,
     },
-    /// A placeholder without a usual value.
+    /// A placeholder has no usual value.
     #[error("nobody knows a `{{{placeholder}}}`")]
     Placeholder {
-        /// Its name.
+        /// The placeholder's name.
         placeholder: String,
     },
-    /// A placeholder that no value we know of fits.
+    /// No known value matches the pattern of a placeholder.
     #[error("nobody knows a `{{{placeholder}}}` that fits `{requirement}`")]
     Requirement {
-        /// Its name.
+        /// The placeholder's name.
         placeholder: String,
-        /// The route's pattern for it.
+        /// The route's pattern for the placeholder.
         requirement: String,
     },
 }
 
-/// A route of either.
+/// A route of Symfony or Laravel.
 #[derive(Clone, Debug, Default)]
 struct Route {
     path: String,
-    /// None: any.
+    /// Allowed methods; empty for any.
     methods: Vec<String>,
-    /// `None`: any.
+    /// The host; `None` for any.
     host: Option<String>,
-    /// `null`: it may be left out.
+    /// Default values by placeholder; with `null` the placeholder may be omitted.
     defaults: BTreeMap<String, Value>,
     requirements: BTreeMap<String, String>,
-    /// Whether a placeholder is most often the id of something: Laravel takes `{user}` for the user
-    /// of that id.
+    /// Whether a placeholder is mostly the id of something: Laravel resolves `{user}` to the user
+    /// with that id.
     is_by_id: bool,
 }
 
-/// As Symfony's `JsonDescriptor` writes it.
+/// A route as Symfony's `JsonDescriptor` writes it.
 #[derive(Deserialize)]
 struct OfSymfony {
     path: String,
@@ -100,15 +100,15 @@ struct OfSymfony {
     host: String,
     #[serde(default)]
     method: String,
-    /// Where PHP has an empty array it is a list.
+    /// An object; a list where PHP has an empty array.
     #[serde(default)]
     defaults: Value,
-    /// Where there is none it is a text.
+    /// An object; a string where there are none.
     #[serde(default)]
     requirements: Value,
 }
 
-/// As Laravel's `RouteListCommand` writes it.
+/// A route as Laravel's `RouteListCommand` writes it.
 #[derive(Deserialize)]
 struct OfLaravel {
     uri: String,
@@ -165,7 +165,7 @@ impl Route {
         if self.methods.contains(&get) { get } else { self.methods.first().cloned().unwrap_or(get) }
     }
 
-    /// Its path with its placeholders filled; or why it cannot be asked for.
+    /// Returns its path with values for placeholders, or why it cannot be requested.
     fn target(&self) -> Result<String, RouteError> {
         if let Some(host) = &self.host {
             return Err(RouteError::OfHost { host: host.clone() });
@@ -176,12 +176,12 @@ impl Route {
             let (inner, after) = behind.split_once('}').unwrap_or((behind, ""));
             filled.push_str(before);
             rest = after;
-            // `{!page}`, which is never left out; `{post:slug}`; `{page?}`.
+            // The forms are `{!page}`, which is never omitted, `{post:slug}` and `{page?}`.
             let name = inner.trim_start_matches('!').trim_end_matches('?');
             let name = name.split(':').next().unwrap_or_default();
             match self.value(name, inner.ends_with('?'))? {
                 Some(value) => filled.push_str(&value),
-                // Nothing may stand behind what is left out (Symfony's and Laravel's rule).
+                // Nothing may follow an omitted placeholder (a rule of Symfony and Laravel).
                 None if filled.len() > 1 && filled.ends_with('/') => {
                     filled.pop();
                     rest = "";
@@ -193,7 +193,7 @@ impl Route {
         Ok(utf8_percent_encode(&filled, ENCODED).to_string())
     }
 
-    /// What stands for a placeholder: `None` where it may be left out.
+    /// Returns the value of a placeholder; `None` where it may be omitted.
     fn value(&self, name: &str, is_optional: bool) -> Result<Option<String>, RouteError> {
         match self.defaults.get(name) {
             Some(Value::String(text)) => return Ok(Some(text.clone())),
@@ -215,7 +215,7 @@ impl Route {
     }
 }
 
-/// A value that says itself by its name.
+/// Returns a value that the name of a placeholder suggests.
 fn usual(name: &str) -> Option<String> {
     let value = match name {
         "_locale" | "locale" => "en",
@@ -227,8 +227,8 @@ fn usual(name: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// A value that a requirement allows, where it asks for a number or lists all that it allows. Of
-/// others (`[^/]+`) one that is made up is rarely one that the app has.
+/// Returns a value that a requirement allows, if it requires a number or lists its values. For
+/// others (`[^/]+`), a made-up value rarely exists in the app.
 fn fitting(name: &str, requirement: &str) -> Option<String> {
     let plain = requirement.trim_start_matches('^').trim_end_matches('$');
     let inner =
@@ -251,7 +251,7 @@ fn fitting(name: &str, requirement: &str) -> Option<String> {
     numbers.into_iter().find(|number| regex.is_match(number)).map(str::to_owned)
 }
 
-/// Whether a path is of a tool for developers, or of the framework's own.
+/// Returns whether a path belongs to a developer tool or to the framework itself.
 fn is_tool(path: &str) -> bool {
     const TOOLS: [&str; 17] = [
         "__clockwork",
@@ -276,7 +276,7 @@ fn is_tool(path: &str) -> bool {
     TOOLS.contains(&first)
 }
 
-/// The list in what was printed: deprecations may stand before it.
+/// Returns the list in the output; deprecation messages may precede it.
 fn json(text: &str) -> Option<Value> {
     let mut offset = 0;
     let mut tries = 0;
@@ -296,7 +296,7 @@ fn json(text: &str) -> Option<Value> {
     None
 }
 
-/// The first line of it, for a message.
+/// Returns the first line of the output, for a message.
 fn begin(printed: &str) -> String {
     let line = printed.lines().map(str::trim).find(|line| !line.is_empty());
     let Some(line) = line else { return "nothing".to_owned() };
@@ -304,7 +304,7 @@ fn begin(printed: &str) -> String {
     format!("`{}`", shown.collect::<String>())
 }
 
-/// What may not stand in a request line as it is.
+/// Characters that must be encoded in a request line.
 const ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -315,7 +315,7 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'`')
     .add(b'{')
     .add(b'}');
-/// Lines that may be the list's first.
+/// Most lines that are tried as the first line of the list.
 const TRIES_MAX: usize = 10;
 const BEGIN_CHARS: usize = 120;
 
@@ -323,7 +323,7 @@ const BEGIN_CHARS: usize = 120;
 mod tests {
     use super::*;
 
-    /// What is asked for, and what is not.
+    /// Returns what is requested, and what is not.
     fn listed(kind: AppKind, printed: &str) -> (Vec<String>, Vec<String>) {
         let listed = read(kind, printed).unwrap_or_else(|error| panic!("{error}"));
         let skipped = listed.skipped.iter();

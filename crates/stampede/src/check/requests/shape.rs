@@ -1,18 +1,19 @@
-//! Which targets are of one shape: `/product/1` and `/product/900` are answered by the same code.
+//! Groups targets by shape: the same code answers `/product/1` and `/product/900`.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::words::{decoded, is_routing, pairs, parts};
 use crate::check::model::Skipped;
 
-/// Of one shape that is told by a number, an id or a slug: enough to see what one of them leaves
-/// for the next.
+/// Most targets of a shape with a number, an id or a title: enough to see what one request leaves
+/// behind for the next.
 const SAME_MAX: usize = 3;
-/// Of plain words behind one path (`/docs/install`, `/docs/usage`): pages of their own, or not.
+/// Most targets that differ in a word behind one path (`/docs/install`, `/docs/usage`), which may
+/// be different pages or not.
 const WORDS_MAX: usize = 10;
-/// Shapes that are listed as skipped.
+/// Most shapes that are listed as skipped.
 const LISTED_MAX: usize = 100;
-/// What stands for what differs.
+/// Placeholders for the parts that differ.
 const NUMBER: &str = "{n}";
 const TITLE: &str = "{title}";
 const WORD: &str = "{word}";
@@ -21,11 +22,11 @@ const WORD: &str = "{word}";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
     seen: HashMap<String, usize>,
-    /// How many more there were of it.
+    /// Number of targets beyond the limit, by shape.
     beyond: BTreeMap<String, u64>,
 }
 
-/// The shape of a target, and how many of it are asked for.
+/// The shape of a target, and how many targets of it are requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Shape {
     text: String,
@@ -33,7 +34,7 @@ struct Shape {
 }
 
 impl Shapes {
-    /// Whether another one of this target's shape is to be asked for; it counts then.
+    /// Returns whether to request this target; counts it for its shape.
     pub(super) fn take(&mut self, target: &str) -> bool {
         let Shape { text, most } = Shape::of(target);
         let seen = self.seen.entry(text.clone()).or_default();
@@ -44,7 +45,7 @@ impl Shapes {
         *seen <= most
     }
 
-    /// Shapes of which there were more, and how many more.
+    /// Returns the shapes with targets beyond the limit, and their number.
     pub(super) fn skipped(&self, method: &str) -> impl Iterator<Item = Skipped> {
         self.beyond.iter().take(LISTED_MAX).map(move |(shape, count)| {
             let why = "enough others are of its shape".to_owned();
@@ -83,12 +84,12 @@ impl Shape {
     }
 }
 
-/// What a segment is.
+/// The kind of a path segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A part of the app's own paths.
+    /// A fixed part of the app's paths.
     Own,
-    /// With a number or an id in it.
+    /// A segment with a number or an id.
     Number,
     /// Words with hyphens: a title.
     Title,
@@ -101,7 +102,7 @@ impl Kind {
         if segment.chars().any(|char| char.is_ascii_digit()) { Kind::Number } else { Kind::Own }
     }
 
-    /// Of the last one, which is the `last`th of its path.
+    /// Returns the kind of the last segment, whose index in the path is `last`.
     fn of_last(segment: &str, last: usize) -> Kind {
         let is_file = segment.contains('.');
         let is_title = segment.contains(['-', '_', ' ']) && !segment.starts_with('_');
@@ -114,7 +115,7 @@ impl Kind {
     }
 }
 
-/// With `{n}` for each number, and for the whole where it is an id: a UUID, a ULID, a hash.
+/// Replaces each number by `{n}`, and the whole segment if it is an id: a UUID, a ULID, a hash.
 fn without_numbers(segment: &str) -> String {
     let is_id =
         segment.len() >= 16 && segment.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
@@ -133,7 +134,7 @@ fn without_numbers(segment: &str) -> String {
     text
 }
 
-/// A query's keys, without values unless apps choose by them what they do.
+/// Returns a query's keys. Values are kept only if apps choose their action by them.
 fn keys(query: &str) -> Vec<String> {
     let key = |(key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
         let is_word = !value.is_empty() && !value.chars().any(|char| char.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Whether an answer asks for a sign-in, and what a user signs in with.
+//! Detects answers that require a sign-in, and reads the users' credentials.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use base64::engine::general_purpose::STANDARD;
 use super::error::{CookieError, RequestError};
 use super::words::{decoded, parts, words};
 
-/// Largest file of cookies: a browser's whole jar is a megabyte.
+/// Largest cookie file: all cookies of a browser take a megabyte.
 const BYTES_MAX: u64 = 4 << 20;
-/// Of a page, what is looked at for a form.
+/// Part of a page that is searched for a form, in bytes.
 const FORM_BYTES: usize = 1 << 20;
 
-/// Whether an answer says that somebody has to sign in first.
+/// Returns whether an answer requires a sign-in.
 pub fn wants_login(
     status: u16,
     location: Option<&str>,
@@ -32,7 +32,7 @@ pub fn wants_login(
 fn leads_to_login(location: &str) -> bool {
     let location = location.split('#').next().unwrap_or_default();
     let (path, query) = parts(location);
-    // A host's name says nothing.
+    // The name of a host does not count.
     let path = match path.split_once("//") {
         Some((scheme, rest)) if scheme.is_empty() || scheme.ends_with(':') => {
             rest.find('/').map_or("", |begin| &rest[begin..])
@@ -40,7 +40,8 @@ fn leads_to_login(location: &str) -> bool {
         _ => path,
     };
     let is_login = |text: &str| text.split(['/', '=']).any(|part| says_login(&decoded(part)));
-    // `/index.php?route=account/login`, and no `?x=1&back=/login`: where it leads is said first.
+    // Matches `/index.php?route=account/login`, but not `?x=1&back=/login`: the first pair is the
+    // destination.
     is_login(path) || query.split('&').next().is_some_and(is_login)
 }
 
@@ -50,14 +51,14 @@ fn says_login(segment: &str) -> bool {
     words.iter().any(|word| is(word)) || words.windows(2).any(|pair| is(&pair.concat()))
 }
 
-/// Whether a page has a field for a password.
+/// Returns whether a page has a form with a password field.
 fn has_login_form(body: &[u8]) -> bool {
     let page = body[..body.len().min(FORM_BYTES)].to_ascii_lowercase();
     let has = |part: &str| page.windows(part.len()).any(|window| window == part.as_bytes());
     has("<form") && ["type=\"password\"", "type='password'", "type=password"].iter().any(|f| has(f))
 }
 
-/// What each user signs in with. Its text for people has no secrets in it.
+/// The credentials of each user. Its debug text contains no secrets.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// Values of `Authorization`.
@@ -72,10 +73,10 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Of `NAME:PASSWORD`, one a user; and of files with cookies, one a user.
+    /// Reads `NAME:PASSWORD` entries and cookie files, one of each for every user.
     ///
     /// # Errors
-    /// A name without a password, a file that cannot be read, a line of it that is no cookie.
+    /// A name has no password, a file cannot be read, or one of its lines is no cookie.
     pub fn read(users: &[String], jars: &[PathBuf]) -> Result<Credentials, RequestError> {
         let basic = |user: &String| match user.split_once(':') {
             Some((name, _)) if !name.is_empty() => Ok(format!("Basic {}", STANDARD.encode(user))),
@@ -86,24 +87,24 @@ impl Credentials {
         Ok(Credentials { basic, jars })
     }
 
-    /// Whether nobody signs in.
+    /// Returns whether there are no credentials.
     pub fn is_empty(&self) -> bool {
         self.basic.is_empty() && self.jars.is_empty()
     }
 
-    /// How many different users there are.
+    /// Returns the number of different users.
     pub fn users(&self) -> usize {
         self.basic.len().max(self.jars.len())
     }
 
-    /// Headers of the user with this number, from 0; of more users than there are credentials, the
-    /// first ones' again.
+    /// Returns the headers of a user, numbered from 0. If there are more users than credentials,
+    /// the first ones are used again.
     pub fn headers(&self, user: usize) -> Vec<(String, String)> {
         let value = of(&self.basic, user);
         value.map(|value| ("Authorization".to_owned(), value.clone())).into_iter().collect()
     }
 
-    /// Names and values of the cookies with which that user begins.
+    /// Returns names and values of the cookies with which that user begins.
     pub fn cookies(&self, user: usize) -> &[(String, String)] {
         of(&self.jars, user).map_or(&[], Vec::as_slice)
     }
@@ -124,8 +125,9 @@ fn jar_at(path: &Path) -> Result<Vec<(String, String)>, RequestError> {
     jar(&bytes).map_err(|(line, what)| RequestError::Cookies { path: path.to_owned(), line, what })
 }
 
-/// Cookies of curl's and browsers' format (seven columns with tabs between them), or of lines
-/// `name=value`, with `;` between several; or the number of the line that is none, and why.
+/// Parses cookies in the format of curl and browsers (seven columns with tabs between them), or as
+/// lines `name=value`, with `;` between several. Returns the number of the first wrong line, and
+/// the mistake.
 fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, CookieError)> {
     let text = String::from_utf8_lossy(bytes);
     let mut jar: Vec<(String, String)> = Vec::new();
@@ -133,7 +135,7 @@ fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, CookieError)> {
     let mut lines = 0;
     for (number, line) in (1..).zip(text.lines()) {
         lines = number;
-        // Of curl, a cookie that no script may read.
+        // With this prefix, curl marks a cookie that scripts may not read.
         let line = line.strip_prefix("#HttpOnly_").unwrap_or(line);
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
@@ -149,7 +151,7 @@ fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, CookieError)> {
             {
                 return Err((number, CookieError::NameOrValue));
             }
-            // A later one of the same name is the newer.
+            // A later cookie of the same name replaces the earlier one.
             jar.retain(|(known, _)| *known != name);
             jar.push((name, value));
         }
@@ -157,7 +159,7 @@ fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, CookieError)> {
     if jar.is_empty() { Err((lines.max(1), CookieError::None)) } else { Ok(jar) }
 }
 
-/// Domain, whether subdomains too, path, whether only by TLS, when it ends, name, value.
+/// Parses the columns: domain, with subdomains, path, TLS only, expiry, name, value.
 fn of_columns(line: &str, site: &mut Option<String>) -> Result<(String, String), CookieError> {
     let columns: Vec<&str> = line.split('\t').collect();
     let &[domain, _, _, _, _, name, value] = &columns[..] else {
@@ -187,7 +189,7 @@ fn of_pairs(line: &str) -> Result<Vec<(String, String)>, CookieError> {
 mod tests {
     use super::*;
 
-    /// Status, `Location`, body, `WWW-Authenticate`; and whether it asks.
+    /// Status, `Location`, body, `WWW-Authenticate`; and whether the answer requires a sign-in.
     type Case<'a> = (u16, Option<&'a str>, &'a str, Option<&'a str>, bool);
 
     #[test]

@@ -1,11 +1,11 @@
-//! The words that a target is made of.
+//! Splits a target into the words that it consists of.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// Keys of a query by which apps of one script choose what they do: WordPress, phpBB, OpenCart,
-/// Yii, MediaWiki and their like. What they are set to counts as a path's segment does.
+/// Query keys by which apps with a single script choose their action: WordPress, phpBB, OpenCart,
+/// Yii, MediaWiki and others. Their values count like a segment of a path.
 const ROUTING_KEYS: [&str; 23] = [
     "a",
     "act",
@@ -32,28 +32,28 @@ const ROUTING_KEYS: [&str; 23] = [
     "view",
 ];
 
-/// Path and query of a target; no query where it has none.
+/// Returns path and query of a target; the query is empty if there is none.
 pub(super) fn parts(target: &str) -> (&str, &str) {
     target.split_once('?').unwrap_or((target, ""))
 }
 
-/// Names and values of a query, percent-decoded.
+/// Returns names and values of a query, percent-decoded.
 pub(super) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     form_urlencoded::parse(query.as_bytes())
 }
 
-/// Whether apps choose by the value of this key what they do.
+/// Returns whether apps choose their action by the value of this key.
 pub(super) fn is_routing(key: &str) -> bool {
     ROUTING_KEYS.contains(&key)
 }
 
-/// Percent-decoded, what is no UTF-8 replaced.
+/// Returns percent-decoded text; invalid UTF-8 is replaced.
 pub(super) fn decoded(text: &str) -> Cow<'_, str> {
     percent_decode_str(text).decode_utf8_lossy()
 }
 
-/// The words of a segment in small letters: `wp-login.php` has three, `deleteUser` and `XMLReset`
-/// two.
+/// Returns the words of a segment in lower case: `wp-login.php` has three, `deleteUser` and
+/// `XMLReset` have two.
 pub(super) fn words(segment: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut chars = segment.chars().peekable();

@@ -1,10 +1,10 @@
-//! Code that nothing is to be said of: modern syntax, and our own apps.
+//! Code without suspects: modern syntax, and the project's own apps.
 
 use std::path::Path;
 
 use super::*;
 
-/// A controller, a service and an enum with what PHP 8.1 to 8.4 brought.
+/// A controller, a service and an enum with the syntax of PHP 8.1 to 8.4.
 const MODERN: &str = r#"<?php
 
 declare(strict_types=1);

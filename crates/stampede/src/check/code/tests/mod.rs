@@ -1,4 +1,4 @@
-//! Snippets of PHP and what they say, kind by kind: what is seen, and what is let be.
+//! Snippets of PHP with their suspects, kind by kind: what is reported, and what is accepted.
 
 mod clean;
 mod keeps;
@@ -10,12 +10,12 @@ mod whole;
 use super::{SuspectKind, look};
 use crate::plan::model::AppKind;
 
-/// What is said of one file: `line kind what @ within`.
+/// Returns the suspects of one file: `line kind what @ within`.
 fn said_of(app: AppKind, file: &str, code: &str) -> Vec<String> {
     said(app, &[(file, code)])
 }
 
-/// What is said of an app of these files.
+/// Returns the suspects of an app with these files.
 fn said(app: AppKind, files: &[(&str, &str)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     for (file, code) in files {
@@ -38,12 +38,12 @@ fn said(app: AppKind, files: &[(&str, &str)]) -> Vec<String> {
         .collect()
 }
 
-/// What is said of the body of a method of a Symfony service.
+/// Returns the suspects of a method body in a Symfony service.
 fn in_method(body: &str) -> Vec<(SuspectKind, String)> {
     in_method_of(AppKind::Symfony, body)
 }
 
-/// The same in an app of another kind.
+/// Returns the suspects of a method body in an app of another kind.
 fn in_method_of(app: AppKind, body: &str) -> Vec<(SuspectKind, String)> {
     let code = format!(
         "<?php namespace App; use Lib\\Other; class Cart extends Basket {{\n\
@@ -60,14 +60,14 @@ fn in_method_of(app: AppKind, body: &str) -> Vec<(SuspectKind, String)> {
     look.suspects.into_iter().map(|suspect| (suspect.kind, suspect.what)).collect()
 }
 
-/// Each body names just this suspect.
+/// Checks that each body has exactly this suspect.
 fn each_names(kind: SuspectKind, bodies: &[(&str, &str)]) {
     for (body, what) in bodies {
         assert_eq!(in_method(body), [(kind, (*what).to_owned())], "{body}");
     }
 }
 
-/// None names any.
+/// Checks that no body has a suspect.
 fn none_names_any(bodies: &[&str]) {
     for body in bodies {
         assert_eq!(in_method(body), [], "{body}");

@@ -1,4 +1,4 @@
-//! What ends or changes the process, and what goes past the framework.
+//! Code that ends or changes the process, or bypasses the framework.
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn an_exit_of_the_command_line_is_let_be() {
     ] {
         assert_eq!(said_of(AppKind::Symfony, file, code), [""; 0], "{code}");
     }
-    // In a function such a guard is one of the app's own.
+    // In a function, such a guard is the app's own logic and counts.
     each_names(SuspectKind::Exit, &[("if (!defined('A')) { exit; }", "exit")]);
     assert_eq!(said_of(AppKind::Script, "public/a.php", "<?php\nexit;"), ["2 exit exit"]);
 }
@@ -121,7 +121,7 @@ fn what_is_set_for_the_whole_process_is_named() {
         ("$a->setAttribute(\\PDO::ATTR_CASE, $b);", SuspectKind::DatabaseSession, "PDO::ATTR_CASE"),
     ] {
         let expected = [(kind, what.to_owned())];
-        // A function declared there is what holds it.
+        // A nested function is tested below, in a function.
         if kind != SuspectKind::Redeclared {
             assert_eq!(in_method(body), expected, "{body}");
         }

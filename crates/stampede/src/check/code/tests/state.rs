@@ -27,7 +27,7 @@ fn a_static_property_that_is_written_is_named_whole() {
             ("[self::$x, $b] = $a;", "App\\Cart::$x"),
             ("$f = function () use ($a) { self::$x = $a; };", "App\\Cart::$x"),
             ("$f = fn() => self::$x = $a;", "App\\Cart::$x"),
-            // Said once in a method.
+            // Reported once for each method.
             ("self::$x = $a; self::$x = $b;", "App\\Cart::$x"),
         ],
     );
@@ -83,7 +83,7 @@ fn a_static_variable_counts_where_it_is_written() {
         "static $m = ['a' => 1]; return $m[$a];",
         "static $m; if (!$m) { $m = ['a' => 1, 'b' => [2]]; } return $m;",
         "static fn() => 1;",
-        // Whoever asks first, it is the same.
+        // The value is the same for whichever request comes first.
         "static $m; $m ??= require __DIR__ . '/map.php'; return $m;",
         "static $m; if (!$m) { $m = new \\PDO((string) getenv('DSN'), getenv('U') ?: null); }",
         "static $has; return $has ??= extension_loaded('intl');",
@@ -101,7 +101,7 @@ fn globals_count_where_they_outlive_a_request() {
         ],
     );
     none_names_any(&["return $GLOBALS['a'] ?? null;", "unset($GLOBALS['a']);"]);
-    // A script has its globals anew each time: only what is written may surprise.
+    // A script gets new globals for each request; only a write is suspicious.
     assert_eq!(in_method_of(AppKind::Script, "global $db; return $db;"), []);
     assert_eq!(
         in_method_of(AppKind::Script, "global $db; $db = $a;"),

@@ -1,4 +1,4 @@
-//! Bytes that nobody wrote as PHP: whatever they are, they are read to their end.
+//! Bytes that nobody wrote as PHP: the reader must read any of them to the end.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::super::{CodeLook, look_at};
 use crate::plan::model::AppKind;
 
-/// What the rules look for, and what it stands in.
+/// Code that the rules search for, and code around it.
 const PIECES: [&str; 40] = [
     "<?php ",
     "?>",
@@ -50,7 +50,7 @@ const PIECES: [&str; 40] = [
     "if (PHP_SAPI === 'cli') ",
 ];
 
-/// Whatever a text is: nothing panics, and what is told is there.
+/// Checks for any text that nothing panics and that each suspect is at a line of the text.
 fn holds(kind: AppKind, source: &[u8]) -> CodeLook {
     let look = look_at(kind, "src/a.php", source);
     let lines = 1 + source.iter().filter(|byte| **byte == b'\n').count() as u32;

@@ -1,4 +1,4 @@
-//! Whole directories: what is walked, what cannot be read, and how much of a file is borne.
+//! Whole directories: which files are read, what cannot be read, and how large a file may be.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -61,7 +61,7 @@ fn links_are_not_followed() {
     symlink(other.path().join("a.php"), directory.path().join("b.php")).unwrap();
     symlink(directory.path(), directory.path().join("round")).unwrap();
     assert_eq!(look(directory.path(), AppKind::Script), super::super::CodeLook::default());
-    // The app's directory itself may be one.
+    // The app's directory itself may be a symbolic link.
     let link = directory.path().join("out");
     assert_eq!(look(&link, AppKind::Script).suspects.len(), 1);
 }
@@ -116,7 +116,7 @@ fn no_nesting_and_no_repetition_is_too_deep_or_too_long() {
     write("f.php", &"function f() { ob_start(); } ".repeat(20_000));
     let began = Instant::now();
     let look = look(directory.path(), AppKind::Script);
-    // Seconds are enough, on a busy machine too: nothing is worse than linear.
+    // Seconds are enough on a busy machine too, because no step takes more than linear time.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     assert_eq!(look.files, 6);
     let unread: Vec<&str> = look.unread.iter().map(|unread| unread.file.as_str()).collect();
