@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use common::{Place, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials};
 use serde_json::Value;
+use words::says;
 
 const LIMIT: Duration = Duration::from_secs(90);
 
@@ -122,7 +123,8 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
     let output = finish(command, LIMIT);
     let all = stdout(&output) + &stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{all}");
-    assert!(all.contains("cannot bind the moon"), "its last log line is missing:\n{all}");
+    let why = says("runtime_failed", "cannot bind the moon");
+    assert!(all.contains(why), "its last log line is missing:\n{all}");
     let summary = summary(&place);
     let verdict = |name: &str| {
         let cases = summary["cases"].as_array().expect("cases");
@@ -397,7 +399,7 @@ fn without_any_flag_the_directorys_app_is_compared() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         stdout(&output)
     };
-    assert!(dry().contains("--app hello"), "{}", dry());
+    assert!(dry().contains(says("chosen", "--app hello")), "{}", dry());
     place.write("public/index.php", "<?php echo 'shop';");
     assert!(dry().contains("--app ."), "{}", dry());
     // A plan that stands there is run as it is.
