@@ -3,6 +3,7 @@
 
 mod bench_support;
 mod common;
+mod words;
 
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use bench_support::Bench;
 use common::{Place, fact, finish, skipped, stderr, stdout, trials};
 use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::{DATABASE_ROLE, Placement};
+use words::says;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const LOAD: [&str; 8] = ["--concurrency", "2", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
@@ -86,7 +88,8 @@ fn databases_are_compared_with_each_other() {
     let text = stdout(&output);
     assert!(!text.contains("not comparable"), "{text}");
     let text = stdout(&finish(place.stampede(&["report", "last", "--details"]), LIMIT));
-    assert!(text.contains("pdo_mysql"), "it is said all the same: {text}");
+    let note = says("extension", "pdo_mysql");
+    assert!(text.contains(note), "it is said all the same: {text}");
 }
 
 /// A connection for each request, and one for a worker's life.
@@ -166,14 +169,14 @@ fn what_people_read_when_a_database_cannot_be_had() {
         stderr(&output).replace(&place.path().display().to_string(), "")
     };
     let unknown = asked("db-read", "oracle", &[]);
-    assert!(unknown.contains("sqlite, postgresql, mariadb"), "{unknown}");
+    assert!(unknown.contains(says("bad_setting", "sqlite, postgresql, mariadb")), "{unknown}");
     let none = asked("db-read", "none", &[]);
-    assert!(none.contains("app `db-read` cannot do with it"), "{none}");
+    assert!(none.contains(says("bad_setting", "app `db-read` cannot do with it")), "{none}");
     let unused = asked("hello", "sqlite", &[]);
-    assert!(unused.contains("app `hello` has no use for one"), "{unused}");
+    assert!(unused.contains(says("bad_setting", "app `hello` has no use for one")), "{unused}");
     let broken = asked("db-read", "", &[("STAMPEDE_SQLITE3", "/bin/false")]);
     let why = "app `db-read` could not be prepared: `sqlite3` ended with exit code 1";
-    assert!(broken.contains(why), "{broken}");
+    assert!(broken.contains(says("unprepared", why)), "{broken}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
@@ -194,8 +197,8 @@ fn a_database_that_does_not_start_is_named() {
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("`database` with exit code"), "{text}");
-    assert!(text.contains("no-such-option"), "{text}");
+    assert!(text.contains(says("runtime_failed ended", "`database` with exit code")), "{text}");
+    assert!(text.contains(says("runtime_failed ended", "no-such-option")), "{text}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 

@@ -22,7 +22,7 @@ pub enum Steadiness {
 /// A section of the series between two change points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Index of its first second, not counting steps without a value.
+    /// Index of its first second.
     pub from: usize,
     /// Geometric mean of its values.
     pub value: f64,
@@ -31,8 +31,8 @@ pub struct Level {
 /// Seconds that a load must last to be judged.
 pub const FEWEST: usize = 60;
 
-/// Judges the values of seconds (medians of service time). Steps without a value are left out, so
-/// that the indices of later levels are smaller by as much.
+/// Judges the values of seconds (medians of service time). Seconds without a value belong to the
+/// level before them.
 pub fn steadiness(seconds: &[Option<f64>]) -> Steadiness {
     if seconds.len() < FEWEST {
         return Steadiness::TooShort;
@@ -40,7 +40,9 @@ pub fn steadiness(seconds: &[Option<f64>]) -> Steadiness {
     // A long load is judged in steps of several seconds: finding change points takes quadratic
     // time.
     let step = seconds.len().div_ceil(MOST);
-    let logs: Vec<f64> = seconds.chunks(step).filter_map(mean_log).collect();
+    let steps = seconds.chunks(step).enumerate();
+    let (places, logs): (Vec<usize>, Vec<f64>) =
+        steps.filter_map(|(place, seconds)| Some((place * step, mean_log(seconds)?))).unzip();
     if logs.len() < FEWEST / 2 {
         return Steadiness::TooShort;
     }
@@ -52,7 +54,7 @@ pub fn steadiness(seconds: &[Option<f64>]) -> Steadiness {
         .zip(ends)
         .map(|(&from, to)| {
             let mean = logs[from..to].iter().sum::<f64>() / (to - from) as f64;
-            Level { from: from * step, value: mean.exp() }
+            Level { from: places[from], value: mean.exp() }
         })
         .collect();
     let last = levels.last().map_or(1.0, |level| level.value);
@@ -194,6 +196,14 @@ mod tests {
         hiccup[40] = Some(9e9);
         hiccup[60] = None;
         assert_eq!(steadiness(&hiccup), Steadiness::Steady);
+    }
+
+    #[test]
+    fn a_step_after_a_gap_is_found_where_it_is() {
+        let mut seconds = series(&[(60, 1.2), (60, 1.0)], 6);
+        seconds[20..40].fill(None);
+        let Steadiness::NotSteady(levels) = steadiness(&seconds) else { panic!("a step of 20 %") };
+        assert!(levels.len() == 2 && levels[1].from.abs_diff(60) <= 1, "{levels:?}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::runtime::{Catalogue, Mode, Places};
 use crate::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use crate::suggest::{fill, fill_length, suggest};
 use crate::summary::Summary;
-use crate::summary::model::{Comparison as Compared, Standing};
+use crate::summary::model::{Comparison as Compared, Group, Standing};
 use crate::trial::comparison::Comparison;
 use crate::trial::{cases, refusal};
 use crate::{interrupt, keeper, machine, plan, progress, store};
@@ -218,8 +218,8 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     text + &format!("\nReport: {report}\nAll figures: stampede report {shown} --details\n")
 }
 
-/// Returns a runtime that keeps the app in memory and is better than the baseline; `None` if there
-/// is none.
+/// Returns a runtime that keeps the app in memory and is better than a baseline that does not;
+/// `None` if there is none.
 fn worker_that_leads(summary: &Summary) -> Option<&str> {
     let keeps_state = |name: &str| {
         let case = summary.cases.iter().find(|case| case.runtime == name);
@@ -227,7 +227,8 @@ fn worker_that_leads(summary: &Summary) -> Option<&str> {
             [Mode::Worker, Mode::EventLoop].iter().any(|mode| case.mode == mode.name())
         })
     };
-    let better = summary.groups.iter().flat_map(|group| {
+    let starts_anew = |group: &&Group| !group.baseline.as_deref().is_some_and(keeps_state);
+    let better = summary.groups.iter().filter(starts_anew).flat_map(|group| {
         let is_better = |one: &&Compared| one.standing(group.primary) == Standing::Better;
         group.comparisons.iter().filter(is_better).map(|one| one.runtime.as_str())
     });

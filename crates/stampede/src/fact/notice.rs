@@ -101,7 +101,7 @@ pub enum Notice {
     /// Numbers of CPUs that this machine does not have were left out.
     #[serde(rename = "cpus_left_out")]
     CpusLeftOut {
-        /// All numbers of CPUs that the budget asks for.
+        /// The numbers of CPUs that are skipped.
         asked: Vec<u32>,
     },
     /// The budget is split by role, so rows have unequal means.

@@ -510,9 +510,10 @@ fn address(name: Node) -> Node {
         |node: Node, text: &str| Node { value: Value::Text(text.to_owned(), Style::Plain), ..node };
     let at = |begin, length| Node { place: name.inside(begin, length), value: Value::Null };
     let url = text(at("external:".len(), url.len()), url);
-    let body = vec![(text(at(0, 4), "url"), url)];
+    let key = |key: &str| text(at(0, "external".len()), key);
+    let body = vec![(key("url"), url)];
     let body = Node { place: name.place.clone(), value: Value::Map(body) };
-    Node { value: Value::Map(vec![(text(at(0, 4), "external"), body)]), ..name }
+    Node { value: Value::Map(vec![(key("external"), body)]), ..name }
 }
 
 /// A comma-separated value as a list, each item at its place. Blanks around items are ignored.

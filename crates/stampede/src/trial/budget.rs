@@ -56,12 +56,13 @@ pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal
     let mut notices = lacking(plan, facts)?;
     if let Budget::Shared { cpus, .. } = &mut plan.budget {
         let machine = facts.cpus_allowed.len().max(1) as u32;
-        let asked = cpus.clone();
+        let (asked, above) = (cpus.len(), cpus.iter().filter(|count| **count > machine).copied());
+        let above: Vec<u32> = above.collect();
         cpus.iter_mut().for_each(|count| *count = (*count).min(machine));
         cpus.sort_unstable();
         cpus.dedup();
-        if cpus.len() < asked.len() {
-            notices.push(Notice::CpusLeftOut { asked });
+        if cpus.len() < asked && !above.is_empty() {
+            notices.push(Notice::CpusLeftOut { asked: above });
         }
     }
     notices.extend(split(&plan.budget));
@@ -213,7 +214,7 @@ mod tests {
             [
                 "a budget of 3 CPUs does not fit: this machine has 2; all of it is used",
                 "a budget of 5.00 GiB does not fit: this machine has 4.00 GiB; all of it is used",
-                "CPU counts above this machine's number are skipped: 2 and 3",
+                "CPU counts above this machine's number are skipped: 3",
             ]
         );
     }
