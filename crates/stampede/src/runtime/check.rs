@@ -30,9 +30,9 @@ pub struct Traits {
 }
 
 impl Traits {
-    /// The suffix of the runtime's name in tables: empty, or ` (assembled)`.
+    /// The suffix of the runtime's name in tables: empty, or ` (custom build)`.
     pub fn mark(&self) -> &'static str {
-        self.custom_build.map_or("", CustomBuild::mark)
+        self.custom_build.map_or("", |_| CustomBuild::MARK)
     }
 }
 

@@ -105,8 +105,8 @@ impl RuntimeManifest {
 }
 
 /// A recipe for a need: a script of a runtime's directory. What the script leaves in `$OUT` goes to
-/// stampede's own directory. If the result is no upstream release, its version ends with `
-/// (assembled)` or ` (library)`.
+/// stampede's own directory. If the result is no upstream release, the version that it prints
+/// contains ` (assembled)` or ` (library)`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Get {

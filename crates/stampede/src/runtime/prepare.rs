@@ -548,7 +548,7 @@ impl Parts<'_> {
         let built = self.needs.iter();
         let custom_builds =
             built.filter_map(|(name, found)| Some((name.clone(), found.custom_build?))).collect();
-        let mark = locate::custom_build(self.needs).map_or("", CustomBuild::mark);
+        let mark = locate::custom_build(self.needs).map_or("", |_| CustomBuild::MARK);
         RuntimeRecord {
             title: format!("{}{}", self.runtime.manifest.title, mark),
             mode: self.runtime.manifest.mode.name().into(),

@@ -365,17 +365,19 @@ pub enum CustomBuild {
 impl CustomBuild {
     const ALL: [CustomBuild; 2] = [CustomBuild::Assembled, CustomBuild::Library];
 
-    /// The mark after names in tables: ` (assembled)`.
-    pub const fn mark(self) -> &'static str {
+    /// The mark after names in tables.
+    pub const MARK: &str = " (custom build)";
+
+    /// Recognises a custom build by the version that the program prints, which ends with its kind.
+    pub fn of_version(printed: &str) -> Option<CustomBuild> {
+        CustomBuild::ALL.into_iter().find(|build| printed.contains(build.printed()))
+    }
+
+    const fn printed(self) -> &'static str {
         match self {
             CustomBuild::Assembled => " (assembled)",
             CustomBuild::Library => " (library)",
         }
-    }
-
-    /// Recognises a custom build by the version that the program prints, which contains the mark.
-    pub fn of_version(printed: &str) -> Option<CustomBuild> {
-        CustomBuild::ALL.into_iter().find(|build| printed.contains(build.mark()))
     }
 }
 
