@@ -1,5 +1,5 @@
-# What a person calls; `make` alone says what there is. The work is done by cargo, by
-# `stampede` itself and by the scripts in scripts/.
+# The commands for people; `make` alone lists them. The work is done by cargo, by `stampede` itself
+# and by the scripts in scripts/.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,11 +8,12 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 DESTDIR ?=
 PLAN ?= plans/demo.yaml
-# Parts of the bench and how long; all of it where nothing is said.
+# Which parts of the bench to run and for how long; empty: all of it.
 BENCH ?=
-# Programs of tests that `test-codes` runs besides those in the library: the others look at what is printed.
+# Test programs that `test-codes` runs besides the library's tests. The other tests check printed
+# text.
 CODES_TESTS := formats store summary
-# Named here and given to cargo, so that a `CARGO_TARGET_DIR` of the caller works.
+# Named here and passed to cargo, so that the caller's `CARGO_TARGET_DIR` works.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPEDE := $(TARGET)/release/stampede
 RUST := scripts/with-rust
@@ -22,7 +23,7 @@ GENERATOR := $(RUST) cargo run --quiet --release --locked --package stampede-loa
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-# Rust first: a missing one is said before anything is installed.
+# Rust comes first: if it is missing, this is reported before anything is installed.
 .PHONY: demo
 demo: ## Install what is missing, build, and compare six PHP runtimes (about two minutes)
 	@$(RUST) true
@@ -74,7 +75,8 @@ test: ## Install what tests need, then run everything: format, lints, house rule
 	@if command -v npm >/dev/null; then scripts/install-packages page; fi
 	@$(RUST) cargo xtask ci
 
-# A build that prints the code of each fact and error in place of its sentence: what passes depends on no wording.
+# A build that prints the code of each fact and error in place of its sentence. So no passing test
+# depends on a wording.
 .PHONY: test-codes
 test-codes: ## Run tests in a build without sentences: nothing may depend on a wording
 	@$(RUST) cargo test --locked --package stampede --features codes-for-text --lib $(CODES_TESTS:%=--test %)
@@ -82,7 +84,7 @@ test-codes: ## Run tests in a build without sentences: nothing may depend on a w
 .PHONY: test-all
 test-all: test test-codes ## Everything: `test` and `test-codes`
 
-# Without `build`: `sudo make install` must not build as root what `make build` built.
+# Does not depend on `build`: `sudo make install` must not build as root what `make build` built.
 .PHONY: install
 install: ## Install binary, man page and completions below PREFIX (default /usr/local)
 	@[[ -x $(STAMPEDE) ]] || { echo "error: there is no \`$(STAMPEDE)\` yet" >&2; echo >&2; echo "hint: make build" >&2; exit 2; }

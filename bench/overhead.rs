@@ -1,4 +1,4 @@
-//! What a trial takes beside its load: start, verification and stop, from a stored run.
+//! Measures from a stored run what a trial takes besides its load: start, verification and stop.
 //!
 //! `cargo run --release -p stampede --example overhead -- last`
 
@@ -44,5 +44,5 @@ fn main() -> ExitCode {
     if longest < LIMIT_S * 1_000_000_000 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What a trial may take beside warm-up, measuring and drain.
+/// Seconds that a trial may take besides warm-up, measuring and drain.
 const LIMIT_S: u64 = 3;

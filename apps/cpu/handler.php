@@ -3,8 +3,8 @@
 declare(strict_types=1);
 
 /**
- * Nanoseconds of CPU that this process has used. Where PHP runs in threads, those of this thread,
- * as the kernel notes them at each of its ticks.
+ * Returns the CPU time in ns that this process has used. Where PHP runs in threads, it is this
+ * thread's time, which the kernel updates at each of its ticks.
  */
 $used = static function (): int {
     $noted = PHP_ZTS ? @file_get_contents('/proc/thread-self/schedstat') : false;
@@ -17,7 +17,7 @@ $used = static function (): int {
         + ($usage['ru_utime.tv_usec'] + $usage['ru_stime.tv_usec']) * 1000;
 };
 
-/** Spends `?ms=` milliseconds of CPU: of its own, so that it takes longer where CPUs are short. */
+/** Spends `?ms=` milliseconds of its own CPU time. So it takes longer where CPUs are short. */
 return static function (array $server) use ($used): array {
     $ms = $_GET['ms'] ?? '10';
     if (!is_string($ms) || preg_match('/^[0-9]{1,5}$/', $ms) !== 1) {
@@ -30,7 +30,7 @@ return static function (array $server) use ($used): array {
     $began = $used();
     $hash = '';
     do {
-        // Some tens of microseconds between two looks at the clock.
+        // Some tens of microseconds pass between two looks at the clock.
         for ($i = 0; $i < 100; $i++) {
             $hash = md5($hash);
         }

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** The connection, for as long as PHP's memory lasts; with DATABASE_PERSISTENT=1 as long as its process. */
+/** The connection. It lives as long as PHP's memory; if DATABASE_PERSISTENT=1, as the process. */
 $connect = static function (): PDO {
     static $connection = null;
     if ($connection === null) {
@@ -19,17 +19,17 @@ $connect = static function (): PDO {
     return $connection;
 };
 
-/** SQLite itself counts the queries that have this condition; servers count them all. */
+/** A condition by which SQLite counts a query. Database servers count all queries themselves. */
 $counted = getenv('DATABASE_COUNTED') ? ' AND (SELECT counted())' : '';
 
-/** One row by its key. */
+/** Reads one row by its key. */
 $row = static function (PDOStatement $by): array {
     $by->execute([random_int(1, 10000)]);
 
     return array_map('intval', $by->fetch());
 };
 
-/** Twenty rows as a page. */
+/** Renders twenty rows as a page. */
 $table = static function (PDO $database) use ($counted): string {
     $lines = '';
     foreach ($database->query("SELECT id, number FROM world WHERE id <= 20$counted ORDER BY id") as $row) {
@@ -40,7 +40,7 @@ $table = static function (PDO $database) use ($counted): string {
     return "<!doctype html>\n<title>db-read</title>\n<table>\n$lines</table>\n";
 };
 
-/** Reads `?queries=` rows, one by one; `/rows` renders twenty from one query. */
+/** Reads `?queries=` rows, one by one. `/rows` renders twenty rows from one query. */
 return static function (array $server) use ($connect, $row, $table, $counted): array {
     $database = $connect();
     if (parse_url($server['REQUEST_URI'], PHP_URL_PATH) === '/rows') {

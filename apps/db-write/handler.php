@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** The connection, for as long as PHP's memory lasts; with DATABASE_PERSISTENT=1 as long as its process. */
+/** The connection. It lives as long as PHP's memory; if DATABASE_PERSISTENT=1, as the process. */
 $connect = static function (): PDO {
     static $connection = null;
     if ($connection === null) {
@@ -19,10 +19,10 @@ $connect = static function (): PDO {
     return $connection;
 };
 
-/** SQLite itself counts the queries that have this condition; servers count them all. */
+/** A condition by which SQLite counts a query. Database servers count all queries themselves. */
 $counted = getenv('DATABASE_COUNTED') ? ' AND (SELECT counted())' : '';
 
-/** Keys of rows, each once: in one order for all, so that no two transactions wait for each other. */
+/** Distinct keys of rows. All use one order, so that no two transactions wait for each other. */
 $keys = static function (int $count): array {
     $keys = [];
     while (count($keys) < $count) {
@@ -42,7 +42,7 @@ return static function () use ($connect, $keys, $counted): array {
     $database = $connect();
     $write = $database->prepare('UPDATE world SET number = number + 1 WHERE id = ?' . $counted);
     $read = $database->prepare('SELECT id, number FROM world WHERE id = ?' . $counted);
-    // SQLite lets one write at a time: the others wait for their turn from the beginning.
+    // SQLite allows one writer at a time. IMMEDIATE makes the others wait before they begin.
     $is_file = $database->getAttribute(PDO::ATTR_DRIVER_NAME) === 'sqlite';
     $database->exec($is_file ? 'BEGIN IMMEDIATE' : 'START TRANSACTION');
     try {

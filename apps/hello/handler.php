@@ -3,8 +3,8 @@
 declare(strict_types=1);
 
 /**
- * A plain handler: takes what a runtime knows of the request (the keys of `$_SERVER`),
- * gives back status, headers and body. Keeps nothing between calls.
+ * A plain handler: takes what a runtime knows about the request (the keys of `$_SERVER`) and
+ * returns status, headers and body. It keeps nothing between calls.
  */
 return static function (array $server): array {
     $keys = [
@@ -23,7 +23,7 @@ return static function (array $server): array {
             $headers[strtolower(strtr(substr((string) $key, 5), '_', '-'))] = [$value];
         }
     }
-    // Their order is the SAPI's own.
+    // Sorted, because each SAPI has another order.
     ksort($headers);
     $body = [
         'message' => 'hello',

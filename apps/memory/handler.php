@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Takes `?mb=` MiB, writes to every page of them, and gives them back. */
+/** Allocates `?mb=` MiB, writes to every page of them, and frees them. */
 return static function (array $server): array {
     $mb = $_GET['mb'] ?? '16';
     if (!is_string($mb) || preg_match('/^[0-9]{1,4}$/', $mb) !== 1) {

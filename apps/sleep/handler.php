@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Waits `?ms=` milliseconds, as for an upstream's answer. */
+/** Waits `?ms=` milliseconds, as an app waits for another server's answer. */
 return static function (array $server): array {
     $ms = $_GET['ms'] ?? '10';
     if (!is_string($ms) || preg_match('/^[0-9]{1,5}$/', $ms) !== 1) {

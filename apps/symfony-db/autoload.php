@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// The framework: of this directory's own vendor directory, or of Debian's packages.
+// The framework comes from this directory's own vendor directory or from Debian's packages.
 if (is_file(__DIR__ . '/vendor/autoload.php')) {
     return require_once __DIR__ . '/vendor/autoload.php';
 }

@@ -6,7 +6,7 @@ use App\Kernel;
 
 require __DIR__ . '/autoload.php';
 
-// Dumps the container and warms every cache, as `cache:warmup` does.
+// Dumps the container and warms every cache, like `cache:warmup`.
 $kernel = new Kernel(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
 $kernel->boot();
 $warmer = $kernel->getContainer()->get('cache_warmer');

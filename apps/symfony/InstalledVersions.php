@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Composer;
 
 /**
- * Stands for Composer's class of this name, which Symfony 6 asks whether a package is there for
- * developing only: of a distribution's packages none is, so that what is there may be used.
+ * Replaces Composer's class of this name. Symfony 6 asks it whether a package is installed for
+ * development only. No package of a distribution is, so whatever is installed may be used.
  */
 final class InstalledVersions
 {

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Takes a body, or the file `file` of a form, and answers its length and hash. */
+/** Takes a body, or the file `file` of a form, and answers with its length and hash. */
 return static function (array $server, string $body = ''): array {
     $file = $_FILES['file']['tmp_name'] ?? null;
     if (is_string($file) && $file !== '') {

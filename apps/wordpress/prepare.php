@@ -1,19 +1,19 @@
 <?php
 
-// WordPress' own installation into the database, then what the front page shows.
+// Runs WordPress's own installation into the database, and adds what the front page shows.
 $_SERVER += ['HTTP_HOST' => 'localhost', 'REQUEST_URI' => '/', 'REQUEST_METHOD' => 'GET', 'SERVER_PROTOCOL' => 'HTTP/1.1'];
 define('WP_INSTALLING', true);
 
-/** No letter to anybody. */
+/** Sends no e-mail about the new site. */
 function wp_new_blog_notification() {}
 
-/** Its sample posts carry the date of today. */
+/** Adds no sample posts, because they have today's date. */
 function wp_install_defaults() {}
 
 require __DIR__ . '/wp-config.php';
 require ABSPATH . 'wp-admin/includes/upgrade.php';
 
-// It would ask itself over the network whether the web server rewrites addresses.
+// WordPress would send itself a request to see whether the web server rewrites addresses.
 add_filter('pre_http_request', static fn () => new WP_Error('no_network'));
 $installed = wp_install('Stampede', 'stampede', 'nobody@example.org', false, '', 'stampede');
 if (!is_array($installed)) {

@@ -1,6 +1,6 @@
 <?php
 
-// Where WordPress is: in this directory, or Debian's package. Its own wp-config.php is not read.
+// WordPress is in this directory or in Debian's package, whose own wp-config.php is not read.
 define('ABSPATH', (is_file(__DIR__ . '/wordpress/wp-settings.php') ? __DIR__ . '/wordpress' : '/usr/share/wordpress') . '/');
 
 // `mysql:unix_socket=…;dbname=…`
@@ -13,20 +13,20 @@ define('DB_CHARSET', 'utf8mb4');
 define('DB_COLLATE', '');
 $table_prefix = 'wp_';
 
-// One address for every runtime, whatever its port: the page has links.
+// The page has links, so the address is the same for all runtimes, without a port.
 define('WP_HOME', 'http://localhost');
 define('WP_SITEURL', 'http://localhost');
 define('WP_CONTENT_DIR', __DIR__ . '/content');
 define('WP_CONTENT_URL', 'http://localhost/content');
 
-// Nothing in the background, nothing of elsewhere, nothing that a request changes.
+// No background tasks, no requests to other hosts, and no changes to files by a request.
 define('DISABLE_WP_CRON', true);
 define('WP_HTTP_BLOCK_EXTERNAL', true);
 define('AUTOMATIC_UPDATER_DISABLED', true);
 define('DISALLOW_FILE_MODS', true);
 define('WP_DEBUG', false);
 
-// They sign nothing that is sent anywhere.
+// Fixed keys, because nothing signed with them is sent anywhere.
 foreach (['AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE'] as $name) {
     define("{$name}_KEY", 'stampede');
     define("{$name}_SALT", 'stampede');

@@ -1,12 +1,12 @@
-//! How often intervals and words are right where every runtime is compared with a baseline, counted
-//! in many simulated runs: `cargo run --release -p stampede-stats --example baseline --
+//! Counts in many simulated runs how often intervals and words are right, where every runtime is
+//! compared with a baseline: `cargo run --release -p stampede-stats --example baseline --
 //! runs=20000`.
 
 mod simulation;
 
 use simulation::{Case, NOISES, Shape, Shares, Spread, Words};
 
-/// Runs of each kind: about a minute, and shares to half a percentage point.
+/// Runs of each kind. They take about a minute, and give shares to half a percentage point.
 const RUNS: u32 = 4_000;
 const ROUNDS: [usize; 7] = [3, 4, 5, 6, 8, 10, 12];
 const RUNTIMES: [usize; 5] = [2, 3, 5, 8, 10];
@@ -53,20 +53,20 @@ fn main() {
     }
 }
 
-/// By rounds, then by number of runtimes.
+/// Shares by number of rounds, then by number of runtimes.
 type Grid = [[Shares; RUNTIMES.len()]; ROUNDS.len()];
 
 fn counted(case: impl Fn(usize, usize) -> Case, runs: u32) -> Grid {
     ROUNDS.map(|rounds| {
         RUNTIMES.map(|runtimes| {
-            // A seed of its own for each kind, so that leaving out one changes no other.
+            // Each kind has its own seed, so that leaving out one kind changes no other.
             let seed = (100 * rounds + runtimes) as u64;
             simulation::shares(&case(runtimes, rounds), runs, seed)
         })
     })
 }
 
-/// What `docs/how-it-measures.md` prints.
+/// Prints the table in `docs/how-it-measures.md`.
 fn summary(normal: &[Grid; 3]) {
     let lowest = |row: &[Shares]| row.iter().map(|one| one.all_hold).fold(1.0, f64::min);
     println!("All intervals hold the truth: the lowest share for 2, 3, 5, 8 and 10 runtimes.\n");

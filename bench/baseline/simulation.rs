@@ -1,4 +1,5 @@
-//! Simulated runs that are compared with a baseline: how often intervals and words are right.
+//! Simulates runs that are compared with a baseline, to count how often intervals and words are
+//! right.
 //!
 //! The simulated truth is known, so each answer can be checked. `crates/stats/tests/baseline.rs`
 //! counts few runs in every test run; `bench/baseline/main.rs` counts many and prints tables.
@@ -10,12 +11,12 @@ use stampede_stats::random::Random;
 /// A kind of run.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// The baseline is one of them.
+    /// The number of runtimes, including the baseline.
     pub runtimes: usize,
     pub rounds: usize,
     pub spread: Spread,
     pub shape: Shape,
-    /// Share of the trials that are missing.
+    /// The share of trials that are missing.
     pub missing: f64,
 }
 
@@ -42,10 +43,10 @@ pub enum Shape {
 /// Noise of a trial: standard deviation of the log.
 pub const NOISES: [f64; 3] = [0.01, 0.02, 0.05];
 
-/// The difference that is to be found.
+/// The difference that a run should find.
 pub const SLOWER: f64 = 1.05;
 
-/// Standard deviation of the log of what a round does to all its trials alike.
+/// Standard deviation of the log of a round's effect, which is the same for all its trials.
 const ROUND: f64 = 0.1;
 
 impl Case {
@@ -53,7 +54,8 @@ impl Case {
         Case { runtimes, rounds, spread, shape: Shape::Normal, missing: 0.0 }
     }
 
-    /// Noise of each trial in units of the noise's standard deviation, and each round's pace.
+    /// Draws the noise of each trial, in units of the noise's standard deviation, and each round's
+    /// effect.
     fn draw(&self, random: &mut Random) -> Drawn {
         let rounds = (0..self.rounds).map(|_| ROUND * random.normal()).collect();
         let mut trials = vec![Vec::with_capacity(self.rounds); self.runtimes];
@@ -66,7 +68,7 @@ impl Case {
             for _ in 0..self.rounds {
                 let noise = match self.shape {
                     Shape::Normal => random.normal(),
-                    // Exponential less its mean: variance 1, skew 2.
+                    // Exponential minus its mean: variance 1, skew 2.
                     Shape::Skewed => -random.share().ln() - 1.0,
                 };
                 trials.push((random.share() >= self.missing).then_some(spread * noise));
@@ -82,7 +84,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    /// Compares all with the first; the second is this much slower than the others.
+    /// Compares all runtimes with the first. The second is slower than the others by this factor.
     fn compared(&self, noise: f64, slower: f64) -> Vec<Comparison> {
         let value = |runtime: usize, trial: &Option<f64>, round: &f64| {
             let truth = if runtime == 1 { slower } else { 1.0 };
@@ -100,37 +102,37 @@ impl Drawn {
     }
 }
 
-/// What was counted; shares of runs where nothing else is said.
+/// The results: shares of runs, unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shares {
-    /// All intervals of a run hold the truth.
+    /// All intervals of a run contain the truth.
     pub all_hold: f64,
-    /// Share of intervals that hold the truth.
+    /// The share of intervals that contain the truth.
     pub each_holds: f64,
-    /// All would, were the pooled bound the only one.
+    /// All intervals would contain the truth if only the pooled bound were used.
     pub pooled_alone: f64,
-    /// All would, were the baseline's own bound left out.
+    /// All intervals would contain the truth if the baseline's own bound were left out.
     pub pooled_and_pair: f64,
     /// Half the width of an interval, on average, in units of a trial's noise: as it is, with the
     /// pooled bound alone, and with Student's t on the pair's ratios, adjusted for the number of
     /// comparisons (Bonferroni).
     pub half_widths: [f64; 3],
-    /// By noise ([`NOISES`]).
+    /// The words, by noise ([`NOISES`]).
     pub words: [Words; 3],
 }
 
 /// How often words are right.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Words {
-    /// All are equal, and at least one is called higher or lower.
+    /// All runtimes are equal, and at least one is called higher or lower.
     pub false_alarm: f64,
-    /// Share of comparisons of equals that are called equivalent.
+    /// The share of comparisons of equal runtimes that are called equivalent.
     pub equivalent: f64,
-    /// The second is slower by [`SLOWER`], and is called higher.
+    /// The second runtime is slower by [`SLOWER`], and is called higher.
     pub found: f64,
 }
 
-/// Counts `runs` of a kind.
+/// Simulates `runs` runs of a kind and counts.
 pub fn shares(case: &Case, runs: u32, seed: u64) -> Shares {
     let mut random = Random::with_seed(seed);
     let mut sums = Shares::default();
@@ -145,7 +147,7 @@ pub fn shares(case: &Case, runs: u32, seed: u64) -> Shares {
             words.found +=
                 one_if(slower.first().is_some_and(|one| one.relation == Relation::Higher));
         }
-        // Intervals scale with the noise, so one noise tells of all.
+        // Intervals scale with the noise, so the result is the same for all noises.
         let equal = drawn.compared(NOISES[1], 1.0);
         let within = |one: &Comparison, reach: f64| one.ratio.ln().abs() <= reach;
         let bounds = || equal.iter().filter_map(|one| Some((one, one.bounds?)));
@@ -170,21 +172,21 @@ pub fn shares(case: &Case, runs: u32, seed: u64) -> Shares {
     sums.scaled(f64::from(runs), intervals, compared)
 }
 
-/// What runs that are inconclusive ask for.
+/// What inconclusive runs ask for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
-    /// Share of runs that are inconclusive about the second runtime.
+    /// The share of runs that are inconclusive about the second runtime.
     pub inconclusive: f64,
-    /// Of those: share that asks for more rounds than anybody waits for.
+    /// Of these, the share that asks for more rounds than anybody would wait for.
     pub too_many: f64,
-    /// Of those with a number: its median.
+    /// Of those that name a number of rounds, the median of these numbers.
     pub rounds: u32,
-    /// Of those with a number: share that a run of so many rounds settles.
+    /// Of those that name a number of rounds, the share that a run with that number settles.
     pub settled: f64,
 }
 
-/// Counts `runs` of a kind whose second runtime is this much slower: how many rounds they ask for,
-/// and whether so many settle it in another run.
+/// Simulates `runs` runs of a kind whose second runtime is slower by this factor. Counts how many
+/// rounds they ask for, and whether another run with so many rounds settles the question.
 pub fn asked(case: &Case, noise: f64, slower: f64, runs: u32, seed: u64) -> Asked {
     let mut random = Random::with_seed(seed);
     let (mut inconclusive, mut settled) = (0_u32, 0_u32);
@@ -230,7 +232,7 @@ fn is_different(relation: Relation) -> bool {
     matches!(relation, Relation::Higher | Relation::Lower)
 }
 
-/// Where there is no interval, nothing is promised.
+/// Without an interval, nothing is promised.
 fn holds_1(one: &Comparison) -> bool {
     one.interval.is_none_or(|(low, high)| low <= 1.0 && 1.0 <= high)
 }

@@ -1,4 +1,4 @@
-//! Our own generator in a process of its own: `fire-closed`, `fire-open` and what they print.
+//! Runs our own generator in a separate process: `fire-closed` and `fire-open`, and their output.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
 
 use crate::LOAD_CPU;
 
-/// `URL CONCURRENCY SECONDS ENGINE`
+/// Arguments: `URL CONCURRENCY SECONDS ENGINE`.
 pub fn closed(arguments: &[&str]) {
     let [url, concurrency, seconds, engine] = arguments else {
         panic!("URL CONCURRENCY SECONDS ENGINE")
@@ -23,7 +23,7 @@ pub fn closed(arguments: &[&str]) {
     print(&load_result(url, Model::Closed { concurrency, until }, engine, &["/".to_owned()]));
 }
 
-/// `URL PER_SECOND SECONDS ENGINE`, and `numbered` where each request asks for its number.
+/// Arguments: `URL PER_SECOND SECONDS ENGINE`, then `numbered` if each request carries its number.
 pub fn open(arguments: &[&str]) {
     let [url, rate, seconds, engine, numbered @ ..] = arguments else {
         panic!("URL PER_SECOND SECONDS ENGINE [numbered]")
@@ -78,7 +78,7 @@ impl Listener for Quiet {
     fn second(&mut self, _: &Second) {}
 }
 
-/// One `name value` a line; times in ns.
+/// Prints `name value` lines; times are in ns.
 fn print(result: &LoadResult) {
     let counts = &result.counts;
     println!("engine {}", result.engine);
@@ -103,12 +103,12 @@ fn print(result: &LoadResult) {
     }
 }
 
-/// The load's zero on the machine's monotonic clock, which the server's stamps are from.
+/// The load's zero on the machine's monotonic clock, which the server's stamps use too.
 fn began_ns(result: &LoadResult) -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let ago = result.began.elapsed().as_nanos() as u64;
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64 - ago
 }
 
-/// As many connections as the open model may open when the server stands still.
+/// The most connections that the open model may open when the server stands still.
 const MAX_IN_FLIGHT: u32 = 4_000;

@@ -1,4 +1,4 @@
-//! The closed model beside the peers: CPU time per request, and throughput.
+//! Compares the generator with its peers in the closed model: CPU time per request, and throughput.
 
 use crate::error::BenchError;
 use crate::measured::run;
@@ -6,18 +6,18 @@ use crate::nginx::{Nginx, Scheme};
 use crate::peers::{Closed, Peer, on_path};
 use crate::table::{Table, median, middle};
 
-/// One request at it.
+/// The figures of one load, per request where nothing else is said.
 #[derive(Clone, Copy, Debug)]
 struct Figure {
     cpu_us: f64,
     per_second: f64,
-    /// What the server took for an answer, connecting included.
+    /// The server's CPU time per answer in µs, including the connecting.
     server_us: f64,
     resident_mb: f64,
 }
 
-/// Every peer that is there, in rounds: each once a round, beginning with another one each
-/// time, so that what else goes on meets all. Ratios are taken within a round.
+/// Measures every installed peer in rounds. Each round begins with another peer, so that other
+/// activity affects all alike. Ratios are taken within a round.
 pub fn compare(
     scheme: Scheme,
     connections: &[u32],
@@ -48,7 +48,7 @@ pub fn compare(
     Ok(text)
 }
 
-/// A server of its own each time: none inherits another's connections.
+/// Starts a server for each measurement, so that none inherits another's connections.
 fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Figure, BenchError> {
     let nginx = Nginx::start(scheme)?;
     let load = Closed { url: &nginx.url, connections, seconds };
@@ -87,7 +87,7 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, BenchError>>]) -> String {
         }
         let mine: Vec<Figure> = figures.iter().flatten().copied().collect();
         let all = |of: fn(&Figure) -> f64| median(mine.iter().map(of));
-        // Ratios are of rounds that both have: wrk's may have failed.
+        // Ratios use only rounds that both have, because wrk may have failed in a round.
         let ratio = |of: fn(&Figure) -> f64| {
             let pairs = mine.iter().zip(&taken[0]);
             let ratios = pairs.filter_map(|(mine, wrk)| Some(of(mine) / of(wrk.as_ref().ok()?)));
@@ -111,7 +111,8 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, BenchError>>]) -> String {
     table.markdown()
 }
 
-/// What connections and time take of memory; `minutes` beside one minute, where it is more.
+/// Measures the memory that connections and time take; compares `minutes` with one minute, if
+/// longer.
 pub fn memory(minutes: u32, rate: u32) -> Result<String, BenchError> {
     let mut table = Table::new(&["", "connections", "seconds", "MB resident"]);
     for peer in [Peer::Epoll, Peer::IoUring] {

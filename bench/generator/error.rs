@@ -1,4 +1,4 @@
-//! Why something was not measured.
+//! Errors of the bench: why something was not measured.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,102 +7,102 @@ use std::process::ExitStatus;
 
 use crate::PARTS;
 
-/// See the variants.
+/// An error of the bench; see the variants.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// A word that names no part.
+    /// A word on the command line that names no part.
     #[error("`{word}` is none of {}", PARTS.join(", "))]
     NoPart {
-        /// As given.
+        /// The word as given.
         word: String,
     },
-    /// A number of a part that is none.
+    /// The value of a part's number is not a number.
     #[error("{name}={given}?")]
     NotANumber {
-        /// Which.
+        /// The name of the number.
         name: String,
-        /// As given.
+        /// The value as given.
         given: String,
     },
-    /// A program that does not start.
+    /// A program does not start.
     #[error("{program}: {source}")]
     NotStarted {
-        /// Which.
+        /// The program.
         program: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A program that failed, with what it said.
+    /// A program failed; its message is kept.
     #[error("{program}: {said}")]
     Refused {
-        /// Which.
+        /// The program.
         program: &'static str,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
-        /// Its words.
+        /// Its message.
         said: String,
     },
-    /// This program does not start once more.
+    /// This program cannot start itself as a child.
     #[error("no process for {child}: {source}")]
     NoProcess {
-        /// What it is to do.
+        /// The child's task.
         child: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A part that failed.
+    /// A part failed.
     #[error("{part} ended with {status}")]
     PartFailed {
-        /// Which.
+        /// The part.
         part: &'static str,
-        /// How its process ended.
+        /// The exit status of its process.
         status: ExitStatus,
     },
-    /// A peer that failed; its row says which.
+    /// A peer failed; its row names it.
     #[error("ended with {status}")]
     PeerFailed {
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
     },
-    /// What a peer printed is not understood.
+    /// The output of a peer cannot be parsed.
     #[error("prints no count of right answers")]
     NoCount,
-    /// A peer got none.
+    /// A peer got no right answer.
     #[error("no right answer")]
     NoRightAnswer,
-    /// A peer that sends as fast as it can.
+    /// The peer cannot send by a schedule.
     #[error("has no schedule")]
     NoSchedule,
-    /// The server does not come up.
+    /// The server does not start to listen.
     #[error("nginx does not listen on {address}")]
     NotListening {
-        /// Where it should.
+        /// The address that it should listen on.
         address: SocketAddr,
     },
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file of the kernel's that has another form.
+    /// A file of the kernel has an unexpected format.
     #[error("{}: no number", path.display())]
     NoNumber {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// Nobody made so many.
+    /// There are already a hundred results of this day.
     #[error("a hundred results of today are enough")]
     TooManyResults,
-    /// The server's stamps cannot be told to their requests.
+    /// The server's stamps cannot be assigned to their requests.
     #[error("a request was lost, or came torn or with another: no stamp is its own")]
     LostRequest,
     /// A bug of this program.
     #[error("a load ended in a panic")]
     Panicked,
-    /// A pipe, a port or a temporary directory.
+    /// An error with a pipe, a port or a temporary directory.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

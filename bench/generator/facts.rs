@@ -1,4 +1,4 @@
-//! What a result is worth nothing without: the machine, the programs, the day.
+//! Collects the facts that a result needs to mean anything: the machine, the programs, the date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::error::BenchError;
 use crate::peers::Peer;
 
-/// The head of a result.
+/// Returns the head of a result.
 pub fn head() -> String {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpus.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("");
@@ -44,7 +44,7 @@ pub fn head() -> String {
     text
 }
 
-/// Writes a result beside the others of the day.
+/// Writes a result beside the other results of the day.
 pub fn write(report: &str) -> Result<String, BenchError> {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
     let failed = |path: &Path| {

@@ -1,5 +1,5 @@
-//! The generator measured: beside its peers, against the server's stamps, and its memory. See
-//! README.md beside this.
+//! Measures the generator: against its peers, against the server's stamps, and its memory. See
+//! README.md in this directory.
 
 mod child;
 mod closed;
@@ -43,9 +43,9 @@ fn failed(why: &BenchError) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The parts that were named, or all, printed as they end and written into a file. Each is a
-/// process of its own: a child is as large as its parent when it begins, and that counts as the
-/// largest that it was.
+/// Runs the named parts, or all, prints each result and writes all to a file. Each part is a
+/// separate process: a child begins with the size of its parent, which would count as its largest
+/// size.
 fn bench(words: &[&str]) -> Result<(), BenchError> {
     let (numbers, parts): (Vec<&str>, Vec<&str>) =
         words.iter().partition(|word| word.contains('='));
@@ -70,7 +70,7 @@ fn bench(words: &[&str]) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// One of them: its name, and what it takes as `name=number`.
+/// Runs one part, given its name and its `name=number` settings.
 fn part(words: &[&str]) -> Result<String, BenchError> {
     let number = |name: &str, otherwise| {
         let given = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
@@ -99,12 +99,12 @@ fn heading(part: &str) -> &'static str {
     }
 }
 
-/// This program, for children.
+/// The path of this program, to start it as a child.
 fn itself() -> String {
     text(&std::env::current_exe().expect("the path of this program"))
 }
 
-/// `stampede` as people call it, where it was built beside this program's directory.
+/// The path of `stampede`, if it was built: it is in the directory above this program's.
 fn stampede() -> String {
     let path = std::env::current_exe().expect("the path of this program");
     let directory = path.ancestors().nth(2).unwrap_or(Path::new("/"));
@@ -118,9 +118,9 @@ fn text(path: &Path) -> String {
 const PARTS: [&str; 5] = ["closed", "tls", "lag", "truth", "memory"];
 /// The server's CPU.
 const SERVER_CPU: usize = 0;
-/// The load thread's CPU, and that of the peers.
+/// The CPU of the load thread and of the peers.
 const LOAD_CPU: usize = 1;
-/// The percentiles that `stampede fire` prints, as shares, and the longest.
+/// The percentiles that `stampede fire` prints, with their shares, and the maximum.
 const PERCENTILES: [(&str, f64); 10] = [
     ("p50", 0.5),
     ("p75", 0.75),

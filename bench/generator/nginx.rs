@@ -1,5 +1,5 @@
-//! The server of the closed model: nginx with one process, on a CPU of its own, that answers
-//! everything with the same few bytes.
+//! The server of the closed model: nginx with one process on its own CPU, which answers all
+//! requests with the same few bytes.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::SERVER_CPU;
 use crate::error::BenchError;
 
-/// What it speaks.
+/// The protocol that it speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Http,
@@ -17,7 +17,7 @@ pub enum Scheme {
     Https,
 }
 
-/// A running nginx. Ends, by its process, when dropped.
+/// A running nginx; its process ends on drop.
 pub struct Nginx {
     process: Child,
     pub url: String,
@@ -58,7 +58,7 @@ impl Nginx {
         Ok(nginx)
     }
 
-    /// CPU time that it has taken since it began, in s.
+    /// The CPU time in s that it has used since its start.
     pub fn cpu_s(&self) -> Result<f64, BenchError> {
         let path = PathBuf::from(format!("/proc/{}/schedstat", self.process.id()));
         let said = match std::fs::read_to_string(&path) {
@@ -77,7 +77,7 @@ impl Drop for Nginx {
     }
 }
 
-/// A certificate that it signed itself, which no peer looks at, and the key.
+/// Makes a self-signed certificate, which no peer checks, and its key.
 fn certify(directory: &Path) -> Result<(), BenchError> {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
@@ -94,8 +94,8 @@ fn certify(directory: &Path) -> Result<(), BenchError> {
     Err(BenchError::Refused { program: "openssl", status: made.status, said })
 }
 
-/// No log, no limit on the requests of a connection, room for 10 000 connections at once. With
-/// TLS the server chooses the cipher: the same for every peer.
+/// The configuration: no log, no limit on the requests of a connection, room for 10 000 connections
+/// at a time. With TLS the server chooses the cipher, so that it is the same for every peer.
 fn config(scheme: Scheme, address: SocketAddr) -> String {
     let (ssl, tls) = match scheme {
         Scheme::Http => ("", ""),

@@ -1,5 +1,5 @@
-//! The open model: how far behind their due times requests arrive at the server, and what it takes
-//! of memory over time.
+//! Measures the open model: how long after their due times requests arrive at the server, and how
+//! much memory the generator takes over time.
 
 use std::process::Command;
 
@@ -11,19 +11,19 @@ use crate::peers::{Closed, Peer};
 use crate::stamped::{Serves, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
 
-/// One load.
+/// The result of one load.
 #[derive(Clone, Debug)]
 pub struct LoadRun {
     measured: Measured,
     pub stamps: Stamps,
-    /// The load's zero on the clock of the stamps.
+    /// The load's zero on the clock of the stamps, in ns.
     began_ns: u64,
     rate: f64,
     seconds: f64,
 }
 
 impl LoadRun {
-    /// By a schedule.
+    /// Measures a load that follows a schedule.
     pub fn measure(
         server: Stamped,
         peer: Peer,
@@ -34,8 +34,9 @@ impl LoadRun {
         LoadRun::by(command.ok_or(BenchError::NoSchedule)?, server, rate, seconds)
     }
 
-    /// By a schedule, each request with its number, by which its stamp is found: whatever the order
-    /// in which a server works off what waits. Ours alone.
+    /// Measures a load that follows a schedule, with a number in each request by which its stamp is
+    /// found. So the server may answer waiting requests in any order. Only our own generator can do
+    /// this.
     pub fn measure_numbered(
         server: Stamped,
         engine: Peer,
@@ -48,7 +49,7 @@ impl LoadRun {
         LoadRun::by(command, server, rate, seconds)
     }
 
-    /// So many users, each with a connection of its own.
+    /// Measures a load with this number of users, each on a connection of its own.
     pub fn measure_closed(
         server: Stamped,
         engine: Peer,
@@ -59,7 +60,7 @@ impl LoadRun {
         LoadRun::by(engine.command(load), server, users, seconds)
     }
 
-    /// `much`: requests per second, or users.
+    /// `much` is the number of requests per second, or of users.
     fn by(
         mut command: Command,
         server: Stamped,
@@ -68,7 +69,7 @@ impl LoadRun {
     ) -> Result<LoadRun, BenchError> {
         let measured = run(&mut command)?;
         let stamps = server.finish()?;
-        // Others do not say it: their first request is on time.
+        // Other generators do not print it: their first request then counts as on time.
         let first = stamps.first().map_or(0, |(arrived, _)| *arrived);
         let began_ns = value_u64(&measured.printed, "began_ns").unwrap_or(first);
         let (rate, seconds) = (f64::from(much), f64::from(seconds));
@@ -84,7 +85,7 @@ impl LoadRun {
         value(&self.measured.printed, name).unwrap_or(f64::NAN)
     }
 
-    /// How far the i-th moment lies behind i ÷ rate, on the load's own clock, in µs, sorted.
+    /// How far the i-th moment is behind i ÷ rate on the load's own clock; in µs, sorted.
     pub fn behind_us(&self, moment: fn(&(u64, u64)) -> u64) -> Vec<f64> {
         let moments = self.stamps.iter().map(moment);
         let behind = moments.enumerate().map(|(run, moment)| {
@@ -96,8 +97,8 @@ impl LoadRun {
         behind
     }
 
-    /// The largest distance of the arrivals in 10 ms from the rate's, and the 99th percentile of
-    /// it, as shares of the rate's.
+    /// The deviation of the arrivals within 10 ms from the rate's number: its 99th percentile and
+    /// its maximum, as shares of that number.
     fn unevenness(&self) -> (f64, f64) {
         let mut bins = vec![0.0; (self.seconds * 100.0) as usize];
         for (arrived, _) in &self.stamps {
@@ -118,7 +119,8 @@ fn value_u64(printed: &str, name: &str) -> Option<u64> {
     line?.parse().ok()
 }
 
-/// Lag at the server, evenness, share sent and cost, of both engines and of oha in turn.
+/// Measures schedule lag at the server, evenness, share sent, and cost of both engines and of oha,
+/// in turn.
 pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, BenchError> {
     let mut table = Table::new(&[
         "",
@@ -165,7 +167,8 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, BenchEr
     Ok(format!("\nMedians of {rounds} rounds of {seconds} s\n\n{}", table.markdown()))
 }
 
-/// What a load of one minute and one of so many take of memory, all of them at the same time.
+/// Compares the memory of a load of one minute with one of `minutes`; all loads run at the same
+/// time.
 pub fn memory(minutes: u32, rate: u32) -> Result<String, BenchError> {
     let loads = ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, minutes)]);
     let result: Vec<_> = loads
@@ -194,8 +197,8 @@ pub fn memory(minutes: u32, rate: u32) -> Result<String, BenchError> {
     Ok(format!("\n{rate} requests/s by a schedule\n\n{}", table.markdown()))
 }
 
-/// Requests per second below which the generator sleeps most of the time, so that its CPU has room
-/// for other programs and the server can be awake. Above it is the other way round.
+/// Requests per second below which the generator sleeps most of the time. Then its CPU has room for
+/// other programs, and the server can stay awake. Above this rate it is the opposite.
 const AWAKE_BELOW: u32 = 10_000;
-/// Both.
+/// Both engines.
 pub const ENGINES: [Peer; 2] = [Peer::Epoll, Peer::IoUring];

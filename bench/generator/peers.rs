@@ -1,4 +1,4 @@
-//! The load generators: how each is called for the closed model, and what it prints.
+//! The load generators: how each is called in the closed model, and how its output is read.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ pub enum Peer {
     Wrk,
     Epoll,
     IoUring,
-    /// Our own as people call it, which takes the engine that it likes.
+    /// Our own program as people call it; it chooses its engine itself.
     Fire,
     Ab,
     H2load,
@@ -22,7 +22,7 @@ pub enum Peer {
     Hey,
 }
 
-/// The closed load that all are given.
+/// The closed load that every generator runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Closed<'a> {
     pub url: &'a str,
@@ -31,7 +31,7 @@ pub struct Closed<'a> {
 }
 
 impl Peer {
-    /// wrk first: the others are compared with it.
+    /// All peers. wrk comes first, because the others are compared with it.
     pub const ALL: [Peer; 10] = [
         Peer::Wrk,
         Peer::Epoll,
@@ -60,7 +60,7 @@ impl Peer {
         }
     }
 
-    /// The program, as found on the `PATH`.
+    /// The program's name or path.
     pub fn program(self) -> String {
         match self {
             Peer::Epoll | Peer::IoUring => itself(),
@@ -69,13 +69,13 @@ impl Peer {
         }
     }
 
-    /// Whether the program is there.
+    /// Whether the program is installed.
     pub fn installed(self) -> bool {
         let program = self.program();
         if program.contains('/') { Path::new(&program).exists() } else { on_path(&program) }
     }
 
-    /// One thread, on the load's CPU.
+    /// The command for one thread on the load's CPU.
     pub fn command(self, load: Closed<'_>) -> Command {
         let (connections, seconds) = (load.connections.to_string(), load.seconds.to_string());
         let (c, s, for_, url) = (&*connections, &*seconds, &*format!("{seconds}s"), load.url);
@@ -87,10 +87,10 @@ impl Peer {
             Peer::Fire => {
                 &["fire", url, "--connections", c, "--for", for_, "--load-cpus", cpu, "--json"]
             }
-            // ab ends after 50 000 requests unless told otherwise, behind the time.
+            // ab ends after 50 000 requests by default; a later `-n` raises that limit.
             Peer::Ab => &["-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
             Peer::H2load => &["--h1", "-t", "1", "-c", c, "-D", s, url],
-            // It looks at certificates.
+            // oha checks certificates unless told otherwise.
             Peer::Oha => {
                 &["--no-tui", "--insecure", "--output-format", "json", "-c", c, "-z", for_, url]
             }
@@ -101,7 +101,8 @@ impl Peer {
         self.pinned(load.seconds, arguments)
     }
 
-    /// So many requests a second by a schedule, `None` where it has none or that is not known here.
+    /// The command for a schedule of `rate` requests a second. `None`: the peer has no schedule, or
+    /// it is not known here.
     pub fn by_a_schedule(self, url: &str, rate: u32, seconds: u32) -> Option<Command> {
         let (rate, s, for_) = (&*rate.to_string(), &*seconds.to_string(), &*format!("{seconds}s"));
         let arguments: &[&str] = match self {
@@ -116,14 +117,14 @@ impl Peer {
     fn pinned(self, seconds: u32, arguments: &[&str]) -> Command {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &LOAD_CPU.to_string()]);
-        // Nothing waits for a peer that does not end by itself.
+        // A peer that does not end by itself is killed.
         command.args(["timeout", "--foreground", "--signal=KILL"]);
         command.arg((seconds + SPARE_S).to_string());
         command.arg(self.program()).args(arguments);
         command
     }
 
-    /// Right answers and the seconds they took, out of what was printed.
+    /// Reads the number of right answers and the seconds they took from a peer's output.
     pub fn answers(self, printed: &str, asked_seconds: u32) -> Option<(f64, f64)> {
         let asked = f64::from(asked_seconds);
         match self {
@@ -153,7 +154,7 @@ impl Peer {
             }
             Peer::Oha => Some((number_after(printed, "\"200\":")?, asked)),
             Peer::Rewrk => Some((number_after(printed, "\"requests_total\":")?, asked)),
-            // Behind its time where connecting took long.
+            // autocannon runs longer than asked if connecting took long.
             Peer::Autocannon => {
                 Some((number_after(printed, "\"2xx\":")?, number_after(printed, "\"duration\":")?))
             }
@@ -162,7 +163,7 @@ impl Peer {
     }
 }
 
-/// Whether there is a program of that name.
+/// Whether a program of that name is on the `PATH`.
 pub fn on_path(program: &str) -> bool {
     let directories = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&directories).any(|at| at.join(program).exists())
@@ -174,5 +175,5 @@ fn number_after(text: &str, mark: &str) -> Option<f64> {
     rest[..end].parse().ok()
 }
 
-/// What a peer may take beyond its time, in s. Behind it, it is killed.
+/// Seconds that a peer may take beyond its time, before it is killed.
 const SPARE_S: u32 = 30;

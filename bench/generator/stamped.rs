@@ -1,5 +1,5 @@
-//! The server of the open model: the null server in a process of its own, on a CPU of its own,
-//! which stamps every request.
+//! The server of the open model: the null server in a separate process on its own CPU. It stamps
+//! every request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -10,29 +10,29 @@ use stampede_known_server::{Freeze, Listen, Manner, NullServer, Waiting};
 use crate::error::BenchError;
 use crate::{SERVER_CPU, itself};
 
-/// A running one. Ends with its standard input.
+/// A running server. It ends when its standard input closes.
 pub struct Stamped {
     process: Child,
     output: BufReader<std::process::ChildStdout>,
     pub url: String,
 }
 
-/// ns of the machine's monotonic clock: arrived, answered.
+/// Arrival and answer of each request, in ns of the machine's monotonic clock.
 pub type Stamps = Vec<(u64, u64)>;
 
-/// When requests are answered.
+/// When the server answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Serves {
     AtOnce,
-    /// After a millisecond of work, one by one.
+    /// After a millisecond of work, one request after another.
     InOneMs,
     /// At once, but frozen for 500 ms every 2 s.
     Frozen,
 }
 
 impl Stamped {
-    /// Awake all the time it stamps without its own waking, but leaves other programs no CPU save
-    /// the generator's.
+    /// Starts the server. If it spins, its stamps contain no delay from waking up, but it leaves
+    /// other programs no CPU except the generator's.
     pub fn start(serves: Serves, waiting: Waiting) -> Result<Stamped, BenchError> {
         let waiting = match waiting {
             Waiting::Sleep => "sleeps",
@@ -57,8 +57,8 @@ impl Stamped {
         Ok(Stamped { process, output, url })
     }
 
-    /// Ends it; its stamps in the order of the requests' numbers, where they have some, and of
-    /// arrival.
+    /// Ends the server and returns its stamps, in the order of the requests' numbers if they have
+    /// any, otherwise of arrival.
     pub fn finish(mut self) -> Result<Stamps, BenchError> {
         drop(self.process.stdin.take());
         let mut bytes = Vec::new();
@@ -84,8 +84,8 @@ impl Drop for Stamped {
     }
 }
 
-/// The process itself. As root it comes first on its CPU, and its memory stays where it is: what
-/// the generator is late by is asked, not what the server is.
+/// Runs the server in this process. As root, it gets priority on its CPU and locks its memory: the
+/// measurement is about the generator's lag, not the server's.
 pub fn serve(arguments: &[&str]) {
     let waiting = if arguments.contains(&"sleeps") { Waiting::Sleep } else { Waiting::Spin };
     // SAFETY: takes no memory of ours.
@@ -112,9 +112,10 @@ pub fn serve(arguments: &[&str]) {
     let _ = std::io::stdout().write_all(&bytes);
 }
 
-/// Lets nothing else run on its CPU while there is a request, if the user may. A nice value alone
-/// counts inside a session: the agent of a cloud machine took 3 ms of the server's CPU a second.
-/// Who never sleeps cannot have that: the kernel stops a real-time process that takes it all.
+/// Lets no other process run on the CPU while there is a request, if the user may do that. A nice
+/// value counts only within a session: the agent of a cloud machine took 3 ms of the server's CPU a
+/// second. A server that never sleeps cannot have real-time priority: the kernel stops a process
+/// that takes all of it.
 fn come_first(waiting: Waiting) {
     // SAFETY: takes no memory of ours.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, FIRST) };
@@ -125,7 +126,7 @@ fn come_first(waiting: Waiting) {
     }
 }
 
-/// The nice value of the first.
+/// The nice value with the highest priority.
 const FIRST: i32 = -20;
-/// 50 000/s for a minute.
+/// Room for 50 000/s for a minute.
 const STAMPS: usize = 3_000_000;

@@ -1,6 +1,6 @@
-//! Medians, and tables in Markdown.
+//! Computes medians, and prints tables in Markdown.
 
-/// The middle one; of an even number the mean of both.
+/// The median; for an even number of values the mean of the middle two.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -11,15 +11,15 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
-/// Between which two of the values the true median lies with a chance of 93 % at least, whatever
-/// is their distribution: as many are left out at each end as a coin falls on one side so often
-/// (Conover, *Practical Nonparametric Statistics*, 1999, 3.2). Fewer than five do not reach that:
-/// their lowest and highest.
+/// The two values that enclose the true median with a probability of at least 93 %, whatever the
+/// distribution: the number left out at each end comes from the binomial distribution (Conover,
+/// *Practical Nonparametric Statistics*, 1999, 3.2). With fewer than five values that is not
+/// reached: then the lowest and the highest.
 pub fn middle(values: &[f64]) -> (f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len() as i32;
-    // The chance that so many lie below the median, and that so many or fewer do.
+    // The probabilities that exactly, and that at most, this many values are below the median.
     let mut just = 0.5_f64.powi(count);
     let mut at_most = just;
     let mut out = 0;
@@ -35,13 +35,13 @@ pub fn middle(values: &[f64]) -> (f64, f64) {
     (at(out), at(count - 1 - out))
 }
 
-/// The smallest value that `share` of `sorted` do not exceed.
+/// The smallest value that a `share` of the sorted values does not exceed.
 pub fn at_share(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// Rows of cells below a head.
+/// Rows of cells below a heading.
 pub struct Table {
     lines: Vec<Vec<String>>,
 }
@@ -55,7 +55,7 @@ impl Table {
         self.lines.push(cells.into_iter().collect());
     }
 
-    /// The first column to the left, numbers to the right.
+    /// The table with the first column left-aligned and numbers right-aligned.
     pub fn markdown(&self) -> String {
         let columns = self.lines[0].len();
         let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! Whether what the generator prints is what the server saw.
+//! Checks that the generator prints what the server saw.
 
 use stampede_known_server::Waiting;
 
@@ -9,7 +9,7 @@ use crate::peers::Peer;
 use crate::stamped::{Serves, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
 
-/// Both models.
+/// Checks both models.
 pub fn truth(rounds: usize) -> Result<String, BenchError> {
     Ok(with_a_schedule(rounds)? + &with_a_user(rounds)?)
 }
@@ -18,9 +18,8 @@ fn stamped(serves: Serves) -> Result<Stamped, BenchError> {
     Stamped::start(serves, Waiting::Sleep)
 }
 
-/// Response times as printed beside those that follow from the server's stamps, and beside
-/// arithmetic where the server freezes. Requests are numbered, and each is compared with its own
-/// stamp.
+/// Compares printed response times with those that follow from the server's stamps and, where the
+/// server freezes, with arithmetic. Requests are numbered, so each is compared with its own stamp.
 fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
     let mut exact = Table::new(&[
         "",
@@ -56,7 +55,7 @@ fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
                 exact.row(beside_stamps(engine, (name, rate), percentile, &runs));
             }
             if serves == Serves::Frozen {
-                // At the edge to those that do not wait arithmetic says 0, or nearly so.
+                // For requests that hardly wait, arithmetic gives nearly 0.
                 let late = PERCENTILES.into_iter().filter(|(_, share)| BARE.at(*share) > EXACT_US);
                 late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &runs)));
             }
@@ -66,7 +65,7 @@ fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
     Ok(format!("\nMedians of {rounds} rounds of {SECONDS} s\n\n{exact}\n{follows}"))
 }
 
-/// In µs.
+/// A printed percentile, in µs.
 fn printed(run: &LoadRun, percentile: &str) -> f64 {
     run.printed(&format!("response_time_{percentile}_ns")) / 1e3
 }
@@ -116,9 +115,9 @@ fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), runs: &[LoadRun
     ]
 }
 
-/// Service times of one user as printed. Each request is started between the answer before and its
-/// own arrival, so every percentile lies between that of the time inside the server and that of
-/// the time from answer to answer.
+/// Compares printed service times of one user with bounds. Each request starts between the previous
+/// answer and its own arrival. So each percentile lies between that of the time inside the server
+/// and that of the time from answer to answer.
 fn with_a_user(rounds: usize) -> Result<String, BenchError> {
     let mut table = Table::new(&[
         "",
@@ -162,19 +161,19 @@ fn yes(holds: bool) -> String {
     if holds { "yes" } else { "NO" }.to_owned()
 }
 
-/// Sorted.
+/// The times inside the server in µs, sorted.
 fn inside_us(stamps: &Stamps) -> Vec<f64> {
     sorted(stamps.iter().map(|(arrived, answered)| answered.saturating_sub(*arrived)))
 }
 
-/// Sorted. The first answer has none before it.
+/// The times from answer to answer in µs, sorted. The first answer has no earlier one.
 fn answer_to_answer_us(stamps: &Stamps) -> Vec<f64> {
     let mut gaps: Vec<f64> = answered_us(stamps).windows(2).map(|two| two[1] - two[0]).collect();
     gaps.sort_by(f64::total_cmp);
     gaps
 }
 
-/// When the server answered, from its first arrival on, one after the other.
+/// The times of the answers in µs since the first arrival, in order.
 fn answered_us(stamps: &Stamps) -> Vec<f64> {
     let first = stamps.iter().map(|(arrived, _)| *arrived).min().unwrap_or(0);
     sorted(stamps.iter().map(|(_, answered)| answered.saturating_sub(first)))
@@ -186,24 +185,25 @@ fn sorted(ns: impl Iterator<Item = u64>) -> Vec<f64> {
     us
 }
 
-/// A server that is frozen for 500 ms at 2, 4, 6 and 8 s of 10. Of the requests that are due from
-/// then on, one each 500 µs, the first waits longest, and each for so much less than the one
-/// before, but for what the server takes to answer that one.
+/// A server that is frozen for 500 ms at 2, 4, 6 and 8 s of 10 s. From then on a request is due
+/// each 500 µs. The first waits longest. Each later one waits 500 µs less than the one before,
+/// except for the time that the server takes to answer that one.
 struct Frozen {
-    /// How long the first waits.
+    /// How long the first request waits, in µs.
     first_us: f64,
-    /// How long the server takes for one of those that it was kept from.
+    /// How long the server takes for one of the waiting requests, in µs.
     each_us: f64,
 }
 
-/// As it is asked to be, with a server that takes no time.
+/// The freeze as requested, with a server that takes no time.
 const BARE: Frozen = Frozen { first_us: FROZEN_US, each_us: 0.0 };
 
 impl Frozen {
-    /// As it was, by the gaps from answer to answer. For the longest it was frozen: that is 500 µs
-    /// more than the first waits, which was due so long after the one before. Longer than two
-    /// requests apart and soon after it was taking on the connections of all that waited, after the
-    /// first freeze. Shorter than half of it was its work on one of them, on average.
+    /// The freeze as it was, from the gaps between answers. The longest gap is the freeze: 500 µs
+    /// more than the first request waits, because it was due that long after the one before. A gap
+    /// longer than two requests and soon after a freeze is the acceptance of all waiting
+    /// connections, after the first freeze. Gaps shorter than half the time between two requests
+    /// are the work on one request, on average.
     fn seen(stamps: &Stamps) -> Frozen {
         let (mut still, mut thawed, mut work) = (0.0, None, Vec::new());
         for two in answered_us(stamps).windows(2) {
@@ -221,7 +221,7 @@ impl Frozen {
         Frozen { first_us: still / FREEZES - EVERY_US, each_us }
     }
 
-    /// Whether it froze for as long as it was told to.
+    /// Whether the freeze was as long as requested.
     fn is_as_told(&self) -> bool {
         (self.first_us - FROZEN_US).abs() <= EXACT * FROZEN_US
     }
@@ -234,19 +234,19 @@ impl Frozen {
 
 const SERVERS: [(Serves, &str); 3] =
     [(Serves::AtOnce, "at once"), (Serves::InOneMs, "in 1 ms"), (Serves::Frozen, "frozen")];
-/// Requests per second by the schedule.
+/// Requests per second of the schedule.
 const RATE: u32 = 2_000;
-/// Of the one that works: so many leave it idle between two.
+/// Requests per second for the server that works: it is idle between two requests.
 const RATE_OF_WORK: u32 = 400;
-/// From one to the next.
+/// The time from one request to the next, in µs.
 const EVERY_US: f64 = 1e6 / RATE as f64;
-/// Of a load.
+/// The length of a load in s.
 const SECONDS: u32 = 10;
-/// So many are inside.
+/// The number of freezes in a load.
 const FREEZES: f64 = 4.0;
 const FROZEN_US: f64 = 500_000.0;
-/// After so long nobody waits any more.
+/// The time in µs after a freeze when no request waits any more.
 const WORKED_OFF_US: f64 = 100_000.0;
-/// How exact a printed percentile has to be: to this share of it, or to so many µs.
+/// The required accuracy of a printed percentile: this share of it, or this many µs.
 const EXACT: f64 = 0.01;
 const EXACT_US: f64 = 20.0;

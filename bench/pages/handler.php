@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// /0 to /999, each another page of some 5 KB with a token and the time; each tenth links to the ten after it.
+// Pages /0 to /999 of about 5 KB, each with a token and the time. Each tenth links to the next ten.
 
 return static function (array $server): array {
     $path = explode('?', $server['REQUEST_URI'], 2)[0];

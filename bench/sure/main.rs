@@ -1,5 +1,5 @@
-//! What the rules of comparing promise, counted in many simulated runs:
-//! `cargo run --release -p stampede-stats --example sure -- runs=100000`.
+//! Counts in many simulated runs whether the rules of comparing keep their promises: `cargo run
+//! --release -p stampede-stats --example sure -- runs=100000`.
 
 mod simulation;
 

@@ -1,7 +1,8 @@
-//! How much this machine's rounds disagree about the same two: for each figure the standard
-//! deviation of the log ratio within a round, and the rounds that find 5 % with it.
+//! Shows how much this machine's rounds disagree about two equal runtimes: for each figure the
+//! standard deviation of the log ratio within a round, and the number of rounds that find 5 % with
+//! it.
 //!
-//! `cargo run --release -p stampede --example noise -- last`, of a run of `bench/sure/aa.yaml`
+//! `cargo run --release -p stampede --example noise -- last`, after a run of `bench/sure/aa.yaml`
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ fn read(name: &str) -> Result<Summary, StoreError> {
 
 type Of = fn(&Figures) -> Figure;
 
-/// The figures that runtimes are chosen by.
+/// The figures by which people choose a runtime.
 fn figures(model: LoadModel) -> Vec<(&'static str, Of)> {
     let mut all: Vec<(&'static str, Of)> = match model {
         LoadModel::Open => vec![
@@ -84,7 +85,7 @@ fn table(group: &Group, cases: &[&CaseSummary]) {
     }
 }
 
-/// Of the trials that count.
+/// The figure in a round, from a trial that counts.
 fn value(of: Of, case: &CaseSummary, round: u32) -> Option<f64> {
     let counts = |trial: &&stampede::summary::model::TrialSummary| {
         trial.round == round && trial.verdict != Judged::Invalid

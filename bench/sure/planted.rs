@@ -1,5 +1,5 @@
-//! Three servers whose truth is known: two that take 20 ms for each answer, and one that takes
-//! 5 % more. stampede has to find the one, and not to tell the two apart.
+//! Tests stampede with three servers whose truth is known: two take 20 ms for each answer, and one
+//! takes 5 % more. stampede must find that one, and must not call the other two different.
 //!
 //! `cargo build --release -p stampede && cargo run --release -p stampede --example planted -- 5`
 
@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, KnownServer};
 
-/// What the app `hello` answers.
+/// The answer of the app `hello`.
 const BODY: &str = include_str!("../../apps/hello/expected.json");
 
-/// Long against the 0.1 ms that a server and a kernel add.
+/// Long compared with the 0.1 ms that server and kernel add.
 const TAKES: Duration = Duration::from_millis(20);
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether what was planted was found, and nothing else.
+/// Whether exactly the planted difference was found.
 fn compared(rounds: &str) -> Result<bool, Box<dyn std::error::Error>> {
     let answer =
         || Answer::new(200, BODY.replace(": ", ":")).field("Content-Type", "application/json");
@@ -66,27 +66,27 @@ fn compared(rounds: &str) -> Result<bool, Box<dyn std::error::Error>> {
     }
     let judged = group["comparisons"].as_array().into_iter().flatten();
     let slower = judged.filter(|other| other["judged"] == "smaller").count();
-    // Throughput: the slower one has less of it, and is the only one.
+    // Throughput: only the slower server has less of it.
     let is_found =
         slower == 1 && letters["base"] == letters["same"] && letters["base"] != letters["slower"];
     println!("{}", if is_found { "found, and nothing else" } else { "NOT as planted" });
     Ok(is_found)
 }
 
-/// Why there is nothing to run.
+/// Why the program to run was not found.
 #[derive(Debug, thiserror::Error)]
 enum ProgramError {
-    /// Where this program is cannot be told.
+    /// The path of this program is unknown.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// It was not built.
+    /// `stampede` was not built.
     #[error(
         "there is no `stampede` beside this\n\nhint: `cargo build --release -p stampede` first"
     )]
     NotBuilt,
 }
 
-/// The program beside this one.
+/// The `stampede` beside this program.
 fn stampede() -> Result<PathBuf, ProgramError> {
     let here = std::env::current_exe()?;
     let built = here.ancestors().nth(2).map(|directory| directory.join("stampede"));

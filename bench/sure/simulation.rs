@@ -1,6 +1,6 @@
-//! Runs that are drawn, not measured: the truth is known, so that what `compare`, estimates and
-//! `rounds: auto` promise can be counted. `crates/stats/tests/simulated.rs` counts 2 000 runs of
-//! each kind in every test run; `bench/sure/main.rs` counts 100 000 and prints tables.
+//! Simulates runs whose truth is known, to count whether `compare`, estimates and `rounds: auto`
+//! keep their promises. `crates/stats/tests/simulated.rs` counts 2 000 runs of each kind in every
+//! test run; `bench/sure/main.rs` counts 100 000 and prints tables.
 
 use stampede_stats::baseline::Relation;
 use stampede_stats::compare::compare;
@@ -10,17 +10,17 @@ use stampede_stats::random::Random;
 use stampede_stats::rounds::{LOOKS, width};
 use stampede_stats::unpaired::Compared;
 
-/// A kind of run. Cell 0 is the baseline's truth: 1.
+/// A kind of run. Cell 0 is the baseline, whose truth is 1.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Truth of each cell.
+    /// The true value of each cell.
     pub cells: Vec<f64>,
     /// Standard deviation of the log ratio of two cells within a round.
     pub noise: f64,
     /// The shape of that noise.
     pub shape: Shape,
-    /// Standard deviation of the log of what a round does to all its cells alike. Ratios within
-    /// rounds do not see it.
+    /// Standard deviation of the log of a round's effect, which is the same for all its cells. It
+    /// cancels out in ratios within a round.
     pub mood: f64,
 }
 
@@ -34,7 +34,7 @@ pub enum Shape {
 }
 
 impl Case {
-    /// Two cells, the second this much slower, on a machine of which a round is 10 % up or down.
+    /// Two cells, the second slower by this factor, on a machine whose rounds vary by 10 %.
     pub fn two(ratio: f64, noise: f64) -> Case {
         Case { cells: vec![1.0, ratio], noise, shape: Shape::Normal, mood: 0.1 }
     }
@@ -51,18 +51,18 @@ impl Case {
         values
     }
 
-    /// Two cells' noises make up that of their ratio.
+    /// The noise of one cell. The noises of two cells make up the noise of their ratio.
     fn noise_of_cell(&self, random: &mut Random) -> f64 {
         let drawn = match self.shape {
             Shape::Normal => random.normal(),
-            // Exponential less its mean: variance 1, skew 2.
+            // Exponential minus its mean: variance 1, skew 2.
             Shape::Skewed => -random.share().ln() - 1.0,
         };
         self.noise / 2.0_f64.sqrt() * drawn
     }
 }
 
-/// Ratios of each other cell to this one.
+/// The ratios of each other cell to this one.
 pub fn ratios(values: &[Vec<f64>], baseline: usize) -> Vec<Vec<f64>> {
     let others = (0..values.len()).filter(|cell| *cell != baseline);
     others
@@ -70,39 +70,39 @@ pub fn ratios(values: &[Vec<f64>], baseline: usize) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// As the program compares: each with the one that came out best.
+/// Compares as the program does: each cell with the one that has the best result.
 pub fn against_the_best(values: &[Vec<f64>]) -> Vec<Compared> {
     let mean = |cell: &usize| values[*cell].iter().map(|value| value.ln()).sum::<f64>();
     let best = (0..values.len()).min_by(|a, b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
     compare(&ratios(values, best))
 }
 
-/// Whether any cell was called different.
+/// Whether any cell is called different.
 pub fn calls_different(compared: &[Compared]) -> bool {
     let is = |one: &Compared| matches!(one.relation, Relation::Higher | Relation::Lower);
     compared.iter().any(is)
 }
 
-/// Share of `runs` in which `is` holds of a run's values.
+/// The share of `runs` for which `is` is true.
 pub fn share(runs: u32, seed: u64, mut is: impl FnMut(&mut Random) -> bool) -> f64 {
     let mut random = Random::with_seed(seed);
     let count = (0..runs).filter(|_| is(&mut random)).count();
     count as f64 / f64::from(runs)
 }
 
-/// Share of runs that call nothing different.
+/// The share of runs that call no cell different.
 pub fn not_different(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| !calls_different(&against_the_best(&case.run(rounds, random))))
 }
 
-/// Share of runs that call the second cell slower than the first.
+/// The share of runs that call the second cell slower than the first.
 pub fn found(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| {
         compare(&ratios(&case.run(rounds, random), 0))[0].relation == Relation::Higher
     })
 }
 
-/// Share of runs whose interval of the ratio holds the truth.
+/// The share of runs whose interval of the ratio contains the truth.
 pub fn ratio_covers(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| {
         let ratios = ratios(&case.run(rounds, random), 0);
@@ -110,7 +110,7 @@ pub fn ratio_covers(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     })
 }
 
-/// Share of runs whose interval of a cell's own value holds the truth, 1.
+/// The share of runs whose interval of a cell's own value contains the truth, 1.
 pub fn value_covers(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| {
         Estimate::of(&case.run(rounds, random)[0]).is_some_and(|estimate| covers(&estimate, 1.0))
@@ -121,7 +121,7 @@ fn covers(estimate: &Estimate, truth: f64) -> bool {
     estimate.interval.is_some_and(|(low, high)| (low..=high).contains(&truth))
 }
 
-/// Share of runs in which no two of all cells lack a common letter.
+/// The share of runs in which all cells have a common letter.
 pub fn letters_shared(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| {
         let values = case.run(rounds, random);
@@ -131,31 +131,32 @@ pub fn letters_shared(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     })
 }
 
-/// What `rounds: auto` did in many runs.
+/// The results of `rounds: auto` in many runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Auto {
-    /// Rounds on average.
+    /// The average number of rounds.
     pub rounds: f64,
-    /// Share that ended because all intervals were narrow enough.
+    /// The share of runs that ended because all intervals were narrow enough.
     pub narrow: f64,
-    /// Share that called the two different.
+    /// The share of runs that called the two cells different.
     pub different: f64,
-    /// Share whose interval of the ratio holds the truth.
+    /// The share of runs whose interval of the ratio contains the truth.
     pub ratio_covers: f64,
-    /// Share whose interval of the first cell's own value holds the truth.
+    /// The share of runs whose interval of the first cell's own value contains the truth.
     pub value_covers: f64,
 }
 
-/// Which intervals have to be narrow before a run ends.
+/// Which intervals must be narrow before a run ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// As the program asks: of each cell's value, and of the ratio.
+    /// As in the program: those of each cell's value, and that of the ratio.
     All,
-    /// The ratio's alone: noise decides when it ends, and nothing else.
+    /// That of the ratio alone, so that only noise decides when the run ends.
     Ratio,
 }
 
-/// Runs of `rounds: auto` of two cells that end once these intervals are narrower than `precision`.
+/// Simulates runs of `rounds: auto` with two cells that end once these intervals are narrower than
+/// `precision`.
 pub fn auto(case: &Case, until: Until, precision: f64, runs: u32, seed: u64) -> Auto {
     let mut random = Random::with_seed(seed);
     let mut sums = Auto::default();

@@ -1,4 +1,5 @@
-//! Criteria are read so that they read back; or refused with a place in their text.
+//! Checks that criteria are parsed and print as text that parses to the same, or are refused with a
+//! place in the text.
 
 use stampede_load::autostop::Autostop;
 

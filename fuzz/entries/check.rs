@@ -1,5 +1,6 @@
-//! A rule is read or refused with a place in its text; its name reads as the same rule, and
-//! what it asks of a body does no harm. A line end parts the rule from the body.
+//! Checks that a rule is parsed or refused with a place in its text. The name of a parsed rule must
+//! parse to the same rule, and applying a rule to a body must be harmless. The first line of the
+//! input is the rule, the rest is the body.
 
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{Answer, AnswerEnd, Checked, Protocol, RequestId};

@@ -1,5 +1,5 @@
-//! A chunked body is what a plain reading of RFC 9112 section 7.1 makes of it. The first four
-//! bytes say where it is torn, the rest is what follows the head.
+//! Checks that a chunked body is read as by a plain reading of RFC 9112 section 7.1. The first four
+//! bytes of the input say where it is torn, the rest follows the head.
 
 use stampede_load::protocol::AnswerEnd;
 use stampede_load::protocol::http1::Http1;
@@ -34,7 +34,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// The body and the length of its coding, read in the plainest way; `None`: not whole.
+/// Decodes in the plainest way; returns the body and the length of its coding. `None`: incomplete.
 fn plain(coded: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut body = Vec::new();
     let mut rest = coded;

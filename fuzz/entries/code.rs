@@ -1,12 +1,12 @@
-//! Any bytes are read to their end as PHP of any kind of app, the same each time; what is told of
-//! them is on one of their lines.
+//! Checks that any bytes can be read as PHP of any kind of app, with the same result each time.
+//! Every suspect must be on one of the lines.
 
 use stampede::check::code::{CodeLook, look_at};
 use stampede::plan::model::AppKind;
 
 const FILE: &str = "src/a.php";
 
-/// One input: the first byte says which kind of app.
+/// Runs one input: the first byte chooses the kind of app.
 pub fn run(input: &[u8]) {
     let Some((first, source)) = input.split_first() else { return };
     let kind = AppKind::ALL[usize::from(*first) % AppKind::ALL.len()];
@@ -23,7 +23,7 @@ pub fn run(input: &[u8]) {
     assert!(is_timed(&look) || look == look_at(kind, FILE, source));
 }
 
-/// What takes too long is given up, and may not take too long again.
+/// Whether reading took too long and was given up. A second reading may end differently.
 fn is_timed(look: &CodeLook) -> bool {
     look.unread.iter().any(|unread| unread.line.is_none())
 }

@@ -1,5 +1,5 @@
-//! An answer of FastCGI is the same however it was torn, and ends its request once. The first
-//! byte is the habit, the next four say where it is torn, the rest is what comes.
+//! Checks that a FastCGI answer is the same however it is torn, and ends its request once. The
+//! first byte chooses the habit, the next four say where it is torn, the rest is the answer.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use stampede_load::traffic::AnswerShape;
 
 use super::torn;
 
-/// One of each kind.
+/// One rule of each kind.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let texts = ["header x contains a", "body ~ /a+b/", "json $.a[0] == 1", "size < 9"];
     texts.iter().map(|text| Rule::parse(text).unwrap()).collect()

@@ -1,5 +1,5 @@
-//! An answer of HTTP/1.x is the same however it was torn, and ends its request once. The first
-//! byte is the habits, the next four say where it is torn, the rest is what comes.
+//! Checks that an HTTP/1.x answer is the same however it is torn, and ends its request once. The
+//! first byte chooses the habits, the next four say where it is torn, the rest is the answer.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use stampede_load::traffic::AnswerShape;
 
 use super::torn;
 
-/// One of each kind.
+/// One rule of each kind.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let texts = ["header x contains a", "body ~ /a+b/", "json $.a[0] == 1", "size < 9"];
     texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
@@ -27,7 +27,7 @@ pub fn run(input: &[u8]) {
     let contains = if set & 16 == 0 { &b""[..] } else { b"aab" };
     let check =
         Check { body_contains: contains.to_vec(), rules: rules.collect(), ..Check::default() };
-    // A small limit, so that it is met.
+    // A small limit, so that inputs reach it.
     let make = || Http1::with_head_limit(&check, Habits { version, connection }, 512);
     torn::same(make, shape, bytes, cuts);
 }

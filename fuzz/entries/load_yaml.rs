@@ -1,5 +1,5 @@
-//! A `load.yaml` is understood, and what is passed over is told in its order; or it is refused
-//! with a place in its text. Whichever, what people are shown can be written.
+//! Checks that a `load.yaml` is parsed, with skipped keys listed in order, or refused with a place
+//! in its text. In both cases, the messages can be printed.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ fn understood(config: &TankConfig, lines: usize) {
     if let Source::List(requests) = &config.traffic.source {
         assert!(!requests.is_empty());
     }
-    // As `fire` reads them: what it could not read was passed over or refused.
+    // As `fire` reads them: criteria that it cannot read were skipped or refused before.
     if !config.autostop.is_empty() {
         let all = config.autostop.iter().map(|criterion| criterion.text.as_str());
         let all = all.collect::<Vec<_>>().join(" ");

@@ -1,5 +1,5 @@
-//! A schedule is read or refused with a place in its text; what is read is written so that it
-//! reads back, and its first requests are due in order.
+//! Checks that a schedule is parsed or refused with a place in its text. A parsed one prints as
+//! text that parses to the same, and its first requests are due in order.
 
 use stampede_load::schedule::{Schedule, Segments};
 use stampede_load::spec::Arrivals;

@@ -1,21 +1,21 @@
-//! One connection fed in pieces: what every target about answers does.
+//! Feeds a connection in pieces, for all targets that read answers.
 
 use stampede_load::protocol::{Answer, Next, Protocol, RequestId};
 use stampede_load::time::Nanos;
 use stampede_load::traffic::{AnswerShape, Request};
 
-/// Everything that a driver can see but the first byte's time.
+/// Everything that a driver can see, except the first byte's time.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
-    /// How the one request ended.
+    /// How the request ended.
     pub ends: Vec<Answer>,
-    /// What becomes of the connection.
+    /// What happens to the connection.
     pub next: Next,
     /// Whether another request may start.
     pub room: bool,
 }
 
-/// Sends a request, feeds `bytes` cut into pieces, closes.
+/// Sends a request, feeds `bytes` cut into pieces, and closes.
 pub fn seen(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut) -> Seen {
     let request = Request { answer: shape, ..request() };
     wire.start(RequestId(3), &request, &mut Vec::new());
@@ -46,11 +46,11 @@ pub fn seen(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut)
 pub enum Cut<'a> {
     Nowhere,
     Everywhere,
-    /// After so many bytes and one, in turn.
+    /// After these numbers of bytes, and after one byte, in turn.
     After(&'a [u8; 4]),
 }
 
-/// However torn, the same comes out.
+/// Asserts that the result is the same wherever the bytes are cut.
 pub fn same<P: Protocol>(make: impl Fn() -> P, shape: AnswerShape, bytes: &[u8], cuts: &[u8; 4]) {
     let whole = seen(make(), shape, bytes, Cut::Nowhere);
     assert_eq!(seen(make(), shape, bytes, Cut::Everywhere), whole);

@@ -1,6 +1,6 @@
-//! A request file ends in requests or in an error, each time the same; a request that was built
-//! has one head, whatever stood in the file. The first byte picks format and habits, the rest
-//! is the file.
+//! Checks that a request file gives requests or an error, the same each time. Each request must
+//! have exactly one head, whatever the file contains. The first byte chooses format and habits, the
+//! rest is the file.
 
 use stampede_load::protocol::fastcgi::Script;
 use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
@@ -9,7 +9,7 @@ use stampede_load::traffic::{Format, Request, TrafficFile, read_all};
 /// One input.
 pub fn run(input: &[u8]) {
     let Some((set, bytes)) = input.split_first() else { return };
-    // `0` to `5` are the formats, `6` is what the file looks like.
+    // `0` to `5` are the formats; from `6` on the format is detected.
     let format = Format::ALL.get(usize::from(set & 7)).copied();
     let has_headers = set & 64 != 0;
     let headers = [("X-More", "and more"), ("host", "a.example")];
@@ -39,7 +39,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-/// Its lines end as they should, and none is one that somebody slipped in.
+/// Asserts that all lines of the head end correctly, and that none was injected.
 fn has_one_head(request: &Request) {
     let bytes = String::from_utf8_lossy(&request.bytes);
     let (head, _) = bytes.split_once("\r\n\r\n").expect("a head ends");

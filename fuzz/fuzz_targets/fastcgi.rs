@@ -1,4 +1,4 @@
-//! Runs `entries/fastcgi.rs`, which says what must hold.
+//! Runs `entries/fastcgi.rs`, which states what must hold.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

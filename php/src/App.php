@@ -4,18 +4,20 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** The app of a worker: booted once, asked many times. */
+/** The app of a worker: it is booted once and then handles many requests. */
 interface App
 {
-    /** @return list<string> adapters that it has beside `own` */
+    /** @return list<string> adapters that the app supports besides `own` */
     public static function adapters(): array;
 
-    /** Answers. Superglobals are those of the request. What it prints is taken off it. */
+    /**
+     * Returns the answer. Superglobals are those of the request; what the app prints is captured.
+     */
     public function handle(Request $request): Response;
 
-    /** What is done after the answer was sent, so that the next request finds it clean. */
+    /** Cleans up after the answer was sent, so that the next request finds a clean app. */
     public function terminate(): void;
 
-    /** Boots anew, as for the first request. */
+    /** Boots the app again, as for the first request. */
     public function reboot(): void;
 }

@@ -10,15 +10,15 @@ use Stampede\Worker\App\LumenApp;
 use Stampede\Worker\App\Psr15App;
 use Stampede\Worker\App\SymfonyApp;
 
-/** From an app's directory and kind to a booted app. */
+/** Boots an app, given its directory and kind. */
 final class Apps
 {
     public const ADAPTERS = ['own', 'psr7', 'symfony-runtime'];
 
     /**
-     * @param string $directory of the app; `vendor/` is in it
-     * @param string $kind as in `app.yaml`
-     * @throws Problem it cannot be booted with what is there
+     * @param string $directory the app's directory, with `vendor/` in it
+     * @param string $kind the app's kind, as in `app.yaml`
+     * @throws Problem if the app cannot be booted with what is there
      */
     public static function boot(string $directory, string $kind, string $adapter, string $front): App
     {
@@ -44,8 +44,9 @@ final class Apps
     }
 
     /**
-     * Classes of the app: of its vendor directory or, where it has none, as it says itself. They come
-     * before those of a runtime's own library, which may have another version of the same.
+     * Loads the app's classes from its vendor directory or, without one, from its own
+     * `autoload.php`. They come before those of a runtime's library, which may have another version
+     * of the same package.
      */
     public static function load(string $directory): void
     {

@@ -4,11 +4,11 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** How a worker that cannot begin, or cannot go on, ends. */
+/** Ends a worker that cannot begin or cannot go on. */
 final class Ends
 {
     /**
-     * Runs `$work`; what it throws is a line on standard error.
+     * Runs `$work` and reports its exception, if any, as a line on standard error.
      *
      * @return int exit code of the worker
      */
@@ -25,13 +25,13 @@ final class Ends
         return 0;
     }
 
-    /** A line on standard error, which `STDERR` names in the CLI only. */
+    /** Writes a line to standard error. The constant `STDERR` exists in the CLI only. */
     public static function say(string $line): void
     {
         file_put_contents('php://stderr', "$line\n");
     }
 
-    /** The last line of a worker. */
+    /** Writes the last line of a worker. */
     public static function lastly(string $why): void
     {
         self::say("stampede: the worker ends: $why");

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** Cookies, form and files of a request, for servers that leave them to the app. */
+/** Parses cookies, form and files of a request, for servers that leave them to the app. */
 final class Form
 {
-    /** @param string $directory for what is uploaded */
+    /** @param string $directory where uploaded files are stored */
     public static function read(Request $request, string $directory): void
     {
         $request->cookies = self::cookies($request->header('Cookie') ?? '');
@@ -34,7 +34,7 @@ final class Form
         return $cookies;
     }
 
-    /** RFC 7578. The names of fields nest as PHP nests them: `a[b][]`. */
+    /** Parses a body as in RFC 7578. Names of fields nest as in PHP: `a[b][]`. */
     private static function multipart(Request $request, string $boundary, string $directory): void
     {
         $fields = $files = [];
@@ -54,7 +54,7 @@ final class Form
         $request->files = self::nested($files);
     }
 
-    /** @return iterable<array{string, string}> headers of a part, and what is in it */
+    /** @return iterable<array{string, string}> headers and content of each part */
     private static function parts(string $body, string $boundary): iterable
     {
         $line = "\r\n--$boundary";

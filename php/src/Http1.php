@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** An answer of HTTP/1.1, where no server is left to write it. */
+/** Writes an answer in HTTP/1.1 to a connection, where the server can no longer do it. */
 final class Http1
 {
-    /** Seconds that a client may take to read it. */
+    /** Seconds that a client may take to read the answer. */
     private const PATIENCE = 5;
 
-    /** @param resource $connection is closed */
+    /** @param resource $connection is closed afterwards */
     public static function send($connection, Response $response, string $method): void
     {
         $bytes = self::bytes($response, $method);

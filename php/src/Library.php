@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** What a runtime brings as a Composer library, in a vendor directory of its own. */
+/** Loads a runtime's own Composer library from the runtime's vendor directory. */
 final class Library
 {
     /**
-     * @param string $class that the library must have
-     * @throws Problem it is not there
+     * @param string $class a class that the library must have
+     * @throws Problem if the library is not there
      */
     public static function load(Setup $setup, string $need, string $class): void
     {
@@ -24,8 +24,8 @@ final class Library
     }
 
     /**
-     * Loads its version of PSR-7 before the app's: what is loaded first stays, and its own classes
-     * fit no other. To those of an app either version is right.
+     * Loads the library's version of PSR-7 before the app's: the first one loaded stays. The
+     * library's classes fit no other version; the classes of an app fit either.
      */
     public static function keepsPsr7(): void
     {

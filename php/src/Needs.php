@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** What of an app's vendor directory must be there. */
+/** Checks what must be there in an app or in its vendor directory. */
 final class Needs
 {
-    /** @throws Problem the class or interface is not there; names the Composer package */
+    /** @throws Problem if the class or interface is not there; names the Composer package */
     public static function type(string $type, string $package, string $why): void
     {
         if (!class_exists($type) && !interface_exists($type)) {
@@ -15,7 +15,7 @@ final class Needs
         }
     }
 
-    /** What a file of the app returns. */
+    /** Returns what a PHP file of the app returns. */
     public static function file(string $file, string $why): mixed
     {
         if (!is_file($file)) {

@@ -5,28 +5,30 @@ declare(strict_types=1);
 namespace Stampede\Worker;
 
 /**
- * What the app prints. Under PHP-FPM it reaches the client; in a worker, standard output may be
- * the runtime's own line, which a single byte would break.
+ * Captures what the app prints. Under PHP-FPM it reaches the client. In a worker, standard output
+ * may be the runtime's own channel, which a single byte would break.
  */
 final class Output
 {
-    /** Buffers that were begun and not ended, since somebody set this to 0. */
+    /** Number of buffers that the app began and did not end, since this was last set to 0. */
     public int $left = 0;
     private string $printed = '';
-    /** How deep the guard's buffer is; 0: there is none. */
+    /** The nesting level of the guard's buffer; 0: there is no guard. */
     private int $guard = 0;
 
-    /** From now on nothing that is printed reaches standard output. For a whole worker. */
+    /**
+     * Keeps everything printed from now on away from standard output, for the worker's whole life.
+     */
     public function guard(): void
     {
-        // Cleanable as PHP's own outermost buffer, but not removable.
+        // Like PHP's own outermost buffer, it can be cleaned but not removed.
         $flags = PHP_OUTPUT_HANDLER_CLEANABLE | PHP_OUTPUT_HANDLER_FLUSHABLE;
         ob_start([$this, 'take'], 0, $flags);
-        // Not always the first: php-cgi may have one of its own before it (`output_buffering`).
+        // It is not always 1: php-cgi may already have a buffer of its own (`output_buffering`).
         $this->guard = ob_get_level();
     }
 
-    /** Runs `$work` and gives what it printed, also where it throws, by `taken`. */
+    /** Runs `$work`. What it prints is then returned by `taken`, even if it throws. */
     public function during(callable $work): mixed
     {
         $this->printed = '';
@@ -40,7 +42,7 @@ final class Output
         }
     }
 
-    /** What was printed since the last call. */
+    /** Returns what was printed since the last call, and forgets it. */
     public function taken(): string
     {
         $this->drain($this->guard ?: ob_get_level());
@@ -50,13 +52,13 @@ final class Output
         return $printed;
     }
 
-    /** What was printed and is in no buffer of PHP's any more; it stays. */
+    /** Returns what was printed and has left PHP's buffers, without forgetting it. */
     public function printed(): string
     {
         return $this->printed;
     }
 
-    /** @internal for PHP */
+    /** @internal called by PHP */
     public function take(string $text): string
     {
         $this->printed .= $text;

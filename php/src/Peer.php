@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** The runtime's side: where requests come from and answers go to. */
+/** The runtime as a worker sees it: it gives requests and takes answers. */
 interface Peer
 {
-    /** The next request; null: the runtime wants the worker to end. */
+    /** Returns the next request; null: the runtime wants the worker to end. */
     public function next(): ?Request;
 
-    /** Answers the request that `next` gave. */
+    /** Answers the request that `next` returned. */
     public function answer(Response $response): void;
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** Why a worker cannot begin or go on, in words for the one who set it up. */
+/** Tells the user why a worker cannot begin or cannot go on. */
 final class Problem extends \RuntimeException
 {
 }

@@ -7,19 +7,19 @@ namespace Stampede\Worker;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
 
-/** Requests as PSR-7 has them, made by the factory that the app brings; and answers back. */
+/** Converts requests to PSR-7 with the factory that the app brings, and answers back from it. */
 final class Psr7
 {
-    /** Classes that are all factories of PSR-17 in one. */
+    /** Classes that implement all factories of PSR-17. */
     private const FACTORIES = [
         'Nyholm\Psr7\Factory\Psr17Factory',
         'GuzzleHttp\Psr7\HttpFactory',
     ];
 
-    /** @var object a factory of PSR-17, of all its interfaces */
+    /** @var object a factory that implements all interfaces of PSR-17 */
     public object $factory;
 
-    /** @throws Problem there is no factory */
+    /** @throws Problem if there is no factory */
     public function __construct(string $why)
     {
         foreach (self::FACTORIES as $class) {

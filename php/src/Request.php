@@ -4,14 +4,14 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** What a client asked, whatever runtime took it. */
+/** A client's request, in one form for all runtimes. */
 final class Request
 {
     /**
      * @param string $target path and query, as in the request line
-     * @param array<string, list<string>> $headers by name as it came; `Host` among them
+     * @param array<string, list<string>> $headers by name, spelled as received; includes `Host`
      * @param array<string, string> $cookies decoded
-     * @param array<mixed> $form parsed, as in `$_POST`; empty where the body is something else
+     * @param array<mixed> $form parsed, as in `$_POST`; empty if the body is no form
      * @param array<mixed> $files a tree whose leaves are name, type, size, error, tmp_name
      */
     public function __construct(
@@ -28,13 +28,13 @@ final class Request
     ) {
     }
 
-    /** The path, still encoded. */
+    /** Returns the path, still percent-encoded. */
     public function path(): string
     {
         return explode('?', $this->target, 2)[0];
     }
 
-    /** What follows the question mark. */
+    /** Returns what follows the question mark. */
     public function queryString(): string
     {
         return explode('?', $this->target, 2)[1] ?? '';
@@ -48,7 +48,7 @@ final class Request
         return $query;
     }
 
-    /** All values of a header in one line; null where there is none. */
+    /** Returns all values of a header in one line; null if there is no such header. */
     public function header(string $name): ?string
     {
         foreach ($this->headers as $known => $values) {
@@ -61,9 +61,9 @@ final class Request
     }
 
     /**
-     * `$_SERVER` as a web server would fill it.
+     * Returns `$_SERVER` as a web server would fill it.
      *
-     * @param array<string, mixed> $base what is there for every request: the environment
+     * @param array<string, mixed> $base entries of every request: the environment
      * @return array<string, mixed>
      */
     public function server(array $base, string $docroot, string $script): array
@@ -90,7 +90,8 @@ final class Request
         foreach (array_keys($this->headers) as $name) {
             $key = strtoupper(strtr((string) $name, '-', '_'));
             $key = in_array($key, ['CONTENT_TYPE', 'CONTENT_LENGTH'], true) ? $key : "HTTP_$key";
-            // RFC 3875, section 4.1.18: `Proxy` would name a proxy to programs that read it.
+            // RFC 3875, section 4.1.18: programs would read a header `Proxy` as the name of a
+            // proxy.
             if ($key !== 'HTTP_PROXY') {
                 $server[$key] = $this->header((string) $name);
             }
@@ -99,7 +100,10 @@ final class Request
         return $server + ($this->scheme === 'https' ? ['HTTPS' => 'on'] : []) + $base;
     }
 
-    /** @return array<mixed> the files as in `$_FILES`: the leaf's keys outside, the tree inside */
+    /**
+     * @return array<mixed> the files as in `$_FILES`: the keys of the leaf outermost, the tree
+     *     inside
+     */
     public function phpFiles(): array
     {
         $turned = [];
@@ -112,7 +116,7 @@ final class Request
         return $turned;
     }
 
-    /** Whether a node of the tree of files is a file. */
+    /** Tells whether a node of the tree of files is a file. */
     public static function isFile(mixed $node): bool
     {
         return is_array($node) && is_string($node['tmp_name'] ?? null) && isset($node['error']);

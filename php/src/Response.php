@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** What the client gets. */
+/** The answer that a client gets. */
 final class Response
 {
-    /** What PHP says of a page that says nothing of itself. */
+    /** The type that PHP gives to a page that names none. */
     public const DEFAULT_TYPE = 'text/html; charset=UTF-8';
 
     /** @param array<string, list<string>> $headers */
@@ -30,7 +30,7 @@ final class Response
         );
     }
 
-    /** The same with one value of a header, and no other of it. */
+    /** Sets a header to one value, replacing all its other values. */
     public function with(string $name, string $value): self
     {
         $response = $this->without($name);
@@ -39,7 +39,7 @@ final class Response
         return $response;
     }
 
-    /** The same without what says how long it is, which its server says again. */
+    /** Removes the headers that state the length, since the server states it again. */
     public function framed(): self
     {
         return $this->without('Content-Length')->without('Transfer-Encoding');
@@ -56,7 +56,7 @@ final class Response
         return $this;
     }
 
-    /** The same with a type, where it had none. */
+    /** Sets the type, if there is none. */
     public function typed(string $type = self::DEFAULT_TYPE): self
     {
         if (!array_key_exists('content-type', array_change_key_case($this->headers))) {

@@ -4,18 +4,18 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** What the plan chose for a worker script; `worker.php` says it. */
+/** What the plan chose for a worker script. The file `worker.php` creates it. */
 final class Setup
 {
     /**
-     * @param string $app directory of the app
-     * @param string $kind of the app, as in `app.yaml`
-     * @param string $index front controller, from the docroot
+     * @param string $app the app's directory
+     * @param string $kind the app's kind, as in `app.yaml`
+     * @param string $index the front controller, relative to the docroot
      * @param string $dir working directory
-     * @param string $host address to listen at, where PHP itself listens
+     * @param string $host the address to listen at, if PHP itself listens
      * @param array<string, string> $needs what the runtime needs → where it was found
-     * @param array<string, mixed> $settings in force, by the names of plans
-     * @param int $cpus that the stack was given
+     * @param array<string, mixed> $settings the settings in force, by their names in plans
+     * @param int $cpus the number of CPUs that the stack was given
      */
     public function __construct(
         public string $app,
@@ -31,19 +31,19 @@ final class Setup
     ) {
     }
 
-    /** A whole number of the plan. */
+    /** Returns a setting of the plan as a whole number. */
     public function number(string $setting, int $default = 0): int
     {
         return (int) ($this->settings[$setting] ?? $default);
     }
 
-    /** A word of the plan. */
+    /** Returns a setting of the plan as a word. */
     public function word(string $setting, string $default = ''): string
     {
         return (string) ($this->settings[$setting] ?? $default);
     }
 
-    /** A switch of the plan. */
+    /** Returns a setting of the plan as a switch. */
     public function isOn(string $setting): bool
     {
         return (bool) ($this->settings[$setting] ?? false);

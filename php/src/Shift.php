@@ -5,28 +5,28 @@ declare(strict_types=1);
 namespace Stampede\Worker;
 
 /**
- * The requests of one process whose server calls back for each. Whatever the server does at once,
- * the app has one at a time.
+ * Handles the requests of one process whose server calls back for each. However many requests the
+ * server has at once, the app gets one at a time.
  */
 final class Shift
 {
-    /** Bytes of a request's body that are taken, as php.ini's `post_max_size` says. */
+    /** The most bytes of a request's body, the same as php.ini's `post_max_size`. */
     public const BODY = 50 << 20;
-    /** Seconds that a client has to write once more on a connection that will be closed. */
+    /** Seconds that a client may still use a connection that will be closed. */
     public const GRACE = 2;
 
     private int $served = 0;
     private bool $over = false;
-    /** Answered, and not cleaned up after. */
+    /** The request that was answered but not cleaned up after. */
     private ?Request $done = null;
-    /** What the app is at. */
+    /** The request that the app is handling. */
     private ?Request $asked = null;
     /** @var resource|null */
     private $connection = null;
 
     /**
-     * @param int $maxRequests after so many it is over; 0: never
-     * @param callable(): void $onOver takes no further connections, and ends when there are none
+     * @param int $maxRequests the shift is over after so many; 0: never
+     * @param callable(): void $onOver stops accepting connections, and ends when none is left
      */
     public function __construct(
         private Site $site,
@@ -36,7 +36,7 @@ final class Shift
     }
 
     /**
-     * All that this process does, as the plan wants it.
+     * Prepares everything that this process does, as the plan wants it.
      *
      * @param callable(): void $onOver
      */
@@ -51,7 +51,7 @@ final class Shift
     }
 
     /**
-     * @param resource|null $connection where a client is answered whose request ends PHP, by
+     * @param resource|null $connection the client's connection, used if its request ends PHP, by
      *     `exit` or by an error that nobody can catch
      */
     public function answer(Request $request, $connection = null): Response
@@ -70,7 +70,7 @@ final class Shift
         return $this->over ? self::last($response) : $response;
     }
 
-    /** What is done after the answer was sent; at the latest before the next one. */
+    /** Cleans up after the answer was sent, at the latest before the next request. */
     public function after(): void
     {
         if ($this->done !== null) {
@@ -81,13 +81,13 @@ final class Shift
         }
     }
 
-    /** From now on each connection is closed after its answer. */
+    /** From now on closes each connection after its answer. */
     public function over(): void
     {
         $this->over = true;
     }
 
-    /** @internal for PHP */
+    /** @internal called by PHP */
     public function exited(): void
     {
         if ($this->asked !== null && is_resource($this->connection)) {

@@ -6,11 +6,14 @@ namespace Stampede\Worker;
 
 use Stampede\Worker\Check\Watch;
 
-/** The docroot: the app, and the scripts beside its front controller. Nothing in it throws. */
+/**
+ * Serves the docroot: the app, and the scripts beside its front controller. Its methods do not
+ * throw once it is booted.
+ */
 final class Site
 {
     public Output $output;
-    /** @var list<string> classes of what `exit` throws, where it ends no process */
+    /** @var list<string> classes that `exit` throws, where it does not end the process */
     public array $exits = [];
     /** Whether the app called `exit` in the last request. */
     public bool $exited = false;
@@ -21,10 +24,10 @@ final class Site
     /** @var callable(string): void */
     private $log;
     private bool $reached = false;
-    /** Only where `stampede check` has asked for it. */
+    /** The watch of `stampede check`; null without it. */
     private ?Watch $watch = null;
 
-    /** @param ?callable(string): void $log takes a line; standard error when not given */
+    /** @param ?callable(string): void $log takes a line; by default it goes to standard error */
     public function __construct(
         private App $app,
         private string $docroot,
@@ -39,7 +42,7 @@ final class Site
         $this->base = array_diff_key($_SERVER, array_flip($own));
     }
 
-    /** @throws Problem the app cannot be booted with what is there */
+    /** @throws Problem if the app cannot be booted with what is there */
     public static function boot(Setup $setup): self
     {
         $front = "{$setup->docroot}/{$setup->index}";
@@ -78,7 +81,9 @@ final class Site
         return $response->typed();
     }
 
-    /** The answer where the app has ended PHP, by `exit` or an error that nobody can catch. */
+    /**
+     * Returns the answer when the app has ended PHP, by `exit` or an error that nobody can catch.
+     */
     public function ended(): Response
     {
         $fatal = E_ERROR | E_PARSE | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR;
@@ -88,7 +93,7 @@ final class Site
         return (new Response($status, [], $this->output->taken()))->typed();
     }
 
-    /** What is done after the answer was sent. */
+    /** Does what follows after the answer was sent. */
     public function after(): void
     {
         if ($this->reached) {
@@ -102,7 +107,7 @@ final class Site
         $this->watch?->end();
     }
 
-    /** The answer of an app that called `exit`; a text that it gave is printed last. */
+    /** Returns the answer of an app that called `exit`. A text given to `exit` is printed last. */
     private static function left(object $exit): Response
     {
         $text = $exit->getStatus();
@@ -126,7 +131,9 @@ final class Site
         ($this->log)("stampede: $when: " . get_class($error) . ": $text in $place");
     }
 
-    /** An existing PHP file of the docroot that is asked for by name, from the docroot. */
+    /**
+     * Returns an existing PHP file of the docroot that the request names, relative to the docroot.
+     */
     private function script(Request $request): ?string
     {
         $path = rawurldecode($request->path());
@@ -143,7 +150,7 @@ final class Site
         return substr($file, strlen($root));
     }
 
-    /** Superglobals and the working directory, as a web server leaves them to a script. */
+    /** Sets superglobals and the working directory, as a web server does for a script. */
     private function enter(Request $request, string $script): void
     {
         $_GET = $request->query();
@@ -151,7 +158,7 @@ final class Site
         $_COOKIE = $request->cookies;
         $_FILES = $request->phpFiles();
         $_REQUEST = array_merge($_GET, $_POST);
-        // FrankenPHP empties it: what the app read of its `.env` as it booted is a part of it.
+        // FrankenPHP empties `$_ENV`, which also holds what the app read from its `.env` at boot.
         $_ENV += $this->env;
         $_SERVER = $request->server($this->base, $this->docroot, $script);
         chdir(dirname($this->docroot . $script));
@@ -167,7 +174,7 @@ final class Site
         return new Response((int) http_response_code() ?: 200);
     }
 
-    /** The CLI keeps no headers that a script sets, so that its type must be told by its text. */
+    /** The CLI keeps no headers that a script sets, so the type must be guessed from the text. */
     private static function looksLike(string $body): string
     {
         $json = ($body[0] ?? '') === '{' && json_decode($body) !== null;

@@ -4,11 +4,11 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** Uploaded files, as leaves of a request's tree of files. */
+/** Keeps uploaded files as leaves of a request's tree of files. */
 final class Uploads
 {
     /**
-     * Writes what was uploaded into a file of the directory.
+     * Writes an upload to a file in the directory, and returns its leaf.
      *
      * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
      */
@@ -27,7 +27,7 @@ final class Uploads
     }
 
     /**
-     * A leaf for a file that did not come.
+     * Returns a leaf for a file that was not received.
      *
      * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
      */

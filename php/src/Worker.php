@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** A worker's life: ask the runtime for a request, answer it, clean up, and again. */
+/** The main loop of a worker: it takes a request from the runtime, answers it and cleans up. */
 final class Worker
 {
     private bool $answering = false;
 
-    /** @param int $maxRequests after so many it ends; 0: never by itself */
+    /** @param int $maxRequests the worker ends after so many; 0: no limit */
     public function __construct(
         private Peer $peer,
         private Site $site,
@@ -17,7 +17,7 @@ final class Worker
     ) {
     }
 
-    /** Runs until the runtime or `maxRequests` ends it; says how many requests it answered. */
+    /** Runs until the runtime or `maxRequests` ends it; returns how many requests it answered. */
     public function run(): int
     {
         $served = 0;
@@ -37,8 +37,8 @@ final class Worker
     }
 
     /**
-     * For a process of its own: keeps standard output clean, and answers a request whose app
-     * ends PHP itself, by `exit` or by an error that nobody can catch, as PHP-FPM would.
+     * Runs as a process of its own. It keeps standard output clean. It also answers, as PHP-FPM
+     * would, when the app ends PHP by `exit` or by an error that nobody can catch.
      */
     public function runAlone(): int
     {

@@ -106,7 +106,10 @@ final class AppsTest extends TestCase
         self::assertSame('`/public/index.php` returns no closure for symfony/runtime', $said);
     }
 
-    /** Since Symfony 6.2 a kernel may tell its listeners of an error itself: they would be told twice. */
+    /**
+     * Since Symfony 6.2 a kernel may tell its listeners of an error itself: they must not hear it
+     * twice.
+     */
     public function testAnErrorThatSymfonyFoundNoAnswerToIsLeftAtThat(): void
     {
         $front = '<?php return static fn () => new class implements Symfony\Component\HttpKernel\KernelInterface {
@@ -145,7 +148,7 @@ final class AppsTest extends TestCase
         ], LaravelDouble::$calls);
     }
 
-    /** Values of one session were in the next, whoever's that was. */
+    /** Otherwise the values of one session would be in the next, even in another user's. */
     public function testASessionOfLaravelEndsWithItsRequest(): void
     {
         $service = new class () {

@@ -10,12 +10,15 @@ use Stampede\Worker\Check\Place;
 use Stampede\Worker\Check\Services;
 use Stampede\Worker\Check\Walk;
 
-/** What `stampede check` is told of values that outlive their request, and of what grows. */
+/** Tests what `stampede check` learns about values that outlive their request, and about growth. */
 final class CheckHeldTest extends TestCase
 {
     private const TOKEN = 'stmpd0123456789ab';
 
-    /** @return iterable<string, array{string, string}> code that is given `$t`, and the holder */
+    /**
+     * @return iterable<string, array{string, string}> code that stores `$t`, and the expected
+     *     holder
+     */
     public static function holders(): iterable
     {
         yield 'static property' => ['App\Cart::$user = $t;', 'App\Cart::$user'];

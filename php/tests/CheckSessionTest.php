@@ -8,10 +8,10 @@ use PHPUnit\Framework\TestCase;
 use Stampede\Worker\Check\Connections;
 use Stampede\Worker\Check\Session;
 
-/** What `stampede check` is told of connections to databases that outlive a request. */
+/** Tests what `stampede check` learns about database connections that outlive a request. */
 final class CheckSessionTest extends TestCase
 {
-    /** Keeps a connection; each path is a query, but for the first letter. */
+    /** Keeps a connection. Each path is a query, without its first letter. */
     private const HANDLER = '<?php
         class Own extends PDO {
             public function query(string $q, ?int $m = null, mixed ...$more): PDOStatement|false { exit("asked"); }
@@ -45,7 +45,7 @@ final class CheckSessionTest extends TestCase
         return $checked;
     }
 
-    /** @return list<?string> a setting as each request left it */
+    /** @return list<?string> the setting's value after each request */
     private static function settings(Checked $checked, string $name): array
     {
         $of = static fn (array $line): ?string => $line['state']["db:$name Shop::\$db"] ?? null;

@@ -6,10 +6,10 @@ namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
 
-/** What `stampede check` is told of state that a request leaves to the next. */
+/** Tests what `stampede check` learns about state that a request leaves to the next one. */
 final class CheckStateTest extends TestCase
 {
-    /** A request to /set runs the code, and another follows. */
+    /** Runs the code in a request to /set, and sends another request afterwards. */
     private static function after(string $code, string $then = ''): Checked
     {
         $checked = new Checked(
@@ -22,7 +22,10 @@ final class CheckStateTest extends TestCase
         return $checked;
     }
 
-    /** @return iterable<string, array{string, string, mixed}> code, key, and its value from then on */
+    /**
+     * @return iterable<string, array{string, string, mixed}> code, key, and the key's value
+     *     afterwards
+     */
     public static function changes(): iterable
     {
         yield 'locale' => ["setlocale(LC_TIME, 'C.UTF-8');", 'locale', null];

@@ -7,10 +7,10 @@ namespace Stampede\Worker\Tests;
 use PHPUnit\Framework\TestCase;
 use Stampede\Worker\Check\Watch;
 
-/** The watch of `stampede check` itself: when it is there, and what it leaves alone. */
+/** Tests the watch of `stampede check` itself: when it is active, and that it changes nothing. */
 final class CheckTest extends TestCase
 {
-    /** What an app can see of its process. */
+    /** Reports everything that an app can see of its process. */
     private const SEES = '$old = set_error_handler(null); restore_error_handler();
         trigger_error("noticed", E_USER_NOTICE); @trigger_error("silent", E_USER_NOTICE);
         unset($_SERVER["REQUEST_TIME"], $_SERVER["REQUEST_TIME_FLOAT"]);
@@ -21,7 +21,9 @@ final class CheckTest extends TestCase
             array_keys($GLOBALS), json_last_error(), mt_rand(),
         ])];';
 
-    /** @return list<mixed> what the app has seen at its third request, without what is the test's own */
+    /**
+     * @return list<mixed> what the app saw at its third request, without what the test itself adds
+     */
     private static function seen(array $files): array
     {
         $before = 'mt_srand(7); set_error_handler(static function (int $kind, string $text): bool {
@@ -30,7 +32,7 @@ final class CheckTest extends TestCase
         self::assertSame('', $checked->said);
         $text = str_replace(basename($checked->scratch->directory), 'directory', $checked->bodies[2]);
         $seen = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
-        // The watch's own code is loaded where it is on.
+        // The watch's own code is loaded only where the watch is active.
         $foreign = static fn (string $name): bool => !preg_match('~[\\\\/]Check[\\\\/]~', $name);
         foreach ([3, 14] as $at) {
             $seen[$at] = array_values(array_filter($seen[$at], $foreign));
@@ -84,7 +86,7 @@ final class CheckTest extends TestCase
         $checked = new Checked($handler, $asked, ['check/mode' => "light\n"]);
         $memory = array_column($checked->at('end'), 'memory', 'served');
         $grown = $memory[3 * Watch::LIGHT_EVERY] - $memory[2 * Watch::LIGHT_EVERY];
-        // So many requests leave 100 KB in cycles.
+        // This many requests leave 100 KB in cycles.
         self::assertLessThan(10_000, $grown);
     }
 

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Tests;
 
-/** A worker that is watched, in a process of its own: what it answers, and the lines about it. */
+/** Runs a watched worker in a process of its own; holds its answers and the lines about it. */
 final class Checked
 {
     public Scratch $scratch;
@@ -12,15 +12,15 @@ final class Checked
     public array $bodies = [];
     /** @var list<array<string, mixed>> */
     public array $lines = [];
-    /** What else the process said. */
+    /** The rest of the process's output. */
     public string $said;
 
     /**
-     * @param string $handler body of the app's, or the whole of its file
-     * @param list<string> $targets that are asked, one after the other
-     * @param array<string, string> $files beside the app's; `check/none` has it watched
+     * @param string $handler body of the app's handler, or its whole file
+     * @param list<string> $targets requests to send, one after the other
+     * @param array<string, string> $files files beside the app's; `check/none` turns the watch on
      * @param string $before code that runs before the worker boots
-     * @param list<string> $options of PHP
+     * @param list<string> $options command-line options of PHP
      */
     public function __construct(
         string $handler,
@@ -54,7 +54,7 @@ final class Checked
         return array_values(array_filter($this->lines, $is));
     }
 
-    /** What the last finished request left of a key. */
+    /** Returns the value of a key after the last finished request. */
     public function left(string $key): mixed
     {
         $ends = $this->at('end');
@@ -62,7 +62,7 @@ final class Checked
         return end($ends)['state'][$key] ?? null;
     }
 
-    /** What the last request found of a key. */
+    /** Returns the value of a key before the last request. */
     public function found(string $key): mixed
     {
         $begins = $this->at('begin');

@@ -11,7 +11,7 @@ use Stampede\Worker\FrankenPhp\Head;
 use Stampede\Worker\FrankenPhp\Loop;
 use Stampede\Worker\Site;
 
-/** With a double of `frankenphp_handle_request`: superglobals, then the callback. */
+/** Uses a double of `frankenphp_handle_request`: it sets superglobals, then calls back. */
 final class FrankenPhpTest extends TestCase
 {
     private Scratch $scratch;
@@ -50,7 +50,7 @@ final class FrankenPhpTest extends TestCase
     }
 
     /**
-     * Asks each target, then says that it is over.
+     * Sends a request to each target, then tells the loop to end.
      *
      * @param list<string> $targets
      * @return callable(callable): bool
@@ -152,7 +152,7 @@ final class FrankenPhpTest extends TestCase
         self::assertEquals($tree, Asked::files($files));
     }
 
-    /** @return array{string, int} what it printed, and its exit code */
+    /** @return array{string, int} the output and the exit code */
     private function alone(string $handler): array
     {
         $code = "<?php return static function (array \$server): array { $handler };";

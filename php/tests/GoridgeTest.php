@@ -16,7 +16,7 @@ use Stampede\Worker\RoadRunner\Spiral;
 
 final class GoridgeTest extends TestCase
 {
-    /** @return array{Goridge, resource} the peer, and RoadRunner's end of its line */
+    /** @return array{Goridge, resource} the peer, and RoadRunner's end of the channel */
     private function peer(): array
     {
         [$ours, $theirs] = (array) stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);

@@ -6,7 +6,7 @@ namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
 
-/** In a PHP of its own: what is loaded once stays. */
+/** Runs in a PHP process of its own, because loaded classes stay. */
 final class LibraryTest extends TestCase
 {
     private const CODE = <<<'CODE'

@@ -6,7 +6,7 @@ namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
 
-/** What processes on one port do, whichever loop is in them. */
+/** Tests of processes that share a port, the same for each kind of loop. */
 abstract class LoopTestCase extends TestCase
 {
     protected const PID = 'return ["status" => 200, "body" => (string) getmypid()];';

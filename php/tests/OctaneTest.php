@@ -16,7 +16,7 @@ use Stampede\Worker\Setup;
 final class OctaneTest extends TestCase
 {
     private const BIN = 'vendor/laravel/octane/bin';
-    /** A script of Octane's tells what it finds. */
+    /** Stands for a script of Octane's; it reports what it finds. */
     private const TELLS = "#!/usr/bin/env php\n" . '<?php $GLOBALS["octane"] = [
         basename(__FILE__), $_SERVER["APP_BASE_PATH"], $_SERVER["argv"][1] ?? null];';
 
@@ -192,7 +192,7 @@ final class OctaneTest extends TestCase
         Watched::by(self::chosen($scratch, 'rr'));
         Watched::join($laravel);
         $comes = (object) ['request' => new OctaneRequest('/')];
-        // Octane's own buffer, which it ends before it tells of the request's end.
+        // Stands for Octane's own buffer, which ends before the event of the request's end.
         ob_start();
         $laravel->heard['Laravel\Octane\Events\RequestReceived']($comes);
         $zone = date_default_timezone_get();

@@ -55,7 +55,7 @@ final class PhpPmTest extends TestCase
         self::assertStringStartsWith('stampede: the worker ends: ParseError: ', $served->log());
     }
 
-    /** As Composer's and Debian's: one that is there later is asked later. */
+    /** Like the loaders of Composer and Debian: a loader added later is asked later. */
     private const LOADER = 'spl_autoload_register(static function (string $class): void {
         [$space, $name] = explode("\\\\", $class) + ["", ""];
         $name === "Both" && eval("namespace $space; class Both { const OF = \"%s\"; }");

@@ -8,13 +8,13 @@ use PHPUnit\Framework\TestCase;
 use Stampede\Worker\RoadRunner\Frame;
 use Stampede\Worker\RoadRunner\Proto;
 
-/** A worker as a process of its own, over its standard streams. */
+/** Tests a worker as a process of its own, over its standard streams. */
 final class ProcessTest extends TestCase
 {
     private Scratch $scratch;
 
     /**
-     * Sends all at once, and gives what came: statuses with bodies, standard error, exit code.
+     * Sends everything at once; returns statuses with bodies, standard error, and the exit code.
      *
      * @param array<string, string> $files
      * @return array{list<string>, string, int}

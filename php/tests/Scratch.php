@@ -9,7 +9,7 @@ final class Scratch
 {
     public string $directory;
 
-    /** @param array<string, string> $files text by path */
+    /** @param array<string, string> $files contents by path */
     public function __construct(array $files = [])
     {
         $this->directory = sys_get_temp_dir() . '/stampede-php-' . bin2hex(random_bytes(6));

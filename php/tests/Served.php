@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Tests;
 
-/** A worker script that runs as a process of its own, on a port of its own. */
+/** Runs a worker script as a process of its own, on a port of its own. */
 final class Served
 {
     public Scratch $scratch;
@@ -14,11 +14,11 @@ final class Served
     private $process;
 
     /**
-     * @param string $part of the library, as `worker:` of a runtime names it
-     * @param string $handler body of the app's, or the whole of its file
-     * @param list<string> $doubles of what the runtime brings
+     * @param string $part the library's part, as `worker:` of a runtime names it
+     * @param string $handler body of the app's handler, or its whole file
+     * @param list<string> $doubles doubles of the libraries that the runtime brings
      * @param array<string, mixed> $settings
-     * @param array<string, string> $files of the app, beside its handler
+     * @param array<string, string> $files files of the app, beside its handler
      */
     public function __construct(
         string $part,
@@ -61,7 +61,7 @@ final class Served
         }
     }
 
-    /** A connection; waits until there is someone to connect to. */
+    /** Opens a connection; waits until the worker listens. */
     public function connect(): mixed
     {
         for ($left = 500; $left > 0; $left--) {
@@ -76,7 +76,7 @@ final class Served
         throw new \RuntimeException($this->log());
     }
 
-    /** Status, body, and whether the connection will be closed. */
+    /** Returns status, body, and whether the connection will be closed. */
     public function ask(mixed $connection, string $target = '/'): string
     {
         fwrite($connection, "GET $target HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -100,7 +100,7 @@ final class Served
         proc_terminate($this->process, $signal);
     }
 
-    /** Its exit code, when it has ended by itself. */
+    /** Returns the exit code once the worker has ended by itself. */
     public function ended(): int
     {
         $until = microtime(true) + 15;

@@ -15,7 +15,7 @@ use Stampede\Worker\Uploads;
 
 final class ShiftTest extends TestCase
 {
-    /** @var \ArrayObject<int, string> what the app was asked for */
+    /** @var \ArrayObject<int, string> the calls that the app received */
     private \ArrayObject $done;
     /** @var array<string, mixed> */
     private array $server;

@@ -61,7 +61,7 @@ final class SwooleTest extends TestCase
         );
     }
 
-    /** @return Server after it answered */
+    /** @return Server the server after it answered */
     private function serve(string $handler, Request ...$asked): Server
     {
         Server::$asked = array_values($asked);

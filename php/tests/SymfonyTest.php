@@ -6,7 +6,10 @@ namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
 
-/** Symfony itself, in processes of their own: what a worker makes of an error is what its front controller makes. */
+/**
+ * Runs Symfony itself in separate processes: a worker must turn errors into the same answers as the
+ * front controller does.
+ */
 final class SymfonyTest extends TestCase
 {
     private const FRAMEWORK = 'Symfony/Bundle/FrameworkBundle/autoload.php';
@@ -89,7 +92,7 @@ final class SymfonyTest extends TestCase
         }
         PHP;
 
-    /** @return array{string, string} what was printed; what the listeners noted */
+    /** @return array{string, string} what was printed, and what the listeners noted */
     private static function ran(Scratch $scratch, string $code): array
     {
         $text = '<?php require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . "; $code";

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Tests;
 
-/** A stream that gives its parts one by one, whatever length is asked for. */
+/** A stream that returns its parts one by one, whatever length the reader asks for. */
 final class Torn
 {
     /** @var resource */

@@ -8,8 +8,8 @@ require __DIR__ . '/Torn.php';
 require __DIR__ . '/Served.php';
 require __DIR__ . '/LoopTestCase.php';
 require __DIR__ . '/Checked.php';
-// Doubles of what runtimes and an app's vendor directory bring: as much of the public interfaces as is
-// used. A test that is a process of its own loads others itself.
+// Doubles of what runtimes and an app's vendor directory bring: only the part of their public
+// interfaces that is used. A test that runs as a process of its own loads others itself.
 foreach (['psr', 'symfony', 'laravel', 'frankenphp', 'octane', 'swoole'] as $double) {
     require_once __DIR__ . "/doubles/$double.php";
 }

@@ -1,4 +1,4 @@
-// Charts across loads: what a runtime does as the load grows.
+// Charts across loads: how a runtime's figures change as the load grows.
 
 import { headline, headlineWords, ownName, runOf, valueOf, type Case, type Figure, type Group } from "./data.ts";
 import { Chart, type Lines, type Spec } from "./chart.ts";
@@ -6,17 +6,17 @@ import { h } from "./dom.ts";
 import * as format from "./format.ts";
 import type { Store } from "./store.ts";
 
-/** Loads of one app and one model, the lightest first. */
+/** The loads of one app and one model, the lightest load first. */
 interface Loads {
   app: string;
   groups: Group[];
   cases: Case[];
-  /** Where each load stands on the x axis. */
+  /** The position of each load on the x axis. */
   x: number[];
   hasRates: boolean;
 }
 
-/** One section an app that has several loads of a kind; `null` where none has. */
+/** One section for each app that has several loads of one model; `null` if no app has. */
 export function acrossLoads(store: Store): HTMLElement | null {
   const all = loadsOf(store);
   if (all.length === 0) return null;
@@ -37,12 +37,13 @@ function loadsOf(store: Store): Loads[] {
   return [...byApp.values()].map((groups) => ordered(store, groups)).filter(hasSeveral);
 }
 
-/** Whether any runtime was under several of these loads. Of several runs with a load each, none was. */
+/** Whether any runtime has figures for several of these loads. Runs with one load each may have
+ * none. */
 function hasSeveral({ cases }: Loads): boolean {
   return new Set(cases.map((entry) => entry.runtime)).size < cases.length;
 }
 
-/** Of several runs, which loads not all have. */
+/** Names the loads that some of the runs do not have; `null` for a single run. */
 function notShared(store: Store, { groups, cases }: Loads): HTMLElement | null {
   const { page, isOverlay } = store;
   if (!isOverlay) return null;
@@ -109,7 +110,7 @@ function spec(loads: Loads, own: Own, of: (entry: Case) => Figure, isLeftOut: (n
   };
 }
 
-/** So that the steps of an axis are round in the unit that stands there. */
+/** Converts a value to the axis's unit, so that the axis has round steps. */
 function inUnit(value: number | null, unit: number): number | null {
   return value === null ? null : value / unit;
 }
@@ -122,14 +123,14 @@ function lines(loads: Loads, of: (entry: Case) => number | null, isLeftOut: (nam
     hasPoints: true,
     values: loads.groups.map((group) => {
       const entry = loads.cases.find((one) => one.runtime === runtime && one.load === group.load);
-      // A load that its run does not have is no gap: nothing is missing there.
+      // `undefined`: a load that this run does not have is not a gap, since nothing is missing.
       return entry ? of(entry) : undefined;
     }),
   }));
   return { x: loads.x, lines: made.filter((line) => line.values.some((value) => typeof value === "number")), instead: "No runtime has this figure." };
 }
 
-/** Of at least three runtimes, the one with the highest p95 at any load. */
+/** The name of the runtime with the highest p95 at any load; empty with fewer than three runtimes. */
 function slowestOf(store: Store, loads: Loads, time: (entry: Case) => Figure): string {
   const name = (entry: Case) => ownName(store.page, entry.runtime);
   const known = loads.cases.filter((entry) => valueOf(time(entry)) !== null);

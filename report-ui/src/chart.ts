@@ -1,5 +1,5 @@
-// One chart: a frame with a title, its controls, uPlot inside once it is near, and the table
-// behind it.
+// One chart: a frame with a title and controls, a uPlot that is drawn once it is near the screen,
+// and the table of its data.
 
 import uPlot from "uplot";
 import { h, later, scroller } from "./dom.ts";
@@ -14,49 +14,49 @@ import { followFingers } from "./touch.ts";
 
 /** A line of a chart. */
 export interface Line {
-  /** The runtime it belongs to; empty: of none, always on, grey. */
+  /** The runtime that the line belongs to. Empty: no runtime; the line is grey and always shown. */
   runtime: string;
   label: string;
   values: (number | null | undefined)[];
-  /** Its trial was invalid, or was not finished: drawn faintly. */
+  /** Its trial is invalid or unfinished, so the line is faint. */
   isFaint?: boolean;
-  /** Markers at each point; only where there are few. */
+  /** Whether each point has a marker. Only for lines with few points. */
   hasPoints?: boolean;
 }
 
 export interface Lines {
   x: number[];
   lines: Line[];
-  /** Vertical marks, each at a place of x. */
+  /** Vertical marks, each at an x value. */
   marks?: { runtime: string; at: number; label: string }[];
-  /** What a chart without lines says instead. */
+  /** The text that is shown if there are no lines. */
   instead?: string;
 }
 
 export interface Spec {
   title: string;
-  /** What it shows, for those who do not see it. */
+  /** What the chart shows, for screen readers. */
   about: string;
   note?: string;
   xWords: (x: number) => string;
   xLabel: string;
   xTicks?: (low: number, high: number) => number[];
-  /** Words for the ticks of x, where they are shorter. */
+  /** Shorter words for the ticks of x, if `xWords` is too long. */
   xShort?: (x: number) => string;
   xIsLog?: boolean;
   yWords: (y: number) => string;
   yShort: (y: number) => string;
   yIsLog?: () => boolean;
-  /** Highest y that is shown, where there is one. */
+  /** The highest y that is shown; none: no limit. */
   yMax?: number;
   isTall?: boolean;
-  /** It has a row of its own. */
+  /** Whether the chart takes a whole row. */
   isWide?: boolean;
   lines: () => Lines;
   controls?: () => Node[];
 }
 
-/** Charts that are zoomed and pointed at together. */
+/** Charts that share their zoom and their cursor. */
 export interface Together {
   key: string;
   range: () => [number, number] | null;
@@ -67,9 +67,9 @@ export interface Together {
 const GAP_ROWS = 40;
 const Y_AXIS = 64;
 const PAPER_WIDTH = 640;
-/** How much of a faint line's colour is left. */
+/** Opacity of a faint line. */
 const FAINT = 0.4;
-/** Pixels from one marker of a dense line to the next. */
+/** Pixels between two markers of a dense line. */
 const MARKER_EVERY = 110;
 
 export class Chart {
@@ -113,19 +113,19 @@ export class Chart {
     else if (change === "there" && this.isSeen()) this.setNear(true);
   }
 
-  /** The page scrolls near it, or away. */
+  /** Called when the page scrolls the chart near the screen, or away from it. */
   setNear(isNear: boolean): void {
     this.isNear = isNear;
     if (isNear && this.isStale) this.draw();
   }
 
-  /** Its data, its colours or its scale are others now. */
+  /** Called when the chart's data, colours or scale have changed. */
   refresh(): void {
     this.isStale = true;
     if (isOnPaper() || this.isNear) this.draw();
   }
 
-  /** Its lines are longer now, and otherwise the same: no need to make it anew. */
+  /** Called when the lines have only become longer. Then the plot need not be made again. */
   grow(): void {
     const { plot, current } = this;
     if (!plot || !current || !this.isNear) return this.refresh();
@@ -136,13 +136,13 @@ export class Chart {
     const range = this.together?.range() ?? this.together?.whole();
     plot.batch(() => {
       plot.setData(data, !range);
-      // Of x too, though it may be the same: y follows.
+      // Sets x even if it is unchanged, because this also scales y.
       if (range) plot.setScale("x", { min: range[0], max: range[1] });
     });
     if (this.behind.open) this.fillTable();
   }
 
-  /** The shared range is another; one that is far away is moved when it comes near. */
+  /** Called when the shared range has changed. A chart far away follows when it comes near. */
   applyRange(): void {
     if (!this.plot || !this.together) return;
     if (!this.isNear) {
@@ -153,8 +153,8 @@ export class Chart {
     this.plot.setScale("x", { min, max });
   }
 
-  /** Takes the cursor away while the range moves: its points, in all charts, and its values are DOM, and
-   * cost as much as the lines. */
+  /** Hides the cursor while the range moves. Its points and values, in all charts, are DOM elements
+   * and cost as much time as the lines. */
   holdCursor(): void {
     if (this.isHeld) return;
     this.isHeld = true;
@@ -165,12 +165,12 @@ export class Chart {
     this.isHeld = false;
   }
 
-  /** The cursor of all charts is where the pointer is, where that is on this one. */
+  /** Moves the cursor of all charts to the pointer, if the pointer is over this chart. */
   pointAgain(): void {
     if (this.plot) this.tip.point(this.plot);
   }
 
-  /** Whether any of its plot is on the screen. */
+  /** Whether any part of the plot is on the screen. */
   isSeen(): boolean {
     const { top, bottom } = this.holder.getBoundingClientRect();
     return bottom > 0 && top < innerHeight;
@@ -201,7 +201,7 @@ export class Chart {
     (this as { plot: uPlot | null }).plot = null;
   }
 
-  /** Lines that are on, of those that are drawn. */
+  /** The drawn lines that are switched on, with their places in the plot's data. */
   shown(): { line: Line; place: number }[] {
     const lines = this.current?.lines ?? [];
     return lines.map((line, index) => ({ line, place: index + 1 })).filter(({ line }) => this.isOn(line));
@@ -348,7 +348,7 @@ export class Chart {
     return {
       label: line.label,
       show: this.isOn(line),
-      // In the colour itself, because uPlot sets the alpha of a series as the cursor goes.
+      // The alpha is part of the colour, because uPlot sets a series' alpha as the cursor moves.
       stroke: line.isFaint ? `${colour}${Math.round(FAINT * 255).toString(16)}` : colour,
       width: isDense(line) ? 1 : look ? 1.75 : 1.25,
       dash: look && !isDense(line) ? look.dash : look ? [] : [3, 3],
@@ -357,7 +357,7 @@ export class Chart {
     };
   }
 
-  /** Where rows are too dense for dashes, markers along the line tell it apart. */
+  /** Draws markers along lines whose rows are too dense for dashes, to tell the lines apart. */
   private drawMarkers(plot: uPlot): void {
     const { ctx, scales } = plot;
     const dpr = devicePixelRatio;
@@ -383,7 +383,7 @@ export class Chart {
     ctx.restore();
   }
 
-  /** Vertical marks with their labels, each a line lower than the one before. */
+  /** Draws vertical marks with labels, each label a line lower than the one before. */
   private drawMarks(plot: uPlot): void {
     const marks = (this.current?.marks ?? []).filter((mark) => this.isOn(mark));
     const { ctx, bbox } = plot;
@@ -409,7 +409,7 @@ export class Chart {
     ctx.restore();
   }
 
-  /** On the side where there is room, on a ground that keeps it readable over lines. */
+  /** Writes a label on the side that has room, on a background that keeps it readable over lines. */
   private markLabel({ ctx, bbox }: uPlot, text: string, x: number, y: number): void {
     const dpr = devicePixelRatio;
     const width = ctx.measureText(text).width;
@@ -422,8 +422,8 @@ export class Chart {
     ctx.fillText(text, left, y);
   }
 
-  /** At most so many rows that it can be read; the rest is in the downloads. Where it stands
-   * already, only its rows are others: it stays scrolled as it is. */
+  /** Fills the table with at most as many rows as people can read; the downloads have all. A table
+   * that exists keeps its scroll position: only its rows are replaced. */
   private fillTable(): void {
     const made = this.rows();
     const old = this.table.querySelector("table");
@@ -447,14 +447,14 @@ export class Chart {
   }
 }
 
-/** What a plot must be made anew for. */
+/** The properties whose change requires a new plot, as one text. */
 function shapeOf({ lines, marks }: Lines): string {
   const each = lines.map((line) => [line.runtime, line.label, line.isFaint, isDense(line)]);
   return JSON.stringify([each, marks ?? null]);
 }
 
-/** Rows at a distance from each other. Each line begins elsewhere, so that lines that are close
- * together do not hide each other's markers. */
+/** Rows at regular distances along a line. Each line begins at a different place, so that lines
+ * close together do not hide each other's markers. */
 function sparse(plot: uPlot, place: number): number[] {
   const rows: number[] = [];
   const width = plot.bbox.width / devicePixelRatio;
@@ -464,12 +464,12 @@ function sparse(plot: uPlot, place: number): number[] {
   return rows;
 }
 
-/** Whether dashes would be shorter than the way from row to row: they would be noise, and slow. */
+/** Whether the rows are closer than dashes are long. Dashes would then be noise, and slow to draw. */
 function isDense(line: Line): boolean {
   return line.values.length > 150;
 }
 
-/** A little room at both ends. */
+/** Adds a little room at both ends. */
 function spread(low: number, high: number, isLog = false): [number, number] {
   if (isLog) return [low, Math.max(high, low * 10)];
   const room = (high - low || 1) * 0.03;
@@ -483,7 +483,7 @@ function yRange(low: number | null, high: number | null, isLog: boolean, most?: 
   return [from / 1.15, Math.max(high, from * 2) * 1.15];
 }
 
-/** The nearest row that has a value; lines that are read at other times have gaps between. */
+/** The nearest row with a value. Lines read at other times have gaps between their values. */
 function nearest(values: ArrayLike<unknown> | undefined, at: number): number {
   for (let away = 0; values && away < GAP_ROWS; away += 1) {
     if (typeof values[at - away] === "number") return at - away;
@@ -492,7 +492,7 @@ function nearest(values: ArrayLike<unknown> | undefined, at: number): number {
   return at;
 }
 
-/** Tells charts when they are near; none is drawn before that. */
+/** Tells charts when they come near the screen. Before that, none is drawn. */
 class Near {
   private readonly charts = new Map<Element, Chart>();
   private readonly observer = new IntersectionObserver((entries) => {
@@ -512,7 +512,7 @@ class Near {
 
 const near = new Near();
 
-/** Joins lines of different x into one table. */
+/** Joins lines with different x values into one table. */
 export function joined(parts: { x: number[]; line: Line }[]): Lines {
   const drawn = parts.filter(({ x }) => x.length > 0);
   const first = drawn[0];

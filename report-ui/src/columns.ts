@@ -1,4 +1,4 @@
-// The columns of a group's tables: the same sections as on the terminal.
+// The columns of a group's tables, in the same sections as on the terminal.
 
 import {
   STATS, failedTotal, headline, headlineWords, intervalOf, valueOf,
@@ -146,14 +146,14 @@ function details(group: Group): Section<Case> {
   };
 }
 
-/** A counter of the monitor: zero readings are no zero. */
+/** A column of a counter that the monitor reads. Without readings it shows nothing, not zero. */
 function watched(column: Column<Case>): Column<Case> {
   const none: Field = { text: format.NONE, key: null, tone: "faint" };
   const isRead = (entry: Case) => entry.figures.cpu_percent_median.state !== "none";
   return { title: column.title, field: (entry) => (isRead(entry) ? column.field(entry) : none) };
 }
 
-/** One section a role, where a stack has more than one. */
+/** One section for each role, if a stack has several roles. */
 function byRole(cases: Case[]): Section<Case>[] {
   const roles = [...new Set(cases.flatMap((entry) => Object.keys(entry.figures.roles)))].sort();
   if (roles.length < 2) return [];

@@ -1,4 +1,5 @@
-// The percentile curve: how slow the slowest are. Each step to the right is ten times rarer.
+// The percentile curve: response times of the slowest requests. Each step to the right is ten times
+// rarer.
 
 import { headlineWords } from "./data.ts";
 import { joined, type Lines, type Spec } from "./chart.ts";
@@ -26,11 +27,11 @@ export function curveChart(panel: Panel): (redraw: () => void) => Spec {
   });
 }
 
-/** 0 %, 50 %, 90 %, 99 % …, as far as there are requests. */
+/** Ticks at 0 %, 50 %, 90 %, 99 % …, as far as the number of requests allows. */
 function ticks(low: number, high: number): number[] {
   const all = [1, 2, 4, 10, 20, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
   const inside = all.filter((at) => at >= low && at <= high);
-  // Where there are many, those that would touch on a phone are left out.
+  // On a long scale, ticks that would touch each other on a phone are left out.
   return high > 1000 ? inside.filter((at) => ![1, 4, 20].includes(at)) : inside;
 }
 
@@ -46,7 +47,7 @@ function lines(panel: Panel): Lines {
   return { ...made, instead: "No trial counts, so there is no curve." };
 }
 
-/** Of points at the same place the slowest stays: a chart needs x to rise. */
+/** Removes points with equal x, because a chart needs rising x. The slowest of them stays. */
 function ascending(x: number[], values: number[]): { x: number[]; values: number[] } {
   const kept = x.map((_, row) => row).filter((row) => (x[row + 1] ?? Infinity) > (x[row] ?? 0));
   return { x: kept.map((row) => x[row] ?? 0), values: kept.map((row) => values[row] ?? 0) };

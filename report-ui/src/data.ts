@@ -1,4 +1,4 @@
-// The page's data: its types, as the rest of the page may trust them.
+// The types of the page's data. The reader (`read.ts`) guarantees them, so the page may trust them.
 
 export type Figure =
   | { state: "exact" | "at_least"; value: number; interval: [number, number] | null; trials: number }
@@ -44,7 +44,7 @@ export type Relation = "higher" | "lower" | "equivalent" | "inconclusive" | "too
 export interface Comparison {
   runtime: string;
   ratio: { value: number; interval: [number, number] | null } | null;
-  /** How its figure compares with the baseline's. */
+  /** How the runtime's figure compares with the baseline's. */
   relation: Relation | null;
   why_not: string;
 }
@@ -81,7 +81,7 @@ export interface Breaking {
   response_time_ns: Times;
 }
 
-/** What held a case or a trial back. */
+/** What limited a case or a trial. */
 export interface Why {
   cause: string;
   trials: number[];
@@ -94,14 +94,14 @@ export interface Trial {
   round: number;
   verdict: string;
   reasons: string[];
-  /** The most direct first; empty: not known. */
+  /** The most direct cause first; empty: not known. */
   why: Why[];
   counts: Counts;
   figures: Figures;
 }
 
 export interface Case {
-  /** Its place in `summary.cases`, by which series and curves name it. */
+  /** The case's place in `summary.cases`. Series and curves name the case by it. */
   index: number;
   runtime: string;
   app: string;
@@ -109,12 +109,12 @@ export interface Case {
   model: Model;
   verdict: string;
   reasons: Reason[];
-  /** The most direct first; empty: not known. */
+  /** The most direct cause first; empty: not known. */
   why: Why[];
   not_comparable: string[];
   asked: string[];
   forced: string[];
-  /** What of one request a later one sees. */
+  /** What one request leaves behind that a later request sees. */
   kept: string[];
   provider: string;
   title: string;
@@ -125,7 +125,7 @@ export interface Case {
   budget_unequal: boolean;
   timeout_ns: number;
   stretched_max: number;
-  /** Rows without a letter in common differ, all pairs taken together; empty below three rounds. */
+  /** Cases without a common letter differ, all pairs compared; empty with fewer than three rounds. */
   significance_groups: string;
   trials_counted: number;
   trials_invalid: number;
@@ -137,11 +137,11 @@ export interface Case {
   breaking: Breaking | null;
 }
 
-/** What a run found for an app, in sentences. */
+/** The result of a run for an app, in sentences. */
 export interface Headline {
   app: string;
   text: string;
-  /** What holds for all rows: correct answers, the pages, what was used. */
+  /** What is true of all rows: correct answers, the pages, what was used. */
   facts: string[];
 }
 
@@ -158,9 +158,9 @@ export interface Summary {
 
 export type State = "ended" | "under_way" | "cut_off";
 
-/** A run, and how to run it again. */
+/** A run, and the command that repeats it. */
 export interface Run {
-  /** `A`, `B` … where there are several; empty for a single one. */
+  /** `A`, `B` … if there are several runs; empty for a single run. */
   label: string;
   run: string;
   started_at: string;
@@ -168,7 +168,7 @@ export interface Run {
   seed: number;
   rounds: number;
   state: State;
-  /** As the summary names them, in the plan's order. */
+  /** The names that the summary uses, in the plan's order. */
   runtimes: string[];
   plan_text: string;
   flags: string[];
@@ -176,21 +176,21 @@ export interface Run {
   machine: [string, string][];
 }
 
-/** What a name stands for where several runs are laid over each other. */
+/** The runtime and the run that a name stands for, in a report of several runs. */
 export interface Named {
   runtime: string;
-  /** Its place in `Page.runs`. */
+  /** The run's place in `Page.runs`. */
   run: number;
 }
 
 export interface Progress {
   ended: number;
   planned: number;
-  /** `seconds` 0: it starts, verifies or warms up. */
+  /** `seconds` 0: the trial starts, verifies or warms up. */
   under_way: { trial: number; case: number; seconds: number } | null;
 }
 
-/** Addresses on the server that the page came from; empty: there is none. */
+/** Addresses on the server that the page came from; empty: the page is a file. */
 export interface Served {
   home: string;
   events: string;
@@ -208,7 +208,7 @@ export interface Series {
   case: number;
   trial: number;
   round: number;
-  /** It has not ended, and counts for nothing. */
+  /** The trial has not ended, so it does not count. */
   unfinished: boolean;
   step: number;
   mean: Column;
@@ -243,7 +243,7 @@ export interface Observed {
 }
 
 export interface RuntimeEvidence {
-  /** Its place in `Page.runs`. */
+  /** The run's place in `Page.runs`. */
   run: number;
   name: string;
   title: string;
@@ -257,14 +257,14 @@ export interface RuntimeEvidence {
 }
 
 export interface TrialEvidence {
-  /** Its place in `Page.runs`. */
+  /** The run's place in `Page.runs`. */
   run: number;
   number: number;
   round: number;
   case: number;
   verdict: string;
   reasons: string[];
-  /** Worth knowing, and weighs nothing. */
+  /** Worth knowing, but without effect on the verdict. */
   notes: string[];
   phases: { name: string; begin: number; end: number }[];
   figures: [string, string][];
@@ -272,7 +272,7 @@ export interface TrialEvidence {
   log_lines: [string, string][];
 }
 
-/** What a case's figures rest on. */
+/** The evidence for a case's figures. */
 export interface CaseEvidence {
   case: number;
   figures: [string, string][];
@@ -294,31 +294,31 @@ export interface Page {
   stampede: string;
   /** Never empty. */
   runs: Run[];
-  /** Of several runs: what the names of the summary's cases stand for. */
+  /** Only with several runs: what the names in the summary's cases stand for. */
   names: Map<string, Named>;
   summary: Summary;
-  /** One for each app; empty where several runs are combined. */
+  /** One headline for each app; empty if several runs are combined. */
   headlines: Headline[];
   series: Series[];
   curves: Curve[];
   evidence: Evidence;
   downloads: Download[];
-  /** How far a run that is under way is. */
+  /** The progress of a run that has not ended; `null`: it has ended. */
   progress: Progress | null;
   served: Served | null;
 }
 
-/** The place of a name's run in `Page.runs`. */
+/** The place in `Page.runs` of the run that a name belongs to. */
 export function runOf(page: Page, name: string): number {
   return page.names.get(name)?.run ?? 0;
 }
 
-/** The runtime that a name stands for, whichever run it is of. */
+/** The runtime that a name stands for, in any run. */
 export function ownName(page: Page, name: string): string {
   return page.names.get(name)?.runtime ?? name;
 }
 
-/** The number, also where it is only a lower bound. */
+/** The figure's number, even if it is only a lower bound; `null` if there is none. */
 export function valueOf(figure: Figure | undefined): number | null {
   return figure && "value" in figure ? figure.value : null;
 }
@@ -331,7 +331,7 @@ export function failedTotal(counts: Counts): number {
   return Object.values(counts.failed).reduce((sum, count) => sum + count, 0);
 }
 
-/** The headline time: response time, and service time where users wait for their answer. */
+/** The headline time: response time in the open model, service time in the closed model. */
 export function headline(model: Model): "response_time_ns" | "service_time_ns" {
   return model === "open" ? "response_time_ns" : "service_time_ns";
 }

@@ -1,20 +1,20 @@
-// What runtimes, or runs, have in common and what not: one table, a row a setting. Pure but for
-// its types.
+// Compares runtimes or runs: one table with a row for each setting shows what they have in common
+// and what differs. This module uses nothing from the page but types.
 
 import type { Run, RuntimeEvidence } from "./data.ts";
 
 export interface Fact {
   topic: string;
   name: string;
-  /** One a column; `null`: it has none. */
+  /** One value for each column; `null`: the column has none. */
   values: (string | null)[];
-  /** Whether the value is not what most have; never where nothing is known. */
+  /** Whether the value differs from the most frequent one; false if the column is unknown. */
   isOdd: boolean[];
   differs: boolean;
 }
 
-/** Every version, setting and observed value of all runtimes. Each is held against those that
- * `kinOf` gives the same name. */
+/** Returns every version, setting and observed value of all runtimes. A runtime is compared with
+ * those for which `kinOf` returns the same name. */
 export function facts(
   runtimes: RuntimeEvidence[], kinOf: (one: RuntimeEvidence) => string = () => "",
 ): Fact[] {
@@ -29,7 +29,7 @@ export function facts(
   ];
 }
 
-/** The machine of each run, in the order in which it is told. */
+/** The machine of each run, in the order of the run's own list. */
 export function machineFacts(runs: Run[]): Fact[] {
   const order = [...new Set(runs.flatMap((run) => run.machine.map(([label]) => label)))];
   const all = runs.map((run) => (run.machine.length > 0 ? Object.fromEntries(run.machine) : null));
@@ -37,7 +37,7 @@ export function machineFacts(runs: Run[]): Fact[] {
   return found.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
 }
 
-/** How each run was made. */
+/** How each run was made: version, rounds, seed and flags. */
 export function runFacts(runs: Run[]): Fact[] {
   const own = runs.map((run) => ({
     stampede: run.stampede, rounds: String(run.rounds), seed: String(run.seed),
@@ -46,7 +46,7 @@ export function runFacts(runs: Run[]): Fact[] {
   return rows("run", own, runs.map(() => ""));
 }
 
-/** The lines of a plan, and whether another plan lacks them. */
+/** The lines of a plan, and whether any other plan lacks them. */
 export function planLines(own: string, others: string[]): { text: string; isOdd: boolean }[] {
   const sets = others.map((plan) => new Set(plan.split("\n").map((line) => line.trim())));
   return own.split("\n").map((text) => ({
@@ -71,13 +71,13 @@ function extensions({ observed }: RuntimeEvidence): Record<string, string> | nul
   return observed && Object.fromEntries(observed.extensions.map((name) => [name, "yes"]));
 }
 
-/** The union of keys, sorted. `null` for a column of which nothing is known. */
+/** Rows for the union of all keys, sorted. A column is `null` if nothing is known of it. */
 function rows(topic: string, all: (Record<string, string> | null)[], kin: string[]): Fact[] {
   const maps = all.map((one) => (one ? new Map(Object.entries(one)) : null));
   const names = new Set(maps.flatMap((map) => (map ? [...map.keys()] : [])));
   return [...names].sort().map((name) => {
     const values = maps.map((map) => map?.get(name) ?? null);
-    // One of which nothing is known does not differ; it has no value here all the same.
+    // A column of which nothing is known has no value here, but does not count as different.
     const known = (of: string) => values.filter((_, place) => maps[place] && kin[place] === of);
     const most = new Map([...new Set(kin)].map((of) => [of, usual(known(of))]));
     const isOdd = values.map((value, place) => !!maps[place] && value !== most.get(kin[place] ?? ""));
@@ -85,7 +85,7 @@ function rows(topic: string, all: (Record<string, string> | null)[], kin: string
   });
 }
 
-/** What most have; of several, the first. */
+/** The most frequent value; of several, the first. */
 export function usual(values: (string | null)[]): string | null {
   const counts = new Map<string | null, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -1,16 +1,17 @@
-// Making elements. Data becomes text nodes and attributes here, never markup.
+// Creates elements. Data becomes text nodes and attributes here, never markup.
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined>;
 
-/** An element. `true` sets an attribute without a value; nothing, `null` and `false` do not. */
+/** Creates an element. `true` sets an attribute without a value; `undefined`, `null` and `false` set
+ * none. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K, attributes: Attributes = {}, ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** An element of SVG. */
+/** Creates an SVG element. */
 export function s(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
@@ -24,10 +25,10 @@ function fill<T extends Element>(element: T, attributes: Attributes, children: C
   return element;
 }
 
-/** Text in which pairs of backticks mark code: the words between them in elements of their own. */
+/** Puts the words between pairs of backticks into `code` elements. */
 export function withCode(text: string): (string | HTMLElement)[] {
   const parts = text.split("`");
-  // An odd one at the end marks nothing.
+  // A backtick without a partner marks nothing.
   const lone = parts.length % 2 === 0 ? `\`${parts.pop() ?? ""}` : "";
   const marked = parts.map((part, place) => place % 2 === 1 ? h("code", {}, part) : part);
   return lone ? [...marked, lone] : marked;
@@ -39,7 +40,7 @@ export function button(label: string, act: () => void, attributes: Attributes = 
   return made;
 }
 
-/** A choice of one of several, with its label. */
+/** A select box with its label. */
 export function choice(
   label: string, options: [string, string][], chosen: string, act: (value: string) => void,
 ): HTMLLabelElement {
@@ -49,20 +50,20 @@ export function choice(
   return h("label", { class: "choice" }, h("span", {}, label), select);
 }
 
-/** A switch with its label. */
+/** A check box with its label. */
 export function toggle(label: string, on: boolean, act: (on: boolean) => void): HTMLLabelElement {
   const box = h("input", { type: "checkbox", checked: on });
   box.addEventListener("change", () => act(box.checked));
   return h("label", { class: "toggle" }, box, h("span", {}, label));
 }
 
-/** A wide thing that scrolls by itself, with the keyboard too. */
+/** A box that scrolls separately, with the keyboard too. */
 export function scroller(label: string, ...children: Child[]): HTMLElement {
   return h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
 }
 
-/** Something that is made when it is opened for the first time; `data-key` is the name by which it
- * is known again. */
+/** A `details` element whose content is made when it is first opened. `data-key` is the name by
+ * which the element is recognised when the page is made again. */
 export function later(summary: string, make: () => Node, attributes: Attributes = {}): HTMLDetailsElement {
   const details = h("details", { "data-key": summary, ...attributes }, h("summary", {}, summary));
   const build = () => {

@@ -1,5 +1,5 @@
 // Dots with intervals on a horizontal scale: in the ranking, and as the distribution over trials.
-// Drawn in percent, so that they fit any width and paper.
+// Positions are percentages, so that they fit any width and paper.
 
 import { s } from "./dom.ts";
 import { markerMark, type Look } from "./look.ts";
@@ -13,15 +13,15 @@ export interface Scale {
 
 export interface Dot {
   value: number;
-  /** It did not count. */
+  /** The trial did not count. */
   isInvalid?: boolean;
-  /** In words, for the pointer. */
+  /** The text that the pointer shows. */
   words?: string;
 }
 
 const HEIGHT = 22;
 
-/** One row: a bar for the interval, a stroke for the value, a marker for each trial. */
+/** One row: a bar for the interval, a line for the value, a marker for each trial. */
 export function dotRow(
   scale: Scale, look: Look, value: number | null, interval: [number, number] | null, dots: Dot[],
 ): SVGElement {
@@ -37,7 +37,7 @@ export function dotRow(
   for (const dot of dots) {
     const mark = markerMark(look, 3.6, dot.isInvalid ? "hollow" : "");
     if (dot.words) mark.append(s("title", {}, dot.words));
-    // A nested drawing is the one way to place a path by percent.
+    // Only a nested drawing lets a path be placed by a percentage.
     parts.push(s("svg", { x: at(dot.value), y, overflow: "visible" }, mark));
   }
   if (value !== null && dots.length === 0) {

@@ -1,10 +1,10 @@
-// Server-sent events, where the page comes from `stampede serve`. A page that is a file asks
-// nobody.
+// Follows server-sent events if the page comes from `stampede serve`. A page that is a file sends
+// no request.
 
-/** `lost`: it is tried again. `gone`: the server is there and refuses. */
+/** `lost`: the browser tries again. `gone`: the server is there, but refuses. */
 export type Connection = "live" | "lost" | "gone" | "over";
 
-/** Follows an address, if there is one, until the server says that nothing more will come. */
+/** Follows an address, if there is one, until the server says that no more events will come. */
 export function follow(
   address: string, on: Record<string, (data: string) => void>, say: (state: Connection) => void,
 ): void {
@@ -24,20 +24,20 @@ export function follow(
 let isPressed = false;
 let waiting: (() => void) | null = null;
 
-/** Runs at once, or when the pointer is up: what is being dragged stays where it is. Of several
- * that wait only the last one runs. */
+/** Runs `act` at once or, while the pointer is pressed, when it is released: so nothing moves under
+ * a drag. If several wait, only the last one runs. */
 export function whenLetGo(act: () => void): void {
   if (isPressed) waiting = act;
   else act();
 }
 
-/** Watches the pointer, for `whenLetGo`. */
+/** Watches the pointer for `whenLetGo`. */
 export function watchPointer(): void {
   const up = () => {
     isPressed = false;
     const act = waiting;
     waiting = null;
-    // After the click that this may be.
+    // Releasing the pointer may cause a click: `act` runs after it.
     if (act) setTimeout(act);
   };
   addEventListener("pointerdown", () => { isPressed = true; }, { capture: true });

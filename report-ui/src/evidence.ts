@@ -1,4 +1,4 @@
-// The evidence: everything that the answer rests on.
+// The evidence: all data that the answer is based on.
 
 import { button, h } from "./dom.ts";
 import { sections } from "./columns.ts";
@@ -23,7 +23,8 @@ export function evidence(store: Store, raw: string): HTMLElement {
     downloads(store, raw));
 }
 
-/** What was exhausted, whether it kept up, Little's law, what an answer costs, and the pages. */
+/** What was exhausted, whether the generator kept up, Little's law, the cost of an answer, the
+ * pages. */
 function basis(store: Store): HTMLElement[] {
   const { evidence, summary } = store.page;
   const of = new Map(evidence.cases.map((one) => [one.case, new Map(one.figures)]));
@@ -74,7 +75,8 @@ function downloads(store: Store, raw: string): HTMLElement {
 
 function save({ name, type, text: content }: Download): void {
   const address = URL.createObjectURL(new Blob([content], { type: type || "text/plain" }));
-  // A name is data too: no path, nothing that a shell or a file system would take for more.
+  // The name is data too: it gets no path, and no characters with a meaning to a shell or file
+  // system.
   const link = h("a", { href: address, download: name.replace(/[^\w.-]+/g, "-") || "data" });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);

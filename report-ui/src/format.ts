@@ -1,12 +1,12 @@
-// Numbers as people read them: three significant digits, a unit, thin spaces. The same rules as
+// Formats numbers for people: three significant digits, a unit, thin spaces. The rules are those of
 // the table on the terminal.
 
 import type { Figure } from "./data.ts";
 
-/** Narrow and not to be broken: between groups of three digits, and before a unit. */
+/** A narrow no-break space: between groups of three digits, and before a unit. */
 export const THIN = "\u202f";
 
-/** What is not printed. */
+/** Stands for a value that is not printed. */
 export const NONE = "—";
 
 /** A whole number in groups of three: `12 345`. */
@@ -16,7 +16,7 @@ export function count(value: number): string {
   return value < 0 && grouped !== "0" ? `−${grouped}` : grouped;
 }
 
-/** Three significant digits, never an exponent: `0.01`, `3.59`, `12.3`, `583`, `12 345`. */
+/** Formats with three significant digits and no exponent: `0.01`, `3.59`, `12.3`, `583`, `12 345`. */
 export function significant(value: number): string {
   const size = Math.abs(value);
   if (size < 9.995) return value.toFixed(2);
@@ -33,7 +33,7 @@ export function time(ns: number): string {
   return `${significant(ns / 1e9)}${THIN}s`;
 }
 
-/** A time in microseconds, as series have it. */
+/** A time in microseconds, which is the unit of series. */
 export function micros(us: number): string {
   return time(us * 1e3);
 }
@@ -67,7 +67,7 @@ export function percent(value: number): string {
   return `${significant(value)}${THIN}%`;
 }
 
-/** A share of correct answers in percent. Rounded down, so that only all is `100`. */
+/** A share of correct answers in percent. Rounded down, so that only a share of 1 gives `100`. */
 export function share(of: number): string {
   const thousandths = Math.floor(of * 100_000 + 1e-6);
   if (of > 0 && thousandths === 0) return "<\u202f0.001";
@@ -83,7 +83,7 @@ export function interval([low, high]: [number, number], words: (value: number) =
   return `${words(low)} – ${words(high)}`;
 }
 
-/** A figure as it is printed. */
+/** Formats a figure as the terminal prints it. */
 export function figure(of: Figure | undefined, words: (value: number) => string): string {
   if (!of) return NONE;
   switch (of.state) {
@@ -98,13 +98,13 @@ export function figure(of: Figure | undefined, words: (value: number) => string)
   }
 }
 
-/** A point in time of a load, in seconds: `75 s`. */
+/** A time since the load began, in seconds: `75 s`. */
 export function seconds(value: number): string {
   const digits = Number.isInteger(value) ? count(value) : value.toFixed(1);
   return `${digits}${THIN}s`;
 }
 
-/** A short number for an axis: no more digits than it has. */
+/** A short number for an axis, with three digits at most and no trailing zeros. */
 export function short(value: number): string {
   if (Math.abs(value) >= 1000) return count(value);
   return String(Number(value.toPrecision(3)));
@@ -118,7 +118,7 @@ export function shortMicros(us: number): string {
   return `${short(value)}${THIN}${unit}`;
 }
 
-/** `2026-11-21 11:03 UTC` of RFC 3339; as it stands if it is something else. */
+/** Formats RFC 3339 as `2026-11-21 11:03 UTC`. Any other text is returned unchanged. */
 export function date(rfc3339: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.exec(rfc3339);
   if (!parts) return rfc3339;
@@ -126,7 +126,7 @@ export function date(rfc3339: string): string {
   return `${day} ${clock} ${zone === "Z" || zone === "+00:00" ? "UTC" : zone}`;
 }
 
-/** A sentence whose numbers keep their unit and their thousands on the same line. */
+/** Keeps a number's unit and its groups of three on the same line as the number. */
 export function tied(sentence: string): string {
   return sentence
     .replace(/(\d) (?=(?:[nµm]?s|[KMGT]?iB|%|×|\/s)(?![A-Za-z0-9]))/g, `$1${THIN}`)

@@ -1,4 +1,4 @@
-// The list of runs: its types, and its reader.
+// The list of runs: its types and its reader.
 
 import { address, list, number, record, records, text, texts, type Raw } from "./raw.ts";
 
@@ -8,7 +8,7 @@ export interface Entry {
   name: string;
   started_at: string;
   state: EntryState;
-  /** Why it cannot be read. */
+  /** Why the run cannot be read; empty if it can. */
   why: string;
   apps: string[];
   loads: string[];
@@ -18,19 +18,19 @@ export interface Entry {
   trials_planned: number;
   trials_invalid: number;
   answers: { app: string; load: string; sentence: string }[];
-  /** Address of its page; empty: it has none. */
+  /** The address of the run's page; empty: it has none. */
   page: string;
 }
 
 export interface RunList {
   stampede: string;
-  /** The newest first. */
+  /** The newest run first. */
   entries: Entry[];
-  /** The directory that was looked into. */
+  /** The directory that holds the runs. */
   results: string;
   home: string;
   events: string;
-  /** What the names of chosen runs are added to; empty: they cannot be laid over each other. */
+  /** The address to which names of chosen runs are appended; empty: runs cannot be combined. */
   over: string;
 }
 
@@ -61,7 +61,7 @@ function toEntry(raw: Raw): Entry {
   };
 }
 
-/** Address of chosen runs laid over each other. */
+/** The address of a report of several chosen runs. */
 export function overAddress(over: string, names: string[]): string {
   return over + names.map((name) => `&run=${encodeURIComponent(name)}`).join("");
 }

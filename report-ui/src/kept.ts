@@ -1,7 +1,7 @@
-// What the reader has chosen, by name: it outlives the elements of the page, which are made anew
-// when a trial ends. Nothing is kept after the page is closed.
+// Keeps the reader's choices by name. They outlive the page's elements, which are made again when a
+// trial ends. They are gone when the page is closed.
 
-/** One thing that was chosen. */
+/** One choice. */
 export interface Choice<T> {
   value: T;
 }
@@ -9,8 +9,8 @@ export interface Choice<T> {
 export class Kept {
   private readonly choices = new Map<string, Choice<unknown>>();
 
-  /** What was chosen under a name, or what stands there before anything is. A name is always of
-   * one type. */
+  /** The choice that is stored under a name, or `first` if nothing was chosen yet. A name always has
+   * the same type. */
   choice<T>(name: string, first: T): Choice<T> {
     const known = this.choices.get(name) as Choice<T> | undefined;
     if (known) return known;
@@ -19,7 +19,8 @@ export class Kept {
     return made;
   }
 
-  /** The same of a list that may have changed: what is no longer in it gives way to its first. */
+  /** The same for a list that may have changed: a value that is no longer in it becomes the first
+   * one. */
   oneOf(name: string, values: string[]): Choice<string> {
     const made = this.choice(name, values[0] ?? "");
     if (!values.includes(made.value)) made.value = values[0] ?? "";

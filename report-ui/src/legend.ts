@@ -1,4 +1,5 @@
-// One legend for all charts: each runtime a switch, and each run where there are several.
+// One legend for all charts, with a switch for each runtime and, if there are several, for each
+// run.
 
 import { button, h } from "./dom.ts";
 import { lookOfRun, stripe, swatch } from "./look.ts";

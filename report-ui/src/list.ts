@@ -1,5 +1,5 @@
-// The list of runs: each with its state and its answer, and a choice of those to lay over each
-// other.
+// The list of runs: it shows each run's state and answer, and lets the reader choose runs for a
+// combined report.
 
 import { h, withCode } from "./dom.ts";
 import * as format from "./format.ts";
@@ -32,7 +32,7 @@ export class ListView {
     this.fill(problems);
   }
 
-  /** A newer list, in place of the old. */
+  /** Replaces the list by a newer one. */
   show(raw: string): void {
     const data = readData(raw);
     if (data.kind !== "list") return;
@@ -101,7 +101,7 @@ export class ListView {
     return h("label", {}, box);
   }
 
-  /** What is chosen, and where it leads. In the list's order: the newest first. */
+  /** The chosen runs and the link to their combined report, in the list's order: the newest first. */
   private bar(): HTMLElement {
     const names = this.list.entries.map((one) => one.name).filter((name) => this.chosen.has(name));
     const words = names.length === 0 ? "Choose two runs or more to lay them over each other."
@@ -113,7 +113,7 @@ export class ListView {
   }
 }
 
-/** A name is not broken where it has a hyphen. */
+/** Each name is an element of its own, so that no line breaks at a hyphen. */
 function runtimes({ runtimes: names }: Entry): (Node | string)[] {
   if (names.length === 0) return [format.NONE];
   return names.flatMap((name, place) => [h("span", {}, place + 1 < names.length ? `${name},` : name), " "]);

@@ -1,10 +1,10 @@
-// How each runtime looks in all charts: a colour, a dash pattern and a marker, so that it is
-// told apart without colours too. The colours themselves are in base.css, for light and dark.
+// How each runtime looks in all charts: a colour, a dash pattern and a marker, so that colours are
+// not needed to tell lines apart. base.css has the colours, for light and dark.
 
 import type { Page } from "./data.ts";
 import { h, s } from "./dom.ts";
 
-/** As many as base.css has. */
+/** The number of colours in base.css. */
 const COLOURS = 10;
 
 const DASHES: number[][] = [[], [9, 4], [2, 3], [11, 3, 2, 3], [5, 3]];
@@ -13,17 +13,17 @@ export type Marker = "circle" | "square" | "triangle" | "diamond" | "down" | "cr
 const MARKERS: Marker[] = ["circle", "square", "triangle", "diamond", "down", "cross", "plus"];
 
 export interface Look {
-  /** Class that sets `--c`. */
+  /** The class that sets `--c`. */
   colour: string;
   dash: number[];
   marker: Marker;
 }
 
-/** The look of the runtime at a place in the plan. Where runs are laid over each other the colour
- * says the runtime, dash and marker say the run. */
+/** The look of the runtime at a place in the plan. With several runs, the colour stands for the
+ * runtime, and dash and marker stand for the run. */
 export function lookAt(place: number, run: number | null): Look {
   const again = Math.floor(place / COLOURS);
-  // Past the last colour dashes and markers move on, so that no two lines are the same.
+  // When the colours start again, dashes and markers shift, so that no two lines look the same.
   const dash = run === null ? place + again : run + 2 * again;
   const marker = run === null ? place : run + 3 * again;
   return {
@@ -33,12 +33,12 @@ export function lookAt(place: number, run: number | null): Look {
   };
 }
 
-/** The look of a run, of whichever runtime: grey. */
+/** The look of a run, for any runtime: grey. */
 export function lookOfRun(run: number): Look {
   return { ...lookAt(0, run), colour: "grey" };
 }
 
-/** All runtimes of a run: in the plan's order, then those that never started. */
+/** All runtimes of the page: in the plan's order, then the others. */
 export function runtimesOf(page: Page): string[] {
   const names = [
     ...page.runs.flatMap((run) => run.runtimes),
@@ -48,7 +48,7 @@ export function runtimesOf(page: Page): string[] {
   return [...new Set(names)];
 }
 
-/** Path of a marker around 0,0. */
+/** The path of a marker around 0,0. */
 export function markerPath(marker: Marker, r: number): string {
   const q = r * 1.15;
   switch (marker) {
@@ -69,12 +69,12 @@ export function markerPath(marker: Marker, r: number): string {
   }
 }
 
-/** A marker as a part of a drawing. Crosses have no area, so all are drawn with a stroke too. */
+/** A marker for use in a drawing. All markers have a stroke, because crosses have no area. */
 export function markerMark(look: Look, r: number, extra = ""): SVGElement {
   return s("path", { d: markerPath(look.marker, r), class: `marker ${look.colour} ${extra}` });
 }
 
-/** The sample of a line that stands before a runtime's name. */
+/** The sample of a line before a runtime's name. */
 export function swatch(look: Look): SVGElement {
   const line = s("line", {
     x1: 0, x2: 28, y1: 7, y2: 7, class: `line ${look.colour}`,
@@ -85,7 +85,7 @@ export function swatch(look: Look): SVGElement {
     line, mark);
 }
 
-/** The colour alone: of a runtime, whichever run it is of. */
+/** The colour alone: stands for a runtime in any run. */
 export function stripe(look: Look): SVGElement {
   const line = s("line", { x1: 2, x2: 26, y1: 7, y2: 7, class: `line stripe ${look.colour}` });
   return s("svg", { class: "swatch", viewBox: "0 0 28 14", width: 28, height: 14, "aria-hidden": "true" }, line);

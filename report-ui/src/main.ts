@@ -1,4 +1,4 @@
-// The page: reads the data inside it and shows what it is, a report or the list of runs. Where it
+// The entry point: reads the data in the page and shows a report or the list of runs. If the page
 // is served, events bring newer data.
 
 import "uplot/dist/uPlot.min.css";

@@ -1,4 +1,4 @@
-// The charts over time of a group.
+// The charts over time of one group.
 
 import { headlineWords, type Column, type Series } from "./data.ts";
 import { joined, type Lines, type Spec } from "./chart.ts";
@@ -17,12 +17,12 @@ export function timeSpecs(panel: Panel): Make[] {
   return [times(panel), throughput(panel), errors(panel), inFlight(panel), cpu(panel), memory(panel)];
 }
 
-/** Rows are seconds; where a row stands is where it begins. */
+/** The times of rows. A row is a step of the series, and its time is the begin of that step. */
 function rowTimes(series: Series, length: number): number[] {
   return Array.from({ length }, (_, row) => row * series.step);
 }
 
-/** A line a runtime, of a column of its rows. */
+/** A line for each runtime, from a column of the series' rows. */
 function perRow(panel: Panel, column: (series: Series) => Column): Lines {
   return joined(panel.shown().map((shown) => {
     const values = column(shown.series);
@@ -30,7 +30,7 @@ function perRow(panel: Panel, column: (series: Series) => Column): Lines {
   }));
 }
 
-/** A line a runtime, of a reading of its resources. */
+/** A line for each runtime, from readings of its resources. */
 function perReading(panel: Panel, column: (series: Series) => Column): Lines {
   return joined(panel.shown().map((shown) => {
     const values = column(shown.series);
@@ -90,7 +90,7 @@ function throughput(panel: Panel): Make {
   });
 }
 
-/** The offered rate is the same for all: that of the longest trial stands for it. */
+/** Adds the offered rate as one line, since it is the same for all: that of the longest trial. */
 function withOffered(panel: Panel, { x, lines }: Lines): Lines {
   const longest = panel.shown().sort((a, b) => b.series.offered.length - a.series.offered.length)[0];
   if (!longest) return { x, lines };
@@ -129,7 +129,7 @@ function errors(panel: Panel): Make {
   });
 }
 
-/** Kinds of failures that occur in any trial of a group. */
+/** The kinds of failures that occur in any trial of the group. */
 function kindsOf(panel: Panel): string[] {
   const found = new Set<string>();
   for (const entry of panel.cases) {
@@ -153,7 +153,7 @@ function inFlight(panel: Panel): Make {
 
 type Resource = "cpu_percent" | "memory_mib";
 
-/** Of the whole stack, or of one role. */
+/** The whole stack's use of a resource, or one role's. */
 function byRole(panel: Panel, which: Resource, spec: Omit<Spec, "lines" | "controls" | "xWords" | "xLabel">): Make {
   const roles = rolesOf(panel, which);
   const role = panel.oneOf(`role ${which}`, ["", ...roles]);

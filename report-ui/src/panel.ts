@@ -1,4 +1,4 @@
-// The charts of one group: which trial they show, their shared zoom, and the charts.
+// The charts of one group, the choice of the trial that they show, and their shared zoom.
 
 import { runOf, type Case, type Group } from "./data.ts";
 import { Chart, type Spec, type Together } from "./chart.ts";
@@ -20,10 +20,10 @@ export class Panel implements Together {
   readonly key: string;
   readonly cases: Case[];
   private readonly charts: Chart[] = [];
-  /** Those that the trial under way is in. */
+  /** The charts that the running trial is part of. */
   private readonly growing: Chart[] = [];
   private readonly zoomedTo: Choice<[number, number] | null>;
-  /** A round's number; 0: of each runtime the usual trial. */
+  /** The number of a round; 0: the median trial of each runtime. */
   private readonly round: Choice<string>;
   private readonly overTime = h("div", {});
   private readonly note = h("p", { class: "note", role: "status" });
@@ -49,12 +49,12 @@ export class Panel implements Together {
     return [this.group.app, this.group.load, of].join("\n");
   }
 
-  /** What the reader chose in this panel. */
+  /** A choice that the reader made in this panel. */
   kept<T>(name: string, first: T): Choice<T> {
     return this.store.kept.choice(this.name(name), first);
   }
 
-  /** The same of a list that may have changed. */
+  /** The same for a list that may have changed. */
   oneOf(name: string, values: string[]): Choice<string> {
     return this.store.kept.oneOf(this.name(name), values);
   }
@@ -88,7 +88,7 @@ export class Panel implements Together {
     this.say();
   }
 
-  /** The trial under way has grown; it may be the first here. */
+  /** Called when the running trial has new data. It may be the first trial of this panel. */
   private grow(): void {
     if (!this.isFilled && this.hasSeries()) {
       this.fill();
@@ -98,7 +98,7 @@ export class Panel implements Together {
     const before = this.note.textContent;
     this.say();
     const isHere = this.cases.some((one) => one.index === entry);
-    // Also where the last one has just gone from here.
+    // Also draws when the running trial has just left this panel.
     if (isHere || before !== this.note.textContent) this.growing.forEach((chart) => chart.grow());
   }
 
@@ -126,7 +126,7 @@ export class Panel implements Together {
     return chart.element;
   }
 
-  /** Of all trials, also of one that has not ended. */
+  /** The rounds of all trials, including a trial that has not ended. */
   private rounds(): number[] {
     const found = this.cases.flatMap((entry) => [
       ...entry.trials.map((trial) => trial.round),
@@ -172,7 +172,7 @@ export class Panel implements Together {
     return marks.length === 0 ? `round ${round}` : `round ${round} (${marks.join(", ")})`;
   }
 
-  /** Says what is not as it should be in what is shown. */
+  /** Writes a note about everything unusual in what is shown. */
   private say(): void {
     const shown = this.shown();
     const texts = shown.map(stateWords).filter(Boolean);
@@ -184,12 +184,12 @@ export class Panel implements Together {
     say("No trial with a load here", without.filter((entry) => !this.isComing(entry)));
     const thinned = Math.max(1, ...shown.map(({ series }) => series.step));
     if (thinned > 1) texts.push(`Each two rows are the lowest and the highest of ${format.short(thinned * 2)} seconds.`);
-    // Only where it is another: it is read out.
+    // Changed only if the text differs, because screen readers read each change aloud.
     if (this.note.textContent !== texts.join(" ")) this.note.textContent = texts.join(" ");
     this.note.hidden = texts.length === 0;
   }
 
-  /** What the charts over time show: a series a case. */
+  /** What the charts over time show: one series for each case. */
   shown(): Shown[] {
     const { page } = this.store;
     return this.cases.flatMap((entry) => shownOf(page, entry, this.group.model, Number(this.round.value)) ?? []);
@@ -205,7 +205,7 @@ export class Panel implements Together {
   }
 
   setRange(range: [number, number] | null): void {
-    // Never closer than two seconds: rows are seconds.
+    // The range is never shorter than two seconds, because a row is one second.
     const [low, high] = range ?? this.whole();
     if (range && high - low < 2) return;
     this.zoomedTo.value = range;
@@ -216,12 +216,12 @@ export class Panel implements Together {
       const seen = this.charts.map((chart) => chart.isSeen());
       this.charts.forEach((chart) => chart.holdCursor());
       this.charts.forEach((chart, place) => seen[place] && chart.applyRange());
-      // The others follow when the hand rests: a pan must keep up.
+      // Charts off the screen follow when the range rests, so that moving stays smooth.
       clearTimeout(this.rest);
       this.rest = setTimeout(() => {
         this.charts.forEach((chart, place) => !seen[place] && chart.applyRange());
         this.charts.forEach((chart) => chart.releaseCursor());
-        // After all are free: one tells the others.
+        // After all charts are released, because one of them passes the cursor to the others.
         this.charts.forEach((chart) => chart.pointAgain());
       }, 150);
     });

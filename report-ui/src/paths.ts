@@ -1,10 +1,11 @@
-// The path of a line. Pure but for uPlot's scales.
+// Builds the path of a line. Depends on nothing but uPlot's scales.
 
 import type uPlot from "uplot";
 
-/** A straight line from row to row; of rows in the same column of pixels the lowest and the highest.
- * `null` is a break, and no clip over it, as uPlot's own: a path that is clipped by another takes a
- * browser without a graphics card three times as long. `undefined` is no row of this line. */
+/** A straight line from row to row. Of rows in the same column of pixels, it takes the lowest and
+ * the highest. `null` breaks the line. Unlike uPlot, it sets no clip over the gap: without a
+ * graphics card, a clipped path takes the browser three times as long. `undefined` is a row that
+ * this line does not have. */
 export function linePath(plot: uPlot, place: number, from: number, to: number): uPlot.Series.Paths {
   const stroke = new Path2D();
   const [xs, ys] = [plot.data[0], plot.data[place] ?? []];
@@ -42,12 +43,13 @@ export function linePath(plot: uPlot, place: number, from: number, to: number): 
   return { stroke, fill: null, clip: null, band: null, flags: 1 };
 }
 
-/** From values of a scale to pixels of the canvas. */
+/** A function from values of a scale to pixels of the canvas. */
 function placer(plot: uPlot, scale: "x" | "y"): (value: number) => number {
   const { distr, min, max } = plot.scales[scale] ?? {};
   const at = (value: number) => plot.valToPos(value, scale, true);
   if (distr !== 1 || typeof min !== "number" || typeof max !== "number" || max === min) return at;
-  // Thousands of them a frame: worth two multiplications in place of uPlot's way through its settings.
+  // Thousands of calls a frame: two multiplications are cheaper than uPlot's lookup of its
+  // settings.
   const first = at(min);
   const each = (at(max) - first) / (max - min);
   return (value) => first + (value - min) * each;

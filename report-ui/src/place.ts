@@ -1,19 +1,19 @@
-// The reader's place in the page: taken before the page is made anew, and found again after it.
-// Elements are known by the names around them, for none of them stays the same.
+// Remembers the reader's place before the page is made again, and restores it afterwards. Elements
+// are identified by the names around them, because all elements are replaced.
 
 const FOCUSABLE = "a[href], button, select, input, summary, [tabindex]";
 const NAMED = "[id], [data-key]";
 
 export interface Place {
-  /** A part of the page that was on the screen, and how far below the screen's top. */
+  /** A part of the page that was on the screen, and its distance from the screen's top. */
   anchor: { key: string; top: number } | null;
   /** Details that were open. */
   open: Set<string>;
   /** Boxes that were scrolled. */
   scrolled: Map<string, [number, number]>;
-  /** Parts that are not laid out before they come near, and how high they were. */
+  /** The heights of parts that are laid out only when they come near. */
   heights: Map<string, number>;
-  /** What had the focus: its name, and which of those of that name. */
+  /** The focused element: its name, and its number among elements of that name. */
   focus: { key: string; nth: number } | null;
 }
 
@@ -28,7 +28,7 @@ export function placeOf(root: HTMLElement): Place {
   };
 }
 
-/** In two steps, for charts are drawn between them: what was open is open again, ... */
+/** Step one of two, because charts are drawn between the steps: opens what was open. */
 export function reopen(root: HTMLElement, place: Place): void {
   for (const block of all(root, ".block[id]")) {
     const height = place.heights.get(block.id);
@@ -37,13 +37,13 @@ export function reopen(root: HTMLElement, place: Place): void {
   for (const details of all(root, "details")) {
     if (!place.open.has(keyOf(details, root))) continue;
     (details as HTMLDetailsElement).open = true;
-    // The browser's own comes later; what is inside must be there when the page is scrolled.
+    // The browser sends this event later, but the content must exist before the page scrolls.
     details.dispatchEvent(new Event("toggle"));
   }
   scrollToAnchor(root, place);
 }
 
-/** ... and then what was looked at is looked at. */
+/** Step two: restores scroll positions and the focus. */
 export function resume(root: HTMLElement, place: Place): void {
   if (place.scrolled.size > 0) {
     for (const box of all(root, ".scroll, pre")) {
@@ -66,7 +66,7 @@ function scrollToAnchor(root: HTMLElement, { anchor }: Place): void {
   scrollBy({ top: found.getBoundingClientRect().top - anchor.top, behavior: "instant" });
 }
 
-/** The named part that begins nearest to a fifth of the screen from its top. */
+/** The named part that begins nearest to a line at a fifth of the screen's height. */
 function anchorOf(root: HTMLElement): Place["anchor"] {
   const line = innerHeight / 5;
   let best: { element: HTMLElement; top: number } | null = null;
@@ -86,7 +86,7 @@ function focusOf(root: HTMLElement): Place["focus"] {
   return { key, nth: Math.max(0, same.indexOf(activeElement)) };
 }
 
-/** The names of all parts around an element, and its own. */
+/** The names of all parts around an element, and its own name. */
 function keyOf(element: HTMLElement, root: HTMLElement): string {
   const names: string[] = [element.tagName];
   for (let at: HTMLElement | null = element; at && at !== root; at = at.parentElement) {

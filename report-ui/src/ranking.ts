@@ -9,8 +9,8 @@ import { extent } from "./scale.ts";
 import type { Store } from "./store.ts";
 import * as words from "./words.ts";
 
-/** Cases of a group, the best first; those without a figure last. Runs that are laid over each
- * other are not ranked: there each runtime's cases stand together, in the plan's order. */
+/** The cases of a group: best first, those without a figure last. Several runs are not ranked: each
+ * runtime's cases stand together, in the plan's order. */
 export function casesOf(store: Store, group: Group): Case[] {
   const cases = store.page.summary.cases.filter(
     (entry) => entry.app === group.app && entry.load === group.load,
@@ -34,13 +34,13 @@ export function answer(store: Store, group: Group, place: number): HTMLElement {
     key(store, group, cases));
 }
 
-/** Where the app has a headline, it says what the group would say. */
+/** The group's sentence; `null` if the app has a headline, which says the same. */
 function sentence(store: Store, group: Group): HTMLElement | null {
   if (store.page.headlines.some((one) => one.app === group.app)) return null;
   return h("p", { class: store.isOverlay ? "sentence several" : "sentence" }, format.tied(group.sentence) || nothingSaid(store));
 }
 
-/** What was found for an app, in sentences, and what holds for all rows. */
+/** The results for an app in sentences, and what is true of all rows. */
 export function headlineOf(one: Headline): HTMLElement {
   const lines = one.text.split("\n").filter(Boolean).map((line) => h("p", { class: "sentence" }, ...withCode(line)));
   return h("section", { class: "headline", "aria-label": `Answer for ${one.app}` },
@@ -60,7 +60,7 @@ const heads = (store: Store, group: Group): [string, string][] => [
   ["primary", words.primaryWords(group)],
   ["sketch", ""],
   ...(store.isOverlay ? [] : [["against", group.baseline ? `vs ${cut(group.baseline)}` : "compared"] as [string, string]]),
-  // Where throughput is what is ranked, the time stands here instead.
+  // If throughput is the ranked figure, this column shows the time instead.
   group.primary === "throughput" ? ["throughput", `p95 of ${words.headlineWords(group.model)}`] : ["throughput", "throughput"],
   ["cost", "CPU cost"],
   ["memory", "max memory"],
@@ -68,7 +68,7 @@ const heads = (store: Store, group: Group): [string, string][] => [
   ["trials", "trials"],
 ];
 
-/** A name may be any length, and stands above a narrow column. */
+/** Shortens a name, which may be of any length, for the head of a narrow column. */
 function cut(name: string): string {
   return name.length > LONGEST_HEAD ? `${name.slice(0, LONGEST_HEAD - 1)}…` : name;
 }
@@ -80,7 +80,7 @@ function hasGroups(store: Store, group: Group): boolean {
   return !store.isOverlay && casesOf(store, group).some((entry) => entry.significance_groups !== "");
 }
 
-// The roles are said, because on a phone the style sheet lays rows out as cards.
+// Roles are explicit, because on a phone the style sheet turns rows into cards.
 function table(store: Store, group: Group, cases: Case[]): HTMLElement {
   const columns = heads(store, group);
   const what = store.isOverlay ? "Figures" : "Ranking";
@@ -140,7 +140,7 @@ function field(name: string, title: string, content: Node): HTMLElement {
   return h("td", { class: name, role: "cell", "data-title": title || null }, content);
 }
 
-/** A runtime with its marks. */
+/** A runtime's name with its marks. */
 export function nameOf(store: Store, entry: Case, kind: "full" | "short"): HTMLElement {
   const title = entry.title && entry.title !== entry.runtime ? entry.title : "";
   return h("span", { class: "who" }, swatch(store.look(entry.runtime)) as unknown as Node,
@@ -163,7 +163,7 @@ function withInterval(
     interval ? h("small", {}, format.interval(interval, number)) : null);
 }
 
-/** The row that the others are compared with. */
+/** Whether the case is the row that the others are compared with. */
 function isBaseline(group: Group, entry: Case): boolean {
   return group.baseline === entry.runtime && group.comparisons.length > 0;
 }
@@ -206,7 +206,7 @@ function remarkRow(group: Group, entry: Case, columns: [string, string][]): HTML
     h("td", { role: "cell", colspan: columns.length - (hasRank ? 1 : 0) }, list))];
 }
 
-/** What the signs mean, for those that occur. */
+/** Explains the signs that occur. */
 function key(store: Store, group: Group, cases: Case[]): HTMLElement {
   const texts = ["Intervals are 95 % intervals over rounds; times and ratios are geometric means."];
   if (store.isOverlay) texts.unshift("Runs are not compared with each other: machine, settings or the hour may differ.");

@@ -1,5 +1,5 @@
-// Values of unknown kind, as JSON gives them: each reader makes what is missing or of another kind
-// empty.
+// Reads values of unknown type from JSON. A value that is missing or of the wrong type becomes an
+// empty one.
 
 import type { Column } from "./data.ts";
 
@@ -31,7 +31,7 @@ export function records(raw: unknown): Raw[] {
   return list(raw).map(record);
 }
 
-/** Sentences of facts: `{code, …, text}`, or bare ones of an older result. */
+/** The sentences of facts: `{code, …, text}`, or plain texts in an older result. */
 export function sentences(raw: unknown): string[] {
   return list(raw).map((one) => (typeof one === "string" ? one : text(record(one).text))).filter(Boolean);
 }
@@ -60,9 +60,9 @@ export function textRecord(raw: unknown): Record<string, string> {
   return Object.fromEntries(Object.entries(record(raw)).map(([name, of]) => [name, text(of)]));
 }
 
-/** An address on the server that the page came from; whatever else stands there is none. */
+/** An address on the server that the page came from. Anything else becomes empty. */
 export function address(raw: unknown): string {
   const written = text(raw);
-  // White space within would be left out, and `/ /` be the address of another server.
+  // Browsers drop white space inside, so `/ /` would become the address of another server.
   return /^\/(?!\/)[^\s\\]*$/.test(written) ? written : "";
 }

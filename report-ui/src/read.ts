@@ -1,5 +1,5 @@
-// Reading the page's data. What is missing or of another kind becomes empty, and is said; so
-// nothing that follows can stumble over it.
+// Reads the page's data. A value that is missing or of the wrong type becomes empty and is
+// reported. So the rest of the page can rely on the types.
 
 import {
   ROLE_SINGLES, SINGLES, STATS, TIMES, runOf,
@@ -21,13 +21,13 @@ export interface Read {
   problems: string[];
 }
 
-/** Formats that are read: 1 has sentences where 2 has facts. */
+/** The formats that can be read. Format 1 has sentences where format 2 has facts. */
 const FORMATS = [1, 2];
 
-/** What the data may hold: a report, or the list of runs. */
+/** What the data may be: a report, or the list of runs. */
 export type Data = ({ kind: "report" } & Read) | { kind: "list"; list: RunList; problems: string[] };
 
-/** Reads the text of the data's script element, or what an event brought. */
+/** Reads the text of the page's data element, or the data of an event. */
 export function readData(text: string): Data {
   const problems: string[] = [];
   const raw = parse(text, problems);
@@ -37,13 +37,13 @@ export function readData(text: string): Data {
   return { kind: "report", page, problems };
 }
 
-/** The same, where a report is what must be there. */
+/** The same where a report is expected: any other data gives an empty page. */
 export function readPage(text: string): Read {
   const data = readData(text);
   return data.kind === "report" ? data : { page: toPage({}), problems: data.problems };
 }
 
-/** What `now` brings: how far the run is, and the trial under way. */
+/** Reads the event `now`: the run's progress and the running trial. */
 export function readNow(text: string): { progress: Progress | null; series: Series | null } {
   const raw = parse(text, []);
   return {
@@ -54,7 +54,7 @@ export function readNow(text: string): { progress: Progress | null; series: Seri
 
 function parse(text: string, problems: string[]): Raw {
   const trimmed = text.trim();
-  // Not compared with the placeholder itself: it may stand in the page only once.
+  // Does not contain the whole placeholder, because it may occur in the page only once.
   if (trimmed === "" || trimmed.startsWith("__")) {
     problems.push("This page holds no data: it is the empty form that `stampede report` fills in.");
     return {};
@@ -87,7 +87,7 @@ function missing(page: Page): string[] {
   return problems;
 }
 
-/** A run that was cut off says so even when each of its trials is there: its end is not. */
+/** Says which trials of a run are missing. A run that was cut off is reported even if none is. */
 function lost(page: Page, run: Run, trials: number): string[] {
   const isCut = run.state === "cut_off";
   if (run.state === "under_way" || (trials === 0 && !isCut)) return [];
@@ -127,7 +127,7 @@ function toPage(raw: Raw): Page {
   };
 }
 
-/** There is always a run; where the data has none, it is made of what the summary says. */
+/** The runs; never empty. If the data has none, one is made from the summary. */
 function toRuns(raw: Raw, summary: Summary): Run[] {
   const all = records(raw.runs).map(toRun);
   if (all.length > 0) return all;
@@ -182,7 +182,7 @@ function toSummary(raw: Raw): Summary {
   };
 }
 
-/** Groups of a run that lost its own: a case is never without a place. */
+/** Groups made from the cases, for a run without groups: every case must have a place. */
 function groupsOf(cases: Case[]): Group[] {
   const found = new Map<string, Group>();
   for (const { app, load, model } of cases) {
@@ -223,7 +223,7 @@ function toComparison(raw: Raw): Comparison {
   };
 }
 
-/** Runs of before have other words for the same. */
+/** Older runs use other words for the same relation. */
 function relation(raw: unknown): Relation | null {
   switch (raw) {
     case "higher": case "larger": return "higher";

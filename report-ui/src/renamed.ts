@@ -1,4 +1,4 @@
-// Names of an earlier version's data, taken as what they are called now.
+// Translates names in an earlier version's data to today's names.
 
 import type { Raw } from "./raw.ts";
 
@@ -8,7 +8,7 @@ const NAMES = new Map([
 ]);
 /* end of old words */
 
-/** The same data under today's names; a name of today that is there as well stays what it is. */
+/** Returns the data with today's names. If a name of today exists too, its value stays. */
 export function renamed(raw: unknown): unknown {
   if (Array.isArray(raw)) return raw.some((one) => typeof one === "object") ? raw.map(renamed) : raw;
   if (typeof raw !== "object" || raw === null) return raw;

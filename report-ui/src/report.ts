@@ -1,4 +1,4 @@
-// A report: built from its data, and built anew when newer data come, with the reader's place kept.
+// A report: built from its data, and built again from newer data while the reader's place is kept.
 
 import { acrossLoads } from "./across.ts";
 import { runOf, type Page, type Run, type Series, type State } from "./data.ts";
@@ -39,10 +39,10 @@ export class Report {
     return store;
   }
 
-  /** Newer data: everything is made anew, and the reader stays where he is. */
+  /** Rebuilds the page from newer data. The reader's place stays. */
   show(raw: string): void {
     const data = readData(raw);
-    // What cannot be read is no reason to lose what is here.
+    // If the new data cannot be read, the page keeps the old data.
     if (data.kind !== "report" || data.page.summary.cases.length === 0) return;
     whenLetGo(() => this.replace(raw, data));
   }
@@ -60,13 +60,13 @@ export class Report {
     resume(this.root, place);
   }
 
-  /** The trial under way has grown. */
+  /** Called when the running trial has new data. */
   now(raw: string): void {
     const { page } = this.store;
     const { progress, series } = readNow(raw);
     if (!page.progress && !progress) return;
     page.progress = progress;
-    // That of a run that was cut off stays as it is.
+    // The unfinished trial of a run that was cut off stays.
     page.series = page.series.filter((one) => !one.unfinished || stateOf(page, one) !== "under_way");
     if (series) page.series.push(series);
     this.say();
@@ -91,7 +91,7 @@ function title({ progress, runs, summary }: Page): string {
   return [far, apps, kind].filter(Boolean).join(" – ");
 }
 
-/** Header, main part and footer. */
+/** The header, the main part and the footer. */
 function build(store: Store, raw: string, problems: string[]): HTMLElement[] {
   const { groups, cases, notices: said } = store.page.summary;
   const hasCases = cases.length > 0;
@@ -127,7 +127,7 @@ function runName(run: Run | undefined): (Node | null)[] {
   return [h("span", {}, run?.run ? ` run ${run.run}` : " report"), run ? stateMark(run) : null];
 }
 
-/** A run that did not come to its end says so in words. */
+/** Says in words that a run has not ended; `null` if it has. */
 function stateMark({ state }: Run): HTMLElement | null {
   const badge = stateBadge(state);
   return state === "ended" ? null : h("span", { class: `badge ${badge.tone}` }, badge.words);
@@ -137,7 +137,7 @@ function aboutRun({ started_at: at, rounds }: Run): string[] {
   return [at ? format.date(at) : "", rounds > 0 ? format.numberOf(rounds, "round") : ""].filter(Boolean);
 }
 
-/** Which letter is which run. */
+/** Tells which letter stands for which run. */
 function runs(store: Store): HTMLElement {
   const rows = store.page.runs.map((run, place) => {
     const badge = stateBadge(run.state);

@@ -1,4 +1,4 @@
-// A rising load: response time against the offered rate, and where each runtime broke.
+// Charts of a rising load: response time against the offered rate, and where each runtime broke.
 
 import { valueOf, type Series } from "./data.ts";
 import { joined, type Lines, type Spec } from "./chart.ts";
@@ -8,7 +8,7 @@ import type { Panel } from "./panel.ts";
 import { median } from "./scale.ts";
 import { STATE_WORDS } from "./shown.ts";
 
-/** Null where the load does not rise. */
+/** Returns null if the load does not rise. */
 export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null {
   if (panel.group.model !== "open" || !rises(panel)) return null;
   const isLog = panel.kept("rise is log", true);
@@ -36,7 +36,7 @@ function rises(panel: Panel): boolean {
   if (panel.cases.some((entry) => entry.breaking)) return true;
   return panel.shown().some(({ series }) => {
     const rates = series.offered.filter((rate): rate is number => rate !== null && rate > 0);
-    // The last second of a schedule is often cut off: it is no rise.
+    // A schedule's last second is often incomplete. It must not count as a change of the rate.
     const inner = rates.slice(0, -1);
     return inner.length > 5 && Math.max(...inner) > 1.5 * Math.min(...inner);
   });
@@ -54,7 +54,7 @@ function lines(panel: Panel): Lines {
   return { ...made, marks };
 }
 
-/** p95 by offered rate, up to the highest rate; of seconds with the same rate the median. */
+/** p95 by offered rate, up to the highest rate; for seconds with equal rates, the median. */
 function upTheRise(series: Series): { x: number[]; values: (number | null)[] } {
   const rates = series.offered.map((rate) => rate ?? 0);
   const top = rates.indexOf(Math.max(...rates));

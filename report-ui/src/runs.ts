@@ -1,4 +1,4 @@
-// The evidence about each run: its machine, its plan, and how to run it again.
+// The evidence about each run: its machine, its plan, and the command that repeats it.
 
 import type { Run } from "./data.ts";
 import { machineFacts, planLines, runFacts, type Fact } from "./differ.ts";
@@ -28,7 +28,7 @@ function machine({ machine: rows }: Run): HTMLElement {
     h("tbody", {}, ...rows.map(([label, value]) => h("tr", {}, h("th", { scope: "row" }, label), h("td", {}, value)))))));
 }
 
-/** Side by side; marked is what is not as most have it. */
+/** The runs' machines side by side. A value that differs from most is marked. */
 function machines(runs: Run[]): HTMLElement {
   const all: Fact[] = [...machineFacts(runs), ...runFacts(runs)];
   const machine = all.filter((fact) => fact.topic === "machine");
@@ -85,7 +85,7 @@ function copyButton(content: string, of: string): HTMLElement {
   return made;
 }
 
-/** The clipboard may be refused to a page from a file; the old way works there. */
+/** Copies text. A page from a file may not get the clipboard; the older method works there. */
 async function copy(content: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(content);

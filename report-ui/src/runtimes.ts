@@ -1,4 +1,4 @@
-// The evidence about each runtime: what differs, its configuration, its isolation.
+// The evidence about each runtime: differences, configuration and isolation.
 
 import { ownName, type RuntimeEvidence } from "./data.ts";
 import { facts, type Fact } from "./differ.ts";
@@ -13,7 +13,7 @@ export function runtimeEvidence(store: Store): HTMLElement[] {
   return [settings(store, runtimes), configurations(store, runtimes), isolation(store, runtimes)];
 }
 
-/** Those of several runs with the same runtime side by side. */
+/** The runtimes in order; with several runs, the same runtime of all runs stands side by side. */
 function inOrder(store: Store): RuntimeEvidence[] {
   const { evidence: { runtimes } } = store.page;
   if (!store.isOverlay) return runtimes;
@@ -23,7 +23,7 @@ function inOrder(store: Store): RuntimeEvidence[] {
 
 function settings(store: Store, runtimes: RuntimeEvidence[]): HTMLElement {
   const { page, isOverlay } = store;
-  // Of several runs each runtime is held against itself in the others, not against its rivals.
+  // With several runs, a runtime is compared with itself in other runs, not with its rivals.
   const all = facts(runtimes, (one) => (isOverlay ? ownName(page, one.name) : ""));
   const chosen = store.kept.choice("only what differs", runtimes.length > 1);
   const holder = h("div", {});
@@ -54,7 +54,7 @@ function table(store: Store, runtimes: RuntimeEvidence[], rows: Fact[]): HTMLEle
     h("thead", {}, head), h("tbody", {}, ...factRows(rows, runtimes.length))));
 }
 
-/** Rows of what differs and what not, with a heading for each topic. */
+/** Rows of facts, with a heading for each topic. */
 export function factRows(rows: Fact[], columns: number): HTMLElement[] {
   let topic = "";
   return rows.flatMap((fact) => {
@@ -72,7 +72,7 @@ function factRow(fact: Fact): HTMLElement {
       value === null ? format.NONE : value === "" ? "(empty)" : value)));
 }
 
-/** Differences that count against nobody. */
+/** Differences that do not make cases incomparable. */
 function allowed(store: Store): HTMLElement[] {
   const seen = new Set<string>();
   const items = store.page.summary.cases.flatMap((entry) => {
@@ -81,7 +81,7 @@ function allowed(store: Store): HTMLElement[] {
       entry.forced.length > 0 ? `its SAPI decides by itself: ${entry.forced.join(", ")}` : "",
       entry.kept.length > 0 ? `kept from request to request, as its mode means: ${entry.kept.join(", ")}` : "",
     ];
-    // Most say the same under every load.
+    // Most of these are the same for every load, so repeated ones are left out.
     const isNew = (text: string) => text !== "" && !seen.has(`${entry.runtime} ${text}`);
     const own = texts.filter(isNew);
     own.forEach((text) => seen.add(`${entry.runtime} ${text}`));
@@ -111,7 +111,7 @@ function configuration(one: RuntimeEvidence): Node {
     ...one.files.flatMap(([name, content]) => [h("h4", {}, name), text(`${name} of ${one.name}`, content)]));
 }
 
-/** Text as it is, in a box that scrolls by itself. */
+/** Preformatted text in a box that scrolls separately. */
 export function text(label: string, content: string): HTMLElement {
   return h("pre", { tabindex: 0, role: "region", "aria-label": label }, content);
 }

@@ -1,6 +1,6 @@
-// Scales and the arithmetic of charts. Pure.
+// Scales and arithmetic for charts. No DOM.
 
-/** Place of a value on a scale from 0 to 100, held within it. */
+/** The position of a value on a scale from 0 to 100, limited to the scale. */
 export function place(value: number, low: number, high: number, isLog: boolean): number {
   const of = (x: number) => (isLog ? Math.log(Math.max(x, low)) : x);
   const span = of(high) - of(low);
@@ -8,7 +8,8 @@ export function place(value: number, low: number, high: number, isLog: boolean):
   return Math.min(100, Math.max(0, ((of(value) - of(low)) / span) * 100));
 }
 
-/** Ends of a scale for values and their intervals; logarithmic where a linear one would hide most. */
+/** The ends of a scale for values and intervals. It is logarithmic if a linear scale would hide most
+ * values. */
 export function extent(
   values: number[], intervals: ([number, number] | null)[],
 ): { low: number; high: number; isLog: boolean } {
@@ -18,23 +19,24 @@ export function extent(
   const ends = intervals.flatMap((ends) => ends ?? []);
   const isLog = most / least > 25;
   if (isLog) return { low: least / 2, high: Math.min(Math.max(most, ...ends), most * 4) * 1.1, isLog };
-  // An interval of few trials may be far wider than all values: it is cut off, they are not.
+  // With few trials an interval may be far wider than all values. It is then cut off; values are
+  // not.
   return { low: 0, high: Math.min(Math.max(most, ...ends), most * 1.6) * 1.04, isLog };
 }
 
 /** `1 / (1 - q)` of a percentile: 1, 2, 10, 100 for 0, 50, 90 and 99. */
 export function tail(percentile: number, planned: number): number {
-  // The slowest of n requests stands where one in n is as slow.
+  // The slowest of n requests is placed where one request in n is this slow.
   return percentile >= 100 ? Math.max(planned, 1) : 100 / (100 - percentile);
 }
 
-/** The percentile's name for a place of [`tail`]: `p50`, `p99.9`. */
+/** The percentile's name for a result of [`tail`]: `p50`, `p99.9`. */
 export function tailWords(x: number): string {
   const percentile = 100 - 100 / x;
   return `p${Number(percentile.toFixed(Math.max(0, Math.ceil(Math.log10(x)) - 2)))}`;
 }
 
-/** Nice round steps for an axis: at most `most` of them from 0 to `high`. */
+/** Round steps for an axis from 0 to `high`, about `most` of them. */
 export function steps(high: number, most: number): number[] {
   if (!(high > 0)) return [0];
   const rough = high / most;
@@ -45,7 +47,7 @@ export function steps(high: number, most: number): number[] {
   return found;
 }
 
-/** Powers of ten within a range, or all steps of 1, 2, 5 where there are few. */
+/** Powers of ten within a range; steps of 1, 2, 5 if the range is narrow. */
 export function logSteps(low: number, high: number): number[] {
   const found: number[] = [];
   const wide = high / low > 1000;
@@ -58,13 +60,13 @@ export function logSteps(low: number, high: number): number[] {
   return found;
 }
 
-/** The median; `null` of nothing. Of an even number, the lower one: it is one that was measured. */
+/** The median; `null` for an empty list. Of an even number, the lower one, which was measured. */
 export function median(values: number[]): number | null {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 }
 
-/** Sums columns row by row; `null` where one of them was not read: a part is no sum. */
+/** Sums columns row by row. The sum is `null` if a column has no value in that row. */
 export function sums(columns: (number | null)[][]): (number | null)[] {
   const length = Math.max(0, ...columns.map((column) => column.length));
   return Array.from({ length }, (_, row) => {
@@ -78,7 +80,7 @@ export function sums(columns: (number | null)[][]): (number | null)[] {
   });
 }
 
-/** Zooms a range by a factor around its middle, held within the whole. */
+/** Zooms a range by a factor around its middle, limited to the whole. */
 export function zoomed(
   range: [number, number], whole: [number, number], factor: number, around?: number,
 ): [number, number] | null {
@@ -89,20 +91,20 @@ export function zoomed(
   return held([low, high], whole);
 }
 
-/** Moves a range, held within the whole. */
+/** Moves a range, limited to the whole. */
 export function panned(
   range: [number, number], whole: [number, number], by: number,
 ): [number, number] {
   return held([range[0] + by, range[1] + by], whole);
 }
 
-/** The range in which two places of it, which were apart by some pixels, stand where the fingers
- * are now. `from` and `to` are shares of the width. */
+/** The range after a pinch: two places that were under the fingers are under them again. `from` and
+ * `to` are shares of the width. */
 export function pinched(
   range: [number, number], whole: [number, number], from: [number, number], to: [number, number],
 ): [number, number] | null {
   const width = range[1] - range[0];
-  // Fingers that touch, or that pass each other, say nothing of how near.
+  // The distance has a minimum: fingers that touch or cross give no usable factor.
   const apart = (pair: [number, number]) => Math.max(0.02, Math.abs(pair[1] - pair[0]));
   const middle = (pair: [number, number]) => (pair[0] + pair[1]) / 2;
   const next = width * apart(from) / apart(to);

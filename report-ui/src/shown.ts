@@ -1,9 +1,9 @@
-// Which trial of each case the charts over time show. Pure.
+// Chooses the trial of each case that the charts over time show. No DOM.
 
 import { headline, runOf, valueOf, type Case, type Model, type Page, type Series, type Trial } from "./data.ts";
 import { median } from "./scale.ts";
 
-/** A case's series that are shown now. */
+/** A case and its series that is shown now. */
 export interface Shown {
   case: Case;
   trial: Trial | null;
@@ -11,7 +11,7 @@ export interface Shown {
   state: "counts" | "invalid" | "under_way" | "not_finished";
 }
 
-/** Words that follow a name where its line is not of a trial that counts. */
+/** The words after a name, if its line is not of a trial that counts. */
 export const STATE_WORDS: Record<Shown["state"], string> = {
   counts: "", invalid: " (invalid)", under_way: " (under way)", not_finished: " (not finished)",
 };
@@ -20,7 +20,7 @@ export function seriesOf(page: Page, entry: Case): Series[] {
   return page.series.filter((series) => series.case === entry.index);
 }
 
-/** `round` 0: of each case its trial under way, or of those that ended the one in the middle. */
+/** `round` 0: the case's running trial or, if there is none, the median of the trials that ended. */
 export function shownOf(page: Page, entry: Case, model: Model, round: number): Shown | null {
   const all = seriesOf(page, entry);
   const series = round === 0 ? usual(page, entry, model, all) : ofRound(entry, all, round);

@@ -1,9 +1,10 @@
-// Sorting rows by a column. Pure.
+// Sorts rows by a column. No DOM.
 
 export type Key = number | string | null;
 export type Direction = "ascending" | "descending";
 
-/** Places of the rows in sorted order. What has no key comes last either way; ties stay. */
+/** The places of the rows in sorted order. Rows without a key come last in both directions; ties
+ * keep their order. */
 export function sorted(keys: Key[], direction: Direction): number[] {
   const sign = direction === "ascending" ? 1 : -1;
   return keys.map((_, place) => place).sort((a, b) => {

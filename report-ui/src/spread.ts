@@ -1,4 +1,4 @@
-// The distribution over trials: a point each, with the interval over them.
+// The distribution over trials: a point for each trial, and the interval over all.
 
 import {
   headline, headlineWords, intervalOf, valueOf, type Case, type Figure, type Figures,
@@ -83,7 +83,7 @@ function row(panel: Panel, metric: Metric, entry: Case, scale: ReturnType<typeof
     const isInvalid = trial.verdict === "invalid";
     return [{ value, isInvalid, words: `trial ${trial.number}, round ${trial.round}: ${metric.number(value)}${isInvalid ? ", invalid" : ""}` }];
   });
-  // Hollow ones last: they would be hidden by those that count.
+  // Hollow dots are drawn last: otherwise the dots that count would hide them.
   dots.sort((a, b) => Number(a.isInvalid) - Number(b.isInvalid));
   const look = panel.store.look(entry.runtime);
   return h("div", { class: "spread-row", "data-runtime": entry.runtime },

@@ -1,17 +1,17 @@
-// What all parts of the page share: its data, how each line looks, which lines are off.
+// State that all parts of the page share: the data, the look of each line, and which lines are off.
 
 import { ownName, runOf, type Page, type Run } from "./data.ts";
 import { Kept } from "./kept.ts";
 import { lookAt, runtimesOf, type Look } from "./look.ts";
 
-/** `there`: the page has been put in place of an earlier one. `now`: the trial under way grew. */
+/** `there`: a new page has replaced an earlier one. `now`: the running trial has new data. */
 export type Change = "lines" | "theme" | "there" | "now";
 
-/** What the legend switches: runtimes, and runs where there are several. */
+/** What the legend switches: runtimes and, if there are several, runs. */
 export type Kind = "runtime" | "run";
 
 export class Store {
-  /** Runtimes' own names, each once. */
+  /** The runtimes' own names, each once. */
   readonly runtimes: string[];
   private readonly looks = new Map<string, Look>();
   private readonly off: Record<Kind, Set<string>>;
@@ -31,7 +31,7 @@ export class Store {
     };
   }
 
-  /** Whether several runs are laid over each other. */
+  /** Whether the page combines several runs. */
   get isOverlay(): boolean {
     return this.page.runs.length > 1;
   }
@@ -40,7 +40,7 @@ export class Store {
     return this.looks.get(name) ?? lookAt(0, null);
   }
 
-  /** Of a runtime, whichever run it is of. */
+  /** The look of a runtime, for any run. */
   lookOf(runtime: string): Look {
     return lookAt(Math.max(0, this.runtimes.indexOf(runtime)), this.isOverlay ? 0 : null);
   }
@@ -67,13 +67,13 @@ export class Store {
     return this.off.runtime.size === 0 && this.off.run.size === 0;
   }
 
-  /** Switches a runtime or a run. */
+  /** Switches a runtime or a run on or off. */
   flip(kind: Kind, name: string): void {
     if (!this.off[kind].delete(name)) this.off[kind].add(name);
     this.tell("lines");
   }
 
-  /** Leaves one alone; a second time brings all back. */
+  /** Shows only one; if it is already alone, shows all again. */
   only(kind: Kind, name: string): void {
     const all = kind === "runtime" ? this.runtimes : this.page.runs.map((run) => run.label);
     const others = all.filter((other) => other !== name);
@@ -98,12 +98,12 @@ export class Store {
     for (const listener of this.listeners) listener(change);
   }
 
-  /** Ends with the page that it is of. */
+  /** Aborted when this page is replaced. */
   get signal(): AbortSignal {
     return this.end.signal;
   }
 
-  /** Another page takes its place. */
+  /** Called when another page replaces this one. */
   close(): void {
     this.end.abort();
     this.listeners.length = 0;

@@ -1,5 +1,5 @@
-// The line that says how far a run under way is, and whether the page is live. It stays when the
-// rest of the page is made anew, so that it is read out once and not each time.
+// The line with the progress of a run, and whether the page is live. It stays when the rest of the
+// page is made again, so that screen readers read it once and not each time.
 
 import type { Connection } from "./events.ts";
 import type { Page, Progress } from "./data.ts";
@@ -11,7 +11,7 @@ export class Strip {
   private readonly line = h("p", { class: "live-line" });
   private readonly bar = h("span", { class: "fill" });
   private readonly progress = h("div", { class: "bar", role: "progressbar", "aria-label": "Trials that ended", "aria-valuemin": 0 }, this.bar);
-  /** Told when another trial begins, not each second. */
+  /** For screen readers: changes when another trial begins, not each second. */
   private readonly told = h("p", { class: "hidden", "aria-live": "polite" });
   private readonly lost = h("p", { class: "connection", role: "status", hidden: true });
 
@@ -20,7 +20,7 @@ export class Strip {
     this.line.hidden = this.progress.hidden = true;
   }
 
-  /** How far the run of a page is. */
+  /** Shows the progress of the page's run. */
   show(page: Page): void {
     const { progress } = page;
     this.line.hidden = this.progress.hidden = progress === null;
@@ -48,13 +48,13 @@ export class Strip {
     if (this.told.textContent !== words) this.told.textContent = words;
   }
 
-  /** Says what became of the connection, quietly. */
+  /** Shows the state of the connection. */
   connection(state: Connection): void {
     const words = {
       live: "",
       lost: "Not live any more: there is no connection to `stampede serve`. What is here stays, and it goes on by itself when the connection is back.",
       gone: "Not live any more: `stampede serve` sends nothing more to this page. What is here stays.",
-      // Without a last page that says that the run ended: its directory went away.
+      // If no last page has said that the run ended, its directory has disappeared.
       over: this.line.hidden ? "The run is over: this is all of it." : "Not live any more: nothing more will come. What is here stays.",
     }[state];
     this.element.classList.toggle("still", state !== "live");
@@ -68,7 +68,7 @@ export class Strip {
   }
 }
 
-/** `Trial 7 of 18`, its runtime, its app and load. */
+/** `Trial 7 of 18`, then the trial's runtime, app and load. */
 export function partsOf(page: Page, { ended, planned, under_way: now }: Progress): string[] {
   if (!now) return [`${ended} of ${format.numberOf(planned, "trial")} ended`];
   const entry = page.summary.cases[now.case];

@@ -1,4 +1,4 @@
-// Sortable tables. Several that show the same rows are sorted as one.
+// Sortable tables. Tables that show the same rows are sorted together.
 
 import { h, scroller } from "./dom.ts";
 import type { Choice } from "./kept.ts";
@@ -20,17 +20,17 @@ export interface Section<T> {
   columns: Column<T>[];
 }
 
-/** What they are sorted by. */
+/** The column and direction of the sorting. */
 export interface SortedBy {
   column: string;
   direction: Direction;
 }
 
-/** Tables of the same rows; `name` makes the heading of a row. */
+/** Tables of the same rows. `name` makes the heading of a row. */
 export class Tables<T> {
   private readonly bodies: { body: HTMLElement; rows: HTMLElement[] }[] = [];
   private readonly heads: HTMLElement[] = [];
-  /** Places of the rows, where they are sorted. */
+  /** The sorted places of the rows; null: not sorted. */
   private places: number[] | null = null;
 
   constructor(

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it until the switch is used, and always light on paper.
+// Light or dark: the system's choice until the reader uses the switch, and always light on paper.
 
 import { button } from "./dom.ts";
 
@@ -7,7 +7,7 @@ const SYSTEM = "(prefers-color-scheme: dark)";
 let chosen: "light" | "dark" | null = null;
 let onPaper = false;
 const listeners = new Set<() => void>();
-/** Asked once a theme: asking makes the browser compute styles, and lines ask in every frame. */
+/** Each colour is read once per theme: reading computes styles, and lines need it in every frame. */
 const colours = new Map<string, string>();
 
 function current(): "light" | "dark" {
@@ -21,7 +21,7 @@ function apply(): void {
   for (const listener of listeners) listener();
 }
 
-/** Follows the system and the printer, once for the page. */
+/** Follows the system and the printer. Called once for the page. */
 export function followTheme(): void {
   apply();
   matchMedia(SYSTEM).addEventListener("change", apply);
@@ -33,7 +33,7 @@ export function followTheme(): void {
   addEventListener("afterprint", () => paper(false));
 }
 
-/** Tells when the colours are others, until the signal. */
+/** Calls the listener when colours change, until the signal aborts. */
 export function onTheme(listener: () => void, signal: AbortSignal): void {
   listeners.add(listener);
   signal.addEventListener("abort", () => listeners.delete(listener));
@@ -55,7 +55,7 @@ export function themeButton(signal: AbortSignal): HTMLElement {
   return made;
 }
 
-/** A colour of the style sheet, as the canvas needs it. */
+/** A colour of the style sheet, in the form that a canvas needs. */
 export function cssColour(name: string): string {
   const known = colours.get(name);
   if (known !== undefined) return known;

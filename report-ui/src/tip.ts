@@ -1,5 +1,5 @@
-// What stands at the cursor of a chart: the values of all lines that are on, largest first. By
-// pointer, and by arrow keys.
+// The values at the cursor of a chart: of all lines that are on, the largest first. The pointer and
+// the arrow keys move the cursor.
 
 import type uPlot from "uplot";
 import type { Chart } from "./chart.ts";
@@ -12,7 +12,7 @@ export class Tip {
   private readonly element = h("div", { class: "tip", hidden: true });
   private isHere = false;
   private frame = 0;
-  /** Where the pointer was last, on the screen. */
+  /** The last position of the pointer on the screen. */
   private at: [number, number] = [0, 0];
 
   attach(plot: uPlot, chart: Chart): void {
@@ -32,7 +32,7 @@ export class Tip {
     panByDrag(plot, chart);
   }
 
-  /** Moves the cursor of all charts to the pointer, or to where the keys left it. */
+  /** Moves the cursor of all charts to the pointer, or to the place that the keys chose. */
   point(plot: uPlot): void {
     if (!this.isHere) return;
     const [clientX, clientY] = this.at;
@@ -44,7 +44,7 @@ export class Tip {
     this.element.hidden = true;
   }
 
-  /** Once a frame: pointers report more often than is drawn. */
+  /** Updates once per frame, because pointers report more often than frames are drawn. */
   private later(plot: uPlot, chart: Chart): void {
     if (!this.isHere || this.frame !== 0) return;
     this.frame = requestAnimationFrame(() => {
@@ -106,7 +106,7 @@ export class Tip {
     if (x === undefined || x < (min ?? -Infinity) || x > (max ?? Infinity)) return;
     this.isHere = true;
     plot.setCursor({ left: plot.valToPos(x, "x"), top: 10 }, true);
-    // uPlot tells charts that go together only of what the pointer did.
+    // uPlot passes only the pointer's moves to charts with a shared cursor.
     plot.over.dispatchEvent(new MouseEvent("mousemove", {
       bubbles: true,
       clientX: plot.over.getBoundingClientRect().left + plot.valToPos(x, "x"),
@@ -122,7 +122,7 @@ export function zoom(chart: { together: Chart["together"] }, factor: number): vo
   together.setRange(zoomed(together.range() ?? whole, whole, factor));
 }
 
-/** Shift and drag, or a wheel that turns sideways, moves a range that is zoomed. */
+/** Moves a zoomed range: drag with Shift, or turn a wheel sideways. */
 function panByDrag(plot: uPlot, chart: Chart): void {
   const { together } = chart;
   if (!together) return;

@@ -1,5 +1,5 @@
-// Fingers on a chart over time: one moves a range that is zoomed, or else the cursor; two zoom.
-// Up and down the page scrolls, by `touch-action`.
+// Fingers on a chart over time: one finger moves a zoomed range or, without zoom, the cursor. Two
+// fingers zoom. Up and down scrolls the page (`touch-action`).
 
 import type uPlot from "uplot";
 import type { Chart, Together } from "./chart.ts";
@@ -11,14 +11,14 @@ export function followFingers(plot: uPlot, { together }: Chart): void {
   plot.over.classList.add("touchable");
   plot.over.addEventListener("pointerdown", (event) => fingers.down(event));
   plot.over.addEventListener("pointermove", (event) => fingers.move(event));
-  // `pointercancel` is how the browser says that it scrolls.
+  // The browser sends `pointercancel` when it starts to scroll.
   for (const end of ["pointerup", "pointercancel"] as const) {
     plot.over.addEventListener(end, (event) => fingers.up(event));
   }
 }
 
 class Fingers {
-  /** Where each finger is: its share of the chart's width. */
+  /** The position of each finger, as a share of the chart's width. */
   private readonly at = new Map<number, number>();
 
   constructor(private readonly over: HTMLElement, private readonly together: Together) {}
@@ -60,7 +60,7 @@ class Fingers {
     together.setRange(pinched(together.range() ?? whole, whole, from, to));
   }
 
-  /** As a mouse would: the cursor of all charts goes along. */
+  /** Acts as a mouse would: the cursor of all charts follows. */
   private point({ clientX, clientY }: PointerEvent): void {
     this.over.dispatchEvent(new MouseEvent("mouseenter", { clientX, clientY }));
     this.over.dispatchEvent(new MouseEvent("mousemove", { clientX, clientY, bubbles: true }));

@@ -1,4 +1,4 @@
-// The evidence about each trial: its verdict and why, its phases, errors and log lines.
+// The evidence about each trial: its verdict with reasons, its phases, errors and log lines.
 
 import type { Case, TrialEvidence } from "./data.ts";
 import { h, later } from "./dom.ts";
@@ -24,7 +24,7 @@ function titleOf(store: Store, trial: TrialEvidence): string {
   return `${numberOf(store, trial)}: ${where}, round ${trial.round}`;
 }
 
-/** `trial 7`; of several runs `A, trial 7`. */
+/** `trial 7`; with several runs `A, trial 7`. */
 function numberOf(store: Store, trial: TrialEvidence): string {
   const label = store.page.runs[trial.run]?.label;
   return label ? `${label}, trial ${trial.number}` : `trial ${trial.number}`;
@@ -67,7 +67,7 @@ function why({ reasons, notes }: TrialEvidence): string {
   return [...reasons, ...notes.map((note) => `note: ${note}`)].join("; ");
 }
 
-/** Each reason with what it was read from. */
+/** Each cause with the evidence for it. */
 function heldBack(store: Store, trial: TrialEvidence): string {
   const found = caseOf(store, trial)?.trials.find((one) => one.number === trial.number)?.why ?? [];
   const said = found.map((one) => one.evidence.length > 0 ? `${one.text} (${one.evidence.join("; ")})` : one.text);
@@ -87,7 +87,7 @@ function phases(store: Store, trials: TrialEvidence[]): HTMLElement {
       const own = trial.phases.filter((phase) => phase.name === name);
       if (own.length === 0) return { text: format.NONE, key: null, tone: "faint" };
       const ms = own.reduce((sum, phase) => sum + phase.end - phase.begin, 0);
-      // Kept to a tenth of a millisecond.
+      // Phases are stored to a tenth of a millisecond.
       return { text: ms < 0.1 ? `< 0.1${format.THIN}ms` : format.time(ms * 1e6), key: ms };
     },
   }));

@@ -5,7 +5,7 @@ import {
 } from "./data.ts";
 import * as format from "./format.ts";
 
-/** The figure that the group's cases are sorted by. */
+/** The figure by which the group's cases are sorted. */
 export function primaryFigure(group: Group, of: Case["figures"]): Figure {
   const times = of[headline(group.model)];
   switch (group.primary) {
@@ -42,7 +42,7 @@ export interface Judgement {
   tone: "good" | "bad" | "tie" | "faint";
 }
 
-/** What a comparison says of the other. */
+/** What a comparison with the baseline says about the other runtime. */
 export function judgement(group: Group, other: Comparison): Judgement {
   const isMoreBetter = group.primary === "throughput";
   switch (other.relation) {
@@ -74,7 +74,7 @@ export interface Badge {
   tone: "bad" | "warning" | "quiet" | "live";
 }
 
-/** Marks of a case, in words. In a run that is under way nothing is missing yet. */
+/** The marks of a case, in words. Before a run has ended, no trial counts as missing. */
 export function badges(entry: Case, state: State, isUnderWay: boolean): Badge[] {
   const found: Badge[] = [];
   if (isUnderWay) found.push({ words: "under way", tone: "live" });
@@ -95,7 +95,7 @@ export function badges(entry: Case, state: State, isUnderWay: boolean): Badge[] 
   return found;
 }
 
-/** The mark of a run. */
+/** The mark of a run's state. */
 export function stateBadge(state: State | "unreadable"): Badge {
   switch (state) {
     case "ended":
@@ -113,9 +113,9 @@ function invalidTrials(entry: Case): string {
   return entry.trials_invalid === 1 ? "a trial invalid" : `${entry.trials_invalid} trials invalid`;
 }
 
-/** All that must be said of a case right beside its figures. */
+/** Everything that must stand right beside a case's figures. */
 export function remarks(group: Group, entry: Case): string[] {
-  // Of a case that has no trial its row says what there is to say.
+  // If a case has no trial, its row already says why.
   const found = entry.verdict === "missing" ? [] : entry.reasons.map(reasonWords);
   if (entry.trials.length > 0) found.push(`why: ${whyWords(entry)}`);
   found.push(...entry.not_comparable.map((why) => `not comparable: ${why}`));
@@ -129,7 +129,7 @@ export function remarks(group: Group, entry: Case): string[] {
   return found;
 }
 
-/** The most direct reason, and what else holds. */
+/** The most direct cause, and what else limits the case. */
 export function whyWords(entry: Case): string {
   const said = entry.why.map((one) => {
     const [of, all] = [one.trials.length, entry.trials.length];
@@ -148,7 +148,7 @@ function expectationWords(one: Case["expectations"][number]): string {
   return one.outcome === "unknown" ? `expected \`${one.text}\`: cannot be said${known}` : "";
 }
 
-/** Requests without a correct answer, by kind. */
+/** The numbers of requests without a correct answer, by kind. */
 export function failures(entry: Case): string {
   const kinds = Object.entries(entry.counts.failed).filter(([, count]) => count > 0);
   const words = kinds.map(([kind, count]) => `${format.count(count)} ${kind}`);
@@ -167,7 +167,7 @@ export function breakingWords(entry: Case): string {
   return `broke at ${rate}${format.THIN}/s${lost}; up to there p95 was ${time}`;
 }
 
-/** `1 CPU, 512 MiB`; several where cases differ. */
+/** `1 CPU, 512 MiB`; several of these if cases differ. */
 export function budgetWords(cases: Case[]): string {
   const known = cases.filter((entry) => entry.budget_cpus > 0);
   const words = known.map((entry) => {

@@ -1,4 +1,4 @@
-//! Everything that must pass before a change is taken, in the order of how soon it fails.
+//! Runs all checks that a change must pass, the ones that fail soonest first.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +10,12 @@ const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
 const PROGRAM: &[&str] = &["build", "--package", "stampede", "--locked"];
-// Last: its output is what a person wants to see at the end. There are no documentation tests:
-// their empty result would be the last line.
+// The tests come last, so that their output is at the end, where people look. Documentation tests
+// are left out: there are none, and their empty result would be the last line.
 const TESTS: &[&str] =
     &["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--no-fail-fast"];
 
-/// Runs all checks; the first that fails ends it.
+/// Runs all checks, and stops at the first that fails.
 ///
 /// # Errors
 /// Names the check that failed.
@@ -33,7 +33,8 @@ pub fn run(root: &Path, tidy: impl Fn() -> Result<(), ChoreError>) -> Result<(),
     cargo(root, TESTS, &made)
 }
 
-/// The tests of `php/`; without PHPUnit they are skipped, which is said.
+/// Runs the tests of `php/`. Without PHPUnit it prints that it skips them; with `CI` set that is an
+/// error.
 fn php_library(root: &Path) -> Result<(), ChoreError> {
     announce("phpunit");
     match Command::new("phpunit").args(["-c", "php"]).current_dir(root).status() {
@@ -51,7 +52,7 @@ fn php_library(root: &Path) -> Result<(), ChoreError> {
 
 fn cargo(root: &Path, arguments: &[&str], env: &[(&str, PathBuf)]) -> Result<(), ChoreError> {
     announce(&arguments.join(" "));
-    // The cargo that runs us, not whatever PATH finds first.
+    // The cargo that runs this program, not the first one in PATH.
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let ran = Command::new(&program)
         .args(arguments)

@@ -5,56 +5,56 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// See the variants.
+/// An error of a chore; see the variants.
 #[derive(Debug)]
 pub enum ChoreError {
     /// A program that a step needs is not installed.
     Missing(Need),
-    /// A program is there and does not start.
+    /// A program exists but does not start.
     NotStarted {
-        /// The command, as it is shown.
+        /// The command as it is printed.
         command: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A command ended badly.
+    /// A command ended with a failure.
     Failed {
         /// The command with its arguments.
         command: String,
-        /// How it ended.
+        /// The command's exit status.
         status: ExitStatus,
     },
     /// A file of the project cannot be read.
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The project's files, or standard input, cannot be read.
     Io(io::Error),
-    /// The report's page in the source is not what its own source makes.
+    /// The report's page in the source differs from what its source builds.
     StalePage,
-    /// `stampede install` made not all of them, and said why.
+    /// `stampede install` did not make all runtimes, and said why.
     NotMade,
-    /// Files that are not as STYLE.md wants them.
+    /// Files break the rules of STYLE.md.
     Untidy {
-        /// What was found.
+        /// The number of findings.
         findings: usize,
-        /// Files that were looked at.
+        /// The number of files that were checked.
         files: usize,
     },
 }
 
-/// A program without which a step cannot be done.
+/// A program that a step cannot do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Node.js of this version or newer, and npm.
+    /// Node.js in this version or newer, and npm.
     Node {
-        /// Major version.
+        /// The major version.
         least: u32,
     },
-    /// Go, which makes runtimes.
+    /// Go, which builds runtimes.
     Go,
     /// PHPUnit.
     PhpUnit,
@@ -104,10 +104,10 @@ impl From<io::Error> for ChoreError {
     }
 }
 
-/// What became of a command that was run.
+/// Turns the end of a command into a result.
 ///
 /// # Errors
-/// It did not start, or ended badly.
+/// If the command did not start, or ended with a failure.
 pub fn succeeded(command: &str, run: io::Result<ExitStatus>) -> Result<(), ChoreError> {
     let command = command.to_owned();
     match run {

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`.
+//! Runs the project's own chores, such as `cargo xtask tidy` and `cargo xtask ci`.
 
 mod ci;
 mod error;
@@ -49,9 +49,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's directory: the parent of this crate's.
+/// The workspace's directory: the parent of this crate's directory.
 fn root() -> PathBuf {
-    // Asked when run, not when built: two checkouts may share a target directory.
+    // Read at run time, not at build time: two checkouts may share a target directory.
     let asked = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let own = asked.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     own.parent().map_or(own.clone(), PathBuf::from)

@@ -1,9 +1,9 @@
-//! A terminal's text as an SVG picture, for the README: `cargo xtask picture < table.txt`.
+//! Draws a terminal's text as an SVG picture for the README: `cargo xtask picture < table.txt`.
 
 use std::fmt::Write as _;
 
-/// Draws `text`; its first line is the command, the rest what it printed. The picture has
-/// its own background, so it reads on light and dark pages alike.
+/// Draws `text`: the first line is the command, the rest its output. The picture has its own
+/// background, so it can be read on light and dark pages.
 pub fn svg(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let columns = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
@@ -21,7 +21,7 @@ pub fn svg(text: &str) -> String {
     for (number, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
         let y = MARGIN + BAR + (number as f64 + 0.8) * LINE;
         let length = line.chars().count() as f64 * CHARACTER;
-        // The first line is what a person types.
+        // The first line is the command that a person types.
         let colour = if number == 0 { "#7ee787" } else { "#d6dbe5" };
         let _ = writeln!(
             svg,
@@ -38,13 +38,13 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Advance of a monospace character at 13 px.
+/// The width of a monospace character at 13 px.
 const CHARACTER: f64 = 7.8;
-/// Distance of two lines.
+/// The distance between two lines.
 const LINE: f64 = 18.0;
-/// Around the text.
+/// The space around the text.
 const MARGIN: f64 = 18.0;
-/// The window's bar.
+/// The height of the window's title bar.
 const BAR: f64 = 22.0;
 
 #[cfg(test)]

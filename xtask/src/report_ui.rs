@@ -1,4 +1,5 @@
-//! The report's page: built from `report-ui/`, and the same bytes as those in the source.
+//! Builds the report's page from `report-ui/`, and checks that the page in the source is up to
+//! date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use crate::error::{ChoreError, Need, succeeded};
 
-/// Vite's own need.
+/// The oldest major version of Node.js that Vite runs on.
 const NODE_LEAST: u32 = 20;
 
 /// Builds the page into the source.
 ///
 /// # Errors
-/// Node is missing, or a step failed.
+/// If Node is missing or a step failed.
 pub fn build(root: &Path) -> Result<(), ChoreError> {
     let directory = root.join("report-ui");
     if !has_node() {
@@ -22,11 +23,11 @@ pub fn build(root: &Path) -> Result<(), ChoreError> {
     npm(&directory, &["run", "build"])
 }
 
-/// Builds it elsewhere, compares, and runs the page's own tests. Where there is no Node the page
-/// of the source is taken as it is, and that is said.
+/// Builds the page elsewhere, compares it with the one in the source, and runs the page's tests.
+/// Without Node it prints that it skips the check.
 ///
 /// # Errors
-/// It differs, or a test fails.
+/// If the page differs or a test fails.
 pub fn check(root: &Path) -> Result<(), ChoreError> {
     let directory = root.join("report-ui");
     if !has_node() {

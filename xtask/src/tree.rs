@@ -1,33 +1,33 @@
-//! The project's text files, read once; the rules of `tidy` see nothing else.
+//! Reads the project's text files once. The rules of `tidy` see nothing else.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Only a whole module: `#[cfg(test)]` on one item does not make the rest of the file a test.
+/// The beginning of a test module. `#[cfg(test)]` on a single item does not make the rest a test.
 const TESTS_BEGIN: &str = "\n#[cfg(test)]\nmod tests {\n";
 
 /// One text file.
 pub struct File {
-    /// Below the workspace, with `/`.
+    /// The path below the workspace, with `/`.
     pub path: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
 impl File {
-    /// What stands after the last dot of its name; empty without one.
+    /// The part of the name after the last dot; empty without a dot.
     pub fn extension(&self) -> &str {
         self.name().rsplit_once('.').map_or("", |(_, extension)| extension)
     }
 
-    /// Last part of the path.
+    /// The last part of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Whether its directory or its name says that it is a test.
+    /// Whether the directory or the name marks the file as a test.
     pub fn is_test(&self) -> bool {
         let stem = self.name().split('.').next().unwrap_or_default();
         self.path.split('/').any(|part| part == "tests")
@@ -37,19 +37,19 @@ impl File {
             || self.name().contains(".spec.")
     }
 
-    /// All of it but the tests at the end of a Rust file.
+    /// The text without the tests at the end of a Rust file.
     pub fn code(&self) -> &str {
         let tests = if self.extension() == "rs" { self.text.find(TESTS_BEGIN) } else { None };
         tests.map_or(&self.text, |at| &self.text[..=at])
     }
 
-    /// Its lines with their numbers, from 1.
+    /// The lines with their numbers, from 1.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 }
 
-/// All files of the project, and the paths of those that are no text.
+/// All files of the project, and the paths of files that are not text.
 #[derive(Default)]
 pub struct Tree {
     files: Vec<File>,
@@ -57,10 +57,10 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads what is below a directory and not named by its `.gitignore`.
+    /// Reads all files below a directory that its `.gitignore` does not name.
     ///
     /// # Errors
-    /// A file or directory that cannot be read.
+    /// If a file or directory cannot be read.
     pub fn read(root: &Path) -> io::Result<Tree> {
         let ignored = Ignored::parse(&fs::read_to_string(root.join(".gitignore"))?);
         let mut tree = Tree::default();
@@ -73,7 +73,7 @@ impl Tree {
                 if path == ".git" || ignored.names(&path) {
                     continue;
                 }
-                // Not followed: a symbolic link is tidied where it points to, or is not ours.
+                // Links are not followed: the target is checked under its own path, or is not ours.
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
                     directories.push(path);
@@ -86,7 +86,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A tree made of given files, for tests.
+    /// A tree made of the given files, for tests.
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();
@@ -110,19 +110,19 @@ impl Tree {
         &self.files
     }
 
-    /// A text file by its path.
+    /// Returns the text file at a path.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether there is such a file, or a directory with a file in it.
+    /// Whether the path is a file, or a directory with a file in it.
     pub fn has(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         self.paths.contains(path)
             || self.paths.range(inside.clone()..).next().is_some_and(|p| p.starts_with(&inside))
     }
 
-    /// Names of the directories right below a directory.
+    /// The names of the directories directly below a directory.
     pub fn directories(&self, below: &str) -> BTreeSet<&str> {
         self.paths
             .iter()
@@ -132,7 +132,7 @@ impl Tree {
     }
 }
 
-/// The two forms of `.gitignore` that we use: `/directory` at the top and `*.suffix` anywhere.
+/// The two forms of `.gitignore` lines that we use: `/directory` at the top, `*.suffix` anywhere.
 struct Ignored {
     tops: Vec<String>,
     suffixes: Vec<String>,
@@ -145,8 +145,7 @@ impl Ignored {
             match (line.strip_prefix('/'), line.strip_prefix('*')) {
                 (Some(top), _) => ignored.tops.push(top.trim_end_matches('/').to_string()),
                 (_, Some(suffix)) => ignored.suffixes.push(suffix.to_string()),
-                // A form that is not understood ignores nothing: then tidy says too much, not
-                // too little.
+                // An unknown form ignores nothing: tidy then checks too many files, not too few.
                 _ => {}
             }
         }

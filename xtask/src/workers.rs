@@ -1,22 +1,22 @@
-//! The runtimes that no package has and that the tests are to prove for real: made by
-//! `stampede install` where there is Go, and kept below the target directory.
+//! Makes runtimes that no package provides and that the tests must run for real. `stampede install`
+//! builds them with Go and puts them below the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{ChoreError, Need};
 
-/// Runtime to install, the need that it lacks, and the program that is then there.
+/// The runtime to install, the variable that names its program, and where that program is built.
 const MADE: [(&str, &str, &str); 2] = [
     ("roadrunner", "STAMPEDE_RR", "rr/rr"),
     ("frankenphp", "STAMPEDE_FRANKENPHP", "frankenphp/frankenphp"),
 ];
 
-/// Variables that name the programs to the tests.
+/// Builds the runtimes, and returns the variables that name their programs to the tests.
 ///
 /// # Errors
-/// `stampede` does not start; or one cannot be made with `CI` set, which is to prove them.
-/// Elsewhere that is said, and its tests are skipped.
+/// If `stampede` does not start, or if `CI` is set and Go is missing or a build fails. Without `CI`
+/// a message says so, and the tests are skipped.
 pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
     let wanted = MADE.into_iter().filter(|(_, variable, _)| std::env::var_os(variable).is_none());
     let wanted: Vec<_> = wanted.collect();
@@ -39,7 +39,7 @@ pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
         let command = "stampede install".to_owned();
         install.status().map_err(|source| ChoreError::NotStarted { command, source })
     };
-    // Once more: a registry may be out of reach for a moment.
+    // A second attempt, because a registry may be unreachable for a moment.
     if !make()?.success() && !make()?.success() {
         if std::env::var_os("CI").is_some() {
             return Err(ChoreError::NotMade);

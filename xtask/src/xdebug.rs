@@ -1,11 +1,12 @@
-//! Xdebug for the one test that loads it: of Debian's package, unpacked below the target directory.
-//! Installed it would be loaded into every PHP of the machine, and slow that down.
+//! Gets Xdebug for the one test that loads it: Debian's package, unpacked below the target
+//! directory. If it were installed, every PHP of the machine would load it and be slower.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The variable that names it to the tests; none where no package of it can be had, which is said.
+/// The variable that names Xdebug to the tests; `None` if it is already set or no package can be
+/// got.
 pub fn made(root: &Path) -> Option<(&'static str, PathBuf)> {
     const VARIABLE: &str = "STAMPEDE_TEST_XDEBUG";
     if std::env::var_os(VARIABLE).is_some() {
@@ -23,7 +24,7 @@ pub fn made(root: &Path) -> Option<(&'static str, PathBuf)> {
     Some((VARIABLE, file?))
 }
 
-/// The one for the interface that PHP here has: `usr/lib/php/20220829/xdebug.so`.
+/// Xdebug for the extension interface of this PHP: `usr/lib/php/20220829/xdebug.so`.
 fn unpacked(directory: &Path) -> Option<PathBuf> {
     let own = PathBuf::from(php("ini_get('extension_dir')")?);
     let file = directory.join("usr/lib/php").join(own.file_name()?).join("xdebug.so");

@@ -10,11 +10,11 @@ return [
     'timezone' => 'UTC',
     'locale' => 'en',
     'fallback_locale' => 'en',
-    // Encrypts the cookies of this app and nothing that matters: every copy has the same.
+    // Encrypts only the cookies of this app, so every copy may have the same key.
     'key' => 'base64:c3RhbXBlZGUtc3RhbXBlZGUtc3RhbXBlZGUtc3RhbSE=',
     'cipher' => 'AES-256-CBC',
     'maintenance' => ['driver' => 'file'],
-    // Those of a new project.
+    // The providers of a new project.
     'providers' => [
         Illuminate\Auth\AuthServiceProvider::class,
         Illuminate\Broadcasting\BroadcastServiceProvider::class,

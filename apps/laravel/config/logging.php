@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// To PHP's own log, which every runtime keeps.
+// Writes to PHP's own log, which every runtime keeps.
 return [
     'default' => 'errorlog',
     'channels' => ['errorlog' => ['driver' => 'errorlog', 'level' => 'error']],

@@ -2,4 +2,4 @@
 
 declare(strict_types=1);
 
-// What needs cookies and a session; the article's app has nothing of it.
+// Routes that need cookies and a session; the article's app has none.

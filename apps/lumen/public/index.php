@@ -2,6 +2,6 @@
 
 declare(strict_types=1);
 
-// The front controller of per-request runtimes; workers boot `bootstrap/app.php` themselves.
+// The front controller for per-request runtimes. Workers boot `bootstrap/app.php` directly.
 $app = require dirname(__DIR__) . '/bootstrap/app.php';
 $app->run();

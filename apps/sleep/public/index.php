@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// The front controller of per-request runtimes: one call, one answer.
+// The front controller for per-request runtimes: one call gives one answer.
 $handle = require __DIR__ . '/../handler.php';
 $answer = $handle($_SERVER);
 http_response_code($answer['status']);

@@ -11,7 +11,7 @@ use Throwable;
 final class World
 {
     private PDO $database;
-    /** SQLite itself counts the queries that have this condition; servers count them all. */
+    /** A condition by which SQLite counts a query. Database servers count all queries themselves. */
     private string $counted = '';
 
     public function __construct(PDO $database)
@@ -24,7 +24,7 @@ final class World
         }
     }
 
-    /** @return list<array{id: int, number: int}> some rows, each by a query of its own */
+    /** @return list<array{id: int, number: int}> some rows, each read by a separate query */
     public function some(int $count): array
     {
         $by = $this->database->prepare('SELECT id, number FROM world WHERE id = ?' . $this->counted);
@@ -37,7 +37,7 @@ final class World
         return $rows;
     }
 
-    /** @return list<array{id: int, number: int}> the first rows, by one query */
+    /** @return list<array{id: int, number: int}> the first rows, read by one query */
     public function first(int $count): array
     {
         $by = $this->database->prepare("SELECT id, number FROM world WHERE id <= ?{$this->counted} ORDER BY id");
@@ -51,7 +51,7 @@ final class World
     {
         $write = $this->database->prepare('UPDATE world SET number = number + 1 WHERE id = ?' . $this->counted);
         $read = $this->database->prepare('SELECT id, number FROM world WHERE id = ?' . $this->counted);
-        // SQLite lets one write at a time: the others wait for their turn from the beginning.
+        // SQLite allows one writer at a time. IMMEDIATE makes the others wait before they begin.
         $isFile = $this->database->getAttribute(PDO::ATTR_DRIVER_NAME) === 'sqlite';
         $this->database->exec($isFile ? 'BEGIN IMMEDIATE' : 'START TRANSACTION');
         try {
@@ -71,7 +71,7 @@ final class World
         return $rows;
     }
 
-    /** @return list<int> each once, in one order for all: no two transactions wait for each other */
+    /** @return list<int> distinct keys in a common order: no two transactions wait for each other */
     private function keys(int $count): array
     {
         $keys = [];

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 use App\Kernel;
 
-// All that is included while this runs is preloaded: the list that Symfony dumps beside the container
-// (see `prepare.php`), where it is Composer's, and else what the kernel boots with.
+// Every file that this script includes is preloaded. With Composer it is the list that Symfony dumps
+// beside the container (see `prepare.php`), otherwise what the kernel loads at boot.
 $lists = glob(dirname(__DIR__) . '/var/cache/prod/*.preload.php');
 foreach ($lists as $list) {
     require $list;

@@ -5,17 +5,17 @@ declare(strict_types=1);
 use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigurator;
 
 return static function (ContainerConfigurator $container): void {
-    // One file for the whole container. The name begins with a dot from Symfony 6.3 on.
+    // Dumps the container as one file. From Symfony 6.3 on, the name begins with a dot.
     $container->parameters()
         ->set('container.dumper.inline_factories', true)
         ->set('.container.dumper.inline_factories', true);
     $container->extension('framework', [
-        // Signs nothing that is sent anywhere.
+        // A fixed secret, because nothing signed with it is sent anywhere.
         'secret' => 'stampede',
         'http_method_override' => false,
         'router' => ['utf8' => true],
-        // Translates nothing. Where more of Symfony is installed there are texts to translate, by extensions that this
-        // app has no other need of.
+        // No translation: where more of Symfony is installed, there are texts to translate, which would
+        // require extensions that this app does not otherwise need.
         'translator' => ['enabled' => false],
     ]);
     $container->extension('twig', [

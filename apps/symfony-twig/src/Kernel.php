@@ -9,7 +9,7 @@ use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigura
 use Symfony\Component\HttpKernel\Kernel as BaseKernel;
 use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
 
-/** Configured by the PHP files of `config`, which need no further component. */
+/** A kernel that is configured by the PHP files of `config`, which need no further component. */
 final class Kernel extends BaseKernel
 {
     use MicroKernelTrait;

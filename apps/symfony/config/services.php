@@ -5,12 +5,12 @@ declare(strict_types=1);
 use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigurator;
 
 return static function (ContainerConfigurator $container): void {
-    // One file for the whole container. The name begins with a dot from Symfony 6.3 on.
+    // Dumps the container as one file. From Symfony 6.3 on, the name begins with a dot.
     $container->parameters()
         ->set('container.dumper.inline_factories', true)
         ->set('.container.dumper.inline_factories', true);
     $container->extension('framework', [
-        // Signs nothing that is sent anywhere.
+        // A fixed secret, because nothing signed with it is sent anywhere.
         'secret' => 'stampede',
         'http_method_override' => false,
         'router' => ['utf8' => true],

@@ -7,7 +7,7 @@ use Symfony\Component\HttpFoundation\Request;
 
 require_once dirname(__DIR__) . '/autoload.php';
 
-// The front controller of per-request runtimes; workers boot `App\Kernel` themselves.
+// The front controller for per-request runtimes. Workers boot `App\Kernel` directly.
 $kernel = new Kernel(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
 $request = Request::createFromGlobals();
 $response = $kernel->handle($request);

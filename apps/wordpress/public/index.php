@@ -1,6 +1,6 @@
 <?php
 
-// What WordPress' own front controller does, with our configuration.
+// Does what WordPress's own front controller does, with our configuration.
 define('WP_USE_THEMES', true);
 require __DIR__ . '/../wp-config.php';
 wp();

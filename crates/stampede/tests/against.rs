@@ -1,5 +1,5 @@
-//! `stampede compare --against REV`: two versions of an app out of its git repository, measured in
-//! the same rounds; and the repository is as it was.
+//! Tests `stampede compare --against REV`: two versions of an app from its git repository are
+//! measured in the same rounds, and the repository stays unchanged.
 
 #[macro_use]
 mod words;
@@ -22,10 +22,10 @@ use stampede::plan::{Overrides, from_flags};
 use stampede::runtime::{Catalogue, Places};
 use words::says;
 
-/// Far longer than any of these takes.
+/// Far longer than any of these runs takes.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Git in a directory of a place, without the configuration of this machine.
+/// Runs git in a directory of the place, without this machine's configuration of git.
 fn git(place: &Place, directory: &str, args: &[&str]) {
     let mut git = Command::new("git");
     git.current_dir(place.path().join(directory)).env("HOME", place.path());
@@ -47,14 +47,14 @@ fn commit(place: &Place, directory: &str, words: &str) {
     git(place, directory, &["commit", "--quiet", "--message", words]);
 }
 
-/// A shop in a repository, its first version committed.
+/// A shop in a repository, with its first version committed.
 fn shop(place: &Place, code: &str) {
     place.write("shop/public/index.php", code);
     git(place, "shop", &["init", "--quiet"]);
     commit(place, "shop", "first");
 }
 
-/// Every file below a directory with its bytes and the moment that it was changed.
+/// Every file below a directory, with its bytes and the time of its last change.
 fn seen(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(directory).expect("a directory").flatten() {
@@ -99,7 +99,7 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
         .filter_map(|case| case["runtime"].as_str())
         .collect();
     assert_eq!(names, ["nginx-fpm @main", "nginx-fpm"]);
-    // The versions answer otherwise, which is nothing against either.
+    // The versions give different answers, which must not make them incomparable.
     for case in json["cases"].as_array().expect("cases") {
         assert_eq!(case["not_comparable"], serde_json::json!([]), "{case:#}");
     }
@@ -115,7 +115,7 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
         }
     }
     assert_eq!(case["expectations"][0]["outcome"], "broken");
-    // A machine that is busy may make a trial invalid: then that is the exit code.
+    // A busy machine may make a trial invalid, which then decides the exit code.
     if output.status.code() != Some(1) {
         assert_measured(&place, &output);
     }
@@ -127,8 +127,8 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
     assert!(text.contains(&format!("throughput worse < 30%: broken: {found}")), "{text}");
 }
 
-/// One commit under two names, from a directory below the repository's own: two rounds are a hint,
-/// whatever was measured.
+/// One commit under two names, from a directory below the repository's top. Two rounds give only a
+/// hint, whatever was measured.
 #[test]
 fn the_same_version_is_not_called_different() {
     if skipped(&["git", "nginx", "php-fpm"]) {
@@ -159,7 +159,7 @@ fn the_same_version_is_not_called_different() {
     assert!(answers.len() == 4 && answers.iter().all(|one| *one == answers[0]), "{answers:?}");
 }
 
-/// The plan that flags make, with the other version in it.
+/// Makes the plan that the flags make, with the other version in it.
 fn with_copy(
     place: &Place,
     rev: &str,
@@ -225,7 +225,7 @@ fn what_git_ignores_is_brought_and_leads_nowhere_else() {
         for gone in ["public/new.php", "node_modules/x/index.js", ".git/HEAD"] {
             assert!(text(gone).is_none(), "{gone}");
         }
-        // Its settings name the copy, and not the directory of whom it is of.
+        // The copy's settings name the copy, not the directory that it was copied from.
         for (file, named) in [(".env", "var/data.db"), (".env.local", "var/other.db")] {
             let text = text(file).expect(file);
             let led = copy.join(named).display().to_string();
@@ -276,7 +276,7 @@ fn other_packages_are_installed_by_the_command_that_is_named_in_the_copy() {
     assert!(before == seen(&place.path().join("shop")));
 }
 
-/// What a person reads, the place's own path left out.
+/// The text that a person reads, without the place's own path.
 fn refused(place: &Place, args: &[&str]) -> String {
     let all = [
         &["compare", "--runtimes", "php-builtin", "--concurrency", "1", "--for", "1s", "--dry-run"],
@@ -333,7 +333,7 @@ fn what_cannot_be_held_against_is_said_with_what_to_do() {
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
-/// A plan takes it too, and nothing is started to say what would run.
+/// A plan may name the other version too. Nothing is started to print what would run.
 #[test]
 fn a_plan_s_runtimes_are_each_there_twice() {
     if skipped(&["git", "php"]) {

@@ -1,5 +1,6 @@
-//! The apps of the catalogue, each on every runtime that is here and runs its kind: they give the
-//! same masked answer everywhere, and a request brings the same to each framework.
+//! Tests the catalogue's apps on every runtime that is installed here and runs their kind. They
+//! must give the same masked answer everywhere, and each framework must get the same from a
+//! request.
 
 #[macro_use]
 mod words;
@@ -20,8 +21,8 @@ use stampede::runtime::{Catalogue, Placement, Places, Running, RuntimeError, pre
 const WITHIN: Duration = Duration::from_secs(10);
 const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
 
-/// Starts the app on every runtime. What `ask` gives must be the same on all that are here; each
-/// that does otherwise is named.
+/// Starts the app on every runtime. `ask` must return the same on all that are installed; the panic
+/// names every runtime that differs.
 fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &Running) -> String) {
     let bench = Bench::new(app);
     let mut told: Vec<(String, String)> = Vec::new();
@@ -54,7 +55,7 @@ fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &Running) -> Stri
     }
 }
 
-/// A runtime is ready when its answer is the expected one; once more, and the whole of it.
+/// Checks the whole answer once more: a runtime is ready when its answer is the expected one.
 fn answers_the_same(name: &str) {
     same_everywhere(&AppChoice::Named(name.into()), |runtime, bench, running| {
         let answer = running.ask(WITHIN).unwrap_or_else(|error| panic!("{runtime}: {error}"));
@@ -67,7 +68,7 @@ fn answers_the_same(name: &str) {
     });
 }
 
-/// Those of the app's frameworks, as the result has them.
+/// The versions of the app's frameworks, as in the result.
 fn known_versions(bench: &Bench, running: &Running) -> Vec<(String, String)> {
     let versions = running.record().versions;
     let needs = bench.app.manifest.needs.keys();
@@ -101,7 +102,7 @@ fn apps_to_calibrate_with_are_the_same_on_every_runtime() {
     }
 }
 
-/// With SQLite; `database.rs` has the others.
+/// With SQLite. `database.rs` tests the other databases.
 #[test]
 fn apps_with_a_database_are_the_same_on_every_runtime() {
     for name in ["db-read", "db-write", "symfony-db"] {
@@ -109,13 +110,13 @@ fn apps_with_a_database_are_the_same_on_every_runtime() {
     }
 }
 
-/// On all that boot for each request, each with a database of its own.
+/// Runs on all runtimes that boot for each request. Each has a database of its own.
 #[test]
 fn wordpress_is_the_same_on_every_runtime() {
     answers_the_same("wordpress");
 }
 
-/// As a person's own copy of the app, with a WordPress of its own.
+/// A person's own copy of the app, with a WordPress of its own.
 #[test]
 fn a_copy_brings_its_own_wordpress() {
     let debian = Path::new("/usr/share/wordpress");
@@ -136,7 +137,7 @@ fn a_copy_brings_its_own_wordpress() {
 
 #[test]
 fn what_is_uploaded_arrives_whole_on_every_runtime() {
-    // Larger than one read, and no text.
+    // Larger than one read, and not text.
     let body: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
     same_everywhere(&AppChoice::Named("upload".into()), |runtime, _, running| {
         let client = client();
@@ -155,7 +156,7 @@ fn what_is_uploaded_arrives_whole_on_every_runtime() {
     });
 }
 
-/// What the known apps spend is what they were asked to spend.
+/// The apps `sleep` and `cpu` must spend exactly what a request asks for.
 #[test]
 fn sleep_and_cpu_take_what_they_are_asked_for() {
     for (name, field) in [("sleep", "slept_ms"), ("cpu", "spent_ms")] {
@@ -169,7 +170,7 @@ fn sleep_and_cpu_take_what_they_are_asked_for() {
     }
 }
 
-/// One with routes for all that a request may bring, of each kind.
+/// Starts an app of the kind that has routes for everything a request may contain.
 fn of_kind(kind: &str, ask: impl Fn(&str, &Running)) {
     let directory = tempfile::tempdir().expect("directory");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -210,11 +211,11 @@ fn common(runtime: &str, running: &Running, path: &str) -> String {
     assert_eq!(told, expected, "{runtime}: {path}");
     let names: Vec<String> = set.into_iter().filter(|_| path == "/cookies").collect();
     assert!(path != "/cookies" || names == ["first=1", "second=2"], "{runtime}: {names:?}");
-    // RoadRunner's cookies have no order.
+    // RoadRunner gives cookies in no fixed order.
     format!("{status} {expected} {names:?}")
 }
 
-/// Counts in a session; another client has another one.
+/// Counts requests in a session. Another client must get another session.
 fn sessions(runtime: &str, running: &Running) {
     let asked = |cookie: &str| {
         let call = client().get(format!("{}/session", running.url())).header("Cookie", cookie);
@@ -260,7 +261,7 @@ fn a_request_brings_the_same_to_lumen() {
     of_kind("lumen", |_, _| ());
 }
 
-/// An app whose framework is nowhere, or that cannot be prepared: one error, and what to do.
+/// An app whose framework is missing, or whose preparation fails: one error that says what to do.
 #[test]
 fn no_framework_and_a_failed_preparation_are_clear_errors() {
     let framework = "needs:\n  nowhere:\n    package: a/framework\n    file: /nowhere/autoload.php\n    \
@@ -313,7 +314,7 @@ fn refused(lines: &str, script: &str) -> String {
 
 type Http = ureq::http::Response<ureq::Body>;
 
-/// Each question on a connection of its own: one worker may be held by a kept one.
+/// A client with a new connection for each request: a kept one may hold the only worker.
 fn client() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -332,7 +333,7 @@ fn read(mut answer: Http) -> (u16, String) {
     (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
 }
 
-/// Name and value of each cookie that is set.
+/// Name and value of each cookie that the answer sets.
 fn cookies(answer: &Http) -> Vec<String> {
     let set = answer.headers().get_all("set-cookie").iter();
     set.filter_map(|value| Some(value.to_str().ok()?.split(';').next()?.to_owned())).collect()

@@ -1,5 +1,5 @@
-//! A rising load against a server whose limit is known: where it broke is in the results and
-//! in the table, with the percentiles up to there.
+//! Tests a rising load against a server with a known limit: results and table show where it broke,
+//! with the percentiles up to that point.
 
 mod common;
 
@@ -10,7 +10,7 @@ use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Workers};
 
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Two workers of 20 ms each answer 100 a second, whatever the machine.
+/// Two workers with 20 ms per request answer 100 requests a second, on any machine.
 fn server() -> KnownServer {
     let reply =
         Reply { service_time: Duration::from_millis(20), answer: Answer::new(200, "hello") };
@@ -43,7 +43,7 @@ fn a_rising_load_breaks_where_the_server_is_full() {
     let breaking = &case["breaking"];
     assert_eq!(breaking["trials_broken"], 1, "{breaking:#}\n{text}");
     let rate = breaking["offered_per_second"]["value"].as_f64().expect("a rate");
-    // It is full at 100/s, and a queue of 300 ms later nobody is answered in time.
+    // The server is full at 100/s. Once its queue takes 300 ms, no request is answered in time.
     assert!((80.0..200.0).contains(&rate), "{rate}: {breaking:#}\n{text}");
     let before = breaking["response_time_ns"]["p50"]["value"].as_f64().expect("a median");
     assert!((15e6..150e6).contains(&before), "{before}");

@@ -1,4 +1,5 @@
-//! `stampede capacity` from the outside: a real runtime, a real search, what is on disk after it.
+//! Tests `stampede capacity` from the outside: a real runtime, a real search, and its files on
+//! disk.
 
 mod common;
 
@@ -33,7 +34,7 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
     let (out, err) = (stdout(&output), stderr(&output));
     let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}\n{err}"));
     let limit = &found["runtimes"][0];
-    // How far it came depends on what else this machine does; that it says so does not.
+    // How far the search gets depends on the load of this machine. It must report this either way.
     let code = output.status.code();
     match limit["ending"].as_str().expect("an ending") {
         "found" | "at_least" => assert_eq!(code, Some(0), "{out}"),
@@ -47,7 +48,7 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
     assert_eq!(points[0]["seen"], "met", "{limit:#}");
     assert!(points.iter().any(|point| point["purpose"] == "probe"), "{limit:#}");
     let spent = limit["spent_s"].as_f64().expect("seconds");
-    // The last trial may take longer than those before it did.
+    // The last trial may take longer than the trials before it.
     assert!(spent < 45.0 + 10.0, "{spent} s");
     let trials = std::fs::read_dir(place.run().join("trials")).expect("trials").count();
     assert_eq!(trials, points.len(), "each trial has its directory");
@@ -57,7 +58,7 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
     assert_eq!(again, found);
     let text = stdout(&report(&place, "text"));
     assert!(text.contains("nginx-fpm: ") && text.contains("rate/s"), "{text}");
-    // In the other formats its trials are a run as any other.
+    // In the other formats, the search's trials are an ordinary run.
     assert!(stdout(&report(&place, "csv")).contains("nginx-fpm"), "no row");
     let page = std::fs::read_to_string(place.run().join("capacity.html")).expect("the chart");
     assert!(
@@ -74,7 +75,7 @@ fn what_held_a_real_runtime_back_is_named() {
         return;
     }
     let place = Place::new();
-    // Two workers that wait for 10 ms: 200/s at most, and the CPU rests.
+    // Two workers that wait 10 ms per request: 200/s at most, and the CPU is mostly idle.
     let args = ["capacity", "nginx-fpm", "--app", "sleep", "--workers", "2", "--max-time", "30s"];
     let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
     let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
@@ -170,7 +171,7 @@ fn the_schemas_in_the_docs_are_what_is_printed() {
     }
 }
 
-/// Whatever the machine, one of our load threads ends before ten million answers a second do.
+/// On any machine, one load thread is at its limit before ten million answers a second are.
 #[test]
 fn what_never_fails_bears_at_least_what_the_generator_can_offer() {
     let null = stampede_known_server::NullServer::start().expect("a null server");
@@ -188,7 +189,7 @@ fn what_never_fails_bears_at_least_what_the_generator_can_offer() {
     let found: Value = serde_json::from_str(&out).expect("JSON");
     let limit = &found["runtimes"][0];
     let ending = limit["ending"].as_str().expect("an ending");
-    // A server that shares its CPU with other tests may itself be slow before.
+    // A server that shares its CPU with other tests may itself become slow first.
     if ending == "at_least" {
         assert_eq!(output.status.code(), Some(0), "{out}");
         assert_eq!(limit["said"]["code"], "at_least", "{out}");
@@ -218,8 +219,8 @@ fn a_search_without_time_says_what_it_knows_and_keeps_it() {
     assert_eq!(capacity_json(&place), found);
 }
 
-/// What "done" means, for a quiet machine:
-/// `cargo test --release --test capacity -- --ignored --nocapture`.
+/// The acceptance test of the search, for a quiet machine: `cargo test --release --test capacity --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes, and the machine to itself"]
 fn an_independent_load_confirms_the_capacity() {
@@ -230,11 +231,11 @@ fn an_independent_load_confirms_the_capacity() {
     );
     let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     println!("{}", found["runtimes"][0]["said"]);
-    // Where the machine wanders the interval stays wide, and has to hold all the same.
+    // On an unsteady machine the interval stays wide, and must be true all the same.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{found:#}");
     let capacity = found["runtimes"][0]["capacity_per_second"].as_f64().expect("a capacity");
     let upper = match &found["runtimes"][0]["ending"] {
-        // Known to the precision that was asked for: 120 % of it lies above the interval.
+        // Found to the requested precision: 120 % of the capacity lies above the interval.
         ending if ending == "found" => capacity,
         _ => found["runtimes"][0]["upper_per_second"].as_f64().unwrap_or(capacity),
     };

@@ -1,5 +1,5 @@
-//! The cases that a plan spans, measured for real: sweeps, numbers of CPUs, fronts, loads for
-//! some runtimes only, and no warm-up.
+//! Measures all cases that a plan spans: sweeps, numbers of CPUs, fronts, loads for some runtimes
+//! only, and no warm-up.
 
 mod common;
 mod words;
@@ -59,7 +59,7 @@ load:
         let name = run["cases"][case as usize]["runtime"].as_str().expect("a name");
         let limit = if name.contains("64M") { "64M" } else { "128M" };
         assert_eq!(trial["runtime"]["before"]["ini"]["memory_limit"], limit, "{name}");
-        // A machine of one CPU has one, whatever is asked.
+        // A machine with one CPU gives one, whatever the plan asks for.
         let cpus = std::thread::available_parallelism().expect("CPUs").get().min(2);
         let expected = if name.ends_with("cpus=2") { cpus } else { 1 };
         assert_eq!(trial["budget_cpus"], expected, "{name}");
@@ -95,7 +95,7 @@ warm_up: 200ms
         assert_eq!(behind, ["apache-modphp", "php-builtin"].contains(&name), "{title}");
     }
     for trial in trials(&place) {
-        // The front keeps them, also before a runtime that closes every connection.
+        // The front keeps connections, even if the runtime behind it closes every connection.
         assert_eq!(trial["load"]["connections"]["opened"], 2, "{:#}", trial["load"]);
     }
     assert_eq!(place.left_behind(), Vec::<String>::new(), "{}", stderr(&output));

@@ -1,5 +1,5 @@
-//! What `report --format svg` and `--format junit` write: XML that is whole, and nothing of a run
-//! in it that is taken for more than text.
+//! Tests `report --format svg` and `--format junit`: they write well-formed XML, and text from a
+//! run never becomes markup.
 
 #[macro_use]
 mod words;
@@ -24,11 +24,11 @@ use stampede::store::record::Judged;
 use stampede::summary::{RunData, summarize};
 use words::says;
 
-/// What would be markup, were it taken for it, and what XML cannot hold.
+/// Text that would be markup if it were not escaped, and characters that XML cannot contain.
 const PLANTED: &str =
     "</script><img src=x onerror=alert(1)>\" onload='x' ]]>&amp;\u{0}\u{1b}[31m\u{ffff}\n--> end";
 
-/// Elements and attributes that charts have.
+/// The elements and attributes that charts may have.
 const ELEMENTS: [&str; 10] =
     ["svg", "title", "desc", "g", "rect", "line", "path", "circle", "polygon", "text"];
 const ATTRIBUTES: [&str; 32] = [
@@ -66,7 +66,7 @@ const ATTRIBUTES: [&str; 32] = [
     "id",
 ];
 
-/// What a file has in it: elements, attributes with their values, and all text.
+/// The contents of a file: its elements, its attributes with their values, and all its text.
 #[derive(Default)]
 struct Parsed {
     elements: BTreeSet<String>,
@@ -74,7 +74,7 @@ struct Parsed {
     text: String,
 }
 
-/// Parsed to its end, each element closed.
+/// Parses XML to its end and checks that each element is closed.
 fn parsed(xml: &str) -> Parsed {
     let mut reader = Reader::from_str(xml);
     let (mut found, mut depth) = (Parsed::default(), 0);
@@ -121,7 +121,7 @@ impl Parsed {
     }
 }
 
-/// A chart has what charts have, and every length is a number.
+/// Checks that a chart has only the allowed elements, and that every length is a number.
 fn sound(svg: &str) -> Parsed {
     let found = parsed(svg);
     for element in &found.elements {
@@ -195,7 +195,7 @@ fn every_chart_of_a_run_is_a_file_that_names_its_runtimes() {
         assert!(Path::new(path).starts_with(run.join("charts")), "{path}");
         let text = sound(&std::fs::read_to_string(path).expect("it is there")).text;
         for runtime in ["apache-modphp", "nginx-fpm", "php-builtin"] {
-            // Errors are drawn of those that have some.
+            // The errors chart shows only cases that have errors.
             assert!(text.contains(runtime) || path.contains("errors"), "{path}: {runtime}");
         }
         assert!(text.contains("hello · day: const(200,10s)"), "{path}");
@@ -295,7 +295,7 @@ fn junit_for_continuous_integration() {
     insta::assert_snapshot!("junit_closed", junit(&summarize(&closed())));
 }
 
-/// What `compare` ends with, and what the test cases say, are the same judgement.
+/// The exit code of `compare` and the JUnit test cases must give the same judgement.
 #[test]
 fn junit_judges_as_the_exit_code_does() {
     let expectations = ["p95 < 1s", "p95 < 1ms", "p99.99 < 1s", "p95 worse < 10%"];
@@ -337,8 +337,8 @@ fn a_chart_as_it_is_written() {
     insta::assert_snapshot!("response_time_svg", text);
 }
 
-/// An invalid trial is drawn faint where there is no other, and one that has not ended where
-/// there is nothing else at all; both are said.
+/// An invalid trial is drawn faintly if its case has no other. So is an unfinished trial if its
+/// case has nothing else. The chart says both.
 #[test]
 fn a_trial_that_does_not_count_is_faint_and_said() {
     let drawn = |verdict: &[Judged], unfinished: &[bool]| {
@@ -374,7 +374,7 @@ fn a_trial_that_does_not_count_is_faint_and_said() {
     assert!(unfinished.contains("trial 1 has not ended, its line is faint."), "{unfinished}");
 }
 
-/// As on the page: the colour says the runtime, dash and marker say the run.
+/// As on the page: the colour stands for the runtime, dash and marker stand for the run.
 #[test]
 fn runs_that_are_laid_over_each_other_share_their_colours() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -396,11 +396,11 @@ fn runs_that_are_laid_over_each_other_share_their_colours() {
     assert!(sound(&svg).text.contains("nginx-fpm (B)"), "{svg}");
     let strokes = sound(&svg).attributes.into_iter().filter(|(name, _)| name == "stroke");
     let colours: BTreeSet<String> = strokes.map(|(_, colour)| colour).collect();
-    // Three runtimes, the ground, the grid and its axis.
+    // Colours of three runtimes, the background, the grid and its axis.
     assert_eq!(colours.len(), 6, "{colours:?}");
 }
 
-/// What the page has a choice for is a file each: a role, a kind of failure.
+/// Every choice that the page offers (a role, a kind of failure) is a file of its own here.
 #[test]
 fn every_view_of_a_chart_is_a_file_of_its_own() {
     let mut page = page_of(&open(), Vec::new());
@@ -448,7 +448,7 @@ fn every_view_of_a_chart_is_a_file_of_its_own() {
     assert!(!charts["hello-day-cpu-php.svg"].contains("Without this role"));
 }
 
-/// A load that one run alone has is a point without a line, which is said; a line goes on past a
+/// A load of only one run is a point without a line, and the chart says so. A line continues past a
 /// load that its run does not have.
 #[test]
 fn a_load_that_not_all_runs_have_is_said() {
@@ -481,11 +481,11 @@ fn a_load_that_not_all_runs_have_is_said() {
     let all = of("one", &[("a", 1_000), ("b", 2_000), ("c", 3_000)]);
     let chart = draw(&all, &of("two", &[("a", 1_000), ("c", 3_000)])).expect("it is drawn");
     assert!(sound(&chart).text.contains("Not in every run: b in A only."), "{chart}");
-    // A line over three loads and one over two, without a gap.
+    // One line over three loads and one over two loads, without a gap.
     let lines = || chart.lines().filter(|line| line.contains("<path") && line.contains('L'));
     assert_eq!(lines().filter(|line| line.matches('L').count() == 2).count(), 1, "{chart}");
     assert_eq!(lines().filter(|line| line.matches('L').count() == 1).count(), 1, "{chart}");
-    // Nothing can be laid beside each other.
+    // The two runs have no load in common.
     let apart = draw(&of("one", &[("a", 1_000)]), &of("two", &[("b", 2_000)]));
     assert_eq!(apart, None);
 }
@@ -497,7 +497,7 @@ fn several_loads_are_laid_beside_each_other() {
         .flat_map(|runtime| ["a", "b"].map(|load| case(runtime, load, "open", "const(200,10s)")));
     let mut run = fixture::run(cases.collect(), 1);
     for index in 0..6 {
-        // Two rates, so that loads have places of their own.
+        // Two different rates, so that the loads have different positions.
         let answered_ns = spread(1_000 * (2 - index % 2), MS * (1 + index / 2));
         add(&mut run, index as usize, Requests { answered_ns, ..Requests::default() });
     }
@@ -522,7 +522,7 @@ fn whole(values: &[f64]) -> Vec<Number> {
     values.iter().copied().map(Number).collect()
 }
 
-/// A page with these series and nothing beside them.
+/// A page that contains nothing but these series.
 fn page_of(run: &RunData, series: Vec<Series>) -> Page {
     Page {
         headlines: Vec::new(),

@@ -1,7 +1,8 @@
-//! `stampede check` end to end: faults planted in apps, real workers, the right request named.
+//! Tests `stampede check` end to end with real workers: it must find faults planted in apps and
+//! name the request that causes each.
 //!
-//! The table's first lines are run by `cargo test`; all of it by
-//! `cargo test -p stampede --test check -- --include-ignored` (half an hour on two cores).
+//! `cargo test` runs the first lines of the table. The whole table runs with `cargo test -p
+//! stampede --test check -- --include-ignored` (half an hour on two cores).
 
 mod common;
 
@@ -12,22 +13,23 @@ use common::{Place, check_app, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(600);
-/// Enough for every fault here.
+/// Enough passes to find every fault here.
 const PASSES: &str = "in-order,interleaved";
 
-/// A planted fault, and what is to be found of it.
+/// A planted fault, and what a check must find of it.
 struct Fault {
     kind: &'static str,
-    /// Paths of the fewest requests: the first one is to blame, the last one shows it; `*` is any.
+    /// Paths of the smallest set of requests: the first causes the fault, the last shows it; `*` is
+    /// any.
     steps: &'static [&'static str],
-    /// What is asked; empty: what links of the app lead to.
+    /// The requests to send; empty: those that the app's links lead to.
     urls: &'static str,
     passes: &'static str,
-    /// Flags beside.
+    /// Additional flags.
     more: &'static [&'static str],
-    /// The very thing that stays or grows, as the report names it; empty: none that its watch sees.
+    /// What stays or grows, named as in the report; empty: nothing that the watch sees.
     about: &'static str,
-    /// The only runtime on which it is a fault.
+    /// The only runtime on which this is a fault; `None`: a fault on all.
     only_on: Option<&'static str>,
 }
 
@@ -36,25 +38,25 @@ const fn fault(kind: &'static str, steps: &'static [&'static str]) -> Fault {
     Fault { kind, steps, urls: "", passes: PASSES, more, about: "", only_on }
 }
 
-/// One that thousands of requests to one worker show: `about` is what grows.
+/// A fault that needs thousands of requests to one worker. `about` is what grows.
 const fn grows(about: &'static str, by: &'static [&'static str]) -> Fault {
     Fault { about, more: &["--growth", "4000"], ..fault("growth", by) }
 }
 
 impl Fault {
-    /// Its first request leaves this state to the others.
+    /// The fault's first request leaves this state behind for later requests.
     const fn leaves(self, about: &'static str) -> Fault {
         Fault { about, ..self }
     }
 }
 
-/// One that is a fault on RoadRunner alone.
+/// A fault that occurs on RoadRunner only.
 const fn on_roadrunner(kind: &'static str, steps: &'static [&'static str]) -> Fault {
     Fault { only_on: Some("roadrunner"), ..fault(kind, steps) }
 }
 
 const ACCOUNT: &str = "/\n/about\n/account?user={user}\n";
-/// A file whose name is the user's own; then what everyone may ask.
+/// Uploads a file that has the user's name, then sends a request that every user may send.
 const UPLOAD: &str = r#"{"path": "/upload", "headers": {"Content-Type": "multipart/form-data; boundary=x"}, "body": "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{user}.txt\"\r\nContent-Type: text/plain\r\n\r\nhello\r\n--x--\r\n"}
 {"path": "/files", "method": "GET"}
 "#;
@@ -64,11 +66,12 @@ const UPLOAD_KEPT: Fault = Fault {
     ..fault("leak", &["/upload", "/files"])
 };
 
-/// Settings of a kept connection, and where that is.
+/// Settings of a kept connection, and the place that holds the connection.
 const FOREIGN_KEYS: &str = "db:foreign_keys App\\Shop->db";
 const QUERY_ONLY: &str = "db:query_only Illuminate\\Database\\SQLiteConnection->pdo";
 
-/// Name of the app's directory, its words joined by `_` → its fault.
+/// Makes a test of each line: the name of the app's directory, with `_` in place of `-`, and its
+/// fault.
 macro_rules! planted {
     ($($(#[$tier:meta])? $app:ident: $fault:expr;)*) => {$(
         #[test]
@@ -161,7 +164,7 @@ planted! {
     #[ignore = "long"] open_transaction_symfony: fault("answer", &["/order", "/order"]).leaves("transactions");
     #[ignore = "long"] open_transaction_laravel: fault("answer", &["/order", "/"]).leaves("transactions");
     #[ignore = "long"] sets_session_symfony: fault("answer", &["/import", "/orders"]).leaves(FOREIGN_KEYS);
-    // That `/import` has changed a connection is known where another request makes it.
+    // That `/import` has changed a connection shows only if another request has opened it.
     #[ignore = "long"] sets_session_laravel: Fault {
         passes: "in-order,reversed",
         ..fault("answer", &["/import", "/look"]).leaves(QUERY_ONLY)
@@ -192,7 +195,7 @@ planted! {
     #[ignore = "long"] keeps_connections_laravel: grows("connections", &["/report"]);
 }
 
-/// On every runtime that is here, or the one where it is a fault.
+/// Checks the app on every runtime that is installed here, or on the only one where it is a fault.
 fn found(app: &str, fault: &Fault) {
     if lacks(app) {
         return;
@@ -208,7 +211,7 @@ fn found(app: &str, fault: &Fault) {
     println!("{app}: {} s", begun.elapsed().as_secs());
 }
 
-/// Whether what its test needs is not here.
+/// Whether something that the test needs is missing.
 fn lacks(app: &str) -> bool {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return true;
@@ -224,14 +227,15 @@ fn lacks(app: &str) -> bool {
     missing.is_some()
 }
 
-/// What a directory's name ends with, and the file that is there where Debian's packages of it are.
+/// The ending of a directory's name, and a file that exists if Debian's package for it is
+/// installed.
 const FRAMEWORKS: [(&str, &str); 3] = [
     ("clean-db-symfony", "/usr/share/php/Symfony/Component/Security/Csrf/autoload.php"),
     ("symfony", "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php"),
     ("laravel", "/usr/share/php/Illuminate/Foundation/Application.php"),
 ];
 
-/// A check of one app, and its report.
+/// A finished check of one app, with its report.
 struct Checked {
     app: String,
     report: Value,
@@ -268,8 +272,8 @@ impl Checked {
         self.report["runtimes"].as_array().expect("runtimes")
     }
 
-    /// It is found, shows again by just these requests, and whatever else is found is of the same
-    /// request.
+    /// The fault is found and shows again with exactly these requests. All other findings have the
+    /// same cause.
     fn finds(&self, runtime: &Value, fault: &Fault) {
         let (app, text, on) = (&self.app, &self.text, &runtime["runtime"]);
         let all = findings(runtime);
@@ -296,7 +300,7 @@ impl Checked {
         assert_eq!(runtime["verdict"]["is"], "safe", "{} on {on}: {}", self.app, self.text);
     }
 
-    /// Its last finding's requests alone show it again, and one that is not there is said.
+    /// The last finding's requests alone show it again. A number without a finding is an error.
     fn seen_again(&self) {
         let count: usize = self.runtimes().iter().map(|one| findings(one).len()).sum();
         let again = |number: usize| {
@@ -317,8 +321,7 @@ fn findings(runtime: &Value) -> &Vec<Value> {
     runtime["findings"].as_array().expect("findings")
 }
 
-/// Whether it is about the very thing that stays or grows, by the request that is to blame, each
-/// time.
+/// Whether every record of the finding names what stays or grows, and the request that causes it.
 fn tells(finding: &Value, fault: &Fault) -> bool {
     let fingerprint = finding["fingerprint"].as_str().expect("a fingerprint");
     let grows = format!(" growth {} ", fault.about);
@@ -329,7 +332,7 @@ fn tells(finding: &Value, fault: &Fault) -> bool {
     is_about && paths(finding)[0] == fault.steps[0] && finding["is_repeatable"] == true
 }
 
-/// Paths of a finding's steps.
+/// The paths of a finding's steps.
 fn paths(finding: &Value) -> Vec<&str> {
     let steps = finding["steps"].as_array().expect("steps").iter();
     let targets = steps.map(|step| step["request"]["target"].as_str().expect("a target"));
@@ -398,8 +401,8 @@ fn what_grows_is_told_with_its_request_and_after_how_many_a_worker_is_replaced()
         checked.finds(runtime, &grows("heap", &["/search"]));
         assert_eq!(runtime["verdict"]["is"], "safe-with", "{}", checked.text);
         let max_requests = runtime["verdict"]["max_requests"].as_u64().expect("a number");
-        // 128 MiB hold some 52 000 times 2.5 KiB; one request of three grows, and FrankenPHP's own
-        // memory is of the same process.
+        // 128 MiB hold about 52 000 times 2.5 KiB. One request of three adds that much, and
+        // FrankenPHP's own memory counts in the same process.
         assert!((20_000..160_000).contains(&max_requests), "{}", checked.text);
         let evidence = findings(runtime)[0]["evidence"].to_string();
         assert!(evidence.contains("App\\\\Log::$lines"), "{evidence}");
@@ -412,7 +415,7 @@ fn a_clean_app_with_tokens_times_and_random_text_is_safe() {
     clean("clean", 1..=1);
 }
 
-/// Nothing is found, whatever the seed, on all passes.
+/// Checks that nothing is found with any of the seeds, on all passes.
 fn clean(app: &str, seeds: std::ops::RangeInclusive<u64>) {
     if lacks(app) {
         return;

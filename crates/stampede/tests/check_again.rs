@@ -1,5 +1,5 @@
-//! `stampede check --finding N` end to end: a finding is sent again with the flags that its check
-//! was asked with, and what only a person has is asked for by name.
+//! Tests `stampede check --finding N` end to end: it sends a finding's requests again with the
+//! flags of the original check, and asks by name for what only the user has.
 
 mod common;
 mod words;
@@ -13,7 +13,7 @@ use words::says;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Who has no session, and no mode that lets everybody in, sees nothing.
+/// An app that shows nothing to users without a session, unless `MODE` lets everybody in.
 const HANDLER: &str = r#"<?php
 require_once __DIR__ . '/src/Visitor.php';
 return static function (array $server): array {
@@ -45,7 +45,7 @@ echo $answer['body'];
 const MANIFEST: &str = "title: keeps its first user\nkind: callable\ndocroot: public\nindex: index.php\n\
                         request: { path: / }\nexpect: { status: 403 }\n";
 
-/// A place with the app, and a worker runtime that is here.
+/// A place with the app, and the name of a worker runtime that is installed here.
 fn place() -> Option<(Place, &'static str)> {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return None;
@@ -65,7 +65,7 @@ fn place() -> Option<(Place, &'static str)> {
     Some((place, runtime))
 }
 
-/// A check that finds the leak, in the directory `my check`.
+/// Runs a check that finds the leak; its output is in the directory `my check`.
 fn check(place: &Place, runtime: &str, more: &[&str]) -> String {
     let mut args =
         vec!["check", "--app", "./my shop", "--runtime", runtime, "--traffic", "urls.txt"];
@@ -78,7 +78,7 @@ fn check(place: &Place, runtime: &str, more: &[&str]) -> String {
     stdout(&output)
 }
 
-/// What a shell makes of a printed command.
+/// Runs a printed command through a shell.
 fn pasted(place: &Place, command: &str) -> Output {
     let plain = place.stampede(&[]);
     let program = Path::new(env!("CARGO_BIN_EXE_stampede"));
@@ -114,14 +114,14 @@ fn the_printed_command_sends_it_again_with_what_the_check_was_given() {
     let page = std::fs::read_to_string(place.path().join("my check/check.html")).expect("a page");
     assert!(page.contains("--of &#39;my check&#39; --finding 1"), "the page has another command");
 
-    // A secret of a request is in its list alone.
+    // The secret of a request is only in the user's list, so without the list nothing can be sent.
     place.write("urls.txt", "/account?user={user}\n");
     let output = pasted(&place, command);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
     assert!(said.contains("cannot be sent again") && said.contains("--traffic"), "{said}");
     assert_eq!(stdout(&output), "");
-    // A jar that has gone is named.
+    // A missing cookie jar is named.
     place.write("urls.txt", "/account?user={user}&token=hunter2\n");
     std::fs::remove_file(place.path().join("bob.txt")).expect("removed");
     let output = pasted(&place, command);

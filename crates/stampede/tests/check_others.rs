@@ -1,5 +1,5 @@
-//! `stampede check` end to end on other worker runtimes than RoadRunner and FrankenPHP: where
-//! requests overlap, and where they do not. None of them is a Debian package.
+//! Tests `stampede check` end to end on worker runtimes other than RoadRunner and FrankenPHP, with
+//! and without overlapping requests. None of these runtimes is a Debian package.
 
 mod common;
 
@@ -11,12 +11,12 @@ use common::{Place, check_app, finish, runtimes_here, skipped, stderr, stdout};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(600);
-/// Those in whose workers requests meet, and are seen to.
+/// Runtimes in whose workers requests overlap, so that a check sends overlapping requests.
 const MEET: [&str; 2] = ["amphp", "swoole-coroutines"];
-/// Those that have one request at a time.
+/// Runtimes whose workers handle one request at a time.
 const ALONE: [&str; 4] = ["swoole", "openswoole", "php-ppm", "roadrunner"];
 
-/// Which of these are here, as `--runtime` takes them.
+/// Those of the runtimes that are installed here, joined for `--runtime`.
 fn here(names: &[&'static str]) -> Option<String> {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return None;
@@ -25,7 +25,7 @@ fn here(names: &[&'static str]) -> Option<String> {
     (!found.is_empty()).then(|| found.join(","))
 }
 
-/// The report of a check of one app, its words, and where it lies.
+/// Checks an app; returns the report, its text, and the place of the files.
 fn check(app: &str, runtimes: &str, urls: &str, passes: &str) -> (Value, String, Place) {
     let place = Place::new();
     let (report, text) = check_in(&place, &check_app(app, &place), runtimes, urls, passes, "0");
@@ -118,8 +118,9 @@ fn a_clean_app_is_clean_where_requests_meet() {
     }
 }
 
-/// FrankenPHP forgets a session's id with each request, so that nobody gets another's; but
-/// `$_SESSION` is still filled when the next request comes (up to 1.11.1: GHSA-r3xh-3r3w-47gp).
+/// FrankenPHP forgets a session's id with each request, so that no user gets another's session. But
+/// `$_SESSION` still has its values when the next request comes (up to 1.11.1:
+/// GHSA-r3xh-3r3w-47gp).
 #[test]
 fn a_session_that_stays_is_found() {
     let names = ["roadrunner", "frankenphp-worker", "amphp", "swoole"];
@@ -138,7 +139,7 @@ fn a_session_that_stays_is_found() {
     }
 }
 
-/// Every fault on every other runtime that is here; minutes.
+/// Tests every fault on every other runtime that is installed here. Takes minutes.
 #[test]
 #[ignore = "minutes"]
 fn faults_are_found_on_every_other_runtime() {
@@ -175,8 +176,8 @@ fn faults_are_found_on_every_other_runtime() {
     }
 }
 
-/// An app of Laravel 11 with Octane, as `composer create-project` makes one, is where
-/// `STAMPEDE_OCTANE_APP` says: this planted fault's own files and its pages are laid over it.
+/// `STAMPEDE_OCTANE_APP` names an app of Laravel 11 with Octane, as `composer create-project` makes
+/// it. The planted fault's own files and its pages are copied over it.
 fn octane_app(name: &str, place: &Place) -> Option<PathBuf> {
     let Some(project) = std::env::var_os("STAMPEDE_OCTANE_APP") else {
         println!("SKIPPED: STAMPEDE_OCTANE_APP names no app of Laravel with Octane");
@@ -203,8 +204,8 @@ fn octane_app(name: &str, place: &Place) -> Option<PathBuf> {
     Some(made)
 }
 
-/// A container of its own for each request does not help where a static or a shared service keeps
-/// it; minutes.
+/// A separate container for each request does not help if a static or a shared service keeps the
+/// value. Takes minutes.
 #[test]
 #[ignore = "minutes"]
 fn faults_of_laravel_are_found_under_octane() {
@@ -227,7 +228,7 @@ fn faults_of_laravel_are_found_under_octane() {
             assert_ne!(runtime["verdict"]["is"], "safe", "{text}");
         }
     }
-    // A singleton that holds the request, which Octane forgets with the request's container.
+    // A singleton that holds the request. Octane forgets it together with the request's container.
     let place = Place::new();
     let Some(directory) = octane_app("leaks-user-laravel", &place) else { return };
     let urls = "/\n/about\n/account?user={user}\n";

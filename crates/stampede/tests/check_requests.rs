@@ -1,5 +1,5 @@
-//! `stampede check` end to end: where requests come from, and the database that stands in for the
-//! app's own.
+//! Tests `stampede check` end to end: the sources of its requests, and the scratch database that
+//! replaces the app's own.
 
 #[macro_use]
 mod words;
@@ -16,12 +16,12 @@ use words::says;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// One that is enough here.
+/// A worker runtime that is installed here: one is enough for these tests.
 fn worker() -> Option<&'static str> {
     workers().into_iter().next()
 }
 
-/// One pass, no growth.
+/// Runs a check with one pass and without the search for growth.
 fn check(place: &Place, directory: &Path, worker: &str, more: &[&str]) -> (String, Option<i32>) {
     let directory = directory.display().to_string();
     let args = ["check", "--app", &directory, "--runtime", worker, "--passes", "in-order"];
@@ -52,12 +52,12 @@ fn what_the_router_lists_is_asked_too() {
         let (text, code) = check(&place, &check_app(name, &place), worker, &[]);
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains("the app's router lists 6 that can be asked for"), "{text}");
-        // Five pages and a form link to each other; the seventh is of the list alone.
+        // Five pages and a form link to each other. Only the list has the seventh.
         assert_eq!(tried(&place)["requests"], 7, "{text}");
     }
 }
 
-/// A handler that adds a row and says how many there are, in whatever database it is given.
+/// A handler that adds a row and reports the number of rows, in any database that it is given.
 const COUNTS: &str = r#"<?php
 return static function (array $server): array {
     static $db = null;
@@ -72,7 +72,7 @@ return static function (array $server): array {
 
 const DUMP: &str = "CREATE TABLE teas (name varchar(40));\nINSERT INTO teas (name) VALUES ('Darjeeling'), ('Keemun');\n";
 
-/// An app that counts, whose own database is `url`.
+/// An app that counts rows; the URL of its own database is `url`.
 fn counting(place: &Place, url: &str) -> PathBuf {
     place.write("shop/handler.php", COUNTS);
     place.write(
@@ -222,7 +222,7 @@ fn what_leaves_nothing_to_check_is_refused_in_clear_words() {
     assert_words!(all.join("\n"));
 }
 
-/// A handler that answers as `answers` says: an array by path.
+/// A handler with the given answers: a PHP array by path.
 fn answering(place: &Place, answers: &str) -> PathBuf {
     place.write("app/app.yaml", "title: it\nkind: callable\ndocroot: public\nindex: index.php\n");
     let handler = format!(

@@ -1,4 +1,5 @@
-//! `stampede check` end to end: what database connections keep, and what grows without much memory.
+//! Tests `stampede check` end to end: state of database connections, and growth that takes little
+//! memory.
 
 mod common;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A check of an app on the workers that are here; `None`: none is, or not what the app needs.
+/// Checks an app on the installed workers. `None`: there is no worker, or not what the app needs.
 fn checked(app: &str, more: &[&str]) -> Option<(Value, String)> {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return None;
@@ -50,7 +51,7 @@ fn targets(finding: &Value) -> Vec<&str> {
     steps.map(|step| step["request"]["target"].as_str().expect("a target")).collect()
 }
 
-/// The request that set it comes first, and it shows again.
+/// Asserts that the request that set the state comes first, and that the finding is repeatable.
 fn is_set_by(runtime: &Value, about: &str, request: &str) {
     let found = finding(runtime, about);
     assert_eq!(found["kind"], "state", "{found:#}");
@@ -99,7 +100,7 @@ fn connections_that_are_kept_are_counted_until_there_are_no_more() {
         assert!(found["evidence"].to_string().contains("App\\\\Reports::$connections"), "{text}");
         let growth = runtime["growth"].as_array().expect("growth").iter();
         let counted = growth.clone().find(|one| one["of"] == "connections").expect("connections");
-        // The server gives some twenty, one to each fourth request.
+        // The server allows about twenty connections, and every fourth request takes one.
         let max_requests = counted["max_requests"].as_u64().expect("a number");
         assert!((20..=80).contains(&max_requests), "{counted}");
     }

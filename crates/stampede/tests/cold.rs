@@ -1,5 +1,5 @@
-//! `cold: true`: the load meets an empty OPcache and empty caches. The app itself writes down what
-//! each request found.
+//! Tests `cold: true`: the load meets an empty OPcache and empty caches. The app itself records
+//! what each request found.
 
 mod common;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Writes a line for each request: the copy that it is in, whether it is of the load, whether it
+/// Writes a line for each request: its copy of the app, whether it belongs to the load, whether it
 /// found the app's cache, and whether OPcache knew a file that only requests use.
 const APP: &str = r#"<?php
 $cache = __DIR__ . '/var/cache/prod';
@@ -23,10 +23,10 @@ $of = strpos($_SERVER['REQUEST_URI'], 'load') ? 'load' : 'ours';
 file_put_contents(getenv('MARKS'), __DIR__ . " $of $warm $known\n", FILE_APPEND | LOCK_EX);
 "#;
 
-/// The app that writes down whether its own cache was there.
+/// An app that records whether its own cache existed.
 fn shop(place: &Place) {
     place.write("shop/app.yaml", "title: marks\nkind: callable\ndocroot: public\nwritable: [var]\ncaches: [var/cache]\nprepare: prepare.php\n");
-    // As a deployment would leave it.
+    // As a deployment would leave the directory.
     place.write("shop/prepare.php", "<?php @mkdir(__DIR__ . '/var/cache/prod', 0777, true); touch(__DIR__ . '/var/cache/prod/filled');");
     place.write("shop/marks.php", APP);
     place.write("shop/used.php", "<?php // compiled by a request");
@@ -34,8 +34,8 @@ fn shop(place: &Place) {
     place.write("shop/public/index.php", "<?php require __DIR__ . '/../marks.php'; echo 'ok';");
 }
 
-/// What the first request of the load found in `./shop`, in each copy that had some, and whether it
-/// was the first of all; `None` where the runtime is not here, which is said.
+/// What the load's first request found in `./shop`, for each copy that had one, and whether that
+/// request was the first of all. `None`: the runtime is not installed, which is printed.
 fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)>> {
     let marks = place.write("marks/log", "");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
@@ -82,7 +82,7 @@ fn the_first_request_of_a_cold_load_is_the_first_of_all() {
         let place = Place::new();
         shop(&place);
         let Some(cold) = found(&place, runtime, "cold: true") else { continue };
-        // The copy that is asked before has been ended and is another.
+        // The copy that was verified before the load has ended, and the load gets a new one.
         assert_eq!(cold.last(), Some(&("cold new".to_owned(), true)), "{runtime}: {cold:?}");
         let trial = &trials(&place)[0];
         let cold = fact(&trial["verdict"]["notes"], "cold");
@@ -91,7 +91,7 @@ fn the_first_request_of_a_cold_load_is_the_first_of_all() {
         let phases = trial["phases"].as_array().expect("phases").iter();
         let phases: Vec<&str> = phases.filter_map(|phase| phase["phase"].as_str()).collect();
         assert_eq!(phases[..5], ["start", "verify", "stop", "start", "measure"], "{phases:?}");
-        // The measured path itself is asked to see whether the app is up, and so before the load.
+        // Verification requests the measured path itself, so the app was requested before the load.
         let place = Place::new();
         shop(&place);
         let warm = found(&place, runtime, "warm_up: 0s").expect("it is here");
@@ -106,7 +106,8 @@ fn the_first_request_of_a_cold_load_is_the_first_of_all() {
     }
 }
 
-/// What Symfony dumps on its first request falls into the load, and it answers right all the same.
+/// Symfony writes its cache during the first request of the load, and answers correctly all the
+/// same.
 #[test]
 fn a_framework_begins_without_its_cache() {
     if !std::path::Path::new("/usr/share/php/Symfony/Bundle/FrameworkBundle").is_dir() {
@@ -129,9 +130,8 @@ fn a_framework_begins_without_its_cache() {
     assert_eq!((&cold["opcache"], &cold["emptied"]), expected, "{trial:#}");
 }
 
-/// The catalogue's app, which writes down whether configuration and routes were cached, and whether
-/// Laravel has written the list of packages that it cannot do without. `false`: there is no Laravel
-/// here.
+/// The catalogue's app, changed to record whether configuration and routes were cached, and whether
+/// Laravel has written the package list that it needs. `false`: Laravel is not installed here.
 fn laravel(place: &Place) -> bool {
     if !std::path::Path::new("/usr/share/php/Illuminate/autoload.php").is_file() {
         println!("SKIPPED: Laravel is not installed here");
@@ -166,8 +166,8 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-/// What `artisan optimize` has cached is gone as well, and the directory that Laravel writes to is
-/// there.
+/// What `artisan optimize` has cached is removed too, but the directory that Laravel writes to
+/// exists.
 #[test]
 fn laravel_begins_without_what_a_deployment_cached() {
     for runtime in ["nginx-fpm", "roadrunner"] {

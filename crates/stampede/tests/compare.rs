@@ -1,4 +1,4 @@
-//! `stampede compare` from the outside: real runtimes, real load, what is on disk after it.
+//! Tests `stampede compare` from the outside: real runtimes, real load, and the files on disk.
 
 #[macro_use]
 mod words;
@@ -86,7 +86,7 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
     again_from_disk(&place, &out);
 }
 
-/// The same table from what is on disk, and the other formats.
+/// Checks that `report` prints the same table from disk, and checks the other formats.
 fn again_from_disk(place: &Place, first: &str) {
     let run = place.run().display().to_string();
     let text = finish(place.stampede(&["report", &run]), LIMIT);
@@ -165,7 +165,7 @@ fn an_ordinary_user_can_compare() {
     for directory in [place.path().to_path_buf(), place.tmp()] {
         std::os::unix::fs::chown(directory, Some(NOBODY), Some(NOBODY)).expect("chown");
     }
-    // The binary itself may lie where that user cannot go.
+    // The user may not be able to enter the binary's directory.
     let binary = place.path().join("stampede");
     std::fs::copy(env!("CARGO_BIN_EXE_stampede"), &binary).expect("a copy of the binary");
     let inner = place.stampede(&["compare", "plan.yaml"]);
@@ -186,7 +186,7 @@ fn an_ordinary_user_can_compare() {
 
 const NOBODY: u32 = 65534;
 
-/// A name, and a command line with one mistake.
+/// Names, and command lines with one mistake each.
 const MISTAKES: &[(&str, &[&str])] = &[
     (
         "unknown-runtime",
@@ -260,7 +260,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("report-none", &["report", "last"]),
 ];
 
-/// Every mistake: exit code 2, its words, nothing started, nothing written.
+/// Every mistake gives exit code 2 and its message. Nothing is started, and nothing is written.
 #[test]
 fn bad_input_is_refused_before_anything_starts() {
     let place = Place::new();
@@ -310,7 +310,7 @@ fn a_dry_run_starts_nothing() {
     assert!(!place.path().join("stampede-results").exists());
 }
 
-/// The app answers something else from the fifth second on: in the middle of the load.
+/// The app's answer changes from the fifth second on, which is in the middle of the load.
 #[test]
 fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
     if skipped(&["php"]) {
@@ -337,7 +337,7 @@ fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
     assert_eq!(trial["load"]["counts"]["ok"], 140, "what was measured is kept: {trial:#}");
 }
 
-/// Naming runtimes does not ask for a load, nor a load for runtimes.
+/// Naming runtimes does not require naming a load, nor the other way round.
 #[test]
 fn runtimes_alone_are_compared_under_the_default_loads() {
     if skipped(&["php"]) {
@@ -357,15 +357,15 @@ fn runtimes_alone_are_compared_under_the_default_loads() {
     assert!(said.contains("peak (8 at a time, no pause, for 10 s)"), "{said}");
     let said = dry(&["--runtimes", "php-builtin", "--rounds", "1", "--for", "2s"]);
     assert!(!said.contains("round 2") && said.contains("no pause, for 2 s"), "{said}");
-    // A number of requests ends a load of its own only.
+    // A number of requests ends only a load that it belongs to.
     let said = dry(&["--runtimes", "php-builtin", "--requests", "100"]);
     assert!(!said.contains("steady") && said.contains("no pause, 100 requests"), "{said}");
-    // A load without its length has one.
+    // A rate without a length gets the default length.
     let said = dry(&["--runtimes", "php-builtin", "--rate", "5"]);
     assert!(said.contains("const(5,10s)"), "{said}");
 }
 
-/// Every part of a plan that is left out has a default, and none asks for another.
+/// Every part of a plan has a default, and no part requires another one.
 #[test]
 fn a_plan_may_leave_out_its_app_its_runtimes_or_its_load() {
     if skipped(&["php"]) {
@@ -386,7 +386,7 @@ fn a_plan_may_leave_out_its_app_its_runtimes_or_its_load() {
     assert!(said.contains("php-builtin · hello · steady") && said.contains("· peak"), "{said}");
 }
 
-/// A directory of PHP is the app, where nothing names another.
+/// Without flags, a directory with PHP is the app.
 #[test]
 fn without_any_flag_the_directorys_app_is_compared() {
     if skipped(&["php"]) {
@@ -402,12 +402,12 @@ fn without_any_flag_the_directorys_app_is_compared() {
     assert!(dry().contains(says("chosen", "--app hello")), "{}", dry());
     place.write("public/index.php", "<?php echo 'shop';");
     assert!(dry().contains("--app ."), "{}", dry());
-    // A plan that stands there is run as it is.
+    // If there is a `stampede.yaml`, it is run as it is.
     place.write("stampede.yaml", "app: hello\nload: [\"const(5,1s)\"]\n");
     assert!(dry().contains("stampede.yaml") && dry().contains("const(5,1s)"), "{}", dry());
 }
 
-/// The baseline is chosen before the run: by a flag, by the plan, or the first one named.
+/// The baseline is chosen before the run: by a flag, by the plan, or as the first runtime named.
 #[test]
 fn the_baseline_is_chosen_before_the_run() {
     if skipped(&["php"]) {
@@ -436,7 +436,7 @@ fn the_baseline_is_chosen_before_the_run() {
     assert!(stderr(&output).contains("`two`"), "the nearest name: {}", stderr(&output));
 }
 
-/// The peak of the baseline is measured first, and half of it is the rate of the other load.
+/// The baseline's peak is measured first, and half of it is the rate of the other load.
 #[test]
 fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
     if skipped(&["php"]) {
@@ -463,7 +463,7 @@ fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
     assert_eq!(peak["runtime"], "php-builtin", "{}", stderr(&output));
     let (all, rate) = (&peak["throughput_per_second"], &peak["rates"][0]["rate_per_second"]);
     let (all, rate) = (all.as_f64().expect("a peak"), rate.as_f64().expect("a rate"));
-    // Rounded to two digits.
+    // The rate is rounded to two digits.
     assert!((rate / all - 0.5).abs() < 0.03, "{rate} of {all}");
     let schedule = run["cases"][0]["load_text"].as_str().unwrap_or_default();
     assert!(schedule.starts_with("const(") && schedule.ends_with(",1s)"), "{schedule}");

@@ -1,5 +1,5 @@
-//! What the fuzzers of `load.yaml` and of an app's code begin with, once through the same
-//! functions; the others are in the crate `stampede-load`.
+//! Runs the start inputs of two fuzzers (`load.yaml` and an app's code) once through the fuzzed
+//! functions. The crate `stampede-load` does so for the other fuzzers.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn each(target: &str, run: impl Fn(&[u8])) {
     let mut inputs = 0;
     for entry in std::fs::read_dir(directory).expect("inputs") {
         let path = entry.expect("an input").path();
-        // Shown where it panics.
+        // So that the last printed file is the one that causes a panic.
         println!("{}", path.display());
         run(&std::fs::read(&path).expect("an input"));
         inputs += 1;

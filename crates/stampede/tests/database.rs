@@ -1,5 +1,5 @@
-//! Apps with a database: made in the working directory, gone with it, and the proof that each
-//! answer's queries reached it. Real databases, where they are installed.
+//! Tests apps with a real database, if it is installed: it is created in the working directory and
+//! removed with it, and a count proves that each answer's queries reached it.
 
 mod bench_support;
 mod common;
@@ -16,7 +16,7 @@ use words::says;
 const LIMIT: Duration = Duration::from_secs(120);
 const LOAD: [&str; 8] = ["--concurrency", "2", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
 
-/// A plan for PHP's own server, which is there where PHP is.
+/// A plan for PHP's own server, which exists wherever PHP does.
 fn plan(place: &Place, app: &str, database: &str, load: &str) -> std::process::Command {
     let text = format!(
         "app: {app}\ndatabase: {database}\nruntimes: [php-builtin]\nworkers: 2\nwarm_up: 200ms\n\
@@ -26,7 +26,7 @@ fn plan(place: &Place, app: &str, database: &str, load: &str) -> std::process::C
     place.stampede(&["compare", "plan.yaml"])
 }
 
-/// Says why, where the database or its PHP extension is not here.
+/// Whether the database or its PHP extension is missing here; prints the message.
 fn is_missing(output: &std::process::Output) -> bool {
     let text = stderr(output);
     let missing = output.status.code() == Some(2) && text.contains("does not have");
@@ -66,7 +66,7 @@ fn each_database_is_made_and_asked_as_often_as_answered() {
     }
 }
 
-/// Whether notes tell of queries, which is as many as there should be.
+/// Whether a note reports that queries reached the database.
 fn is_told(notes: &serde_json::Value) -> bool {
     fact(notes, "database_queries")["reached"].as_u64() > Some(0)
 }
@@ -92,7 +92,7 @@ fn databases_are_compared_with_each_other() {
     assert!(text.contains(note), "it is said all the same: {text}");
 }
 
-/// A connection for each request, and one for a worker's life.
+/// One runtime opens a connection for each request, the other keeps one for a worker's life.
 #[test]
 fn databases_serve_runtimes_of_both_kinds() {
     for runtime in ["nginx-fpm", "roadrunner"] {
@@ -117,7 +117,7 @@ fn databases_serve_runtimes_of_both_kinds() {
     }
 }
 
-/// An app that says it asks and does not, as one with a cache would be.
+/// An app that claims to query its database but does not, like an app with a cache.
 #[test]
 fn answers_without_their_queries_are_not_measured() {
     if skipped(&["php"]) {
@@ -180,7 +180,7 @@ fn what_people_read_when_a_database_cannot_be_had() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// Its log says why.
+/// The error repeats the reason from the database's log.
 #[test]
 fn a_database_that_does_not_start_is_named() {
     if skipped(&["php", "mariadbd"]) {
@@ -202,7 +202,8 @@ fn a_database_that_does_not_start_is_named() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// What prepares an app finds its database up, and what it writes is there when the runtime starts.
+/// An app's preparation finds its database running. What it writes is there when the runtime
+/// starts.
 #[test]
 fn an_app_is_prepared_with_its_database() {
     if skipped(&["php"]) {
@@ -245,7 +246,7 @@ fn an_app_is_prepared_with_its_database() {
     }
 }
 
-/// Killed, while the app is being prepared, by a script that has started what would go on.
+/// stampede is killed while an app's preparation runs a script that has started a lasting process.
 #[test]
 fn a_killed_stampede_leaves_nothing_of_a_preparation() {
     if skipped(&["php", "setsid"]) {
@@ -277,7 +278,7 @@ fn a_killed_stampede_leaves_nothing_of_a_preparation() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// WordPress' front page, whose queries are more in some versions than in others.
+/// WordPress's front page, whose number of queries depends on the version.
 #[test]
 fn wordpress_asks_its_database_for_each_page() {
     if skipped(&["php"]) {
@@ -297,14 +298,15 @@ fn wordpress_asks_its_database_for_each_page() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// CPUs that a process may run on, as the kernel lists them.
+/// The CPUs that a process may use, as the kernel lists them.
 fn cpus_of(pid: u32) -> String {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     cpus.expect("a list").trim().to_owned()
 }
 
-/// Outside the stack's CPUs where there are others, or inside by plan; and the result says which.
+/// Outside the stack's CPUs if there are others, or inside if the plan says so. The result shows
+/// which.
 #[test]
 fn a_database_runs_on_the_cpus_that_the_plan_gives_it() {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);

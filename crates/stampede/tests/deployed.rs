@@ -1,5 +1,5 @@
-//! What a deployment does with an app: a file that OPcache preloads, Composer's map of classes.
-//! Every runtime that is installed does it, and what cannot be done is said before anything starts.
+//! Tests what a deployment does to an app: a file that OPcache preloads, and Composer's class map.
+//! Every installed runtime does it, and what is impossible is reported before anything starts.
 
 #[macro_use]
 mod words;
@@ -16,7 +16,7 @@ use common::{Place, finish, skipped, stderr};
 use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::verify;
 
-/// Says whether a class is there that only the preloaded file has.
+/// Reports whether a class exists that only the preloaded file defines.
 const HANDLER: &str = "<?php return fn (array $server) => ['status' => 200, 'headers' => \
     ['Content-Type' => 'text/plain'], 'body' => class_exists('Preloaded', false) ? 'preloaded' : 'not'];";
 const INDEX: &str =
@@ -63,7 +63,7 @@ fn symfony_preloads_what_it_boots_with() {
     }
 }
 
-/// An app of Composer's with one class, and how it was when it was made.
+/// Makes a Composer app with one class; returns its files as they were made.
 fn composer_app(place: &Place) -> Vec<(String, Vec<u8>)> {
     place.write("shop/composer.json", r#"{"autoload": {"psr-4": {"App\\": "src/"}}}"#);
     place.write("shop/src/Cart.php", "<?php namespace App; final class Cart {}");

@@ -1,4 +1,5 @@
-//! An app of the user's own from the outside: it is recognised, said, and compared without a plan.
+//! Tests a user's own app from the outside: stampede recognises it, says so, and compares without a
+//! plan.
 
 #[macro_use]
 mod words;
@@ -66,7 +67,7 @@ fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// In a plan and on the command line the same.
+/// The kind may be given in a plan as well as on the command line.
 #[test]
 fn its_kind_can_be_said_in_a_plan_too() {
     if skipped(&["php"]) {
@@ -102,7 +103,7 @@ fn its_kind_can_be_said_in_a_plan_too() {
     assert_words!("mistakes-in-plans", shown);
 }
 
-/// What is compared is what is said to be, and each of them serves it.
+/// The runtimes that are announced are the ones compared, and each of them serves the app.
 #[test]
 fn a_directory_alone_is_compared() {
     if skipped(&["php"]) {
@@ -140,7 +141,7 @@ fn a_directory_alone_is_compared() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// A Symfony project as Composer leaves it, but for where its classes come from: Debian's packages.
+/// A Symfony project as Composer leaves it, except that its classes come from Debian's packages.
 #[test]
 fn a_symfony_project_runs_in_every_mode_and_its_version_is_recorded() {
     if skipped(&["php"]) || !Path::new(SYMFONY).is_file() {
@@ -193,7 +194,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Whatever is installed: what cannot serve an app is said of all that cannot, in a line a reason.
+/// On any machine: the runtimes that cannot serve an app are all listed, one line for each reason.
 #[test]
 fn what_cannot_serve_an_app_is_said_of_every_runtime() {
     if skipped(&["php"]) {
@@ -235,7 +236,7 @@ fn what_cannot_serve_an_app_is_said_of_every_runtime() {
         }
         assert!(!said[0].contains("`php-builtin`"), "{said:?}");
     }
-    // Its front controller makes the kernel: what is missing, if any, is something else.
+    // Its front controller makes the kernel, so the headless app itself is not the obstacle.
     let plan = "app: ./headless\nruntimes: [{roadrunner: {adapter: symfony-runtime}}]\n\
                 load: [{concurrency: 1, for: 1s}]\n";
     place.write("adapter.yaml", plan);

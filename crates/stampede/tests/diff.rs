@@ -1,4 +1,4 @@
-//! `stampede diff`: two runs held against each other, what is refused, and the exit codes.
+//! Tests `stampede diff`: the comparison of two runs, what it refuses, and its exit codes.
 
 #[macro_use]
 mod words;
@@ -18,7 +18,7 @@ use stampede::summary::model::Expected;
 use stampede::summary::{RunData, summarize};
 use words::{CODES, says};
 
-/// A run of these runtimes under one open load: a trial a round, of some µs more in each.
+/// A run of these runtimes under one open load, with a trial per round that takes a few µs more.
 fn run(id: &str, rounds: u32, runtimes: &[(&str, u64)]) -> RunData {
     let named = |(runtime, _): &(&str, u64)| case(runtime, "day", "open", "const(200,10s)");
     let mut run = fixture::run(runtimes.iter().map(named).collect(), rounds);
@@ -46,7 +46,7 @@ fn write(directory: &Path, run: &RunData) {
     }
 }
 
-/// `stampede diff a b …` beside both runs.
+/// Runs `stampede diff a b …` in a directory that contains the runs.
 fn diff(runs: &[&RunData], arguments: &[&str]) -> Output {
     let directory = tempfile::tempdir().expect("a directory");
     runs.iter().for_each(|run| write(directory.path(), run));
@@ -122,7 +122,7 @@ fn several_runs_are_each_held_against_the_first() {
     assert_eq!(diffs[1]["cases"][0]["figures"][1]["judged"], "better");
 }
 
-/// What becomes of `p95 worse < 5%` for one runtime that takes so many µs in the median.
+/// The exit code and the judgement of `p95 worse < 5%`, for a runtime with this median in µs.
 fn judged(rounds: u32, after_us: u64) -> (Option<i32>, String) {
     let before = run("before", rounds, &[("nginx-fpm", 2_000)]);
     let after = run("after", rounds, &[("nginx-fpm", after_us)]);
@@ -138,9 +138,9 @@ fn an_expectation_gives_the_exit_code() {
     assert_eq!(judged(5, 2_000), told(0, "met"));
     assert_eq!(judged(5, 1_000), told(0, "met"));
     assert_eq!(judged(5, 2_480), told(1, "broken"));
-    // An interval of some ±0.6 % around 4.8 %.
+    // An interval of about ±0.6 % around 4.8 %.
     assert_eq!(judged(5, 2_096), told(1, "not shown"));
-    // Two trials have no interval: that nothing changed is not shown.
+    // Two trials give no interval, so they cannot show that nothing changed.
     assert_eq!(judged(2, 2_000), told(1, "not shown"));
 }
 
@@ -180,7 +180,7 @@ fn a_case_without_a_trial_that_counts_is_exit_code_3() {
     assert!(stdout(&output).contains(why), "{}", stdout(&output));
 }
 
-/// What differs, both values of each.
+/// A run that differs in many facts; the report shows both values of each.
 fn unlike() -> RunData {
     let mut run = after();
     run.record.machine =
@@ -240,7 +240,7 @@ fn sent(app_kind: &str, requests: &str, arrivals: Spread) -> Option<SentRecord> 
     })
 }
 
-/// One runtime, in three rounds, of which the record says what was sent to what.
+/// A run of one runtime in three rounds, whose record has the given facts about what was sent.
 fn sending(id: &str, sent: Option<SentRecord>) -> RunData {
     let mut run = run(id, 3, &[("nginx-fpm", 2_000)]);
     run.record.cases[0].sent = sent;
@@ -283,7 +283,7 @@ fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load
     assert_eq!(diff(&[&before, &alike], &[]).status.code(), Some(0));
 }
 
-/// Runs of versions that did not write it down stay comparable with each other and with new ones.
+/// Runs of versions that did not record this remain comparable with each other and with new runs.
 #[test]
 fn what_a_run_does_not_say_it_sent_is_no_difference() {
     let old = sending("old", None);
@@ -312,7 +312,7 @@ fn another_app_is_refused_by_both_names_and_compared_when_told_to() {
     assert!(!text.contains("only in"), "{text}");
 }
 
-/// Which app of the one would be which of the other, nobody can tell.
+/// With several apps, nobody can tell which app of one run corresponds to which of the other.
 #[test]
 fn of_several_apps_only_those_of_one_name_are_compared() {
     let before = run("before", 3, &[("nginx-fpm", 2_000)]);
@@ -352,7 +352,7 @@ fn before_again() -> RunData {
     run
 }
 
-/// Every trial of the one is a trial of the other: nothing is found, and nothing is different.
+/// All trials of one run are trials of the other: nothing is found, and nothing differs.
 #[test]
 fn the_same_trials_are_the_same() {
     let output = diff(&[&before(), &before_again()], &["--json"]);
@@ -364,8 +364,8 @@ fn the_same_trials_are_the_same() {
     }
 }
 
-/// Two versions in five rounds, in each of which the machine has another mood; the working tree
-/// takes 10 % longer.
+/// Two versions in five rounds. The machine's level changes from round to round, and the working
+/// tree takes 10 % longer.
 fn versions() -> RunData {
     let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut run = fixture::run(vec![named("nginx-fpm"), named("nginx-fpm @main")], 5);
@@ -385,7 +385,7 @@ fn versions() -> RunData {
             add(&mut run, case, Requests { answered_ns, ..Requests::default() });
         }
     }
-    // The answer of another version is another.
+    // Different versions give different answers.
     for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 1) {
         let shown = trial.record.runtime.before.as_mut().expect("it showed itself");
         shown.answer_sha256 = "another".into();
@@ -393,7 +393,8 @@ fn versions() -> RunData {
     run
 }
 
-/// What a round does to both cancels out, and the machine's moods are no doubt about the change.
+/// A round's effect on both versions cancels out, so the machine's changes cast no doubt on the
+/// result.
 #[test]
 fn versions_of_one_run_are_compared_within_its_rounds() {
     let mut run = versions();
@@ -405,7 +406,7 @@ fn versions_of_one_run_are_compared_within_its_rounds() {
     assert_eq!(kept.status.code(), Some(0), "{}", stdout(&kept));
 }
 
-/// So a run's own exit code, its table and its JUnit file say it.
+/// The exit code, the table and the JUnit file of the run itself report the change.
 #[test]
 fn a_change_is_judged_in_the_working_tree_s_cases_and_nothing_is_expected_of_the_other_version() {
     let mut run = versions();
@@ -430,7 +431,7 @@ fn a_change_is_judged_in_the_working_tree_s_cases_and_nothing_is_expected_of_the
     assert!(!summarize(&run).breaks_an_expectation());
 }
 
-/// The same trials as two runs: their moods are noise, and the change drowns in it.
+/// The same trials as two separate runs: the changes between rounds are noise and hide the change.
 #[test]
 fn the_same_trials_unpaired_show_less() {
     let versions = versions();

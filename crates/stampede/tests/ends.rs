@@ -1,5 +1,5 @@
-//! However it ends, nothing is left, and what was measured is kept: Ctrl-C, SIGTERM, SIGKILL of
-//! stampede and of its keeper, with real runtimes.
+//! Tests that nothing is left behind and that measured data is kept, however a run ends: by Ctrl-C,
+//! SIGTERM, or SIGKILL of stampede or its keeper. With real runtimes.
 
 mod common;
 mod words;
@@ -12,10 +12,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use words::says;
 
-/// Everything that a comparison could still be doing.
+/// Longer than a comparison needs to end.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Keepers and inits of the stampede `pid`, and processes of its stacks.
+/// Keepers and init processes of the stampede with this pid, and processes of its stacks.
 fn processes_of(pid: u32) -> Vec<(u32, String)> {
     let (argument, marker) = (format!("\0{pid}-"), format!("STAMPEDE_STACK={pid}-"));
     let mut found = Vec::new();
@@ -36,7 +36,7 @@ fn keeper_of(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(keeper.0).ok()?)
 }
 
-/// Waits, and gives up after a while.
+/// Waits for a result, for up to 10 s.
 fn until<T>(mut found: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(10) {
@@ -48,7 +48,7 @@ fn until<T>(mut found: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-/// Nobody sweeps here: what is gone was removed by whoever was left.
+/// Nothing sweeps here, so whatever is gone was removed by the surviving processes.
 fn assert_nothing_left(place: &Place, pid: u32, when: &str) {
     until(|| processes_of(pid).is_empty().then_some(()));
     assert_eq!(processes_of(pid), [], "{when}");
@@ -76,7 +76,7 @@ fn ctrl_c_keeps_the_results_so_far() {
         let args: Vec<&str> = line.split_whitespace().collect();
         let child = place.stampede(&args).spawn().expect("the binary starts");
         let pid = child.id();
-        // Long enough for the first trial, not for the twentieth.
+        // Long enough for the first trial, but not for the twentieth.
         std::thread::sleep(Duration::from_secs(6));
         interrupt(&child, signal);
         let output = child.wait_with_output().expect("its output");
@@ -91,7 +91,7 @@ fn ctrl_c_keeps_the_results_so_far() {
 const NEVER_RIGHT: &str =
     "{title: never right, kind: script, docroot: ., index: index.php, expect: {contains: [right]}}";
 
-/// An app whose answer never comes to be right: the runtime is up and not ready.
+/// An app whose answer is never the expected one: the runtime is up but not ready.
 #[test]
 fn a_runtime_that_does_not_get_ready_is_given_up_at_once() {
     if skipped(&["php"]) {
@@ -132,7 +132,7 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     let args: Vec<&str> = line.split(' ').collect();
     let child = place.stampede(&args).spawn().expect("the binary starts");
     let pid = child.id();
-    // Seconds of the load are kept as they pass.
+    // Seconds of the load are written to disk as they pass.
     let kept = |run: std::fs::DirEntry| {
         let trials = std::fs::read_dir(run.path().join("trials")).ok()?;
         let mut files = trials.flatten().map(|trial| trial.path().join("seconds.ndjson"));
@@ -157,8 +157,7 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     assert_nothing_left(&place, pid, "keeper killed");
 }
 
-/// What lacks memory shows in a hundred ways: a 502, a worker that is missing, a refused
-/// connection.
+/// A lack of memory shows in many ways: a 502, a missing worker, a refused connection.
 #[test]
 fn want_of_memory_is_named() {
     if skipped(&["nginx", "php-fpm"]) {
@@ -181,14 +180,14 @@ fn want_of_memory_is_named() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// Who is killed.
+/// The process that is killed.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     Stampede,
     Keeper,
 }
 
-/// Kills one of a comparison of real runtimes after `delay`.
+/// Starts a comparison of real runtimes and kills the victim after `delay`.
 fn kill_once(runtimes: &str, victim: Victim, delay: Duration) {
     let place = Place::new();
     let line = format!(
@@ -216,7 +215,7 @@ fn kill_once(runtimes: &str, victim: Victim, delay: Duration) {
             });
             let pid = started.recv().expect("its pid");
             std::thread::sleep(delay);
-            // Between two runtimes there is none; at the end there is none any more.
+            // There is no keeper between two runtimes, nor at the end.
             if let Some(keeper) = keeper_of(pid) {
                 let _ = kill_process(keeper, Signal::KILL);
             }
@@ -255,8 +254,8 @@ fn killed_at_random_moments_of_a_comparison_nothing_is_left() {
     });
 }
 
-/// PHP that kills itself at its 60th, 80th and 100th request: the master starts another, and the
-/// note repeats what it said of the death.
+/// A PHP app that kills its process at the 60th, 80th and 100th request. The master starts another
+/// process, and the note repeats the master's log line about each death.
 const DIES: &str = r#"<?php
 $file = dirname(__DIR__) . '/var/served';
 $served = 1 + (int) @file_get_contents($file);
@@ -275,7 +274,7 @@ fn a_worker_that_dies_under_load_is_counted_with_its_last_words() {
     let place = Place::new();
     place.write("app/app.yaml", "title: dies\nkind: script\ndocroot: public\nwritable: [var]\n");
     place.write("app/public/index.php", DIES);
-    // One user: a busy host makes no request late.
+    // With one user, a busy host cannot delay a scheduled request.
     let load =
         ["--concurrency", "1", "--for", "3s", "--rounds", "1", "--warm-up", "0s", "--workers", "1"];
     let app = ["compare", "--app", "./app", "--runtimes", "nginx-fpm", "--json"];

@@ -1,4 +1,4 @@
-//! Expectations on their way from the plan to `run.json`.
+//! Tests that expectations get from the plan into `run.json`.
 
 mod common;
 

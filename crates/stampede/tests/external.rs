@@ -1,4 +1,4 @@
-//! Live runtimes from the outside: things that run already, measured and left alone.
+//! Tests external runtimes from the outside: they already run, are measured, and are left alone.
 
 #[macro_use]
 mod words;
@@ -19,8 +19,8 @@ use words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A plan with one external runtime, closed model: nothing in it depends on how fast this machine
-/// is.
+/// A plan with one external runtime in the closed model, so that nothing depends on this machine's
+/// CPU.
 fn plan(place: &Place, external: &str) {
     place.write(
         "plan.yaml",
@@ -144,7 +144,7 @@ fn what_is_watched_may_end_and_the_trial_says_so() {
     let output = compare(&place);
     child.wait().expect("it ends by itself");
     if output.status.code() == Some(2) {
-        // So busy a machine that it had ended before stampede looked.
+        // On a very busy machine the process may have ended before stampede looked.
         let why = says("no_process", "is no process here");
         assert!(stderr(&output).contains(why), "{}", stderr(&output));
         return;
@@ -168,7 +168,8 @@ fn a_server_that_goes_away_makes_the_trial_invalid_and_nothing_hangs() {
     let mut command = place.stampede(&["compare", "plan.yaml", "--json"]);
     let started = Instant::now();
     let child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
-    // Until the load is under way: the server has answered more than verification asks.
+    // Waits until the load runs: the server has then answered more requests than verification
+    // sends.
     while php.answered() < 20 && started.elapsed() < LIMIT {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -180,7 +181,7 @@ fn a_server_that_goes_away_makes_the_trial_invalid_and_nothing_hangs() {
     assert_eq!(record["verdict"]["judged"], "invalid", "{record:#}");
 }
 
-/// A directory with made-up programs, to stand before PATH or in its place.
+/// A directory with made-up programs, to come before PATH or to replace it.
 fn programs(place: &Place, of: &[(&str, &str)]) -> PathBuf {
     let directory = place.path().join("bin");
     std::fs::create_dir_all(&directory).expect("a directory");
@@ -192,7 +193,7 @@ fn programs(place: &Place, of: &[(&str, &str)]) -> PathBuf {
     directory
 }
 
-/// As `systemctl show -p …` prints it (systemctl(1)).
+/// Output like that of `systemctl show -p …` (systemctl(1)).
 fn unit(load: &str, active: &str, pid: u32, group: &str) -> String {
     format!(
         "printf 'MainPID={pid}\\nControlGroup={group}\\nLoadState={load}\\nActiveState={active}\\n'"
@@ -204,7 +205,7 @@ fn a_unit_is_watched_by_its_main_process_where_no_cgroup_is_its_own() {
     let shop = Shop::tcp();
     let place = Place::new();
     let script = unit("loaded", "active", std::process::id(), "/system.slice/shop.service");
-    // The unit's name must come as an argument of its own, behind the options.
+    // The unit's name must come as a separate argument after the options.
     let script = format!("case \"$*\" in show*\"-- shop.service\") ;; *) exit 1;; esac\n{script}");
     let directory = programs(&place, &[("systemctl", &script)]);
     plan(&place, &format!("{{url: \"{}\", watch: {{unit: shop.service}}}}", shop.url()));
@@ -218,7 +219,7 @@ fn a_unit_is_watched_by_its_main_process_where_no_cgroup_is_its_own() {
 
 #[test]
 fn a_container_is_watched_by_its_first_process() {
-    // A PID namespace of its own is what makes it a container here.
+    // A PID namespace of its own makes it count as a container here.
     let Ok(child) = Command::new("unshare").args(["-Urpf", "sleep", "60"]).spawn() else {
         println!("SKIPPED: no unshare here");
         return;
@@ -297,7 +298,7 @@ fn what_is_not_there_is_said_in_the_plan_and_nothing_is_sent() {
     assert_eq!(shop.paths(), Vec::<String>::new(), "connected to, and asked nothing");
 }
 
-/// Rules under what is marked are as long as it is, and it holds ports.
+/// Replaces underlining rules: they are as long as the marked text, which contains ports.
 fn without_rules(text: &str) -> String {
     let line = |line: &str| match line.trim_start().starts_with('·') {
         true => "   · …\n".to_owned(),

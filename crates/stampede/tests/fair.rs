@@ -1,5 +1,5 @@
-//! The same conditions, line by line of the table in docs/how-it-measures.md, read back from
-//! each runtime that is installed here while it runs.
+//! Tests that all runtimes run under the same conditions. Each line of the table in
+//! docs/how-it-measures.md is read back from each installed runtime while it runs.
 
 mod common;
 #[path = "fair_support/mod.rs"]
@@ -12,10 +12,10 @@ use support::{Up, installed, of_role};
 
 const WORKERS: usize = 2;
 
-/// Panics where a runtime of this name is not as the line says.
+/// Panics if the runtime of this name does not meet the line of the table.
 type Check = fn(&str, &Up);
 
-/// A check for each line of the table.
+/// One check for each line of the table.
 const LINES: [(&str, Check); 9] = [
     ("PHP", php_has_the_same_settings),
     ("PHP: extensions", no_extension_beyond_the_list),
@@ -28,8 +28,8 @@ const LINES: [(&str, Check); 9] = [
     ("record", the_record_says_what_it_was_started_with),
 ];
 
-/// Every runtime of the catalogue that is installed here, with an app that shows what it is
-/// asked for. A few at a time: much of it is waiting.
+/// Checks every runtime of the catalogue that is installed here, with an app that shows what a
+/// request asks for. Several run at a time, because most of the time is waiting.
 #[test]
 fn the_table_holds_for_every_runtime() {
     let names = installed();
@@ -85,13 +85,13 @@ fn php_has_the_same_settings(name: &str, up: &Up) {
     assert_eq!(save_path, format!("{directory}/sessions"), "{name}: the trial's own directory");
     assert_eq!(shown["env"]["APP_ENV"], "prod", "{name}: {shown:#}");
     assert_eq!(shown["env"]["APP_DEBUG"], "0", "{name}");
-    // Nothing of the distribution's conf.d: no file beside ours was read.
+    // Nothing of the distribution's conf.d was read: no file besides ours.
     assert_eq!(shown["scanned"], false, "{name}: {}", shown["scanned"]);
     assert_eq!(shown["loaded"], format!("{directory}/php.ini"), "{name}");
 }
 
-/// Debian's `conf.d` would load Xdebug. The app names none, so there are PHP's own, those of the
-/// SAPI, and OPcache.
+/// Debian's `conf.d` would load Xdebug. The app names no extension, so only PHP's own, the SAPI's
+/// and OPcache are loaded.
 fn no_extension_beyond_the_list(name: &str, up: &Up) {
     const OF_SAPIS: [&str; 7] =
         ["zend opcache", "cgi-fcgi", "apache2handler", "cli_server", "uwsgi", "frankenphp", "unit"];
@@ -129,7 +129,7 @@ fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &U
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         assert!(!text.contains("/?text"), "{name}: no access log, and yet {}", log.display());
     }
-    // Programs in Go take every CPU of the machine unless they are told.
+    // Go programs use all CPUs of the machine unless a variable limits them.
     for process in up.processes.iter().filter(|one| one.command.contains("caddy")) {
         let file = format!("/proc/{}/environ", process.pid);
         let environ = String::from_utf8_lossy(&std::fs::read(file).expect("environ")).into_owned();
@@ -147,7 +147,7 @@ fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &U
     }
 }
 
-/// php-cgi would end after 500 requests, nginx close a connection after 1 000.
+/// By default php-cgi would end after 500 requests, and nginx would close a connection after 1 000.
 fn nobody_is_replaced_and_no_connection_closed_after_many_requests(name: &str, up: &Up) {
     const REQUESTS: usize = 1_300;
     let mut pids = up.pids("/?pid", WORKERS);
@@ -161,13 +161,14 @@ fn nobody_is_replaced_and_no_connection_closed_after_many_requests(name: &str, u
         });
         pids.insert(answer.unwrap_or_else(|| panic!("{name}: request {number}")).body);
     }
-    // What closes every connection says so, and is in no case with kept ones.
+    // A server that closes every connection announces it, and is not compared with others that keep
+    // them.
     let closes = up.settings["keep_alive"] == false;
     let most = if closes { usize::MAX } else { 1 };
     assert!(connections <= most, "{name}: {connections} connections");
     drop(kept);
     pids.extend(up.pids("/?pid", WORKERS));
-    // Some start a worker only when all others are busy.
+    // Some servers start a worker only when all others are busy.
     assert!((1..=WORKERS).contains(&pids.len()), "{name}: a worker was replaced: {pids:?}");
 }
 
@@ -190,10 +191,10 @@ fn php_fpm_is_static_and_shows_its_status_beside_the_app(name: &str, up: &Up) {
     }
     let conf = &up.files["fpm.conf"];
     assert!(conf.contains("pm = static"), "{conf}");
-    // Named in no file: the workers inherited it.
+    // The marker is in no file, so the workers inherited it.
     let marker = up.json("/?ini")["env"]["STAMPEDE_STACK"].is_string();
     assert!(marker && !conf.contains("STAMPEDE_STACK"), "{name}: clear_env = no");
-    // The master and all workers, from the first moment on.
+    // The master and all workers run from the start.
     assert_eq!(of_role(&up.processes, "php").len(), WORKERS + 1, "{name}");
     let status = up.get("/stampede-status", &[]);
     assert!(!status.body.contains("process manager"), "{name}: it has a listener of its own");
@@ -204,7 +205,7 @@ fn apache_keeps_connections_and_reads_no_htaccess(name: &str, up: &Up) {
         return;
     }
     let answer = up.get("/?pid", &[("Connection", "keep-alive")]);
-    // `timeout=75` without `max=`: as many requests as there are.
+    // `timeout=75` without `max=`: the number of requests is unlimited.
     assert_eq!(answer.header("keep-alive"), Some("timeout=75"), "{name}");
     assert_eq!(answer.status, 200, "{name}: the app's .htaccess forbids everything");
 }

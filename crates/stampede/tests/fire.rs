@@ -1,4 +1,4 @@
-//! `stampede fire` from the outside, against servers that behave as told.
+//! Tests `stampede fire` from the outside, against servers with a given behaviour.
 
 #[macro_use]
 mod words;
@@ -18,7 +18,8 @@ fn url(server: &KnownServer) -> String {
     format!("http://{}/page?q=1", server.address())
 }
 
-/// Sends with `args` at `server`; the JSON summary. The exit code is 0 where an answer was correct.
+/// Runs `fire` with `args` against `server`; returns the JSON summary. At least one answer must be
+/// correct.
 fn load_result(server: &KnownServer, args: &[&str]) -> Value {
     let place = Place::new();
     let url = url(server);
@@ -58,7 +59,7 @@ fn every_request_of_a_schedule_is_planned() {
     assert_eq!(server.journal().connections, 100, "a connection per request");
 }
 
-/// Its figures are the machine's; that there are some, and that they agree, is ours.
+/// The figures depend on the machine. The test checks that they exist and agree with each other.
 #[test]
 fn the_ceiling_is_measured_beside_our_own_server() {
     let place = Place::new();
@@ -93,7 +94,7 @@ fn failures_are_counted_by_kind() {
 #[test]
 fn a_server_that_is_not_there_has_a_summary_and_an_error() {
     let place = Place::new();
-    // Port 1 of loopback: nobody listens there.
+    // Nothing listens on port 1 of the loopback address.
     let args = ["fire", "http://127.0.0.1:1/", "--concurrency", "2", "--requests", "4"];
     let output = finish(place.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
@@ -123,7 +124,7 @@ fn ctrl_c_ends_it_with_a_summary() {
     let args = ["fire", &url, "--rate", "100", "--for", "60s"];
     let child = place.stampede(&args).spawn().expect("the binary starts");
     let pid = rustix::process::Pid::from_child(&child);
-    // Some requests in; at most 10 s, should it have ended early.
+    // Waits for some requests, for at most 10 s in case the program ended early.
     (0..500).take_while(|_| server.journal().requests < 50).for_each(|_| {
         std::thread::sleep(Duration::from_millis(20));
     });
@@ -140,8 +141,9 @@ fn ctrl_c_ends_it_with_a_summary() {
     assert!(text.contains("response time"), "{text}");
 }
 
-/// Stopped as by a host that takes its CPU away: the answers that come meanwhile took no longer for
-/// that, and the requests that were due meanwhile are late by our own doing.
+/// The generator is stopped, as if a host took its CPU away. Answers that arrive meanwhile must not
+/// count as slower, and requests that were due meanwhile have schedule lag, which the generator
+/// causes.
 #[test]
 fn a_generator_that_stands_still_does_not_call_the_server_slow() {
     let work = Duration::from_millis(100);
@@ -173,7 +175,7 @@ fn a_generator_that_stands_still_does_not_call_the_server_slow() {
     }
 }
 
-/// The request that the end comes with was not due before it, on whichever thread.
+/// A request that becomes due at the moment of the end was not due before it, on any thread.
 #[test]
 fn an_end_before_the_schedules_drops_no_request() {
     let server = server(Behaviour::answering(Answer::new(503, "busy")));
@@ -193,7 +195,7 @@ fn an_end_before_the_schedules_drops_no_request() {
     }
 }
 
-/// Every odd answer is counted as what it is; nothing hangs.
+/// Every odd answer is counted under its own kind, and nothing hangs.
 #[test]
 fn odd_answers_are_counted_as_what_they_are() {
     let big = "x".repeat(200_000);
@@ -233,7 +235,7 @@ fn what_a_timeout_cuts_off_is_in_mean_and_max() {
         let figures = &summary[format!("{time}_ns")];
         assert!(bounds.contains(&format!("{time}_ns.max").into()), "{summary:#}");
         assert!(figures["max"].as_u64() >= Some(300_000_000), "{summary:#}");
-        // Half of the requests took 300 ms at least.
+        // Half of the requests took at least 300 ms.
         assert!(figures["mean"].as_u64() >= Some(150_000_000), "{summary:#}");
         assert!(summary[format!("{time}_ok_ns")]["max"].as_u64() < Some(300_000_000));
     }
@@ -252,7 +254,7 @@ fn clients_have_their_habits() {
     }
 }
 
-/// By a flag or in the traffic; the server closes, and does not say so.
+/// By a flag or in the traffic; the server closes the connection and does not announce it.
 #[test]
 fn a_connection_that_is_to_be_closed_carries_no_other_request() {
     let place = Place::new();
@@ -275,7 +277,7 @@ fn a_connection_that_is_to_be_closed_carries_no_other_request() {
     assert_eq!((&summary["connections"], &summary["keep_alive"]), (&10.into(), &true.into()));
 }
 
-/// Nobody was served in anyone's place: the failures are the server's, and the result.
+/// No correct answer came, but the failures are the server's, so they are a valid result.
 #[test]
 fn a_server_that_answers_nobody_is_measured() {
     let place = Place::new();
@@ -284,13 +286,13 @@ fn a_server_that_answers_nobody_is_measured() {
         let server = server(Behaviour::answering(answer));
         let args = ["--connections", "2", "--for", "600ms", "--timeout", "300ms"];
         let summary = load_result(&server, &args);
-        // A host that takes CPU time away makes it suspect.
+        // If a host takes CPU time away, the result is suspect.
         assert_ne!(summary["verdict"], "invalid", "{summary:#}");
         assert_eq!(summary["requests_ok"], 0, "{summary:#}");
         let url = url(&server);
         let args = [&["fire", &url][..], &args, &["--expect", "ok >= 99%"]].concat();
         let output = finish(place.stampede(&args), LIMIT);
-        // Nothing was answered: there is nothing that the expectation could be asked of.
+        // Without any answer, the expectation cannot be judged.
         assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
     }
 }
@@ -449,7 +451,7 @@ fn users_send_a_file_once_without_a_length_and_in_a_random_order_again() {
     assert_eq!(order("again", &["--seed", &seed]), drawn);
 }
 
-/// What a load.yaml says itself is not said beside it.
+/// Flags that repeat or contradict what a load.yaml already says are refused.
 #[test]
 fn flags_beside_a_load_yaml_that_would_do_nothing_are_refused() {
     let place = Place::new();
@@ -495,7 +497,7 @@ fn the_summary_says_why_requests_failed() {
 #[test]
 fn a_public_address_is_not_loaded_by_accident() {
     let place = Place::new();
-    // An address for documentation (RFC 5737): nobody's, and no packet is sent to it.
+    // An address reserved for documentation (RFC 5737). No packet is sent to it.
     let args = ["fire", "http://192.0.2.1:1/", "--concurrency", "1", "--requests", "1"];
     let output = finish(place.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));

@@ -1,4 +1,4 @@
-//! Sent straight at a real php-fpm, over its unix socket and over TCP.
+//! Tests sending FastCGI directly to a real php-fpm, over its Unix socket and over TCP.
 
 mod common;
 
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const WORKERS: u32 = 2;
 const REQUESTS: u64 = 60;
 
-/// Says what it was asked, and leaves a byte a request beside itself.
+/// A script that echoes the request and appends a byte per request to a file beside it.
 const SCRIPT: &str = r#"<?php
 file_put_contents(__DIR__ . '/hits', 'x', FILE_APPEND | LOCK_EX);
 $uri = $_SERVER['REQUEST_URI'];
@@ -29,7 +29,7 @@ echo implode('|', [$_SERVER['REQUEST_METHOD'], $uri, $_SERVER['SCRIPT_NAME'],
     $_SERVER['QUERY_STRING'], $_SERVER['HTTP_HOST'], strlen(file_get_contents('php://input'))]);
 "#;
 
-/// A php-fpm of its own; ended on drop.
+/// A separate php-fpm, which ends on drop.
 struct Fpm {
     place: Place,
     child: Child,
@@ -38,7 +38,7 @@ struct Fpm {
 impl Drop for Fpm {
     fn drop(&mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
-        // Its own way to end at once, its workers with it (php-fpm(8)).
+        // SIGTERM makes php-fpm end at once, with its workers (php-fpm(8)).
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         let _ = self.child.wait();
     }
@@ -83,7 +83,7 @@ impl Fpm {
         self.place.path().join("fpm.sock")
     }
 
-    /// Of a path as the app is to see it.
+    /// The URL of a path as the app should see it.
     fn url(&self, path: &str) -> String {
         let script = self.place.path().join("www/index.php");
         format!("fcgi+unix:{}:{}{path}", self.socket().display(), script.display())
@@ -95,7 +95,7 @@ impl Fpm {
     }
 }
 
-/// `php-fpm`, or the first of those that bear their version.
+/// `php-fpm`, or the first program of that name with a version.
 fn program() -> PathBuf {
     let path = std::env::var("PATH").unwrap_or_default();
     let directories = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]);
@@ -114,7 +114,7 @@ impl Listener for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-/// What a request is, beside its URL.
+/// The parts of a request besides its URL.
 #[derive(Clone, Copy)]
 struct Ask<'a> {
     method: &'a str,
@@ -126,7 +126,7 @@ struct Ask<'a> {
 const GET: Ask<'_> =
     Ask { method: "GET", body: b"", contains: "", habit: ConnectionHabit::PerRequest };
 
-/// As many users as workers, for a kept connection holds one.
+/// Sends with as many connections as there are workers, because a kept connection holds a worker.
 fn load_result(url: &str, ask: Ask<'_>) -> LoadResult {
     let target = Target::parse(url).expect(url);
     let model = Model::Closed { concurrency: WORKERS, until: Until::Requests(REQUESTS) };
@@ -162,7 +162,7 @@ fn php_fpm_answers_without_a_web_server() {
     assert_eq!((kept.counts.ok, kept.connections.opened), (REQUESTS, u64::from(WORKERS)));
     assert_eq!(fpm.hits(), 2 * REQUESTS, "what was counted was served");
 
-    // More than one record holds, both ways.
+    // More than one FastCGI record holds, in both directions.
     let body = vec![b'x'; 200_000];
     let said = "POST|/index.php|/index.php||localhost|200000";
     let posted = Ask { method: "POST", body: &body, contains: said, habit };
@@ -184,10 +184,10 @@ fn what_php_fpm_does_not_serve_is_counted_as_what_it_is() {
         load_result(&fpm.url("/"), Ask { contains: "no such", ..GET }).counts.failed,
         all("check")
     );
-    // php-fpm's own answer, with a word on STDERR.
+    // php-fpm's own answer, with a message on STDERR.
     let elsewhere = format!("fcgi+unix:{}:/nowhere/index.php", fpm.socket().display());
     assert_eq!(load_result(&elsewhere, GET).counts.failed, all("http:404"));
-    // HTTP to a FastCGI server, and nobody at all.
+    // HTTP sent to a FastCGI server; then an address where nothing listens.
     let http = format!("http+unix:{}:/", fpm.socket().display());
     let failed = load_result(&http, GET).counts.failed;
     assert!(failed.keys().all(|kind| kind.starts_with("net:")), "{failed:?}");

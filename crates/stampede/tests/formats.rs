@@ -1,5 +1,5 @@
-//! Runs of every format that a stampede has written can be read; what is newer or no run at all
-//! is refused in words.
+//! Tests that runs of every format that stampede has ever written can be read. A newer format, or a
+//! directory without a run, must be refused with a clear message.
 
 #[macro_use]
 mod words;
@@ -18,13 +18,13 @@ use stampede::store::RunDirectory;
 use stampede::store::record::{FORMAT, LoadModel};
 use words::says;
 
-/// Written once, when the format was new, and never again.
+/// The run of this format, written once when the format was new and never again.
 fn kept(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/runs/format-{format}"))
 }
 
-/// How the run of the newest format was written: `STAMPEDE_WRITE=1 cargo test --test formats --
-/// --ignored`. In that of format 1, sentences stand where format 2 has facts.
+/// Writes the run of the newest format: `STAMPEDE_WRITE=1 cargo test --test formats -- --ignored`.
+/// The run of format 1 has sentences where format 2 has facts.
 #[test]
 #[ignore = "writes what the other tests read"]
 fn write() {
@@ -74,7 +74,8 @@ fn every_format_is_read() {
     }
 }
 
-/// What is decided by is data, whatever the format; what is only shown may be a sentence.
+/// Facts that decide something are data in every format. Facts that are only shown may be
+/// sentences.
 #[test]
 fn what_a_run_tells_is_facts_once_it_is_read() {
     let codes = |format| {
@@ -89,7 +90,7 @@ fn what_a_run_tells_is_facts_once_it_is_read() {
     assert_eq!(codes(2), ["time_scale", "connections_closed", "visible_later"]);
 }
 
-/// Their schedules and expectations are texts, and are read once, where the run is.
+/// Schedules and expectations of old runs are texts, which are parsed once, when the run is read.
 #[test]
 fn what_an_old_run_has_as_text_is_data_once_it_is_read() {
     let record = stampede::store::read_record(&kept(1)).expect("it reads");
@@ -105,7 +106,7 @@ fn what_an_old_run_has_as_text_is_data_once_it_is_read() {
     assert_eq!((expected.text.as_str(), expected.bound.limit), ("p95 < 50ms", 50e6));
 }
 
-/// What `report` says of the kept run with other words in its `run.json`.
+/// What `report` prints about the kept run after a replacement in its `run.json`.
 fn said_of(from: &str, to: &str) -> String {
     let directory = tempfile::tempdir().expect("a directory");
     let text = std::fs::read_to_string(kept(1).join("run.json")).expect("it is there");
@@ -120,7 +121,7 @@ fn said_of(from: &str, to: &str) -> String {
     String::from_utf8_lossy(&output.stderr).replace(&run, "RUN")
 }
 
-/// They lie beside `run.json` and have formats of their own.
+/// These files are beside `run.json` and have formats of their own.
 #[test]
 fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
     for name in ["capacity.json", "tune.json"] {

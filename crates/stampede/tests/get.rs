@@ -1,5 +1,5 @@
-//! What no package has and `stampede install` makes by a script of a runtime's directory, and how
-//! such needs are found: with a runtime, a script and a tool of the test's own.
+//! Tests needs that no package has and that `stampede install` makes with a script of a runtime's
+//! directory, and how they are found. Runtime, script and tool are the test's own.
 
 #[macro_use]
 mod words;
@@ -27,7 +27,8 @@ ready: { within: 1s }
 effective_workers: { processes: { role: php } }
 get: [{ need: no-such, run: get/make.sh, tools: [own-tool], note: name it yourself }]
 ";
-/// Leaves half of it when it is made to fail, and something running when it is interrupted.
+/// A script that leaves half of its files when it fails, and a running process when it is
+/// interrupted.
 const SCRIPT: &str = r#"echo asked >>"$ASKED"
 cat beside.txt >"$OUT/beside.txt"
 [ -z "${FAILS-}" ] || { echo "no registry there" >&2; exit 1; }
@@ -56,7 +57,7 @@ fn install(place: &Place, words: &[&str]) -> Command {
     command
 }
 
-/// What lies in the directory of made things.
+/// The entries of the directory of built needs.
 fn made(place: &Place) -> Vec<String> {
     let found = std::fs::read_dir(place.path().join("data/stampede/lib"));
     let names = found.into_iter().flatten().flatten();
@@ -70,7 +71,7 @@ fn it_is_made_whole_and_found() {
     let text = stdout(&printed).replace(&*place.path().to_string_lossy(), "PLACE");
     assert!(!place.path().join("asked").exists() && made(&place).is_empty(), "it runs nothing");
     assert_words!(text);
-    // A version before it, and what a killed one left.
+    // An earlier version, and what a killed installation left.
     place.write("data/stampede/lib/no-such/old", "x");
     place.write("data/stampede/lib/.no-such.part/old", "x");
     let output = finish(install(&place, &["--json"]), LIMIT);
@@ -110,7 +111,7 @@ fn what_people_read_when_it_is_not_made() {
     assert_words!(page);
 }
 
-/// The release is tried first, and taken only where it is the one that is pinned.
+/// The release is tried first, and used only if it is the pinned one.
 #[test]
 fn a_release_is_taken_where_it_is_the_pinned_one() {
     if common::skipped(&["curl", "sha256sum"]) {
@@ -134,7 +135,7 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
             &RUNTIME.replace("get: [{ need: no-such, run", &yaml),
         );
         if words == ["--build"] {
-            // A release that is there already is none of ours.
+            // A release that is installed already must not be taken for our own build.
             finish(install(&place, &[]), LIMIT);
         }
         let output = finish(install(&place, words), LIMIT);
@@ -190,7 +191,7 @@ fn interrupted_it_ends_with_all_that_it_started() {
     assert!(!lives(), "what it started is still there");
 }
 
-/// An extension and a library are found where the environment says, and their versions are read.
+/// An extension and a library are found where the environment says, with their versions.
 #[test]
 fn extensions_and_libraries_are_needs() {
     let place = Place::new();
@@ -220,7 +221,7 @@ fn extensions_and_libraries_are_needs() {
     assert!(!listed(None).contains("missing"), "{}", listed(None));
 }
 
-/// A file that PHP does not load is no extension that was found.
+/// A file that PHP cannot load does not count as a found extension.
 #[test]
 fn an_extension_for_another_php_is_an_error() {
     if common::skipped(&["php"]) {
@@ -251,7 +252,7 @@ fn an_extension_for_another_php_is_an_error() {
     assert!(said.contains("phpize"), "{said}");
 }
 
-/// Of every runtime of the catalogue, also where nothing of it is installed.
+/// Checks every runtime of the catalogue, even if nothing of it is installed.
 #[test]
 fn every_script_of_the_catalogue_is_there() {
     let catalogue = Catalogue::load(Places::default());
@@ -272,7 +273,7 @@ fn every_script_of_the_catalogue_is_there() {
     assert_eq!(got, [("rr", "roadrunner")], "a need of this name is made as there");
 }
 
-/// What PHP has built in needs no file; what PHP is, CLI or CGI, makes no difference.
+/// An extension that is built into PHP needs no file, in the CLI as well as in CGI.
 #[test]
 fn a_built_in_extension_is_there() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `stampede init` from the outside: what it writes is a plan that can run, and nothing else.
+//! Tests `stampede init` from the outside: it writes a plan that can run, and nothing else.
 
 #[macro_use]
 mod words;
@@ -14,7 +14,7 @@ use words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Files of projects, by a name for each.
+/// The files of several projects, each under a name.
 const PROJECTS: [(&str, &[&str]); 5] = [
     ("plain", &["index.php"]),
     ("symfony", &["public/index.php", "bin/console", "config/bundles.php"]),
@@ -69,7 +69,7 @@ fn what_it_writes_can_run_and_nothing_else_is_written() {
         let note = format!("app `{name}`: ");
         assert!(said.contains(&format!("note: {}", says("app_detected", &note))), "{said}");
 
-        // From elsewhere, into another directory; and of another kind.
+        // From elsewhere, into another directory, and for another kind.
         let app = format!("./{name}");
         let args = ["init", "--app", &app, "--kind", "script", "--out", "plans/shop.yaml"];
         let out = place.write("plans/shop.yaml", "");
@@ -82,7 +82,7 @@ fn what_it_writes_can_run_and_nothing_else_is_written() {
     }
 }
 
-/// Every line that is commented out can be taken in.
+/// Every commented-out line of the plan can be activated.
 #[test]
 fn its_commented_lines_are_good_too() {
     if skipped(&["php", "nginx", "php-fpm"]) {
@@ -105,7 +105,7 @@ fn its_commented_lines_are_good_too() {
     }
 }
 
-/// Without its `#`, where that leaves a line of a plan and no sentence.
+/// The line without its `#`, if the rest is a line of a plan and not a sentence.
 fn taken_in(line: &str) -> String {
     let Some((indent, rest)) = line.split_once("# ") else { return line.to_owned() };
     let key = rest.trim_start_matches("- ").split(':').next().unwrap_or("");
@@ -149,7 +149,7 @@ fn it_never_writes_over_a_file() {
     assert!(!place.path().join("two.yaml").exists());
 }
 
-/// What it says of an app of the catalogue does not depend on the machine but for the runtimes.
+/// What it writes about a catalogue app depends on the machine only in the list of runtimes.
 #[test]
 fn it_reads_well() {
     if skipped(&["php"]) {
@@ -163,7 +163,7 @@ fn it_reads_well() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = std::fs::read_to_string(place.path().join("my shop.yaml")).expect("the plan");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    // Which runtimes and CPUs there are is the machine's.
+    // The runtimes and the number of CPUs depend on the machine.
     let (head, rest) = text.split_once("runtimes:\n").expect("runtimes");
     let (runtimes, rest) = rest.split_once("  # One with settings").expect("variants");
     assert!(runtimes.lines().all(|line| line.starts_with("  - ") || line.starts_with("  # ")));

@@ -1,5 +1,5 @@
-//! `stampede install` from the outside. apt-get is a script of the test's own; what the
-//! installation changes for its time is changed in a mount namespace of the test's own.
+//! Tests `stampede install` from the outside. apt-get is a script of the test. Temporary changes to
+//! the system happen in a mount namespace of the test.
 
 #[macro_use]
 mod words;
@@ -14,7 +14,7 @@ use common::{Place, finish, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A runtime whose program no machine has, and one that every machine has.
+/// Writes a runtime that needs the given program and packages.
 fn runtime(place: &Place, name: &str, program: &str, packages: &str) {
     let text = format!(
         "title: {name}
@@ -38,7 +38,7 @@ fn program(place: &Place, name: &str, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
 }
 
-/// Runtimes `absent` and `here`, and an apt-get that writes down what it is asked.
+/// A place with the runtimes `absent` and `here`, and an apt-get that records its arguments.
 fn place() -> Place {
     let place = Place::new();
     runtime(&place, "absent", "no-such-program", "[made-up|other, \"?nowhere\"]");
@@ -182,8 +182,8 @@ fn a_failure_and_ctrl_c_put_back_what_was_changed() {
     }
 }
 
-/// Killed together with all that it started, as by a machine's out-of-memory killer: nothing
-/// can be put back then. The next start does, also when nothing is missing any more.
+/// The installation is killed with all its processes, as by an out-of-memory killer, so it cannot
+/// restore anything. The next start must do so, even if nothing is missing any more.
 #[test]
 fn what_a_killed_installation_left_is_put_back_by_the_next() {
     let own =
@@ -231,7 +231,7 @@ fn what_people_read() {
     assert_words!(page);
 }
 
-/// An ordinary user without sudo is told what to run as root, and nothing is run.
+/// Without sudo, an ordinary user gets the command to run as root, and nothing is run.
 #[test]
 fn an_ordinary_user_without_sudo_is_told_what_to_run() {
     let place = place();

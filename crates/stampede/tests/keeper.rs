@@ -1,5 +1,5 @@
-//! Real small stacks: started, looked at, stopped, dropped; in every way that a machine may
-//! allow.
+//! Tests small real stacks: they are started, inspected, stopped and dropped, with every
+//! combination of features that a machine may have.
 
 mod keeper_support;
 
@@ -15,7 +15,7 @@ use stampede::keeper::{
 };
 use stampede_load::time::Nanos;
 
-/// Every combination that a machine may force.
+/// Every combination of features that a machine may have.
 const WAYS: [(NamespaceUse, CgroupUse); 4] = [
     (NamespaceUse::Allowed, CgroupUse::Allowed),
     (NamespaceUse::Forbidden, CgroupUse::Allowed),
@@ -23,7 +23,7 @@ const WAYS: [(NamespaceUse, CgroupUse); 4] = [
     (NamespaceUse::Forbidden, CgroupUse::Forbidden),
 ];
 
-/// Writes its name when it gets SIGTERM.
+/// A script that writes its name when it gets SIGTERM.
 fn says_bye(name: &str) -> String {
     format!("trap 'echo {name}; exit 7' TERM; echo up; while :; do sleep 0.01; done")
 }
@@ -33,7 +33,7 @@ fn wait_for_log(place: &Place, text: &str, times: usize) {
         .unwrap_or_else(|()| panic!("no {text:?} in {:?}", place.log_text()));
 }
 
-/// Starts one `sh -c script` and returns what it wrote.
+/// Starts one `sh -c script` and returns its output.
 fn output_of(place: &Place, script: &str) -> String {
     let stack = place.stack(vec![place.sh("php", script)]);
     let stack = Stack::start(&stack, &place.options).unwrap();
@@ -138,7 +138,7 @@ fn dropping_ends_everything_in_every_way() {
     for (namespaces, cgroups) in WAYS {
         let place = Place::with(namespaces, cgroups);
         let mut spec = place.stack(vec![place.sh("php", "trap '' TERM; sleep 1000 & sleep 1000")]);
-        // A hard end does not ask how long a soft one may take.
+        // A forced end does not wait for the grace period.
         spec.processes[0].stop.grace = Nanos::from_secs(3600);
         drop(Stack::start(&spec, &place.options).unwrap());
         assert_eq!(place.left(), [""; 0], "{namespaces:?} {cgroups:?}");
@@ -220,17 +220,17 @@ fn a_process_gets_its_environment_and_nothing_else() {
 
 #[test]
 fn a_process_inherits_no_descriptor_and_no_signal_setting() {
-    // One that a careless parent left open.
+    // A descriptor that a careless parent left open.
     let file = fs::File::open("/dev/null").unwrap();
     let leaked = rustix::io::dup(&file).unwrap();
     let place = Place::new();
-    // Not `/proc/$$`: the shell's own pid is the namespace's, `/proc` has the host's.
+    // Not `/proc/$$`: the shell's pid belongs to its namespace, but `/proc` shows the host's pids.
     let script = "ls /proc/self/fd; readlink /proc/self/fd/0
         grep -E '^Sig(Blk|Ign)' /proc/self/status";
     let out = output_of(&place, script);
     drop(leaked);
     let none = "0000000000000000";
-    // 3 is the directory that `ls` reads.
+    // Descriptor 3 is the directory that `ls` reads.
     let expected = format!("0\n1\n2\n3\n/dev/null\nSigBlk:\t{none}\nSigIgn:\t{none}\n");
     assert_eq!(out, expected);
 }
@@ -287,7 +287,7 @@ fn placing_ourselves_does_not_place_the_stack() {
     if split.load.len() == 1 {
         assert_eq!(own("").rsplit('\t').next(), Some(split.load[0].to_string().as_str()));
     }
-    // Asked again, it divides the same CPUs, not those that are left.
+    // A second call divides the same CPUs, not the remaining ones.
     assert_eq!(split_cpus(0), split);
     let place = Place::new();
     assert_eq!(output_of(&place, "grep ^Cpus_allowed_list /proc/self/status").trim(), before);
@@ -296,7 +296,7 @@ fn placing_ourselves_does_not_place_the_stack() {
 #[test]
 fn a_stack_over_its_memory_limit_is_ended_by_the_kernel() {
     let place = Place::new();
-    // `tail` must hold a line that never ends.
+    // `tail` must hold a line that never ends, so its memory grows.
     let mut spec =
         place.stack(vec![place.sh("php", "head -c 300000000 /dev/zero | tail -n 1 | wc -c")]);
     spec.memory_bytes = 64 << 20;
@@ -352,7 +352,7 @@ fn a_process_runs_as_another_user() {
 fn an_environment_larger_than_the_socket_arrives() {
     let place = Place::new();
     let mut process = place.sh("php", "echo $BIG6 | wc -c");
-    // Linux takes 128 KiB a string.
+    // Linux accepts at most 128 KiB per string.
     for number in 0..7 {
         process.env.insert(format!("BIG{number}"), "x".repeat(100_000));
     }
@@ -388,7 +388,7 @@ fn a_kept_working_directory_stays_and_a_reserved_one_goes() {
     let guard = || Keeper::guard(&place.id, &place.work(), &place.options).unwrap();
     let keeper = guard();
     fs::write(place.work().join("rendered.conf"), "x").unwrap();
-    // It is ours while we live: nobody sweeps it.
+    // The directory belongs to a living process, so no sweep removes it.
     assert!(sweep_in(&place.options.journal).unwrap().stacks.is_empty());
     keeper.start(&spec).unwrap().stop().unwrap();
     assert_eq!(place.left(), [""; 0]);
@@ -425,7 +425,8 @@ fn an_idle_keeper_and_init_use_no_cpu() {
     let place = Place::new();
     let spec = place.stack(vec![place.sh("php", "sleep 1000")]);
     let stack = Stack::start(&spec, &place.options).unwrap();
-    // Switches of an idle process are counted, not time: a busy machine changes nothing.
+    // Counts the context switches of an idle process, not time, so that a busy machine changes
+    // nothing.
     let switches = |pid: u32| -> u64 {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let counts = status.lines().filter(|line| line.contains("voluntary_ctxt_switches"));
@@ -458,7 +459,7 @@ fn capabilities_agree_with_what_a_stack_gets() {
     assert_eq!(stack.isolation().process_group == "pid-namespace", namespaced);
 }
 
-/// Printed, not judged: other work on the machine decides.
+/// The times are printed and not checked, because they depend on other work on the machine.
 #[test]
 fn what_a_start_and_a_stop_take() {
     for (namespaces, cgroups) in WAYS {

@@ -1,6 +1,7 @@
-//! Nothing is left after SIGKILL of stampede, of its keeper or of both, at a random moment,
-//! also while they start or fill the working directory; what both left when they were killed at
-//! once goes with the next start. And after signals that end stampede without its doing anything.
+//! Tests that nothing is left after SIGKILL of stampede, of its keeper or of both. The kill comes
+//! at a random moment, even during their start or while the working directory is filled. If both
+//! are killed at once, the next start removes what they left. Also tests signals that end stampede
+//! directly.
 
 mod keeper_support;
 
@@ -15,14 +16,14 @@ use std::time::Duration;
 use keeper_support::{NOBODY, PROGRAM, Place, is_root, namespaces, processes_of, wait_until};
 use stampede::keeper::{CgroupUse, NamespaceUse, sweep_in};
 
-/// Daemons, double forks, sessions of their own, and some that ignore SIGTERM.
+/// Daemons, double forks, separate sessions, and processes that ignore SIGTERM.
 const TREE: &str = "trap '' TERM INT HUP
     sleep 1000 &
     (setsid sleep 1000 &)
     (setsid sh -c 'trap \"\" TERM; (sleep 1000 &) ; sleep 1000' &)
     sleep 1000; sleep 1000";
 
-/// Who gets the signal.
+/// The process that gets the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Stampede(i32),
@@ -30,19 +31,19 @@ enum Victim {
     Both,
 }
 
-/// As whom stampede runs.
+/// The user that stampede runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum As {
     Ourselves,
     Nobody,
 }
 
-/// When the delay begins.
+/// The moment from which the delay counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// With stampede itself: the kill falls into its start.
+    /// The start of stampede: the kill comes during its start.
     Start,
-    /// Once the stack runs.
+    /// The moment when the stack runs.
     Ready,
 }
 
@@ -55,11 +56,11 @@ struct Case {
     run_as: As,
 }
 
-/// The binary where every user may execute it: the build directory can be below a home.
+/// A copy of the binary that every user can execute: the build directory may be inside a home.
 fn program_for_all(directory: &Path) -> PathBuf {
     let copy = directory.join("stampede");
-    // Not `fs::copy`: a fork of another test at that moment would hold the file open for
-    // writing, and executing it would be refused (ETXTBSY).
+    // Not `fs::copy`: if another test forks at that moment, its child holds the file open for
+    // writing, and executing the file fails (ETXTBSY).
     assert!(Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap().success());
     copy
 }
@@ -82,8 +83,8 @@ fn hold(place: &Place, case: &Case, program: &Path) -> Child {
         place.give_to(NOBODY);
         command.uid(NOBODY.0).gid(NOBODY.1);
     }
-    // `nohup make test` ignores SIGHUP in all its children, `make test &` in a script SIGINT, and
-    // a stampede that only holds would heed that.
+    // `nohup make test` makes all children ignore SIGHUP, and `make test &` in a script makes them
+    // ignore SIGINT. A stampede that only holds a stack would keep ignoring them.
     // SAFETY: between fork and exec nothing but signal(2), which is async-signal-safe.
     unsafe {
         command.pre_exec(|| {
@@ -96,7 +97,7 @@ fn hold(place: &Place, case: &Case, program: &Path) -> Child {
     command.spawn().unwrap()
 }
 
-/// The keeper of the held stack, if it runs by now.
+/// The pid of the held stack's keeper, if it already runs.
 fn keeper_pid(place: &Place) -> Option<i32> {
     let is_keeper = |line: &String| line.contains("__keeper");
     let line = processes_of(&place.id).into_iter().find(is_keeper)?;
@@ -122,7 +123,7 @@ fn run_case(case: &Case, program: &Path) {
     }
     std::thread::sleep(case.delay);
     let keeper = || {
-        // The victim must be there first.
+        // The victim must exist first.
         let mut found = None;
         wait_until(|| {
             found = keeper_pid(&place);
@@ -144,7 +145,7 @@ fn run_case(case: &Case, program: &Path) {
         "{:?} {:?} {:?} {:?} {:?} after {:?}",
         case.from, case.victim, case.namespaces, case.cgroups, case.run_as, case.delay
     );
-    // A stampede whose keeper was killed ends by itself: that it does is part of the test.
+    // If its keeper is killed, stampede must end by itself, which this test checks too.
     let mut ended = None;
     wait_until(|| {
         ended = stampede.try_wait().unwrap();
@@ -156,11 +157,11 @@ fn run_case(case: &Case, program: &Path) {
         panic!("{when}: stampede does not end, left {left:?}")
     });
     if case.victim == Victim::Both {
-        // Processes go without any help; files are for the next start.
+        // The processes end without help. The files remain for the next start.
         let gone = wait_until(|| processes_of(&place.id).is_empty());
         gone.unwrap_or_else(|()| panic!("{when}: left {:?}", place.left()));
-        // A process that is being killed has no command line a moment before it is gone, and
-        // what it guards is left alone that long.
+        // A process that is being killed loses its command line a moment before it disappears.
+        // Until then a sweep leaves its files alone.
         let _ = wait_until(|| {
             sweep(&place, case, program);
             place.left().is_empty()
@@ -175,7 +176,7 @@ fn run_case(case: &Case, program: &Path) {
     }
 }
 
-/// As the user whose journal it is: root would rightly refuse it.
+/// Sweeps as the user who owns the journal, because root would rightly refuse that journal.
 fn sweep(place: &Place, case: &Case, program: &Path) {
     match case.run_as {
         As::Ourselves => {
@@ -190,7 +191,7 @@ fn sweep(place: &Place, case: &Case, program: &Path) {
     }
 }
 
-/// `count` cases with seeded victims and delays of 0 to 100 ms, four at a time.
+/// Runs `count` cases with seeded victims and delays of 0 to 100 ms, four at a time.
 fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: As) {
     let directory = tempfile::tempdir().unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -274,8 +275,8 @@ fn a_signal_that_ends_stampede_ends_the_stack() {
     }
 }
 
-/// A stack that runs: each of its guards is killed, one case each, with pids that the held
-/// stack itself told.
+/// Kills each guard of a running stack, in a separate case each. The held stack itself reports the
+/// pids.
 #[test]
 fn killed_init_ends_the_stack() {
     for namespaces in [NamespaceUse::Allowed, NamespaceUse::Forbidden] {

@@ -1,5 +1,5 @@
-//! The monitor against real processes. Bounds follow from readings taken around its own,
-//! never from how fast this machine is.
+//! Tests the monitor against real processes. All bounds come from readings taken around the
+//! monitor's own, never from assumptions about this machine.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::monitor::{Monitor, parse};
 use stampede_load::time::Nanos;
 
-/// A child that is killed and waited for however the test ends.
+/// A child process that is killed and waited for on drop.
 struct Running(Child);
 
 impl Running {
@@ -21,7 +21,7 @@ impl Running {
         Running(child.expect("sh starts"))
     }
 
-    /// User and system time by the kernel's own account, ns.
+    /// User and system time as the kernel counts them, in ns.
     fn cpu_ns(&self) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("it lives");
         let ticks = parse::process_stat(&text).expect("proc(5)").own_ticks;
@@ -44,7 +44,7 @@ fn php(rows: &[ResourceSample]) -> impl Iterator<Item = &RoleSample> {
     rows.iter().map(|row| &row.roles["php"])
 }
 
-/// Waits until a condition holds; the test fails after ten seconds.
+/// Waits until a condition holds; fails the test after ten seconds.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
@@ -69,7 +69,7 @@ fn a_busy_process_is_charged_what_the_kernel_charges_it() {
     let after_watching = busy.cpu_ns();
 
     let charged: u64 = php(&rows).map(|role| role.cpu_ns).sum();
-    // The bounds are in clock ticks, each of user and system time rounded down.
+    // The kernel counts in clock ticks, and rounds user and system time down separately.
     let rounding = 20_000_000;
     let bounds = inside_to - inside_from - rounding..=after_watching - before_watching + rounding;
     assert!(bounds.contains(&charged), "{charged} is not in {bounds:?}");
@@ -78,7 +78,7 @@ fn a_busy_process_is_charged_what_the_kernel_charges_it() {
     assert!(last.memory_read && last.memory_bytes > 0, "{last:?}");
     assert_eq!(rows_seen.iter().collect::<Vec<_>>(), rows);
 
-    // The intervals tile the time from the start to the last row.
+    // The intervals cover the time from the start to the last row without gaps.
     let tiled: u64 = rows.iter().map(|row| row.interval_ns).sum();
     assert_eq!(tiled, rows.last().expect("a row").at_ns);
 }
@@ -102,7 +102,7 @@ fn restarts_are_seen() {
     assert!(php(&rows).all(|role| (1..=2).contains(&role.processes)), "{rows:?}");
 }
 
-/// A cgroup of our own, removed with the test.
+/// A cgroup of the test, removed on drop.
 struct OwnDirectory(PathBuf);
 
 impl OwnDirectory {
@@ -115,7 +115,7 @@ impl OwnDirectory {
 
 impl Drop for OwnDirectory {
     fn drop(&mut self) {
-        // Its process has just been waited for; the kernel may need a moment to let go.
+        // The process was just waited for, but the kernel may need a moment to release the group.
         for _ in 0..100 {
             if fs::remove_dir(&self.0).is_ok() {
                 return;
@@ -140,7 +140,7 @@ fn a_real_cgroup_v1_role() {
     let accounting =
         Accounting::CgroupV1 { cpuacct: Some(cpuacct.0.clone()), memory: Some(memory.0.clone()) };
     let rows = busy_in_a_cgroup(&[&cpuacct, &memory], accounting, &usage);
-    // v1 leaves memory charged where it was taken, so a process that was moved may hold none.
+    // v1 charges memory where it was allocated, so a process that was moved may have none here.
     assert!(php(&rows).all(|role| role.memory_read));
 }
 
@@ -153,7 +153,7 @@ fn a_real_cgroup_v2_role() {
         println!("skipped: no cgroup v2 directory can be made here");
         return;
     };
-    // Without the memory controller the processes' own memory is read, at the ends at least.
+    // Without the memory controller, the processes' own memory is read, at least at both ends.
     let by_cgroup = directory.0.join("memory.stat").exists();
     let usage = || -> u64 {
         let text = fs::read_to_string(directory.0.join("cpu.stat")).expect("a counter");
@@ -165,8 +165,8 @@ fn a_real_cgroup_v2_role() {
     assert!(php(&rows).last().is_some_and(|role| role.memory_read && role.memory_bytes > 0));
 }
 
-/// Rows of a busy process that is moved into these directories; their CPU time lies between
-/// what `usage` says inside and around them.
+/// Rows of a busy process that is moved into these directories. Its CPU time must lie between the
+/// values of `usage` taken inside and around the rows.
 fn busy_in_a_cgroup(
     directories: &[&OwnDirectory],
     accounting: Accounting,
@@ -191,8 +191,8 @@ fn busy_in_a_cgroup(
     rows
 }
 
-/// The rule is 1 % of a CPU at one reading a second; the bound here is 5 %, because
-/// a shared machine also charges us for cold caches.
+/// The rule is 1 % of a CPU with one reading a second. The limit here is 5 %, because a shared
+/// machine also charges the monitor for cold caches.
 #[test]
 fn watching_sixteen_processes_costs_little() {
     let sleepers: Vec<Running> = (0..16).map(|_| Running::shell("exec sleep 60")).collect();

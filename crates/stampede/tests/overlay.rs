@@ -1,4 +1,4 @@
-//! Several runs laid over each other: every format shows them as one, and compares nothing
+//! Tests reports of several runs: every format shows them in one report, and compares nothing
 //! between them.
 
 #[macro_use]
@@ -68,7 +68,7 @@ fn the_same_load_is_one_group_and_another_of_its_name_is_not() {
     let sentences = |run: &Summary| run.groups[0].sentence.clone();
     let said = format!("A: {}\nB: {}", sentences(&a), sentences(&b));
     assert_eq!(laid.summary.groups[0].sentence, said);
-    // Every case is where the overlay says.
+    // Every case is at the place that the overlay says.
     for (run, (summary, places)) in [&a, &b].into_iter().zip(&laid.cases).enumerate() {
         for (case, place) in summary.cases.iter().zip(places) {
             let there = &laid.summary.cases[*place];

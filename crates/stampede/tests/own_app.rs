@@ -1,5 +1,5 @@
-//! A person's own project: what its `.env` says reaches every runtime, what it says when it fails
-//! is shown, and its directory is as it was, however a run ends.
+//! Tests a person's own project: the values of its `.env` reach every runtime, its error messages
+//! are shown, and its directory stays unchanged, however a run ends.
 
 mod bench_support;
 mod common;
@@ -17,7 +17,7 @@ use stampede::plan::model::AppChoice;
 const LIMIT: Duration = Duration::from_secs(120);
 const QUICK: [&str; 6] = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s"];
 
-/// Of everything below: kind, mode, owner, time of the last change and contents.
+/// Everything below a directory: kind, mode, owner, time of the last change, and contents.
 fn seen(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut all = BTreeMap::new();
     let mut todo = vec![root.to_path_buf()];
@@ -39,8 +39,8 @@ fn seen(root: &Path) -> BTreeMap<PathBuf, String> {
     all
 }
 
-/// Writes wherever it gets, as far as it may: below itself, through links, to where `.env` and
-/// cached settings lead.
+/// An app that writes wherever it can: below itself, through links, and to the paths that `.env`
+/// and cached settings name.
 const WRITES: &str = r#"<?php
 $root = dirname(__DIR__);
 $cached = @include "$root/var/cache/prod/where.php" ?: "$root/var/cache";
@@ -59,11 +59,11 @@ echo 'written: ', is_file("$root/storage/logs/written.txt") ? 'yes' : 'no';
 
 const PREPARED: &str = "title: a project\nkind: script\ndocroot: public\nprepare: prepare.php\n\
                         writable: [var, storage, uploads, bootstrap/cache]\n";
-/// Writes as the app does, and takes its time.
+/// A preparation that writes like the app and takes some time.
 const PREPARES: &str = "<?php require __DIR__ . '/public/index.php'; usleep(300000);";
 
-/// A project as deployments make it, with directories that are shared between releases; anybody may
-/// write anywhere.
+/// A project like those that deployments make, with directories shared between releases. Everybody
+/// may write everywhere.
 fn project(place: &Place) -> PathBuf {
     let project = place.path().join("project");
     let (app, shared) = (project.join("current"), project.join("common"));
@@ -88,7 +88,7 @@ fn project(place: &Place) -> PathBuf {
     symlink("../common/storage", app.join("storage")).expect("link");
     symlink(shared.join("uploads"), app.join("uploads")).expect("link");
     symlink("gone", app.join("var/dangling")).expect("link");
-    // As it is called: `.env` knows no other name.
+    // The path under which the project is used; `.env` has only this name.
     symlink("current", project.join("live")).expect("link");
     for path in seen(&project).keys().filter(|path| !path.is_symlink()) {
         let mode = if path.is_dir() { 0o777 } else { 0o666 };
@@ -97,7 +97,7 @@ fn project(place: &Place) -> PathBuf {
     project
 }
 
-/// How a run comes to its end.
+/// The way in which a run ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     ByItself,
@@ -149,7 +149,7 @@ fn changed(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>
     paths.map(|path| format!("{path:?}: {:?} -> {:?}", before.get(path), after.get(path))).collect()
 }
 
-/// The copy is the app's own: what it may write to, it writes to.
+/// The copy belongs to the app: the app can write to everything that it may write to.
 #[test]
 fn what_is_shared_between_releases_is_writable_in_the_copy() {
     let place = Place::new();
@@ -161,7 +161,7 @@ fn what_is_shared_between_releases_is_writable_in_the_copy() {
     running.stop().expect("stop");
 }
 
-/// An app that cannot answer says why in its page and in its own log.
+/// An app that cannot answer explains it in its page and in its own log.
 #[test]
 fn an_app_that_answers_500_shows_its_title_and_its_log() {
     if skipped(&["php"]) {
@@ -194,7 +194,7 @@ fn an_app_that_answers_500_shows_its_title_and_its_log() {
     assert!(trials(&place)[0]["load"].is_null());
 }
 
-/// What an app says of its `.env` while it is measured is kept without what is secret in it.
+/// What an app prints of its `.env` during the measurement is kept without the secrets.
 #[test]
 fn secrets_of_env_files_do_not_reach_the_results() {
     if skipped(&["php"]) {
@@ -221,8 +221,8 @@ fn secrets_of_env_files_do_not_reach_the_results() {
     }
 }
 
-/// The catalogue's app as a project in `./shop` that answers with what is in its `.env`. Where it
-/// is copied from.
+/// Makes a project `./shop` from the catalogue's app, which answers with the values of its `.env`.
+/// Returns the directory that it was copied from.
 fn shop_of(place: &Place, app: &str) -> PathBuf {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").join(app);
     for file in seen(&ours).keys().filter(|path| path.is_file()) {
@@ -237,8 +237,8 @@ fn shop_of(place: &Place, app: &str) -> PathBuf {
     ours
 }
 
-/// The kernel is the catalogue's, of the distribution's Symfony; the rest is what `symfony new`
-/// makes: a front controller that reads `.env`, a controller that shows what it said.
+/// The kernel is the catalogue's, with the distribution's Symfony. The rest is what `symfony new`
+/// makes: a front controller that reads `.env`, and a controller that shows its values.
 fn symfony_with_env(place: &Place) -> Option<PathBuf> {
     const DOTENV: &str = "/usr/share/php/Symfony/Component/Dotenv/autoload.php";
     if !Path::new(DOTENV).is_file() {
@@ -264,7 +264,7 @@ fn symfony_with_env(place: &Place) -> Option<PathBuf> {
     Some(place.path().join("shop"))
 }
 
-/// The distribution's Laravel, whose configuration is not cached: each boot reads `.env`.
+/// The distribution's Laravel without cached configuration, so that each boot reads `.env`.
 fn laravel_with_env(place: &Place) -> Option<PathBuf> {
     let needed = ["/usr/share/php/Illuminate/autoload.php", "/usr/share/php/Dotenv/autoload.php"];
     if !needed.iter().all(|file| Path::new(file).is_file()) {
@@ -307,8 +307,8 @@ fn env_files_of_frameworks_are_read_on_every_runtime() {
     }
 }
 
-/// As a new Laravel project is: its database is a file, written to with every session, and nothing
-/// says which driver it needs.
+/// Like a new Laravel project: the database is a file that every session writes to, and nothing
+/// names the driver that it needs.
 #[test]
 fn a_database_of_one_file_is_written_to_in_the_copy() {
     let place = Place::new();
@@ -329,7 +329,7 @@ fn a_database_of_one_file_is_written_to_in_the_copy() {
     assert!(before == seen(&place.path().join("shop")));
 }
 
-/// A page that fails is not measured, though the first page is fine.
+/// A path that fails prevents the measurement, even if the first page works.
 #[test]
 fn a_path_of_the_load_that_answers_500_is_not_measured() {
     if skipped(&["php"]) {

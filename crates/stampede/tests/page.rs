@@ -1,4 +1,4 @@
-//! `report.html` as a file: whole, inert, offline, of a bearable size.
+//! Tests `report.html` as a file: complete, inert, offline, and of a reasonable size.
 
 #[macro_use]
 mod words;
@@ -18,10 +18,10 @@ use stampede::fact::Fact;
 use stampede::store::RunDirectory;
 use written::{second, write};
 
-/// What would be markup, were it taken for it.
+/// Text that would be markup if it were not escaped.
 const PLANTED: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{2028}&amp;";
 
-/// The page that the binary writes of a run.
+/// The page that the binary writes for a run.
 fn page_of(run: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
         .args(["report", &run.display().to_string()])
@@ -34,7 +34,7 @@ fn page_of(run: &Path) -> String {
     std::fs::read_to_string(path).expect("the page")
 }
 
-/// The data script's text.
+/// The text of the page's data element.
 fn data_of(page: &str) -> &str {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("it");
     rest.split_once("</script>").expect("its end").0
@@ -76,7 +76,7 @@ fn a_page_has_all_of_a_run() {
     };
     assert_eq!(cases.len(), 3);
     assert!(cases.iter().all(|case| told(case, "in flight") && told(case, "1 million requests")));
-    // The case of a series is the one that has its trial.
+    // A series belongs to the case that has its trial.
     for series in data["series"].as_array().expect("a list") {
         let case = series["case"].as_u64().expect("an index") as usize;
         let trials = data["summary"]["cases"][case]["trials"].as_array().expect("trials");
@@ -127,7 +127,7 @@ fn runs_that_are_cut_off_or_empty_have_a_page_too() {
     let trials = std::fs::read_dir(path.join("trials")).expect("trials");
     let mut trials: Vec<PathBuf> = trials.flatten().map(|trial| trial.path()).collect();
     trials.sort();
-    // One was under way, and of another the disk was full in the middle of a line.
+    // One trial had not ended. For another, the disk was full in the middle of a line.
     let begun = trials[14].join("begun.json");
     std::fs::rename(trials[14].join("trial.json"), begun).expect("as if it had not ended");
     for file in ["seconds.hlog", "resources.ndjson", "seconds.ndjson"] {
@@ -149,7 +149,7 @@ fn runs_that_are_cut_off_or_empty_have_a_page_too() {
     );
 }
 
-/// What users still waited for when the last of them had stopped is no second of the load.
+/// Answers that users still waited for after the end are no further second of the load.
 #[test]
 fn an_ordinary_drain_is_not_drawn() {
     let rows_of = |model: &str, seconds: u32| {
@@ -160,7 +160,7 @@ fn an_ordinary_drain_is_not_drawn() {
         data["series"][0]["ok"].as_array().expect("a column").len()
     };
     let rows = |model: &str| [9, 10, 11, 12, 99].map(|seconds| rows_of(model, seconds));
-    // The fixture's 97th second has failed requests.
+    // The 97th second of the fixture has failed requests.
     assert_eq!(rows("closed"), [9, 10, 10, 10, 99]);
     assert_eq!(rows("open"), [9, 10, 10, 12, 99]);
 }
@@ -226,7 +226,8 @@ fn a_run_under_way_says_how_far_it_is() {
     assert_eq!(parsed(&page_of(&path))["runs"][0]["state"], "cut_off", "its writer is gone");
 }
 
-/// The issue's size: ten runtimes, four loads, ten minutes. The time is printed, not judged.
+/// The size from the issue: ten runtimes, four loads, ten minutes. The time is printed, not
+/// checked.
 #[test]
 fn a_large_run_stays_small() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! Plans from the outside: what is wrong is refused at its place, what is said reaches the
+//! Tests plans from the outside: a mistake is refused with its place, and settings reach the
 //! runtime.
 
 #[macro_use]
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// A runtime that every machine has the program of, for apps of one kind.
+/// A runtime whose program exists on every machine, for apps of few kinds.
 const PICKY: &str = "title: picky
 mode: per-request
 app_kinds: [symfony, laravel]
@@ -27,18 +27,18 @@ ready: { path: /, within: 1s }
 effective_workers: { processes: { role: php } }
 ";
 
-/// The same for every app, so that what comes after the app's kind can be tested.
+/// The same for every app, to test mistakes that come after the app's kind.
 fn plain() -> String {
     PICKY.replace("[symfony, laravel]", "[callable]").replace("picky", "plain")
 }
 
-/// The same, and it closes every connection.
+/// The same, but it closes every connection.
 fn closing() -> String {
     let setting = "settings: { keep_alive: { default: false, one_of: [false] } }\nfiles:";
     plain().replace("files:", setting).replace("plain", "closing")
 }
 
-/// Plans with one mistake, each a name and its first lines.
+/// Plans with one mistake each: a name, and the plan's first lines.
 const MISTAKES: &[(&str, &str)] = &[
     ("setting-of-one", "app: hello\npm: dynamic\nruntimes: [nginx-fpm, plain]"),
     ("value-it-cannot-have", "app: hello\nsocket: tls\nruntimes: [plain]"),
@@ -82,7 +82,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("external", "app: hello\nruntimes: [external: {url: \"http://127.0.0.1:1\"}]"),
 ];
 
-/// The same in flags: a name, the app, the runtimes.
+/// Mistakes in flags: a name, the app, the runtimes.
 const FLAGS: &[(&str, &str, &str)] = &[
     ("flag-unknown-app", "helo", "plain"),
     ("flag-directory-not-there", "./shop", "plain"),
@@ -125,22 +125,22 @@ fn what_is_wrong_is_refused_at_its_place() {
             ["compare", "--app", app, "--runtimes", runtimes, "--concurrency", "4", "--for", "1s"];
         shown += &refused(name, &args);
     }
-    // A flag laid over a plan: the place is the flag's, whatever the plan says.
+    // A flag overrides the plan, so the message names the flag as the place.
     shown += &refused("flag-over-plan", &["compare", "unknown-app.yaml", "--app", "./shop"]);
     assert_words!("mistakes-in-flags", shown);
     assert!(!place.path().join("stampede-results").exists(), "something was written");
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
-/// Raw lines for a file are in the file, in force, and in the record; a program named in the
-/// plan is the one that is started.
+/// Raw lines for a configuration file are in the file, in force and in the record. A program named
+/// in the plan is the one that is started.
 #[test]
 fn appended_lines_and_named_programs_reach_the_runtime() {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return;
     }
     let place = Place::new();
-    // A program of the plan's own directory: the path starts where the plan is.
+    // A program in the plan's own directory: relative paths start there.
     let php = place.path().join("bin/php");
     std::fs::create_dir(place.path().join("bin")).expect("a directory");
     let installed = std::fs::canonicalize("/usr/bin/php").expect("a PHP where Debian has it");

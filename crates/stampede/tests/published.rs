@@ -1,4 +1,4 @@
-//! The published plans run here, and their tables are what the articles printed.
+//! Tests that the published plans run here, and that their tables have the numbers of the articles.
 
 #[macro_use]
 mod words;
@@ -16,7 +16,7 @@ use words::says;
 
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Tables, plan and article text of each.
+/// The tables, the plan and the article's text of each publication.
 const PUBLISHED: [(&str, &str, &str); 4] = [
     ("000", "000-003", "000_9c7a8e72a2afc923.txt"),
     ("001", "001", "001_2d8c0c301f11d04c.txt"),
@@ -42,7 +42,7 @@ fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Every number of the data's rows, in order; `until_rps` first, as printed in a row's name.
+/// All numbers of the data's rows, in order; `until_rps` comes first, as in a printed row's name.
 fn numbers(data: &Value) -> Vec<f64> {
     let rows = array(data, "tables").iter().flat_map(|table| array(table, "rows"));
     rows.flat_map(|row| {
@@ -52,7 +52,7 @@ fn numbers(data: &Value) -> Vec<f64> {
     .collect()
 }
 
-/// The article's text; `None`, with a word, where it is not beside the project.
+/// The article's text. `None`: it is not beside the project, which is printed.
 fn article(file: &str) -> Option<String> {
     let directory = root().join("../shared/articles"); // tidy: these are the paths
     let text = std::fs::read_to_string(directory.join(file)).ok();
@@ -62,8 +62,8 @@ fn article(file: &str) -> Option<String> {
     text
 }
 
-/// A number as the articles print it: with thousands commas, and three as the words that a
-/// translation made of them.
+/// Parses a number as the articles print it: with commas between thousands. Three numbers are
+/// words, because a translation made them so.
 fn number(text: &str) -> Option<f64> {
     match text.trim() {
         "eight" => Some(8.0),
@@ -73,7 +73,7 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Cases of lines such as `php-fpm | 9.9 | 6.3 |`.
+/// The cells of lines such as `php-fpm | 9.9 | 6.3 |`.
 fn piped(text: &str) -> Vec<f64> {
     let rows = text.lines().filter(|line| line.trim_end().ends_with('|') && !line.contains("---"));
     let rows = rows.filter(|line| !line.contains('%'));
@@ -86,7 +86,7 @@ fn piped(text: &str) -> Vec<f64> {
     .collect()
 }
 
-/// Numbers that stand alone on a line, after each of the headings of a table.
+/// Numbers that stand alone on a line, after each heading of a table.
 fn lines_alone(text: &str) -> Vec<f64> {
     let tables = text.split("\nHTTP OK %\n").skip(1);
     tables
@@ -101,10 +101,10 @@ fn lines_alone(text: &str) -> Vec<f64> {
         .collect()
 }
 
-/// All numbers of the tables in an article's text.
+/// Extracts all numbers of the tables in an article's text.
 type Parse = fn(&str) -> Vec<f64>;
 
-/// Values of the lines that ab prints, in its order.
+/// The values of the lines that ab prints, in ab's order.
 fn ab(text: &str) -> Vec<f64> {
     const NAMES: [&str; 11] = [
         "Document Length:",
@@ -150,7 +150,7 @@ fn every_number_of_every_table_is_in_the_data_and_no_other() {
     }
 }
 
-/// The plan's runtime that a published row is about; article 001 names an app with it.
+/// The plan's runtime that a published row is about. Article 001 adds an app's name to it.
 fn runtime_of(row: &str) -> String {
     let name = row.strip_suffix(" + laravel").or(row.strip_suffix(" + lumen")).unwrap_or(row);
     match name {
@@ -178,7 +178,7 @@ fn rows_are_whole_and_are_of_runtimes_of_the_plan() {
                     column["name"].as_str()?.strip_prefix('p')?.parse::<u32>().ok()?;
                     value.as_f64()
                 });
-                // From high to low, as all of them print it.
+                // From high to low, as all articles print them.
                 let percentiles: Vec<f64> = percentiles.collect();
                 assert!(percentiles.windows(2).all(|pair| pair[0] >= pair[1]), "{name}: {row}");
             }
@@ -206,7 +206,7 @@ fn every_published_plan_says_what_it_would_do_and_what_it_leaves_out() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let text = stdout(&output);
         let notes = text.lines().filter(|line| {
-            // What is installed here and how large this machine is, is no part of the plan.
+            // The installed runtimes and the size of this machine are no part of the plan.
             line.contains("time scale")
         });
         shown += &format!("{plan}\n{}\n\n", notes.collect::<Vec<_>>().join("\n"));
@@ -283,7 +283,7 @@ load: {all: \"const(5,1s)\", one: {concurrency: 1, for: 1s, only: [gone]}}
     assert!(!text.contains("gone · hello"), "{text}");
 }
 
-/// Article 001: Octane serves Laravel, and no Lumen.
+/// Article 001: Octane serves Laravel but not Lumen.
 #[test]
 fn a_runtime_that_serves_one_of_two_apps_is_left_out_for_the_other() {
     let place = Place::new();
@@ -316,11 +316,12 @@ fn a_runtime_that_serves_one_of_two_apps_is_left_out_for_the_other() {
     assert_eq!(compare("strict.yaml").status.code(), Some(2));
 }
 
-/// Article 000 at 10 000 a second: whoever cannot answer that many is asked by 1 000 requests at
-/// once and no more, so a request takes 1 000 ÷ throughput, whatever was offered.
+/// Article 000 at 10 000 requests a second. A server that cannot answer that many has 1 000
+/// requests in flight and no more. So a request takes 1 000 ÷ throughput, whatever rate was
+/// offered.
 #[test]
 fn tank_far_above_what_a_server_can_do_is_capped_by_its_thousand_in_flight() {
-    // 40 workers of 20 ms: 2 000 a second at most, whatever the machine.
+    // 40 workers with 20 ms per request: at most 2 000 a second, on any machine.
     let server = KnownServer::start(Behaviour {
         reply: Reply { service_time: Duration::from_millis(20), answer: Answer::ok() },
         workers: Workers::PerRequest(40),
@@ -341,7 +342,8 @@ fn tank_far_above_what_a_server_can_do_is_capped_by_its_thousand_in_flight() {
     let throughput = 5_500.0 / number("lasted_s");
     assert!(throughput <= 2_000.0, "{throughput}");
     let mean = summary["service_time_ns"]["mean"].as_f64().expect("a time") / 1e9;
-    // Less by the first and the last thousand, which share the server with fewer.
+    // A little less, because the first and the last thousand requests share the server with fewer
+    // others.
     let capped = 1_000.0 / throughput;
     assert!((0.6..=1.2).contains(&(mean / capped)), "{mean} s beside {capped} s");
 }

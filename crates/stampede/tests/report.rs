@@ -1,4 +1,4 @@
-//! Reports as people and scripts see them. Read each snapshot that changes.
+//! Tests reports as people and scripts see them. Read each snapshot that changes.
 
 #[macro_use]
 mod words;
@@ -27,7 +27,7 @@ fn text_for_every_width() {
     assert_words!("closed_80", page(&closed(), 80));
 }
 
-/// The first screen: headline, one table for both loads, and what holds for all rows.
+/// The first screen: headline, one table for both loads, and what is true of all rows.
 #[test]
 fn the_answer_fits_80_and_100_columns() {
     let summary = summarize(&steady_and_peak());
@@ -78,7 +78,8 @@ fn json_for_machines() {
     insta::assert_snapshot!("closed_json", json(&summarize(&closed())));
 }
 
-/// Two of three trials count: the row stays, and the third is named below the table.
+/// Two of three trials count: the row keeps its figures, and the third trial is named below the
+/// table.
 #[test]
 fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
     let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 3);
@@ -124,7 +125,8 @@ fn reasons_of_the_same_kind_share_a_line() {
     assert!(page.contains("the figures of trial 4 are in `summary.json`"), "{page}");
 }
 
-/// `summary.json` and the page have all of the evidence; here is the first that adds to the reason.
+/// `summary.json` and the page have all evidence. The text has the first piece that adds to the
+/// reason.
 #[test]
 fn a_reason_has_its_evidence_in_brackets() {
     let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 2);
@@ -142,7 +144,7 @@ fn a_reason_has_its_evidence_in_brackets() {
     assert!(markdown.contains(line), "{markdown}");
 }
 
-/// What the plan asked for and what a SAPI forces is said, and takes no sign.
+/// Settings of the plan, and values that a SAPI forces, are notes and get no sign.
 #[test]
 fn settings_and_what_a_sapi_forces_are_notes() {
     let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
@@ -179,7 +181,7 @@ fn no_line_is_wider_than_the_terminal() {
     }
 }
 
-/// Every figure of the widest page is on the narrowest, whole.
+/// Every figure of the widest page is also on the narrowest, unbroken.
 #[test]
 fn no_width_loses_or_breaks_a_figure() {
     let figures = |page: String| -> Vec<String> {
@@ -235,7 +237,7 @@ fn every_csv_row_has_the_columns_of_the_header() {
     assert!(rows.iter().any(|row| row[runtime] == "'=cmd|' /C calc'!A0"), "{table}");
 }
 
-/// A row of RFC 4180 without line breaks inside.
+/// Splits a row of RFC 4180 that has no line breaks inside.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut quoted) = (vec![String::new()], false);
     for letter in line.chars() {

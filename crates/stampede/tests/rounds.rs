@@ -1,4 +1,4 @@
-//! Rounds from the outside: as many as it takes, and trials that are measured again.
+//! Tests rounds from the outside: rounds until the result is precise, and repeated trials.
 
 #[macro_use]
 mod words;
@@ -22,8 +22,8 @@ use words::says;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A server that answers as the app `hello` does, 10 ms each: a figure that does not depend on
-/// how fast this machine is.
+/// A server that answers like the app `hello` after 10 ms, so that the figures do not depend on
+/// this machine.
 fn server(workers: Workers) -> KnownServer {
     let body = include_str!("../../../apps/hello/expected.json").replace(": ", ":");
     let answer = Answer::new(200, body).field("Content-Type", "application/json");
@@ -55,7 +55,7 @@ fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
     let output = compare(&place, &server, plan);
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
     let run = record(&place, "run.json");
-    // 10 ms are 10 ms: an interval as wide as its value would take a machine gone mad.
+    // Every answer takes 10 ms, so the interval is narrow on any working machine.
     assert_eq!(run["auto"]["ended"], "precision", "{run:#}");
     assert_eq!((lengths(&run), &run["rounds"]), (vec![1; 5], &Value::from(5)));
     let found = &run["auto"]["looks"][0]["found"];
@@ -68,7 +68,7 @@ fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
     let text = found["text"].as_str().unwrap_or_default();
     assert!(stderr(&output).contains(text), "told as it happens: {}", stderr(&output));
     assert!(stdout(&output).contains(text), "{}", stdout(&output));
-    // The same a year later.
+    // A later report says the same.
     let again = finish(place.stampede(&["report", "last", "--format", "json"]), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&again)).expect("JSON");
     assert_eq!(summary["auto"], run["auto"]);
@@ -90,7 +90,7 @@ fn auto_begins_no_round_that_would_end_after_max_time() {
     assert!(!stdout(&output).contains("ended early"), "nothing is missing: {}", stdout(&output));
 }
 
-/// One worker, held by a connection: of two users one is starved, in every trial.
+/// One worker, held by a connection: one of two users is starved in every trial.
 #[test]
 fn an_invalid_trial_is_measured_again_but_not_for_ever() {
     let (place, server) = (Place::new(), server(Workers::PerConnection(1)));
@@ -100,7 +100,7 @@ fn an_invalid_trial_is_measured_again_but_not_for_ever() {
     let summary = record(&place, "summary.json");
     let case = &summary["cases"][0];
     assert_eq!(case["verdict"], "invalid", "{case:#}");
-    // Twice again in the first round; then it is known that it is not chance.
+    // Two repetitions in the first round. After that it is known not to be chance.
     assert_eq!(lengths(&run), [3, 1, 1]);
     assert_eq!((&case["trials_invalid"], &case["trials_counted"]), (&5.into(), &0.into()));
     assert_eq!(case["trials_missing"], 0);
@@ -139,7 +139,7 @@ fn precision_without_auto_is_a_mistake_and_fixed_rounds_as_a_flag_win() {
     );
 }
 
-/// Cases whose requests all take this long in each round, in ms.
+/// Cases whose requests all take the given time in each round, in ms.
 fn measured(cases: &[(&str, &[f64])]) -> RunData {
     let rounds = cases[0].1.len() as u32;
     let records = cases.iter().map(|(name, _)| case(name, "day", "open", "const(40,10s)"));
@@ -175,7 +175,7 @@ fn significance_groups_are_of_all_pairs_and_rounds_cancel_out() {
     let csv = report::csv(&summary);
     let head = csv.lines().next().unwrap_or_default();
     let at = head.split(',').position(|name| name == "standing").expect("a column");
-    // The only comma inside a field before it is that of the load.
+    // The only comma inside an earlier field is in the load.
     let fields = csv.lines().skip(1).filter_map(|row| row.split(',').nth(at + 1));
     let column: Vec<&str> = fields.collect();
     assert_eq!(column, ["faster", "faster", ""]);
@@ -204,7 +204,7 @@ fn of_one_runtime_the_sentence_and_the_table_say_how_sure_its_figure_is() {
     }
 }
 
-/// `981 ms` ends in the unit of `1.02 s`, and has another.
+/// `981 ms` ends in the letter `s`, the unit of `1.02 s`, but has another unit.
 #[test]
 fn a_unit_is_left_out_only_where_both_ends_have_it() {
     let summary = summarize(&measured(&[("alone", &[981.0, 1_000.0, 1_020.0, 1_000.0])]));
@@ -235,7 +235,7 @@ fn each_other_has_its_own_verdict_where_the_sentence_begins_with_another() {
     );
 }
 
-/// Of five rounds the third's, fourth's and fifth's trials of one case do not count.
+/// Of five rounds, three trials of one case do not count.
 #[test]
 fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     let best = ("best", &[10.0, 10.1, 10.0, 10.1, 10.0][..]);
@@ -277,7 +277,7 @@ fn what_is_inconclusive_names_the_rounds_that_would_settle_it() {
 #[test]
 fn an_invalid_trial_is_shown_and_the_repeated_one_counts_in_its_round() {
     let mut run = measured(&[("a", &[10.0, 20.0, 30.0]), ("b", &[20.0, 40.2, 60.0])]);
-    // The second round's of `a` was 100 times too slow, and was measured again.
+    // The trial of `a` in the second round was 100 times too slow and was repeated.
     run.record.order[1].push(0);
     run.trials[1].record.verdict.judged = Judged::Invalid;
     let slow = vec![2_000 * MS; 400];
@@ -343,12 +343,12 @@ fn a_constant_load_of_a_minute_is_steady_or_not_and_a_rising_one_is_neither() {
 
 #[test]
 fn a_look_asks_both_for_the_figures_and_for_the_ratios() {
-    // Rounds differ by much, ratios by nothing: the ratio is sure, the figures are not.
+    // The rounds differ a lot, the ratios do not: the ratio is certain, the figures are not.
     let moody =
         measured(&[("a", &[10.0, 12.0, 9.0, 11.0, 10.0]), ("b", &[20.0, 24.0, 18.0, 22.0, 20.0])]);
     let seen = narrow::widest(&summarize(&moody), 0.05);
     assert!(!seen.is_narrow() && matches!(seen.of, Some(IntervalOf::Figure { .. })), "{seen:?}");
-    // The other way round: each is sure, but each of the ratios has the noise of both.
+    // The opposite: each figure is certain, but a ratio has the noise of both.
     let quiet =
         measured(&[("a", &[10.0, 10.2, 10.0, 10.2, 10.1]), ("b", &[20.4, 20.0, 20.4, 20.0, 20.2])]);
     let quiet = summarize(&quiet);
@@ -359,7 +359,7 @@ fn a_look_asks_both_for_the_figures_and_for_the_ratios() {
         "{seen:?}"
     );
     assert!(narrow::widest(&quiet, 0.06).is_narrow());
-    // What failed becomes no narrower.
+    // A case that failed becomes no narrower.
     let mut failed = measured(&[("a", &[10.0, 10.0, 10.0])]);
     failed.trials.iter_mut().for_each(|trial| {
         let load = trial.record.load.as_mut().expect("a load");

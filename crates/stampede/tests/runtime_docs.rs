@@ -1,4 +1,4 @@
-//! docs/add-a-runtime.md is true: its example is taken from the page and started.
+//! Tests that docs/add-a-runtime.md is true: its example is taken from the page and started.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use stampede::runtime::{
 
 const PAGE: &str = include_str!("../../../docs/add-a-runtime.md");
 
-/// The block that follows "`DIRECTORY/FILE`:".
+/// The code block that follows "`DIRECTORY/FILE`:".
 fn block(file: &str) -> &'static str {
     let (_, rest) = PAGE.split_once(&format!("`{file}`:")).expect("named on the page");
     let (_, rest) = rest.split_once("```").expect("block begins");

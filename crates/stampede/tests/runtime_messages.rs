@@ -1,4 +1,4 @@
-//! What a person reads when a runtime, an app or a setting is not there or not right.
+//! Tests the messages about a runtime, an app or a setting that is missing or wrong.
 
 #[macro_use]
 mod words;
@@ -22,7 +22,7 @@ fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
     }
 }
 
-/// Knows the embedded directories, finds no program, and is a Debian.
+/// Places that know the embedded directories, find no program, and belong to a Debian.
 fn bare() -> Places {
     Places { temp: std::env::temp_dir(), family: vec!["debian".into()], ..Places::default() }
 }
@@ -40,7 +40,7 @@ fn said(error: &RuntimeError) -> String {
     }
 }
 
-/// All that is tried here is refused before a directory is made.
+/// Fails if it is called: everything here must be refused before a directory is made.
 fn never(_id: &str, path: &std::path::Path) -> Result<Box<dyn Keep>, Failure> {
     Err(format!("`{}` would be made", path.display()).into())
 }

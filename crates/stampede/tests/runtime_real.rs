@@ -1,7 +1,7 @@
-//! Every runtime of the catalogue that is installed here, started for real with `hello`.
+//! Starts every installed runtime of the catalogue for real with `hello`.
 //!
-//! The processes are held by a small guard of this test's own, so that what fails here is
-//! the runtimes and not the keeper.
+//! The processes are held by a small guard of this test, so that a failure here is the runtime's
+//! and not the keeper's.
 
 #[macro_use]
 mod words;
@@ -28,7 +28,7 @@ use stampede::runtime::{
     under, verify,
 };
 
-/// A working directory that goes when this is dropped.
+/// A working directory that is removed on drop.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -44,7 +44,7 @@ impl Drop for Directory {
     }
 }
 
-/// Each process leads a group of its own, which is killed whole at the end.
+/// Holds the processes. Each leads a process group, and the whole group is killed at the end.
 struct Held {
     children: Mutex<Vec<(ProcessSpec, Child)>>,
     all: Vec<ProcessSpec>,
@@ -174,7 +174,7 @@ fn hello(catalogue: &Catalogue) -> App {
     catalogue.app(&AppChoice::Named("hello".into())).expect("app")
 }
 
-/// `None` where something is missing, which is said.
+/// Starts a runtime. `None`: something is missing, which is printed.
 fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<Running> {
     let app = hello(catalogue);
     match prepare(catalogue, choice, &app, &Placement::default(), Directory::keep) {
@@ -221,7 +221,7 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
         shown.push(running.shown(observed));
         let verified = begun.elapsed();
         let exits = running.stop().expect("stop");
-        // For the reader of a failing run; never asserted, machines differ.
+        // For the reader of a failed run. It is not checked, because machines differ.
         eprintln!(
             "{name}: started {first:?}, verified {verified:?}, stopped {:?}",
             begun.elapsed()
@@ -231,7 +231,7 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
     }
     for (one, differences) in shown.iter().zip(compare_observed(&shown)) {
         let reasons = differences.not_comparable;
-        // A library that was built from another version's source says so.
+        // A library that was built from another version's source reports another PHP version.
         let is_other = reasons.iter().any(|reason| matches!(reason, Mismatch::PhpVersion { .. }));
         assert!(reasons.is_empty() || is_other, "{}: {reasons:#?}", one.name);
         eprintln!("{}: forced: {:#?}", one.name, differences.forced);
@@ -251,8 +251,8 @@ fn one_two_and_three_workers_are_what_they_say() {
     }
 }
 
-/// lighttpd has a process for each CPU, and one that found no PHP answers 503 for up to a second,
-/// while another has found it: none is started before PHP listens, however long that takes.
+/// lighttpd has a process for each CPU. A process that found no PHP answers 503 for up to a second,
+/// even if another has found it. So none is started before PHP listens, however long that takes.
 #[test]
 fn a_web_server_that_remembers_waits_for_php() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -298,7 +298,7 @@ fn settings_reach_the_sapi() {
                 std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
             })
         };
-        // lighttpd writes its lines every few seconds.
+        // lighttpd writes its log lines only every few seconds.
         let deadline = Instant::now() + Duration::from_secs(15);
         while !logged() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(50));
@@ -364,7 +364,8 @@ fn a_runtime_that_ends_shows_its_last_log_lines() {
     assert_eq!(error.hint().as_deref(), Some("look at it alone with `stampede up nginx-fpm`"));
 }
 
-/// The binary that becomes keeper and init; another one where the build directory is closed.
+/// The binary that becomes keeper and init. A variable names another one if the build directory is
+/// closed.
 fn keeper_options(journal: &std::path::Path) -> KeeperOptions {
     let program = std::env::var_os("TEST_KEEPER_PROGRAM")
         .map_or_else(|| env!("CARGO_BIN_EXE_stampede").into(), std::path::PathBuf::from);
@@ -406,14 +407,15 @@ fn under_the_keeper_the_same_is_seen() {
     }
 }
 
-/// As root this file's tests run PHP as an unprivileged user; here all of it runs as one.
+/// When started as root, the other tests run PHP as an unprivileged user. Here everything runs as
+/// one.
 #[test]
 fn an_ordinary_user_can_do_the_same() {
     use std::os::unix::fs::PermissionsExt;
     if !rustix::process::geteuid().is_root() {
         return eprintln!("SKIPPED: the other tests run as an ordinary user already");
     }
-    // Copied, for the build directory need not be open to others.
+    // Copied, because the build directory may be closed to other users.
     let directory = tempfile::tempdir().expect("directory");
     let program = directory.path().join("test");
     std::fs::copy(std::env::current_exe().expect("program"), &program).expect("copy");
@@ -436,7 +438,7 @@ fn an_ordinary_user_can_do_the_same() {
     eprintln!("as an ordinary user:\n{text}");
 }
 
-/// What the probe would say of a runtime that keeps state: two of its requests in one process.
+/// Tests the probe on a runtime that keeps state: two requests in one process.
 #[test]
 fn the_probe_sees_what_an_earlier_request_left() {
     let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/src/runtime/probe.php");
@@ -505,7 +507,7 @@ fn a_project_is_served_alike_and_left_alone() {
     assert_eq!(left, ["index.php", "style.css"], "nothing was written to the user's directory");
 }
 
-/// DESIGN's `nginx-fpm-80`: it starts small, which is no reason to leave it out.
+/// The `nginx-fpm-80` of DESIGN: it starts with few workers, which must not exclude it.
 #[test]
 fn a_pool_that_grows_is_comparable() {
     let catalogue = catalogue();

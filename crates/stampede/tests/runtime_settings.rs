@@ -1,5 +1,5 @@
-//! A common setting means the same in every runtime: each that is installed here is started
-//! with it and asked, byte by byte. And the traps that PHP's packages set.
+//! Tests that a common setting means the same in every runtime: each installed runtime is started
+//! with it and queried byte by byte. Also tests the traps of PHP's packages.
 
 mod bench_support;
 
@@ -12,13 +12,13 @@ use bench_support::Bench;
 use stampede::plan::model::Scalar;
 use stampede::runtime::{HeldBy, Running, RuntimeManifest};
 
-/// For what comes at once on an idle machine.
+/// Long enough for anything that an idle machine does at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One connection, on which questions are asked one after another.
+/// A connection for one request after another.
 struct Connection(TcpStream);
 
-/// An answer, and whether the connection was open after it.
+/// An answer of the server.
 struct Answer {
     head: String,
     body: Vec<u8>,
@@ -36,7 +36,7 @@ impl Connection {
         self.0.write_all(request.as_bytes()).expect("sends");
     }
 
-    /// `None`: it did not come within `time`, or the connection was closed before.
+    /// `None`: no answer came within `time`, or the connection was closed before.
     fn receive(&mut self, time: Duration) -> Option<Answer> {
         self.0.set_read_timeout(Some(time)).expect("set");
         let (mut bytes, mut buffer) = (Vec::new(), [0; 16384]);
@@ -63,12 +63,12 @@ impl Connection {
         self.receive(PATIENCE)
     }
 
-    /// Whether the other side closes it within `time`.
+    /// Whether the other side closes the connection within `time`.
     fn closes_within(&mut self, time: Duration) -> bool {
         self.0.set_read_timeout(Some(time)).expect("set");
         match self.0.read(&mut [0; 1]) {
             Ok(0) => true,
-            // NGINX Unit says why.
+            // NGINX Unit sends a reason before it closes.
             Ok(_) => {
                 let why = self.receive(PATIENCE).map(|answer| answer.head).unwrap_or_default();
                 assert!(why.contains(" 408 "), "after the answer: {why}");
@@ -83,7 +83,7 @@ fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// The answer in `bytes` once all of it is there (RFC 9112, section 6.3).
+/// The answer in `bytes`, once it is complete (RFC 9112, section 6.3).
 fn whole(bytes: &[u8], ended: bool) -> Option<Answer> {
     let split = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&bytes[..split]).to_lowercase();
@@ -98,7 +98,7 @@ fn whole(bytes: &[u8], ended: bool) -> Option<Answer> {
 }
 
 impl Answer {
-    /// The process that answered: `hello` says it.
+    /// The pid of the process that answered: `hello` prints it.
     fn pid(&self) -> u32 {
         let body = String::from_utf8_lossy(&self.body);
         let (_, rest) = body.split_once("\"pid\":").unwrap_or_else(|| panic!("{}", self.head));
@@ -148,13 +148,13 @@ fn an_idle_connection_is_closed_in_time() {
     Bench::hello().each(&settings, |name, running| {
         let mut connection = Connection::open(running);
         connection.ask("").expect(name);
-        // Far from the 75 seconds that it would be otherwise.
+        // The usual limit would be 75 seconds.
         assert!(connection.closes_within(PATIENCE), "{name}: closed after two seconds");
     });
 }
 
-/// An answer in two writes waits 40 ms for the client's delayed acknowledgement, unless the server
-/// has TCP_NODELAY: every one but the first few does.
+/// Without TCP_NODELAY, an answer in two writes waits 40 ms for the client's delayed
+/// acknowledgement. This concerns every answer but the first few.
 #[test]
 fn an_answer_on_a_kept_connection_does_not_wait_for_the_one_before() {
     Bench::hello().each(&[("workers", Scalar::Int(1))], |name, running| {
@@ -199,13 +199,13 @@ fn a_worker_ends_after_its_requests_and_no_request_is_lost() {
         let begun = Instant::now();
         let ask = || Connection::open(running).ask("Connection: close\r\n").expect(name);
         let pids: BTreeSet<u32> = (0..30).map(|_| ask().pid()).collect();
-        // 30 requests are 6 workers; the start asked some, too.
+        // 30 requests are 6 workers; the start sent some requests, too.
         assert!((5..=8).contains(&pids.len()), "{name}: {pids:?}");
         eprintln!("{name}: 30 in {:?}", begun.elapsed());
     });
 }
 
-/// One worker, two connections: is the second answered while the first is open?
+/// One worker and two connections: tells whether the second is answered while the first is open.
 #[test]
 fn what_holds_a_worker_is_as_the_runtime_says() {
     let bench = Bench::hello();
@@ -247,8 +247,8 @@ fn raw_lines_reach_every_file_that_is_rendered() {
     }
 }
 
-/// mod_fcgid lets a request sleep for a second when all workers are busy; what is promised
-/// here is only that none is lost.
+/// mod_fcgid lets a request sleep for a second if all workers are busy. The test only checks that
+/// no request is lost.
 #[test]
 fn more_requests_at_once_than_workers_are_all_answered() {
     let settings = [("workers", Scalar::Int(2)), ("keep_alive", Scalar::Bool(false))];
@@ -267,7 +267,7 @@ fn more_requests_at_once_than_workers_are_all_answered() {
     });
 }
 
-/// Article 002's pool, the largest of all: 2 000 processes, all of them gone afterwards.
+/// Article 002's pool, the largest of all: 2 000 processes, all of which must be gone afterwards.
 #[test]
 fn two_thousand_workers_start_serve_and_end() {
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -280,7 +280,7 @@ fn two_thousand_workers_start_serve_and_end() {
     let Some(running) = bench.start("nginx-fcgi", &[("workers", Scalar::Int(2_000))]) else {
         return;
     };
-    // It answers from the first of them on.
+    // The pool answers as soon as its first process runs.
     let of_php = || -> Vec<u32> {
         let all = running.processes().into_iter();
         all.filter(|(role, _)| role == "php").map(|(_, pid)| pid).collect()

@@ -1,4 +1,5 @@
-//! `stampede history` and `stampede serve`: the runs of a directory, the one under way live.
+//! Tests `stampede history` and `stampede serve`: the runs of a directory, with the running one
+//! live.
 
 #[macro_use]
 mod words;
@@ -57,7 +58,8 @@ fn whole(results: &Path, run: &RunData) -> PathBuf {
     path
 }
 
-/// A directory with a whole run, one cut off, one under way, one damaged, and what is no run.
+/// Results with a complete run, one cut off, one in progress, one damaged, and a directory that is
+/// no run.
 fn results() -> (tempfile::TempDir, RunDirectory, RunData) {
     let results = tempfile::tempdir().expect("a directory");
     whole(results.path(), &run("whole", "2026-11-19T10:00:00+00:00"));
@@ -118,10 +120,10 @@ fn history_of_nothing_says_what_to_do() {
     assert_words!(text(&listed.stderr).replace(&directory, "DIRECTORY"));
 }
 
-/// A server that ends with the test, by the signal that a person sends.
+/// A server that ends with the test, by the signal that Ctrl-C sends.
 struct Served {
     child: Child,
-    /// With scheme and token.
+    /// The address with scheme and token.
     address: String,
 }
 
@@ -156,7 +158,7 @@ impl Served {
         BufReader::new(stream)
     }
 
-    /// Status and everything after it.
+    /// Returns the status and everything after it.
     fn ask(&self, method: &str, path: &str, host: &str) -> (u16, String) {
         let mut answer = String::new();
         self.connect(method, path, host).read_to_string(&mut answer).expect("an answer");
@@ -233,7 +235,7 @@ fn nobody_else_is_answered_and_nothing_else_is_done() {
     for method in ["POST", "PUT", "DELETE"] {
         assert_eq!(served.ask(method, &home, served.place()).0, 405, "{method}");
     }
-    // A name is no path: the runs beside the directory are not its runs.
+    // A name is not a path: runs beside the directory do not belong to it.
     for name in ["..%2Fwhole", "..", "", "%2Fetc", "whole"] {
         let (status, said) = served.get(&format!("/run?name={name}&token={token}"));
         assert_eq!(status, 404, "{name}: {said}");
@@ -241,7 +243,7 @@ fn nobody_else_is_answered_and_nothing_else_is_done() {
     served.end();
 }
 
-/// The next event and its data; comments that keep the connection are passed over.
+/// Reads the next event and its data; skips comments that keep the connection open.
 fn event(stream: &mut impl std::io::BufRead) -> (String, Value) {
     let (mut name, mut line) = (String::new(), String::new());
     loop {

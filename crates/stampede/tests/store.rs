@@ -1,4 +1,4 @@
-//! What is written is what is read: records, rows, histograms, and half of them.
+//! Tests that records, rows and histograms are read as they were written, even if incomplete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -111,7 +111,7 @@ fn second(index: u32, service: &[u64], failed: &[(&str, u64)]) -> Second {
     Second { index, counts, times, in_flight_max: 4, busy: Nanos(99) }
 }
 
-/// A finished trial of two seconds below `run`.
+/// Writes a finished trial of two seconds below `run`.
 fn two_seconds(run: &RunDirectory, number: u32) -> std::path::PathBuf {
     let mut trial =
         run.trial(&trial_record(number, None), "nginx-fpm hello day").expect("a directory");
@@ -173,7 +173,7 @@ fn a_trial_is_read_back_as_it_was_told() {
     assert_eq!(by_second, [(0, 2), (1, 2)]);
 }
 
-/// The monitor's rows come from its own thread.
+/// The monitor's rows come from another thread.
 #[test]
 fn a_trial_directory_may_move_to_another_thread() {
     let results = tempfile::tempdir().expect("a directory");
@@ -246,7 +246,7 @@ fn a_damaged_line_in_the_middle_is_an_error_that_names_it() {
     let trial = only_trial(results.path());
     let error = trial.seconds().expect_err("damaged");
     assert!(matches!(error, StoreError::Damaged { line: 1, .. }), "{error}");
-    // Two lines of the head come first.
+    // The head's two lines come first.
     let error = trial.times_by_second(|_, _| {}).expect_err("damaged");
     assert!(matches!(error, StoreError::DamagedHistogram { line: 3, .. }), "{error}");
 }
@@ -274,7 +274,7 @@ fn a_directory_that_exists_is_left_alone() {
 #[test]
 fn last_is_by_start_time_and_not_by_name() {
     let results = tempfile::tempdir().expect("a directory");
-    // 03:51 in Berlin is before 03:30 in London.
+    // 03:51 in Berlin is earlier than 03:30 in London.
     new_run(results.path(), "z-first", "2026-11-21T03:51:00+01:00");
     new_run(results.path(), "a-second", "2026-11-21T03:30:00+00:00");
     fs::create_dir(results.path().join("no-run")).expect("a directory");
@@ -305,7 +305,7 @@ fn a_failure_to_write_fails_the_trial() {
     let run = new_run(results.path(), "a", MORNING);
     let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
     let directory = trial.path().to_owned();
-    // A directory where the log should go: reading it as a file fails, for root too.
+    // A directory in the log's place: reading it as a file fails, for root too.
     trial.keep_log(results.path(), |text| text);
     trial.event(&Event::Second(&second(0, &[5_000_000], &[])));
     let error = trial.finish(&trial_record(1, None), None).expect_err("remembered");

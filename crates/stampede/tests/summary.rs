@@ -1,4 +1,4 @@
-//! Summaries of runs whose every figure is known beforehand.
+//! Tests summaries of runs whose figures are all known beforehand.
 
 #[macro_use]
 mod words;
@@ -25,7 +25,7 @@ fn one(requests: Requests) -> Summary {
     summarize(&run)
 }
 
-/// Equal within the histogram's three digits.
+/// Asserts equality within the histogram's three digits.
 fn close(figure: Figure, expected: f64) {
     let value = figure.value().unwrap_or_else(|| panic!("{figure:?}, not {expected}"));
     assert!((value / expected - 1.0).abs() <= 0.001, "{value}, not {expected}");
@@ -66,7 +66,7 @@ fn cpu_is_a_share_of_the_whole_budget_and_idle_drain_is_left_out() {
     trial.record.budget_cpus = 2;
     let summary = summarize(&run);
     close(summary.cases[0].figures.cpu_percent_median, 40.0);
-    // Memory is read to the end: what the drain holds is held.
+    // Memory is read to the end: memory held during the drain counts.
     close(summary.cases[0].figures.memory_bytes_max, 10.0);
 }
 
@@ -312,7 +312,7 @@ fn expectations_are_met_broken_or_unknown() {
     assert_eq!(judged("p90", "<", 4e6), not_met("5.00 ms"));
     assert_eq!(judged("p95", "<", 60e9), not_met("failed"));
     assert_eq!(judged("p99.9", "<", 60e9), not_met("failed"), "what is above p95 has failed too");
-    // Not among the figures: from the trial's own times, 900 of 1000 answered.
+    // Not among the summary's figures: computed from the trial's own times, 900 of 1000 answered.
     assert_eq!(judged("p89.9", "<", 6e6), "met");
     assert_eq!(judged("p42", "<", 4e6), not_met("5.00 ms"));
     assert_eq!(judged("p97", "<", 60e9), not_met("failed"));
@@ -384,8 +384,8 @@ fn names_of_figures_are_those_of_the_plan() {
     assert_eq!(SECOND, 1_000 * MS);
 }
 
-/// Written by the store, read by the store: the same summary, to the last digit. Then a trial
-/// without its record and a run that was ended early.
+/// A run written and read by the store gives the same summary, to the last digit. Then the same for
+/// a run with a lost record, and for a run that ended early.
 #[test]
 fn what_was_written_is_summarized_as_what_was_measured() {
     let results = tempfile::tempdir().expect("a directory");
@@ -415,7 +415,7 @@ fn what_was_written_is_summarized_as_what_was_measured() {
 #[test]
 fn what_cannot_be_shown_to_hold_does_not_pass() {
     let mut run = open();
-    // Ten requests beyond the 99.9999th percentile are ten million requests.
+    // Ten requests beyond the 99.9999th percentile need ten million requests.
     run.record.expect.of_run = vec!["p99.9999 < 1ms".into()];
     assert!(summarize(&run).breaks_an_expectation());
     run.record.expect.of_run = vec!["p95 worse < 5%".into()];

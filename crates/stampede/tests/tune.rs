@@ -1,4 +1,4 @@
-//! `stampede tune` from the outside.
+//! Tests `stampede tune` from the outside.
 
 mod common;
 mod words;
@@ -17,7 +17,7 @@ fn workers_that_cannot_keep_the_rate_lose_and_the_winners_lines_can_be_copied() 
         return;
     }
     let place = Place::new();
-    // One worker sleeps 10 ms for each of 150 requests a second: it cannot.
+    // One worker that sleeps 10 ms per request cannot serve 150 requests a second.
     let args = ["tune", "nginx-fpm", "--app", "sleep", "--set", "workers=1,8", "--rate", "150"];
     let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
     let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
@@ -108,8 +108,8 @@ runtimes: [nginx-fpm, apache-modphp]
     }
 }
 
-/// What "done" means, for a quiet machine: `cargo test --release --test tune -- --ignored
-/// --nocapture`.
+/// The acceptance test of `tune`, for a quiet machine: `cargo test --release --test tune --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "takes ten minutes, and the machine to itself"]
 fn an_independent_load_confirms_the_best_settings() {

@@ -1,4 +1,4 @@
-//! `stampede up` from the outside: what it says, that it serves, that it ends.
+//! Tests `stampede up` from the outside: what it prints, that it serves, and that it ends.
 
 mod common;
 

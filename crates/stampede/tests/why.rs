@@ -1,5 +1,6 @@
-//! Why a case did no more: each cause planted in a real runtime and found, and beside it the same
-//! without the cause, which stays silent. Loads are short; nothing hangs on a few milliseconds.
+//! Tests the causes that limit a case. Each cause is planted in a real runtime and must be found.
+//! The same runtime without it must report nothing. Loads are short; nothing depends on a few
+//! milliseconds.
 
 mod common;
 
@@ -11,8 +12,8 @@ use common::why::{LIMIT, Said};
 use common::{Place, finish, skipped, stdout, summary};
 use serde_json::Value;
 
-/// A place with an app that waits so long that a machine which is busy with other tests does not
-/// make it wait for a CPU instead.
+/// A place with an app that waits so long that waiting for a CPU on a busy machine does not matter
+/// beside it.
 fn sleeping() -> Place {
     let place = Place::new();
     place.write("app/app.yaml", "title: it waits\nkind: script\ndocroot: public\n");
@@ -20,7 +21,7 @@ fn sleeping() -> Place {
     place
 }
 
-/// A runtime of the catalogue under another name, with another text in one of its files.
+/// Writes a runtime of the catalogue under another name, with a replacement in one of its files.
 fn planted(place: &Place, name: &str, of: &str, file: &str, [from, to]: [&str; 2]) {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes").join(of);
     for entry in std::fs::read_dir(&source).expect("the runtime").flatten() {
@@ -41,7 +42,7 @@ fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
     }
     let said = Said::in_place(
         sleeping(),
-        // PHP-FPM looks once a second whether it wants another process.
+        // PHP-FPM decides once a second whether to start another process.
         "app: ./app
 warm_up: 3s
 load: {rush: {concurrency: 8, for: 2s, keep_alive: false}}
@@ -147,8 +148,7 @@ runtimes: [nginx-50, nginx-fpm]
     );
     let (text, _) = said.found("nginx-50", "web-server");
     assert!(text.contains("worker_connections are not enough"), "{text}");
-    // Connections that are refused at once keep the load thread as busy as it can be, which is
-    // said.
+    // Refused connections keep the load thread fully busy, which is reported as another cause.
     let causes = said.causes("nginx-50");
     assert_eq!(causes.into_iter().find(|cause| *cause != "generator"), Some("web-server"));
     said.silent("nginx-fpm", "web-server");
@@ -161,7 +161,7 @@ fn apache_at_max_request_workers_is_said() {
     }
     let said = Said::in_place(
         sleeping(),
-        // Apache says it once in its life, which is in the warm-up.
+        // Apache logs it once in its life: here during the warm-up.
         "app: ./app
 warm_up: 2s
 load: {rush: {concurrency: 12, for: 3s, keep_alive: false}}
@@ -176,8 +176,8 @@ runtimes:
     said.silent("many", "workers");
 }
 
-/// A script that answers well as long as it is only looked at, and does this once in seven
-/// times under load.
+/// Writes a script that answers correctly to single requests and misbehaves in one of seven
+/// requests under load.
 fn misbehaving(place: &Place, name: &str, does: &str) {
     let app = "title: it misbehaves\nkind: script\ndocroot: public\nextensions: [posix]\n";
     place.write(&format!("{name}/app.yaml"), app);
@@ -270,7 +270,7 @@ fn an_opcache_without_room_is_said() {
     }
     let place = Place::new();
     place.write("app/app.yaml", "title: many files\nkind: script\ndocroot: public\n");
-    // 300 files of some 40 KB as they are compiled: more than the least memory that OPcache takes.
+    // 300 files of about 40 KB each when compiled: more than the smallest memory of OPcache.
     let function =
         |n: usize| format!("function f{n}($a) {{ return [$a, '{}']; }}\n", "x".repeat(90));
     let body: String = (0..60).map(function).collect();
@@ -297,7 +297,7 @@ runtimes:
     said.silent("large", "opcache");
 }
 
-/// A real one: uWSGI's router writes head and body apart, and its README says so.
+/// A real case: uWSGI's router writes head and body separately, as its README says.
 #[test]
 fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
     if skipped(&["uwsgi"]) || !has_uwsgi() {
@@ -316,13 +316,13 @@ fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
     run(false).silent("it", "nagle");
 }
 
-/// The same of a server that is not ours and that nobody watches.
+/// The same with a server that is external and not watched.
 #[test]
 fn an_external_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times() {
     let found = |pieces: &'static [&'static str]| {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        // Ends with the test's process: it waits for connections until then.
+        // Ends with the test's process, because it waits for connections until then.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 std::thread::spawn(move || serve(stream, pieces));
@@ -344,7 +344,7 @@ fn an_external_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times(
     whole.silent("external", "nagle");
 }
 
-/// Answers each request with these pieces, each written by itself, until the client closes.
+/// Answers each request with these pieces, each in a separate write, until the client closes.
 fn serve(mut stream: std::net::TcpStream, pieces: &[&str]) {
     use std::io::{Read as _, Write as _};
     let mut request = Vec::new();
@@ -361,11 +361,11 @@ fn serve(mut stream: std::net::TcpStream, pieces: &[&str]) {
     }
 }
 
-/// A group with a CPU quota around stampede itself, as a container has it; removed with it.
+/// A cgroup with a CPU quota around stampede itself, as in a container; removed on drop.
 struct Quota(PathBuf);
 
 impl Quota {
-    /// `None`: no such group can be made here.
+    /// `None`: such a group cannot be made here.
     fn of_percent(percent: u32) -> Option<Quota> {
         let [v1, v2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(Path::new);
         let own = format!("stampede-test-{}", std::process::id());
@@ -383,7 +383,7 @@ impl Quota {
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        // What has just ended may be in it for a moment.
+        // Processes that have just ended may stay in the group for a moment.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.0).is_ok() {
                 return;
@@ -426,8 +426,8 @@ runtimes: [nginx-fpm]
     Said::of(plan).silent("nginx-fpm", "throttled");
 }
 
-/// More than any load thread sends. That it is silent otherwise is seen wherever a runtime's own
-/// limit is the only cause.
+/// A rate higher than any load thread can send. Other tests, in which a runtime's limit is the only
+/// cause, show that this cause is otherwise not reported.
 #[test]
 fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
     let null = stampede_known_server::NullServer::start().expect("a null server");
@@ -446,7 +446,8 @@ fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
     assert_eq!(said.causes("external")[0], "generator");
 }
 
-/// Whether a closed load reaches its own limit hangs on the machine: the trial itself says so.
+/// Whether a closed load reaches the generator's limit depends on the machine; the trial reports
+/// it.
 #[test]
 fn a_generator_at_its_limit_is_the_first_to_be_named() {
     let null = stampede_known_server::NullServer::start().expect("a null server");

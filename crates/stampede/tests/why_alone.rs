@@ -1,5 +1,5 @@
-//! That nothing held a case back. By itself: beside other tests' loads its workers wait for a CPU
-//! that those have, and that is said.
+//! Tests that nothing limited a case. This test runs alone: beside the loads of other tests, its
+//! workers would wait for a CPU, which would be reported.
 
 mod common;
 
@@ -20,7 +20,8 @@ runtimes: [nginx-fpm]
 ",
     );
     let causes = said.causes("nginx-fpm");
-    // A machine that is busy with other programs may make the generator late, and that is said.
+    // On a machine that is busy with other programs, the generator may have schedule lag, which is
+    // reported.
     let fine = [vec!["below-limits"], vec!["generator"]];
     assert!(fine.contains(&causes), "{}", said.shown("nginx-fpm"));
 }

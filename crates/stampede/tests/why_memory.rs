@@ -1,5 +1,6 @@
-//! Memory as what held a case back: ended by the kernel, full, or waited for; each planted in a
-//! real runtime, and beside it the same with room, or with page cache alone at the limit.
+//! Tests memory as the cause that limits a case: the kernel ends a process, memory is full, or
+//! processes wait for it. Each is planted in a real runtime. The counterpart has more room, or only
+//! page cache at the limit.
 
 mod common;
 
@@ -10,16 +11,17 @@ use common::{Place, skipped};
 
 const MIB: u64 = 1 << 20;
 
-/// One run after another: how long processes wait for memory is known of the whole machine only.
+/// Serialises the runs: the time that processes wait for memory is known only for the whole
+/// machine.
 fn alone() -> MutexGuard<'static, ()> {
     static RUNS: Mutex<()> = Mutex::new(());
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs an app that holds `mb` MiB for `ms` and reads a file of `file_mib` meanwhile, `pause`
-/// microseconds after each MiB. `asks` is its query, `users` have a worker each. The file is one
-/// large hole: no disk is asked, but its page cache is real. A file that another run has read
-/// would be in that one's page cache, so each has its own.
+/// Runs an app that holds `mb` MiB for `ms` and meanwhile reads a file of `file_mib`, pausing
+/// `pause` microseconds after each MiB. `asks` is the query; each of the `users` has a worker. The
+/// file is one large hole: it needs no disk, but its page cache is real. Each run has its own file,
+/// because a file's page cache belongs to the run that read it first.
 fn run(limit_mib: u64, file_mib: u64, users: u32, asks: &str) -> Said {
     let place = Place::new();
     let file = place.write("hole", "");
@@ -54,7 +56,7 @@ runtimes: [{{it: {{use: nginx-fpm, php_ini: {{memory_limit: 1G}}}}}}]
     Said::in_place(place, &plan)
 }
 
-/// Says so where there is no limit.
+/// Whether the trials had a memory limit; prints it if not.
 fn is_limited(said: &Said) -> bool {
     let trials = common::trials(&said.place);
     let limited = trials.iter().all(|trial| trial["isolation"]["memory_bytes"] != 0);
@@ -64,7 +66,7 @@ fn is_limited(said: &Said) -> bool {
     limited
 }
 
-/// Without page cache, the most of any reading.
+/// The highest reading, without page cache.
 fn used_at_most(said: &Said) -> u64 {
     let used = |roles: &serde_json::Value| {
         let roles = roles.as_object().expect("roles");
@@ -77,7 +79,7 @@ fn limit_hits(said: &Said) -> u64 {
     said.readings().iter().filter_map(|row| row["memory_limit_hits"].as_u64()).sum()
 }
 
-/// As the reason reads it. `None`: this kernel has no PSI, or it is switched off.
+/// The share as the cause computes it. `None`: this kernel has no PSI, or it is switched off.
 fn stalled_share(said: &Said) -> Option<f64> {
     let readings = said.readings();
     let watched: u64 = readings.iter().filter_map(|row| row["interval_ns"].as_u64()).sum();
@@ -115,14 +117,14 @@ runtimes:
     said.silent("fits", "memory");
 }
 
-/// How much more than its string a stack holds hangs on the machine: the run with room tells it.
+/// How much a stack holds beside its string depends on the machine; the run with room shows it.
 #[test]
 fn memory_that_is_full_is_said_before_the_kernel_ends_anything() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
     const LIMIT: u64 = 256;
-    // Each request holds it for longer than the second between two readings.
+    // Each request holds the memory for longer than the second between two readings.
     let holding = |limit, mb: u64| run(limit, 300, 1, &format!("ms=1500&mb={mb}"));
     let roomy = holding(4 * LIMIT, 200);
     if !is_limited(&roomy) {
@@ -145,8 +147,9 @@ fn waiting_for_pages_at_the_limit_is_said() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    // At 128 MiB the file does not fit beside what the workers hold, and they read it over and
-    // over. There are six of them on one CPU, so that mostly one is within the kernel's search.
+    // With 128 MiB, the file does not fit beside the workers' memory, so they read it again and
+    // again. There are six workers on one CPU, so that one of them is usually inside the kernel's
+    // reclaim.
     let reading = |limit| run(limit, 120, 6, "ms=500&mb=12");
     let waits = reading(128);
     if !is_limited(&waits) {
@@ -167,7 +170,7 @@ fn waiting_for_pages_at_the_limit_is_said() {
     reading(256).silent("it", "memory");
 }
 
-/// Whatever reads files fills what is left of its limit with page cache, and that costs nothing.
+/// Reading files fills the rest of a limit with page cache, which costs nothing.
 #[test]
 fn page_cache_at_the_limit_is_no_want_of_memory() {
     if skipped(&["nginx", "php-fpm"]) {

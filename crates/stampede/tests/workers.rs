@@ -1,5 +1,5 @@
-//! Runtimes that keep an app in memory, for real, where they are installed: what their workers do
-//! with apps that misbehave, and how they live. And the directories that make variants.
+//! Tests installed runtimes that keep an app in memory: what their workers do with apps that
+//! misbehave, and how workers start and end. Also tests the directories that make variants.
 
 #[macro_use]
 mod words;
@@ -16,7 +16,7 @@ use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::{App, Catalogue, Places, Running, verify};
 
 const LIMIT: Duration = Duration::from_secs(180);
-/// Says what it is asked, and misbehaves where it is told to.
+/// A handler that shows its request, and misbehaves if the request says so.
 const HANDLER: &str = r#"<?php return static function (array $server): array {
     static $served = 0;
     $served++;
@@ -32,7 +32,7 @@ const HANDLER: &str = r#"<?php return static function (array $server): array {
         'body' => json_encode($body)];
 };"#;
 
-/// With an app of this handler; its directory goes with it.
+/// A bench with an app of this handler. The app's directory is removed together with the bench.
 fn bench_of(handler: &str) -> (Bench, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("directory");
     let write = |name: &str, text: &str| {
@@ -50,7 +50,7 @@ fn bench() -> (Bench, tempfile::TempDir) {
     bench_of(HANDLER)
 }
 
-/// Every runtime that keeps an app in memory and is here, with one worker.
+/// Runs a check on every installed runtime that keeps an app in memory, with one worker.
 fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running, &App)) {
     let (bench, _directory) = bench();
     let settings = [&[("workers", Scalar::Int(1))], settings].concat();
@@ -63,7 +63,7 @@ fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running, &App)
     }
 }
 
-/// Status and body.
+/// Returns status and body.
 fn ask(running: &Running, target: &str) -> (u16, String) {
     let config = ureq::Agent::config_builder().http_status_as_error(false).build();
     let answer = ureq::Agent::from(config).get(format!("{}{target}", running.url())).call();
@@ -77,7 +77,8 @@ fn told(running: &Running, target: &str) -> serde_json::Value {
     serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"))
 }
 
-/// Once a worker answers: a request that a runtime gives to one that has just ended fails.
+/// Retries until a worker answers: a request that a runtime gives to a worker that has just ended
+/// fails.
 fn told_at_last(running: &Running) -> serde_json::Value {
     let deadline = Instant::now() + Duration::from_secs(5);
     while ask(running, "/").0 != 200 && Instant::now() < deadline {
@@ -114,8 +115,8 @@ fn what_an_app_does_wrong_costs_an_answer_and_not_the_worker() {
             let later = told(running, "/");
             assert_eq!(served(&later), served(&first) + 3, "{name}: the same worker serves on");
         }
-        // PHP-PM answers for its worker, which is gone. RoadRunner does, where it sees the end of
-        // a worker before the answer that came just before it.
+        // PHP-PM answers in place of its worker, which is gone. RoadRunner does so if it sees a
+        // worker's end before the answer that came just before it.
         let exited = |(status, body): (u16, String)| match name {
             "php-ppm" => status == 502,
             _ => status == 200 && body == "exited",
@@ -126,13 +127,14 @@ fn what_an_app_does_wrong_costs_an_answer_and_not_the_worker() {
             exited(ask(running, "/?do=exit"))
         });
         assert!(answered, "{name}: `exit` is answered");
-        // Where `exit` ends the process, another follows; `told_at_last` may have asked it before.
+        // If `exit` ends the process, another follows, and `told_at_last` may already have queried
+        // it.
         let fresh = told_at_last(running)["served"].as_i64().expect("a number");
         assert!(fresh <= 2 || !name.contains("roadrunner"), "{name}: {fresh}");
     });
 }
 
-/// Throws, ends, or never comes back, before it serves anything.
+/// The worker throws, ends, or never returns, before it serves anything.
 #[test]
 fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
     let cases = [
@@ -143,7 +145,7 @@ fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
     for (code, words) in cases {
         let (bench, _directory) = bench_of(&format!("<?php {code} return fn () => [];"));
         let bench = &bench;
-        // Some are given up only after the time that a start may take.
+        // Some runtimes give up only when the time limit for a start is over.
         std::thread::scope(|scope| {
             for name in bench.catalogue.runtime_names() {
                 let mode = bench.manifest(name).mode;
@@ -161,7 +163,7 @@ fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
     }
 }
 
-/// What it writes beside PHP's output goes where RoadRunner waits for its first frame.
+/// Output that bypasses PHP goes to the stream on which RoadRunner waits for its first frame.
 #[test]
 fn a_worker_of_roadrunner_that_writes_garbage_at_boot_is_one_error() {
     let code = "fwrite(STDOUT, 'garbage instead of a frame'); error_log('it wrote garbage');";
@@ -174,7 +176,7 @@ fn a_worker_of_roadrunner_that_writes_garbage_at_boot_is_one_error() {
     assert!(said.contains("it wrote garbage"), "{said}");
 }
 
-/// A comparison goes on without it, and nothing of it is left.
+/// A comparison continues without the runtime, and nothing of the runtime is left behind.
 #[test]
 fn a_worker_runtime_that_cannot_begin_is_a_case_without_figures() {
     let (bench, directory) = bench_of("<?php throw new RuntimeException('there is no database');");
@@ -208,7 +210,7 @@ fn a_worker_runtime_that_cannot_begin_is_a_case_without_figures() {
     }
 }
 
-/// No process is new where a worker is a thread: its last words are in the log alone.
+/// If a worker is a thread, no new process starts: only the log has its last words.
 #[test]
 fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
     let code = "static $served = 0; if (++$served === 60) { str_repeat('x', 1 << 40); } \
@@ -241,14 +243,15 @@ fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
         let counts = &trial["load"]["counts"];
         let number = |value: &serde_json::Value| value.as_u64().expect("a number");
         let deaths: u64 = counts["failed"].as_object().expect("kinds").values().map(number).sum();
-        // The last may have died with the load; a worker that dies never comes to its 500th.
+        // The last worker may have died with the load. A worker that dies never reaches its 500th
+        // request.
         let restarts = number(&trial["runtime"]["thread_restarts"]);
         let expected = deaths.saturating_sub(1)..=deaths;
         assert!(deaths > 0 && expected.contains(&restarts), "{counts:#}");
     }
 }
 
-/// A runtime that starts three workers whatever it is told.
+/// A runtime that starts three workers, whatever it is told.
 #[test]
 fn another_number_of_workers_than_asked_for_makes_the_trial_suspect() {
     if skipped(&["php"]) {
@@ -302,7 +305,7 @@ fn reboots(name: &str) -> bool {
     name.ends_with("-reboot")
 }
 
-/// Ways that a runtime can be set to go: the worker keeps the app in each.
+/// Settings that change how a runtime works: the worker keeps the app with each of them.
 #[test]
 fn other_ways_of_a_runtime_serve_alike() {
     let (bench, _directory) = bench();
@@ -335,7 +338,7 @@ fn a_worker_of_roadrunner_that_writes_to_standard_output_is_discarded() {
     assert_ne!(before["pid"], after["pid"], "RoadRunner took another worker");
 }
 
-/// No request is lost on the way.
+/// No request is lost when workers are replaced.
 #[test]
 fn max_requests_replaces_workers() {
     each(&[("max_requests", Scalar::Int(3))], |name, running, app| {
@@ -369,14 +372,14 @@ fn a_form_reaches_the_app() {
     });
 }
 
-/// One plan for all that are here: their answers, PHP and settings are found alike, and rows that
-/// stampede made say so.
+/// One plan for all installed worker runtimes: their answers, PHP and settings must be comparable.
+/// Rows of programs that stampede built must say so.
 #[test]
 fn workers_are_what_a_comparison_finds_comparable() {
     let place = Place::new();
     let plan = place.write("plan.yaml", PLAN);
     let mut command = place.stampede(&["compare", &plan.display().to_string(), "--json"]);
-    // Where the person's own programs are: the place has a home of its own.
+    // The person's own programs: the place itself has another home directory.
     for name in ["XDG_DATA_HOME", "HOME"] {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
@@ -394,16 +397,17 @@ fn workers_are_what_a_comparison_finds_comparable() {
     };
     let proven =
         ["roadrunner", "roadrunner-reboot", "nginx-roadrunner", "frankenphp", "frankenphp-worker"];
-    // Where nothing may be skipped.
+    // With `CI` set nothing may be skipped.
     assert!(std::env::var_os("CI").is_none() || proven.iter().all(has), "{summary:#}");
     for case in cases {
-        // A library that was built from another version's source says so.
+        // A library that was built from another version's source reports another PHP version.
         let reasons = case["not_comparable"].as_array().expect("reasons");
         let is_other = |reason: &serde_json::Value| reason["code"] == "php_version_differs";
         assert!(reasons.is_empty() || reasons.iter().any(is_other), "{case:#}");
         assert_ne!(case["trials"], serde_json::json!([]), "{case:#}");
         let name = case["runtime"].as_str().unwrap_or_default();
-        // What `putenv()` sets is the whole process', whose threads FrankenPHP's workers are.
+        // `putenv()` changes the whole process, and FrankenPHP's workers are threads of one
+        // process.
         let keeps = case["mode"] != "per-request" || name.starts_with("frankenphp");
         assert_eq!(case["kept"].is_array(), keeps, "{}: {}", case["runtime"], case["kept"]);
         let versions = case["versions"].to_string();
@@ -417,7 +421,7 @@ fn workers_are_what_a_comparison_finds_comparable() {
     }
 }
 
-/// A name without ` (assembled)`.
+/// A runtime's name without ` (assembled)`.
 fn first_word(name: &str) -> &str {
     name.split(' ').next().unwrap_or_default()
 }
@@ -433,7 +437,7 @@ rounds: 1
 load: [{concurrency: 2, for: 500ms}]
 ";
 
-/// A directory of runtimes of the test's own.
+/// A catalogue with runtimes of the test.
 fn catalogue(files: &[(&str, &str)]) -> (Catalogue, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("directory");
     for (name, text) in files {
@@ -468,7 +472,7 @@ fn a_variant_with_a_directory_is_another_runtime_with_settings() {
     assert_words!(errors.join("\n"));
 }
 
-/// What an app must bring is looked for before anything starts.
+/// Packages that an app must have are checked before anything starts.
 #[test]
 fn octane_serves_apps_that_have_it() {
     let place = Place::new();

@@ -9,13 +9,13 @@ use Amp\Http\Server\Driver\ClientFactory;
 use Amp\Socket\ResourceSocket;
 use Amp\Socket\Socket;
 
-/** Connections that are open. */
+/** Creates AMPHP's clients and keeps a list of those whose connections are open. */
 final class Clients implements ClientFactory, \Countable
 {
     /** @var array<int, array{Client, ?resource}> by the client's number */
     private array $open = [];
 
-    /** @var \Closure(): void the last one has closed */
+    /** @var \Closure(): void called when the last open connection has closed */
     public \Closure $onNone;
 
     public function __construct(private ClientFactory $factory)
@@ -49,7 +49,7 @@ final class Clients implements ClientFactory, \Countable
         return $this->open[$client->getId()][1] ?? null;
     }
 
-    /** @param array<int, mixed> $kept numbers of those that are not */
+    /** @param array<int, mixed> $kept clients that stay open, keyed by their number */
     public function dismiss(array $kept): void
     {
         foreach (array_diff_key($this->open, $kept) as [$client]) {

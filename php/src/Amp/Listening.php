@@ -9,7 +9,7 @@ use Amp\Socket\ServerSocket;
 use Amp\Socket\ServerSocketFactory;
 use Amp\Socket\SocketAddress;
 
-/** A socket that several processes listen to; AMPHP would open one of its own. */
+/** Serves AMPHP a socket that several processes listen to. AMPHP itself would open its own. */
 final class Listening implements ServerSocketFactory
 {
     public ?Taking $taking = null;

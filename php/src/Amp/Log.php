@@ -7,7 +7,7 @@ namespace Stampede\Worker\Amp;
 use Psr\Log\AbstractLogger;
 use Psr\Log\LogLevel;
 
-/** What AMPHP's server has to say, where it is a warning or worse, on standard error. */
+/** Writes AMPHP's messages to standard error, from the level of a warning upwards. */
 final class Log extends AbstractLogger
 {
     private const QUIET = [LogLevel::DEBUG, LogLevel::INFO, LogLevel::NOTICE];

@@ -11,18 +11,18 @@ use Stampede\Worker\Form;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** A request as AMPHP has it, and the answer that it sends. */
+/** Translates AMPHP's requests into ours and our answers into AMPHP's. */
 final class Messages
 {
     /**
-     * @param string $body the whole of it
-     * @param string $directory for what was uploaded
+     * @param string $body the whole body
+     * @param string $directory where uploaded files are stored
      */
     public static function request(AmpRequest $asked, string $body, string $directory): Request
     {
         $uri = $asked->getUri();
         $client = $asked->getClient()->getRemoteAddress();
-        // It hands out an empty query where there is none.
+        // AMPHP returns an empty query where the URI has none.
         $query = $uri->getQuery() === '' ? '' : '?' . $uri->getQuery();
         $request = new Request(
             $asked->getMethod(),
@@ -40,7 +40,7 @@ final class Messages
     public static function response(Response $response): AmpResponse
     {
         $framed = $response->framed();
-        // Without a length it would go in chunks. RFC 9110, section 8.6: these have none.
+        // Without a length AMPHP sends chunks. RFC 9110, section 8.6: 204 and 304 have no length.
         if ($framed->status !== 204 && $framed->status !== 304) {
             $framed->with('Content-Length', (string) strlen($framed->body));
         }

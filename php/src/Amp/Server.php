@@ -18,10 +18,10 @@ use Stampede\Worker\Setup;
 use Stampede\Worker\Shift;
 use Stampede\Worker\Site;
 
-/** One process of AMPHP. */
+/** Runs one AMPHP process: it boots the app, listens and answers until it has to end. */
 final class Server
 {
-    /** Seconds that requests have which are still coming when it is asked to end. */
+    /** Seconds that open requests may still take after the process was asked to end. */
     private const PATIENCE = 5;
 
     private Site $site;
@@ -29,19 +29,20 @@ final class Server
     private Clients $clients;
     private Listening $listening;
     private Shift $shift;
-    /** @var array<int, true> clients that have a request under way */
+    /** @var array<int, true> clients with a request in flight, keyed by the client's number */
     private array $asking = [];
     private bool $ending = false;
 
     /** @param resource $port */
     public function __construct(private Setup $setup, $port, private Line $line)
     {
-        // The app first: it may bring another version of PSR-3, and what is loaded first stays.
+        // Boot the app first: it may bring another version of PSR-3, and the first one loaded
+        // stays.
         $this->site = Site::boot($setup);
         $log = new Log();
         $this->clients = new Clients(new SocketClientFactory($log));
         $this->listening = new Listening($port, $this->clients);
-        // Nothing before the handler: no limits, no compression, any method.
+        // AMPHP does nothing before our handler: no limits, no compression, any method.
         $drivers = new DefaultHttpDriverFactory(
             $log,
             streamTimeout: $setup->number('keepalive_timeout', 75),
@@ -52,7 +53,7 @@ final class Server
         $this->http->expose(Port::name($setup));
     }
 
-    /** Until it is asked to end, or its requests are over. */
+    /** Runs until the process is asked to end or has served its number of requests. */
     public function run(): void
     {
         $this->shift = Shift::of($this->setup, $this->site, fn () => $this->leave());
@@ -61,7 +62,7 @@ final class Server
         $this->clients->onNone = fn () => $this->idle();
         EventLoop::onSignal(SIGTERM, fn () => $this->end());
         EventLoop::onSignal(SIGINT, fn () => $this->end());
-        // The master says nothing: it is readable when the master is gone.
+        // The master writes nothing to this line. It becomes readable when the master is gone.
         EventLoop::onReadable($this->line->stream, function (string $callback): void {
             EventLoop::cancel($callback);
             $this->end();
@@ -81,7 +82,7 @@ final class Server
         } finally {
             unset($this->asking[$client->getId()]);
         }
-        // AMPHP writes the answer before it gives the loop its turn.
+        // AMPHP writes the answer before it lets the loop run this.
         EventLoop::queue(fn () => $this->shift->after());
 
         return Messages::response($answer);
@@ -105,7 +106,7 @@ final class Server
         EventLoop::delay(self::PATIENCE, static fn () => EventLoop::getDriver()->stop());
     }
 
-    /** Nobody is connected. */
+    /** Called when no connection is open any more. */
     private function idle(): void
     {
         if ($this->ending) {

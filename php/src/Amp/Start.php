@@ -10,7 +10,7 @@ use Stampede\Worker\Pool\Master;
 use Stampede\Worker\Pool\Port;
 use Stampede\Worker\Setup;
 
-/** AMPHP: processes that each run a loop, on one port. */
+/** Starts AMPHP: processes on one port, each with an event loop of its own. */
 final class Start
 {
     public static function worker(Setup $setup): void

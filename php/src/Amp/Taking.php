@@ -14,14 +14,14 @@ use Revolt\EventLoop;
 use Revolt\EventLoop\Suspension;
 use Stampede\Worker\Pool\Turn;
 
-/** Accepts from a socket that several processes listen to, in turn with them. */
+/** Accepts connections from a socket that several processes share, taking turns with them. */
 final class Taking implements ServerSocket
 {
-    /** Seconds until it looks again whether there is room for one more. */
+    /** Seconds between two looks whether there is room for another connection. */
     private const LOOK = 0.01;
 
     private SocketAddress $address;
-    /** What `accept` waits for. */
+    /** The suspension that `accept` waits in, if it waits. */
     private ?Suspension $waiting = null;
     private string $callback = '';
     /** @var list<\Closure(): void> */
@@ -33,7 +33,7 @@ final class Taking implements ServerSocket
         $this->address = SocketAddress\fromResourceLocal($socket);
     }
 
-    /** Null: closed. It is never cancelled. */
+    /** Returns the next connection, or null when the socket is closed. Callers never cancel it. */
     public function accept(?Cancellation $cancellation = null): ?Socket
     {
         while ($this->socket !== null) {
@@ -46,7 +46,7 @@ final class Taking implements ServerSocket
             $this->socket !== null && $wait > 0
                 && $this->until(static fn ($resume) => EventLoop::delay($wait, $resume));
             $stream = $this->socket ? @stream_socket_accept($this->socket, 0) : false;
-            // Else another process was quicker.
+            // If it is false, another process accepted the connection first.
             if ($stream !== false) {
                 return ResourceSocket::fromServerSocket($stream);
             }
@@ -55,7 +55,7 @@ final class Taking implements ServerSocket
         return null;
     }
 
-    /** Waits no longer. */
+    /** Ends the current wait at once. */
     public function hurry(): void
     {
         EventLoop::cancel($this->callback);
@@ -95,7 +95,10 @@ final class Taking implements ServerSocket
         return new BindContext();
     }
 
-    /** @param \Closure(\Closure(): void): string $event calls back; gives its number */
+    /**
+     * @param \Closure(\Closure(): void): string $event arranges for its argument to be called;
+     *     returns the callback's id
+     */
     private function until(\Closure $event): void
     {
         $this->waiting = EventLoop::getSuspension();

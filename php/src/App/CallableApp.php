@@ -10,7 +10,10 @@ use Stampede\Worker\Problem;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** `handler.php` returns a closure: `$_SERVER` and the body in; status, headers and body out. */
+/**
+ * An app whose `handler.php` returns a closure. The closure takes `$_SERVER` and the body, and
+ * returns status, headers and body.
+ */
 final class CallableApp implements App
 {
     /** @var callable(array<string, mixed>, string): array<string, mixed> */

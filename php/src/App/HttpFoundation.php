@@ -12,7 +12,7 @@ use Symfony\Component\HttpFoundation\File\UploadedFile;
 use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
 use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
 
-/** Requests and answers of Symfony, Laravel and Lumen: directly, or by way of PSR-7. */
+/** Converts requests and answers for Symfony, Laravel and Lumen: directly or by way of PSR-7. */
 final class HttpFoundation
 {
     private const BRIDGE = 'Symfony\Bridge\PsrHttpMessage\Factory';
@@ -60,7 +60,7 @@ final class HttpFoundation
             $headers['Set-Cookie'][] = (string) $cookie;
         }
         $body = $response->getContent();
-        // A streamed answer prints itself; a file's does too.
+        // A streamed answer prints its body itself. So does a file.
         if ($body === false) {
             ob_start();
             $response->sendContent();
@@ -80,7 +80,7 @@ final class HttpFoundation
             if (!Request::isFile($node)) {
                 return self::files((array) $node);
             }
-            // `true`: PHP itself took no upload here, and would deny that this is one.
+            // `true` (test mode): PHP took no upload here, so it would say that this file is none.
             [$path, $name, $type] = [$node['tmp_name'], $node['name'] ?? '', $node['type'] ?? null];
 
             return new UploadedFile($path, $name, $type, $node['error'], true);

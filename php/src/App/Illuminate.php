@@ -6,7 +6,7 @@ namespace Stampede\Worker\App;
 
 use Symfony\Component\HttpFoundation\Request;
 
-/** Requests as Laravel and Lumen have them. */
+/** Requests in the form that Laravel and Lumen use, and the clean-up between requests. */
 final class Illuminate
 {
     private const FILE = 'Illuminate\Http\UploadedFile';
@@ -20,8 +20,8 @@ final class Illuminate
     }
 
     /**
-     * Takes from services that live on what a request has left in them: a session's values would be
-     * in the next session, whoever's that is.
+     * Removes what a request has left in services that stay alive. A session's values would
+     * otherwise be in the next session, even in another user's.
      */
     public static function forget(object $app): void
     {
@@ -31,7 +31,7 @@ final class Illuminate
             $sessions->driver()->flush();
             $sessions->driver()->regenerate();
         }
-        // Some came late in Laravel 8.
+        // Some of these methods came only in a later version of Laravel 8.
         foreach (['cookie' => 'flushQueuedCookies', 'auth' => 'forgetGuards'] as $name => $method) {
             $service = $made($name);
             if ($service !== null && method_exists($service, $method)) {
@@ -41,8 +41,8 @@ final class Illuminate
     }
 
     /**
-     * Files in the framework's own class. From Symfony's it would make them itself, and then ask
-     * PHP whether each is an upload. PHP took none here.
+     * Returns files in the framework's own class. The framework would build them from Symfony's
+     * class itself, and then ask PHP whether each is an upload. PHP took no upload here.
      *
      * @param array<mixed> $tree
      * @return array<mixed>

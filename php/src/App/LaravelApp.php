@@ -11,7 +11,7 @@ use Stampede\Worker\Needs;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** Laravel's HTTP kernel, from `bootstrap/app.php`. */
+/** Runs an app through Laravel's HTTP kernel, made by `bootstrap/app.php`. */
 final class LaravelApp implements App
 {
     private object $app;
@@ -44,7 +44,7 @@ final class LaravelApp implements App
         [$finish, $this->finish] = [$this->finish, null];
         $finish && $finish();
         Illuminate::forget($this->app);
-        // From Laravel 8.75 on: what is bound for one request only.
+        // Laravel 8.75 and later: drop what is bound for one request only.
         if (method_exists($this->app, 'forgetScopedInstances')) {
             $this->app->forgetScopedInstances();
         }
@@ -52,7 +52,7 @@ final class LaravelApp implements App
 
     public function reboot(): void
     {
-        // It serves, though PHP is the CLI: without this it takes itself for a command.
+        // PHP runs as the CLI here: without this line Laravel takes itself for a console command.
         $_ENV['APP_RUNNING_IN_CONSOLE'] = 'false';
         $file = "{$this->directory}/bootstrap/app.php";
         $this->app = Needs::file($file, 'an app of kind `laravel`');

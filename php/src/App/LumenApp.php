@@ -9,7 +9,7 @@ use Stampede\Worker\Needs;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** Lumen's application, from `bootstrap/app.php`. */
+/** Runs an app through Lumen's application, made by `bootstrap/app.php`. */
 final class LumenApp implements App
 {
     private const APPLICATION = 'Laravel\Lumen\Application';
@@ -29,7 +29,7 @@ final class LumenApp implements App
         return ['psr7'];
     }
 
-    /** Its `handle` runs the terminating middleware too. */
+    /** Lumen's `handle` runs the terminating middleware too. */
     public function handle(Request $request): Response
     {
         $class = self::REQUEST;

@@ -12,7 +12,7 @@ use Stampede\Worker\Psr7;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** `handler.php` returns a `RequestHandlerInterface`. */
+/** An app whose `handler.php` returns a `RequestHandlerInterface`. */
 final class Psr15App implements App
 {
     private RequestHandlerInterface $handler;

@@ -16,7 +16,10 @@ use Symfony\Component\HttpKernel\KernelInterface;
 use Symfony\Component\HttpKernel\RebootableInterface;
 use Symfony\Component\HttpKernel\TerminableInterface;
 
-/** A Symfony kernel: `App\Kernel`, or what the front controller gives symfony/runtime. */
+/**
+ * Runs a Symfony kernel: `App\Kernel`, or the one that symfony/runtime gets from the front
+ * controller.
+ */
 final class SymfonyApp implements App
 {
     private const RUNTIME = 'Symfony\Component\Runtime\SymfonyRuntime';
@@ -59,15 +62,17 @@ final class SymfonyApp implements App
     }
 
     /**
-     * The app's own page for an error that its kernel did not turn into one. Under PHP-FPM PHP's exception handler
-     * has `HttpKernel::terminateWithException` do so, which also sends it. Here the request is handled once more,
-     * from which an exception comes at once, and the error in its place: listeners see what they see there.
+     * Returns the app's own page for an error that its kernel did not turn into an answer. Under
+     * PHP-FPM, PHP's exception handler calls `HttpKernel::terminateWithException`, which makes the
+     * page and sends it. Here the request is handled a second time: an exception comes at once, and
+     * the error takes its place. So listeners see the same events as under PHP-FPM.
      */
     private function failed(SymfonyRequest $asked, \Error $error): SymfonyResponse
     {
         $container = $this->kernel instanceof KernelInterface ? $this->kernel->getContainer() : throw $error;
         $kernel = $container->get('http_kernel');
-        // Since Symfony 6.2, where the app wishes so: listeners were told of it then, and none had an answer.
+        // Symfony 6.2 and later, if the app enables it: listeners have already seen the error, and
+        // none answered.
         if ((fn (): bool => $this->handleAllThrowables ?? false)->call($kernel)) {
             throw $error;
         }
@@ -90,7 +95,7 @@ final class SymfonyApp implements App
         }
     }
 
-    /** The kernel itself resets its services when the next request comes. */
+    /** Runs what was deferred. The kernel resets its services when the next request comes. */
     public function terminate(): void
     {
         [$finish, $this->finish] = [$this->finish, null];
@@ -107,7 +112,7 @@ final class SymfonyApp implements App
         }
     }
 
-    /** PHP's own session outlives the services that would leave it: the next would have its id. */
+    /** Ends PHP's own session, which outlives the services: the next request would get its id. */
     private static function leaveSession(): void
     {
         if (!function_exists('session_status')) {
@@ -129,7 +134,7 @@ final class SymfonyApp implements App
         return new $class(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
     }
 
-    /** `Kernel` of the namespace that composer.json gives to `src/`. */
+    /** Returns the class `Kernel` in the namespace that composer.json maps to `src/`. */
     private function kernelClass(): string
     {
         $file = "{$this->directory}/composer.json";
@@ -148,7 +153,7 @@ final class SymfonyApp implements App
         return $class;
     }
 
-    /** The files that `bootEnv` begins with; it fails where there is none. */
+    /** Tells whether one of the files that `bootEnv` reads first exists: without any it fails. */
     private function hasSettings(): bool
     {
         $files = array_map(fn (string $end): string => "{$this->directory}/.env$end", ['', '.dist', '.local.php']);

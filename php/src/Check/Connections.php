@@ -4,19 +4,21 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** The connections to databases that one look meets. It is gone with that look, for it holds them. */
+/**
+ * The database connections that one look finds. It holds them, so it must not outlive that look.
+ */
 final class Connections
 {
     public const KINDS = [\PDO::class, \mysqli::class, 'PgSql\Connection', \SQLite3::class];
-    /** Connections that are asked for their settings; of those beyond it only their number is told. */
+    /** How many connections are asked for their settings. Others are only counted. */
     private const ASKED = 8;
 
     /** @var array<int, object> by their ids */
     private array $met = [];
-    /** @var array<int, string> how they are named to people */
+    /** @var array<int, string> the connections' names in reports, keyed by object id */
     private array $names = [];
 
-    /** @param string $where its holder; empty: nobody can name it */
+    /** @param string $where the place that holds it; empty if no place has a name */
     public function meet(object $object, string $where): void
     {
         $id = spl_object_id($object);
@@ -33,17 +35,18 @@ final class Connections
         return count($this->met);
     }
 
-    /** Those with a transaction that nobody has ended. */
+    /** Returns how many of them have an open transaction. */
     public function transactions(): int
     {
         return count(array_filter($this->met, [Session::class, 'isInTransaction']));
     }
 
     /**
-     * What each of them works with.
+     * Returns the settings of each connection.
      *
-     * @param array<string, array<string, string>> $known as it was told by the look before
-     * @return array<string, array<string, string>> by its name; of one that cannot be asked now, as it was known
+     * @param array<string, array<string, string>> $known what the previous look returned
+     * @return array<string, array<string, string>> by connection name; a connection that cannot be
+     *     asked now keeps its known settings
      */
     public function sessions(array $known): array
     {

@@ -4,22 +4,22 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** What one look has found, by holders: the outermost place that the app's code can name. */
+/** The result of one look. Holders are the outermost places that the app's code can name. */
 final class Found
 {
-    /** Holders that are told. */
+    /** The most holders that are listed. */
     private const HOLDERS = 2_000;
 
     /** @var list<array{where: string, token: string}> */
     public array $tokens = [];
-    /** @var array<string, int> how much each holds, if anything */
+    /** @var array<string, int> how much each holder holds; holders of nothing are left out */
     public array $sizes = [];
 
-    /** Connections to databases. */
+    /** The number of open database connections. */
     public int $connections = 0;
-    /** Of those, with a transaction that nobody has ended. */
+    /** The number of connections with an open transaction. */
     public int $transactions = 0;
-    /** @var array<string, array<string, string>> what the connections work with, by their names */
+    /** @var array<string, array<string, string>> settings of the connections, by connection name */
     public array $sessions = [];
 
     /** @param list<string> $tokens */

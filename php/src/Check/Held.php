@@ -6,11 +6,11 @@ namespace Stampede\Worker\Check;
 
 use Stampede\Worker\App\SymfonyApp;
 
-/** Looks through everything of the app's that outlives a request. */
+/** Searches everything of the app that outlives a request. */
 final class Held
 {
     private Owned $owned;
-    /** @var array<string, array<string, string>> what connections were last seen to work with */
+    /** @var array<string, array<string, string>> the connections' settings at the last look */
     private array $sessions = [];
 
     public function __construct(private Place $place, private object $app)
@@ -18,7 +18,7 @@ final class Held
         $this->owned = new Owned($place);
     }
 
-    /** Where the tokens are that were sent by users, and what connections work with. */
+    /** Finds where tokens of users are kept, and which settings connections have. */
     public function look(): Found
     {
         $connections = new Connections();
@@ -28,7 +28,7 @@ final class Held
         $found->transactions = $connections->transactions();
         $found->sessions = $this->sessions = $connections->sessions($this->sessions);
         $found->connections = $connections->count();
-        // Not what these hold: `state` tells them one by one.
+        // The sizes of these do not count: `state` reports their values one by one.
         foreach ([self::superglobals(), self::process(), $this->sessions] as $values) {
             foreach ($values as $where => $value) {
                 $found->add($where, 0, $walk->into($value, $where)[1]);
@@ -38,7 +38,7 @@ final class Held
         return $found;
     }
 
-    /** How much everything holds, and how many connections. */
+    /** Measures how much every place holds, and counts the connections. */
     public function sizes(): Found
     {
         $connections = new Connections();
@@ -69,11 +69,11 @@ final class Held
                 yield "global \$$name" => $value;
             }
         }
-        // Symfony empties it when the next request comes.
+        // Symfony empties the session when the next request comes.
         yield '$_SESSION' => $this->app instanceof SymfonyApp ? [] : $_SESSION ?? [];
     }
 
-    /** @return iterable<string, mixed> as they were left */
+    /** @return iterable<string, mixed> superglobals as the request left them */
     private static function superglobals(): iterable
     {
         yield '$_ENV' => $_ENV;

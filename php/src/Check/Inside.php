@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** What an object holds, without a word to it: no `__get`, nothing that begins when it is used. */
+/** Lists what an object holds without running its code: no `__get`, no lazy initialisation. */
 final class Inside
 {
     private const COLLECTIONS = [\SplObjectStorage::class, \SplDoublyLinkedList::class, \SplHeap::class];
@@ -29,7 +29,9 @@ final class Inside
         return self::isLazy($object) ? [] : (array) $object;
     }
 
-    /** Of a property, as an object cast to an array has it: classes stand before those not public. */
+    /**
+     * Returns a property's name from its key in an array cast, without the class of a private one.
+     */
     public static function name(string $key): string
     {
         $end = strrpos($key, "\0");
@@ -48,7 +50,7 @@ final class Inside
         return $pairs;
     }
 
-    /** From PHP 8.4 on: to look would make it. */
+    /** PHP 8.4 and later: tells whether the object is lazy. Looking into it would initialise it. */
     private static function isLazy(object $object): bool
     {
         static $canBe = null;

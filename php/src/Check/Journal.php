@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** The file of one worker: a JSON object a line, each by one write. */
+/** The file of one worker: a JSON object per line, each line appended by one write. */
 final class Journal
 {
-    /** Whatever an app has in its strings, a line is JSON. */
+    /** With these flags a line is valid JSON, whatever the app has in its strings. */
     private const FLAGS = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE
         | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PARTIAL_OUTPUT_ON_ERROR;
 
@@ -25,14 +25,14 @@ final class Journal
     /** @param array<string, mixed> $line */
     public function write(array $line): void
     {
-        // A process that the app has forked is no worker.
+        // A process that the app has forked is not a worker.
         if ($this->pid === getmypid()) {
-            // Opened each time: a descriptor that stays would be one more among the app's.
+            // Opened for each line: a descriptor that stays open would count among the app's.
             file_put_contents($this->file, json_encode($line, self::FLAGS) . "\n", FILE_APPEND);
         }
     }
 
-    /** Why there is no line. */
+    /** Writes why a line is missing. */
     public function failed(\Throwable $error): void
     {
         try {

@@ -4,26 +4,28 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** What the app's own code keeps outside of objects: static properties, and variables of functions. */
+/**
+ * What the app's code keeps outside of objects: static properties and functions' static variables.
+ */
 final class Owned
 {
-    /** @var array<string, \ReflectionProperty> by how it is named to people */
+    /** @var array<string, \ReflectionProperty> static properties, by their names in reports */
     private array $properties = [];
-    /** @var array<string, \ReflectionFunctionAbstract> that have static variables */
+    /** @var array<string, \ReflectionFunctionAbstract> functions that have static variables */
     private array $functions = [];
-    /** @var array<string, true> classes and functions that were looked at */
+    /** @var array<string, true> classes and functions that were already looked at */
     private array $known = [];
 
     public function __construct(private Place $place)
     {
     }
 
-    /** @return iterable<string, mixed> by where it is */
+    /** @return iterable<string, mixed> values by the place that holds them */
     public function values(): iterable
     {
         $this->learn();
         foreach ($this->properties as $where => $property) {
-            // A typed one may have no value yet.
+            // A typed property may have no value yet.
             if ($property->isInitialized()) {
                 yield $where => $property->getValue();
             }
@@ -35,7 +37,7 @@ final class Owned
         }
     }
 
-    /** Classes and functions that have come since. */
+    /** Adds the classes and functions that were declared since the last call. */
     private function learn(): void
     {
         foreach (get_declared_classes() as $class) {

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** The app's directory: which files are its own code, and how they are named to people. */
+/** The app's directory. It tells which files are the app's own code, and names code in reports. */
 final class Place
 {
     private string $directory;
@@ -14,7 +14,9 @@ final class Place
         $this->directory = realpath($directory) ?: $directory;
     }
 
-    /** Whether its authors wrote it: in the directory, and neither a package's nor made by a framework. */
+    /**
+     * Tells whether the app's authors wrote the file: it is no package's, and no framework made it.
+     */
     public function isOwn(string|false $file): bool
     {
         if ($file === false || !str_starts_with($file, "{$this->directory}/")) {
@@ -25,13 +27,13 @@ final class Place
         return !str_contains($inside, '/vendor/') && !str_starts_with($inside, '/var/cache/');
     }
 
-    /** From the directory, where it is in there. */
+    /** Returns the path relative to the app's directory, or unchanged if the file is elsewhere. */
     public function short(string $file): string
     {
         return str_starts_with($file, "{$this->directory}/") ? substr($file, strlen($this->directory) + 1) : $file;
     }
 
-    /** Something that can be called, the same words for the same code. */
+    /** Names something callable. The same code always gets the same name. */
     public function callable(mixed $callable): string
     {
         return match (true) {
@@ -51,7 +53,9 @@ final class Place
         return "closure {$this->short((string) $closure->getFileName())}:{$closure->getStartLine()}";
     }
 
-    /** That of an anonymous class has a path behind a null byte. */
+    /**
+     * Names a class. An anonymous class's name has a path behind a null byte, which is shortened.
+     */
     public function class(string $name): string
     {
         [$class, $place] = explode("\0", $name, 2) + ['', ''];

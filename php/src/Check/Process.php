@@ -4,10 +4,12 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** What the kernel says of this process. */
+/** Reads what the kernel says about this process. */
 final class Process
 {
-    /** Open descriptors, but that by which they are listed; null where there is no /proc. */
+    /**
+     * Returns the number of open descriptors, without the one that lists them; null without /proc.
+     */
     public static function files(): ?int
     {
         $entries = scandir('/proc/self/fd');
@@ -15,7 +17,10 @@ final class Process
         return $entries === false ? null : count($entries) - count(['.', '..', 'its own']);
     }
 
-    /** Bytes of memory that the kernel counts as this process's own and present; 0 where there is no /proc. */
+    /**
+     * Returns the bytes of this process's memory that are resident, shared pages included; 0
+     * without /proc.
+     */
     public static function resident(): int
     {
         $pages = explode(' ', (string) file_get_contents('/proc/self/statm'))[1] ?? '0';
@@ -23,7 +28,7 @@ final class Process
         return (int) $pages * 4096;
     }
 
-    /** Of this thread; that of a process with one thread is its pid. */
+    /** Returns this thread's id; null without /proc. The only thread of a process has its pid. */
     public static function thread(): ?int
     {
         $link = readlink('/proc/thread-self');
@@ -32,8 +37,8 @@ final class Process
     }
 
     /**
-     * Read, not asked of PHP: its `umask()` sets another one for a moment, for all threads, and two
-     * that do so at once may leave that.
+     * Returns the umask, read from /proc. PHP's `umask()` sets another mask for a moment, for all
+     * threads: two calls at once may leave that one set.
      */
     public static function umask(): string
     {

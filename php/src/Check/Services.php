@@ -5,15 +5,15 @@ declare(strict_types=1);
 namespace Stampede\Worker\Check;
 
 /**
- * Objects and closures of the app's own that live as long as the booted app: its handler, and what
- * a framework's container keeps. They are found from the app itself; what is met on the way there is
- * the framework's, which has its own rules for what it keeps until when.
+ * Finds the app's own objects and closures that live as long as the booted app: its handler, and
+ * what a framework's container keeps. The search begins at the app. All else that it meets is the
+ * framework's, which has its own rules for how long it keeps things.
  */
 final class Services
 {
-    /** Arrays and objects that are looked into; an app that has more is not looked at so. */
+    /** The most arrays and objects that are searched. Of a larger app none is reported. */
     private const NODES = 60_000;
-    /** What is emptied when the next request comes, or holds everything. */
+    /** Types of objects that are reset when the next request comes, or that hold everything. */
     private const LEFT_ALONE = [
         'Symfony\Contracts\Service\ResetInterface',
         'Psr\Container\ContainerInterface',
@@ -22,24 +22,24 @@ final class Services
         'Illuminate\Support\ServiceProvider',
     ];
 
-    /** @var array<int, true> ids of what is the framework's */
+    /** @var array<int, true> ids of the framework's objects */
     private array $foreign = [];
     /** @var array<int, object> */
     private array $own = [];
 
-    /** @param Connections $connections meets those that are the framework's */
+    /** @param Connections $connections collects the connections that the framework holds */
     public function __construct(private Place $place, object $app, private Connections $connections)
     {
         $this->find($app);
     }
 
-    /** @return array<int, true> ids of objects that no other one holds in its own right */
+    /** @return array<int, true> ids of objects that a walk does not enter from another object */
     public function known(): array
     {
         return $this->foreign + array_fill_keys(array_keys($this->own), true);
     }
 
-    /** @return iterable<string, mixed> by where it is */
+    /** @return iterable<string, mixed> values by the place that holds them */
     public function values(): iterable
     {
         foreach ($this->own as $object) {
@@ -82,7 +82,10 @@ final class Services
         }
     }
 
-    /** @return array<mixed> what is in there, where that is the framework's too */
+    /**
+     * @return array<mixed> what to search next: all that a framework's object holds, or an own
+     *     object's services
+     */
     private function entered(object $object): array
     {
         $id = spl_object_id($object);
@@ -99,7 +102,7 @@ final class Services
         return Inside::of($object);
     }
 
-    /** @return list<object> own services that were given to it when it was made */
+    /** @return list<object> own services that the object got through its constructor */
     private function given(object $object): array
     {
         $types = [];

@@ -5,15 +5,15 @@ declare(strict_types=1);
 namespace Stampede\Worker\Check;
 
 /**
- * What a connection to a database works with: settings that one request leaves to the next one on the same
- * connection. It is asked by PDO's own methods, whatever a class of the app's makes of them, by one query
- * that touches no table, and not at all where that would be noticed.
+ * Reads the settings of a database connection: one request leaves them to the next on the same
+ * connection. It uses PDO's own methods, even where a class of the app overrides them, and a query
+ * that touches no table (SQLite: pragmas). Where the app would notice the query, it asks nothing.
  */
 final class Session
 {
-    /** What an app has called `@so`. */
+    /** The key of the user variables: what an app has set with `SET @name`. */
     public const VARIABLES = 'user_variables';
-    /** Of PDO itself, with words for their numbers. */
+    /** Attributes of PDO itself, with words for their numeric values. */
     private const ATTRIBUTES = [
         'ATTR_ERRMODE' => ['silent', 'warning', 'exception'],
         'ATTR_CASE' => ['natural', 'upper', 'lower'],
@@ -25,7 +25,7 @@ final class Session
         'ATTR_EMULATE_PREPARES' => [],
         'ATTR_STATEMENT_CLASS' => [],
     ];
-    /** What both of its families have. */
+    /** Session variables that both MySQL and MariaDB have. */
     private const MYSQL = [
         'sql_mode', 'time_zone', 'autocommit', 'foreign_key_checks', 'unique_checks', 'sql_safe_updates',
         'sql_select_limit', 'sql_auto_is_null', 'sql_big_selects', 'character_set_client',
@@ -46,16 +46,16 @@ final class Session
         'lc_messages', 'lc_monetary', 'lc_numeric', 'lc_time', 'application_name', 'enable_seqscan',
         'default_text_search_config',
     ];
-    /** Those that are answered without a look into the file. */
+    /** Pragmas that SQLite answers without reading the file. */
     private const SQLITE = [
         'foreign_keys', 'recursive_triggers', 'defer_foreign_keys', 'ignore_check_constraints',
         'read_uncommitted', 'query_only', 'reverse_unordered_selects', 'case_sensitive_like', 'temp_store',
         'cache_spill', 'automatic_index', 'trusted_schema',
     ];
-    /** Those that read the file's schema, and would wait for whoever has locked it. */
+    /** Pragmas that read the file's schema, and would wait for a lock on the file. */
     private const SQLITE_OF_FILE = ['synchronous', 'cache_size', 'journal_mode', 'locking_mode'];
 
-    /** @return ?array<string, string> null: not to be asked now */
+    /** @return ?array<string, string> null: the connection cannot be asked now */
     public static function of(object $connection): ?array
     {
         try {
@@ -63,7 +63,7 @@ final class Session
 
             return $told ?: null;
         } catch (\Throwable) {
-            return null;   // it was never connected, or no more is
+            return null;   // it was never connected, or is no longer connected
         }
     }
 
@@ -91,9 +91,9 @@ final class Session
     }
 
     /**
-     * Whether a question would change what the app sees next: MySQL's client forgets the last id with any
-     * query, and the first query of a PostgreSQL transaction settles what that sees; one that failed takes
-     * none.
+     * Tells whether a query would change what the app sees next. MySQL's client forgets the last
+     * inserted id with any query. The first query of a PostgreSQL transaction fixes what that
+     * transaction sees, and a failed transaction accepts none.
      */
     private static function isBusy(object $connection): bool
     {
@@ -117,7 +117,7 @@ final class Session
             try {
                 $value = self::pdo($connection, 'getAttribute', constant("PDO::$name"));
             } catch (\Throwable) {
-                continue;   // not every driver has each
+                continue;   // not every driver has every attribute
             }
             $value = is_array($value) ? $value[0] ?? '' : $value;
             $told[$name] = (string) ($words[is_bool($value) ? -1 : $value] ?? (int) $value);
@@ -177,7 +177,7 @@ final class Session
         } finally {
             $waits > 0 && $pragma("busy_timeout = $waits");
         }
-        // The file's own, which PHP-FPM finds there too.
+        // The file itself keeps this mode, so PHP-FPM finds it too: it does not count as a change.
         $told['journal_mode'] === 'wal' && $told['journal_mode'] = 'delete';
 
         return array_filter($told, static fn (string $value): bool => $value !== '');
@@ -185,7 +185,7 @@ final class Session
 
     /**
      * @param array<string, string> $values expressions by names
-     * @return array<string, string> what they are
+     * @return array<string, string> the expressions' values, by the same names
      */
     private static function row(object $connection, array $values): array
     {
@@ -194,12 +194,12 @@ final class Session
         return $row === [] ? [] : array_combine(array_keys($values), array_map('strval', $row));
     }
 
-    /** @return list<mixed> the first row, and no word of what failed */
+    /** @return list<mixed> the first row; empty if there is none */
     private static function first(object $connection, string $query): array
     {
         if ($connection instanceof \PDO) {
             $plain = [\PDO::ATTR_STATEMENT_CLASS => [\PDOStatement::class]];
-            // Else the server would prepare it, which takes a second question.
+            // Otherwise the server would prepare the query, which takes a second round trip.
             self::driver($connection) === 'sqlite' || $plain[\PDO::ATTR_EMULATE_PREPARES] = true;
             $statement = self::pdo($connection, 'prepare', $query, $plain);
             $rows = $statement && $statement->execute() ? $statement->fetchAll(\PDO::FETCH_NUM) : [];

@@ -6,16 +6,20 @@ namespace Stampede\Worker\Check;
 
 use Stampede\Worker\App\SymfonyApp;
 
-/** State of the process that a request may change and the next one finds: a value for each key. */
+/**
+ * The state of the process that a request may change and the next one finds: a value for each key.
+ */
 final class State
 {
-    /** What PHP itself has among the globals. */
+    /** Names that PHP itself has among the globals. */
     public const SUPERGLOBALS = [
         'GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', '_SESSION',
     ];
-    /** Bytes of a value that are told; of a longer one, its beginning and a hash. */
+    /**
+     * How many bytes of a value are written. A longer value is written as its beginning and a hash.
+     */
     private const LENGTH = 160;
-    /** Names whose values nobody should read: a hash tells whether they change. */
+    /** Names whose values nobody should read. Their hash shows whether they change. */
     private const SECRET = '/pass|pwd|secret|token|key|auth|credential|dsn|_url$|\b(pw|default_pw)$/i';
 
     public function __construct(private Place $place, private object $app)
@@ -23,7 +27,7 @@ final class State
     }
 
     /**
-     * All but what a request has of its own.
+     * Returns all state except what belongs to one request.
      *
      * @return array<string, scalar>
      */
@@ -45,7 +49,9 @@ final class State
         ] + $this->ini() + self::environment() + $this->globals();
     }
 
-    /** Those that `header()` has set, as PHP still has them; its own is in every request. */
+    /**
+     * Returns the headers set by `header()` that PHP still has, without the one PHP always adds.
+     */
     public static function headers(): string
     {
         $set = preg_grep('/^X-Powered-By:/i', headers_list(), PREG_GREP_INVERT) ?: [];
@@ -75,7 +81,10 @@ final class State
         return $handler;
     }
 
-    /** Its id too, which the next session would have; but Symfony leaves it when a request comes. */
+    /**
+     * Includes a hash of the id, which the next session would have too. Not for Symfony, which
+     * drops the id when a request comes.
+     */
     private function session(): string
     {
         if (!function_exists('session_status')) {
@@ -110,7 +119,7 @@ final class State
     {
         $told = [];
         foreach (ini_get_all(null, false) ?: [] as $name => $value) {
-            // Symfony sets these each time that it begins a session.
+            // Symfony sets these each time it begins a session.
             if ($this->app instanceof SymfonyApp && str_starts_with($name, 'session.')) {
                 continue;
             }
@@ -154,7 +163,7 @@ final class State
             is_string($value) => $value,
             is_bool($value) => $value ? 'true' : 'false',
             is_int($value) => (string) $value,
-            // Not by `precision`, which the app may set.
+            // `var_export`: a cast would depend on `precision`, which the app may set.
             is_float($value) => var_export($value, true),
             is_array($value) => 'array of ' . count($value),
             default => get_debug_type($value),

@@ -4,15 +4,17 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-/** One walk through all that survives: each object once, no deeper and no further than bounds say. */
+/**
+ * One walk through everything that outlives a request. It enters each object once, within limits.
+ */
 final class Walk
 {
     public const TOKEN = '/stmpd[0-9a-z]{12}/';
     private const DEPTH = 8;
     private const NODES = 50_000;
-    /** Of these one holder has no more. */
+    /** How many of these nodes one holder may take. */
     private const NODES_OF_ONE = 20_000;
-    /** Elements of a long array that are looked at, at its beginning and at its end each. */
+    /** How many elements of a long array are looked at, at its beginning and at its end each. */
     private const ENDS = 1_000;
 
     /** @var array<int, true> ids of objects */
@@ -31,9 +33,9 @@ final class Walk
     }
 
     /**
-     * @param string $where by what name people know it
-     * @return array{int, list<string>} how much it holds (elements of all arrays in there; of a
-     *     string its length), and the tokens
+     * @param string $where the place's name in reports
+     * @return array{int, list<string>} how much it holds (the number of elements of all arrays in
+     *     it; for a string its length), and the tokens in it
      */
     public function into(mixed $value, string $where): array
     {

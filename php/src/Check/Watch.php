@@ -9,15 +9,18 @@ use Stampede\Worker\Request;
 use Stampede\Worker\Setup;
 
 /**
- * What a worker keeps from one request to the next, told line by line for `stampede check`. It is
- * there only where the working directory has a directory `check`. It changes nothing that the app sees, and
- * nothing in it throws.
+ * Writes what a worker keeps from one request to the next, line by line, for `stampede check`. It
+ * exists only where the working directory has a directory `check`. It changes nothing that the app
+ * sees, and it never throws.
  */
 final class Watch
 {
-    /** Requests from one line to the next where only growth is asked. */
+    /** In light mode, how many requests lie between two lines. */
     public const LIGHT_EVERY = 50;
-    /** First requests that have a line each: what is soon used up, such as a database's connections. */
+    /**
+     * In light mode, how many first requests have a line each: some resources, such as a database's
+     * connections, are soon used up.
+     */
     public const LIGHT_FIRST = 64;
 
     private State $state;
@@ -43,10 +46,10 @@ final class Watch
     }
 
     /**
-     * Null where nothing is to be watched.
+     * Returns null where the working directory has no directory `check`.
      *
-     * @param object $app what lives as long as the worker
-     * @param array<string, mixed> $server what `$_SERVER` is between requests
+     * @param object $app the object that lives as long as the worker
+     * @param array<string, mixed> $server the value of `$_SERVER` between requests
      */
     public static function over(Setup $setup, object $app, Output $output, array $server): ?self
     {
@@ -61,7 +64,7 @@ final class Watch
         return $watch;
     }
 
-    /** Before the request's superglobals are there. */
+    /** Called before the request's superglobals are set. */
     public function begin(Request $request): void
     {
         if ($this->light) {
@@ -73,14 +76,14 @@ final class Watch
                 'ob_level' => 0,
                 'cwd' => $this->cwd(),
                 'headers' => State::headers(),
-                // What it lacks of the boot's, the site gives to the request.
+                // What is missing of the boot's values, the site gives to the request.
             ] + $this->booted('server:') + State::superglobal('_ENV:', $_ENV) + $this->booted('_ENV:');
             $this->journal->write(['at' => 'begin', 'n' => $this->asked] + $this->differing($now));
         });
         $this->output->left = 0;
     }
 
-    /** The working directory is the request's. */
+    /** Called when the working directory has become the request's. */
     public function entered(): void
     {
         if (!$this->light) {
@@ -88,7 +91,7 @@ final class Watch
         }
     }
 
-    /** After everything that the library cleans up. */
+    /** Called after the library has cleaned up everything that it cleans up. */
     public function end(): void
     {
         $this->served++;
@@ -103,9 +106,9 @@ final class Watch
     private function boot(array $server): void
     {
         $this->quietly(function (mixed $handler) use ($server): void {
-            // The directory is the worker's own until the first request comes.
+            // Until the first request comes, the directory is the worker's own.
             $this->entered = (string) getcwd();
-            // Where only growth is asked too: what a first look loads does not count then.
+            // The look is taken in light mode too: what it loads must not count as growth later.
             $looked = $this->held->look();
             $this->found = $this->light ? new Found() : $looked;
             $this->booted = $this->state->lasting($handler) + $this->left($server);
@@ -136,7 +139,7 @@ final class Watch
 
     private function glance(): void
     {
-        // What waits for PHP's own collector of cycles is not kept, and would hide what is.
+        // Cycles that wait for PHP's collector are not kept. They would hide what is kept.
         gc_collect_cycles();
         $line = ['at' => 'end', 'served' => $this->served, 'memory' => memory_get_usage()];
         $line['rss'] = Process::resident();
@@ -148,7 +151,7 @@ final class Watch
     }
 
     /**
-     * What a request has of its own, and the library puts back.
+     * Returns what belongs to one request and is put back by the library.
      *
      * @param array<string, mixed> $server
      * @return array<string, scalar>
@@ -158,13 +161,13 @@ final class Watch
         return $this->connected() + [
             'ob_level' => $this->output->left,
             'cwd' => $this->cwd(),
-            // FrankenPHP's are those of the answer that was just sent.
+            // In FrankenPHP they are the headers of the answer that was just sent.
             'headers' => self::isWebServer() ? $this->booted['headers'] ?? '' : State::headers(),
         ] + $this->server($server) + State::superglobal('_ENV:', $_ENV);
     }
 
     /**
-     * What connections to databases have, as the last look has found it: none is asked twice.
+     * Returns the settings of database connections, as found by the last look: none is asked twice.
      *
      * @return array<string, scalar>
      */
@@ -172,7 +175,8 @@ final class Watch
     {
         $told = ['transactions' => $this->found->transactions];
         foreach ($this->found->sessions as $connection => $settings) {
-            // Whoever uses such a variable sets it first; what a user has left in one is told by its token.
+            // Apps set such a variable before they use it. A user's value in one is found by its
+            // token.
             unset($settings[Session::VARIABLES]);
             foreach ($settings as $name => $value) {
                 $told["db:$name $connection"] = State::short($value);
@@ -183,7 +187,8 @@ final class Watch
     }
 
     /**
-     * FrankenPHP's is that of the request for as long as that lasts, and then new.
+     * Returns the entries of `$_SERVER`; in FrankenPHP those of the boot, for it is new in each
+     * request.
      *
      * @param array<string, mixed> $now
      * @return array<string, scalar>
@@ -195,13 +200,16 @@ final class Watch
         return $isKept ? State::superglobal('server:', $now) : $this->booted('server:');
     }
 
-    /** Which makes superglobals but `$_ENV`, and headers, anew for each request. */
+    /**
+     * Tells whether this is FrankenPHP, which makes headers and superglobals, but not `$_ENV`, anew
+     * for each request.
+     */
     public static function isWebServer(): bool
     {
         return PHP_SAPI === 'frankenphp';
     }
 
-    /** Empty as long as the app leaves the directory that a request began in. */
+    /** Returns an empty string while the app stays in the directory that the request began in. */
     private function cwd(): string
     {
         $now = (string) getcwd();
@@ -233,9 +241,9 @@ final class Watch
     }
 
     /**
-     * The app's own handler hears of nothing that happens here.
+     * Runs `$work` so that the app's own error handler sees no error of it.
      *
-     * @param callable(mixed): void $work is given that handler
+     * @param callable(mixed): void $work receives the app's error handler
      */
     private function quietly(callable $work): void
     {
@@ -243,7 +251,7 @@ final class Watch
         try {
             $work($handler);
         } catch (\Throwable $error) {
-            // Whoever reads the lines misses one of them, and can say why.
+            // The reader of the lines misses one of them, and can say why.
             $this->journal->failed($error);
         } finally {
             restore_error_handler();

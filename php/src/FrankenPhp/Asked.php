@@ -6,12 +6,12 @@ namespace Stampede\Worker\FrankenPhp;
 
 use Stampede\Worker\Request;
 
-/** A request as a web server has left it in PHP's superglobals. */
+/** Builds a request from the superglobals that a web server has filled. */
 final class Asked
 {
     private const LEAF = ['name', 'type', 'tmp_name', 'error', 'size'];
 
-    /** @param array<string, string> $headers without `Host`, which Go keeps elsewhere */
+    /** @param array<string, string> $headers without `Host`, which Go keeps separately */
     public static function now(array $headers): Request
     {
         $headers += ['Host' => (string) ($_SERVER['HTTP_HOST'] ?? 'localhost')];
@@ -31,8 +31,8 @@ final class Asked
     }
 
     /**
-     * @param array<mixed> $files as in `$_FILES`: the leaf's keys outside, the tree inside
-     * @return array<mixed> the tree outside, leaves inside
+     * @param array<mixed> $files as in `$_FILES`: the keys of the leaf outermost, the tree inside
+     * @return array<mixed> the tree outermost, the leaves inside
      */
     public static function files(array $files): array
     {

@@ -8,25 +8,25 @@ use Stampede\Worker\Response;
 use Stampede\Worker\Site;
 
 /**
- * Asks FrankenPHP for requests and answers them. Unlike other workers it is in a web server: PHP
- * itself has filled the superglobals, and `header()` and what is printed reach the client.
+ * Takes requests from FrankenPHP and answers them. Unlike other workers it runs inside a web
+ * server: PHP fills the superglobals, and `header()` and printed output reach the client.
  */
 final class Loop
 {
     private bool $answering = false;
     private string|false $sessions;
 
-    /** @param int $maxRequests after so many it ends; 0: never by itself */
+    /** @param int $maxRequests the loop ends after so many; 0: no limit */
     public function __construct(private Site $site, private int $maxRequests = 0)
     {
         $this->sessions = ini_get('session.save_handler');
     }
 
     /**
-     * Runs until FrankenPHP or `maxRequests` ends it; says how many requests it answered.
+     * Runs until FrankenPHP or `maxRequests` ends it; returns how many requests it answered.
      *
-     * @param callable(callable): bool $handle waits for a request and calls back with it; false:
-     *     FrankenPHP wants the worker to end
+     * @param callable(callable): bool $handle waits for a request and calls its argument with it;
+     *     false: FrankenPHP wants the worker to end
      * @param callable(): mixed $finish sends the answer
      * @param callable(): array<string, string> $headers of the request
      */
@@ -37,7 +37,7 @@ final class Loop
             $this->keepSessions();
             $this->answer($headers());
             $finish();
-            // Here and not between requests: there is no output then, and `ob_start` would crash.
+            // It runs here and not between requests: without output, `ob_start` would crash there.
             $this->site->after();
         };
         while ($handle($serve)) {
@@ -51,8 +51,8 @@ final class Loop
     }
 
     /**
-     * Up to 1.4 FrankenPHP drops the handler that an app has set and leaves PHP set to ask it: no
-     * session would begin any more. PHP-FPM begins each request with the one of php.ini.
+     * Up to 1.4, FrankenPHP drops the session handler that an app has set, but PHP still asks for
+     * it: no session would begin any more. PHP-FPM begins each request with the handler of php.ini.
      */
     private function keepSessions(): void
     {
@@ -69,15 +69,15 @@ final class Loop
         ob_start([$this, 'out']);
         self::send($this->site->answer(Asked::now($headers)));
         $this->answering = false;
-        // An app that sends what it prints at once may have ended this buffer with its own.
+        // An app that flushes its output at once may have ended this buffer together with its own.
         ob_get_level() > $level && ob_end_flush();
     }
 
     /**
-     * An app that ended PHP, by `exit` or by an error that nobody can catch, is answered too: by
-     * what it printed. PHP itself has set the status.
+     * Also answers an app that ended PHP, by `exit` or by an error that nobody can catch: the
+     * client gets what it printed. PHP itself has set the status.
      *
-     * @internal for PHP
+     * @internal called by PHP
      */
     public function out(string $text): string
     {
@@ -86,14 +86,14 @@ final class Loop
 
     private static function send(Response $response): void
     {
-        // An app that calls `flush` has sent them.
+        // If the app called `flush`, they are already sent.
         if (!headers_sent()) {
             self::head($response);
         }
         echo $response->body;
     }
 
-    /** What the response says replaces what the app set by `header()`; cookies are added. */
+    /** The response's headers replace what the app set by `header()`; cookies are added. */
     private static function head(Response $response): void
     {
         http_response_code($response->status);

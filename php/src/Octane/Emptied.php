@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Octane;
 
-/** The last thing that was put into a request's container: it goes when that is emptied, and says so. */
+/** Calls a function when a request's container is emptied: it was the last thing put into it. */
 final class Emptied
 {
     /** @param \Closure(): void $then */

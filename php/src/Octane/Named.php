@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Octane;
 
-/** A worker of Octane's Swoole server gives itself the name that workers are counted by. */
+/** Names worker processes of Octane's Swoole server, so that stampede can count them. */
 final class Named
 {
     private const STATE = 'Laravel\Octane\Swoole\WorkerState';
     private const STOPS = 'Laravel\Octane\Events\WorkerStopping';
 
-    /** Once the app's providers have booted; elsewhere there is no such state. */
+    /** Takes effect when the app's providers have booted. Other servers have no such state. */
     public static function join(object $app): void
     {
         $app->booted(static function () use ($app): void {
@@ -18,7 +18,7 @@ final class Named
                 return;
             }
             $state = $app->make(self::STATE);
-            // Those after the workers are for tasks.
+            // Workers with higher numbers are task workers.
             if ($state->workerId < $state->server->setting['worker_num']) {
                 self::name("worker-{$state->workerId}");
                 $app->make('events')->listen(self::STOPS, static fn () => self::name('ends'));
@@ -26,7 +26,7 @@ final class Named
         });
     }
 
-    /** As the kernel has it. */
+    /** Sets the name by which the kernel knows this process. */
     private static function name(string $name): void
     {
         @file_put_contents('/proc/self/comm', $name);

@@ -11,15 +11,15 @@ use Stampede\Worker\Response;
 use Stampede\Worker\Site;
 
 /**
- * Scripts beside the front controller, as routes of Octane's own: a web server would run them, and
- * by one of them stampede sees what a worker is. Octane looks into its routes before each request
- * anyway, so that these cost an app nothing.
+ * Serves the scripts beside the front controller through Octane's own routes. A web server would
+ * run these scripts, and stampede uses one of them to see what a worker is. Octane looks into its
+ * routes before each request anyway, so these cost the app nothing.
  */
 final class Scripts implements App
 {
     private const RESPONSE = 'Illuminate\Http\Response';
 
-    /** Once the app's providers have booted, it has them. */
+    /** Adds the routes once the app's providers have booted. */
     public static function join(object $app): void
     {
         $app->booted(static function () use ($app): void {

@@ -8,19 +8,19 @@ use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
 /**
- * The worker scripts of Laravel Octane, begun as its commands begin them: those lie in the app's
- * vendor directory, and what they read of the environment is in runtime.yaml.
+ * Runs the worker scripts of Laravel Octane, as Octane's commands run them. The scripts are in the
+ * app's vendor directory; runtime.yaml sets the environment variables that they read.
  */
 final class Start
 {
-    /** Script by the need that the server is. */
+    /** The script for each server, keyed by the need that the server is. */
     private const SCRIPTS = [
         'rr' => 'roadrunner-worker',
         'frankenphp' => 'frankenphp-worker.php',
         'swoole_so' => 'swoole-server',
     ];
 
-    /** @throws Problem the app has not what the script needs */
+    /** @throws Problem if the app lacks what the script needs */
     public static function worker(Setup $setup): void
     {
         [$need] = array_keys(array_intersect_key(self::SCRIPTS, $setup->needs));
@@ -34,7 +34,7 @@ final class Start
             $_SERVER['argv'] = [$script, $file];
         }
         Watched::by($setup);
-        // There is the app as it is, with routes for the scripts of its docroot.
+        // This directory stands for the app: it adds routes for the scripts of the app's docroot.
         $_SERVER['APP_BASE_PATH'] = __DIR__ . '/base';
         (static fn (string $__script) => require $__script)($script);
     }

@@ -8,15 +8,15 @@ use Stampede\Worker\Needs;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
-/** The file that Octane's Swoole server reads when it begins; else `octane:swoole` writes it. */
+/** Writes the file that Octane's Swoole server reads first. Usually `octane:swoole` writes it. */
 final class State
 {
-    /** Numbers of Swoole's own. */
+    /** Swoole's own numbers. */
     private const DISPATCH = ['turn' => 1, 'connection' => 2, 'free' => 3];
     private const LOG_WARNINGS = 4;
-    /** As nginx and the others here take it. */
+    /** The most bytes of a request: the limit that nginx and the other runtimes have here. */
     private const BODY_MAX = 50 << 20;
-    /** An answer waits whole in the server's memory; what does not fit is cut off. */
+    /** The server keeps the whole answer in memory. A longer answer is cut off. */
     private const ANSWER_MAX = 256 << 20;
 
     private const ASK = 'require $argv[1];
@@ -24,13 +24,13 @@ final class State
             static fn () => Stampede\Worker\Octane\State::ask($argv[2], $argv[3]),
         ));';
 
-    /** @throws Problem the app does not boot */
+    /** @throws Problem if the app does not boot */
     public static function write(Setup $setup, string $file): void
     {
         $told = self::told($setup->app, $file);
         $octane = $told['octaneConfig'];
         $octane['max_execution_time'] = $setup->number('max_execution_time');
-        // Else there is no task worker to send a tick to.
+        // Without task workers, there is nothing to send a tick to.
         $octane['tick'] = $setup->number('task_workers') > 0 && ($octane['tick'] ?? true);
         $state = [
             'host' => $setup->host,
@@ -45,7 +45,7 @@ final class State
         file_put_contents($file, $text);
     }
 
-    /** What the app says itself, to a file. This is a process of its own. */
+    /** Writes the app's own configuration to a file. Runs in a process of its own. */
     public static function ask(string $app, string $file): void
     {
         chdir($app);
@@ -65,8 +65,8 @@ final class State
     }
 
     /**
-     * Asked in a process of its own, as under Octane: the server that forks the workers must not
-     * have booted the app.
+     * Asks the app in a process of its own, as Octane does: the server that forks the workers must
+     * not have booted the app.
      *
      * @return array<string, mixed>
      */
@@ -85,7 +85,7 @@ final class State
     }
 
     /**
-     * Those of `octane:swoole`, and of the rest what all runtimes here have alike.
+     * Returns the options of `octane:swoole`; the rest are the same for all runtimes here.
      *
      * @return array<string, mixed>
      */
@@ -100,7 +100,7 @@ final class State
             'task_worker_num' => $setup->number('task_workers'),
             'max_request' => $setup->number('max_requests'),
             'task_max_request' => $setup->number('max_requests'),
-            // Else up to half as many again.
+            // By default Swoole adds up to half as many again.
             'max_request_grace' => 0,
             'dispatch_mode' => self::DISPATCH[$setup->word('dispatch', 'connection')],
             'max_wait_time' => 3,

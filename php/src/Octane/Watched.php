@@ -10,7 +10,7 @@ use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Stampede\Worker\Setup;
 
-/** The watch of `stampede check` in Octane's workers, which tell when a request comes and has gone. */
+/** Runs the watch of `stampede check` in Octane's workers, by Octane's events around a request. */
 final class Watched
 {
     private const COMES = 'Laravel\Octane\Events\RequestReceived';
@@ -18,13 +18,16 @@ final class Watched
 
     private static ?Setup $setup = null;
 
-    /** Before Octane boots the app. */
+    /** Called before Octane boots the app. */
     public static function by(Setup $setup): void
     {
         self::$setup = $setup;
     }
 
-    /** Once the app's providers have booted: Octane's own listeners, which clean up, come before. */
+    /**
+     * Takes effect when the app's providers have booted, so Octane's own clean-up listeners run
+     * first.
+     */
     public static function join(object $app): void
     {
         $app->booted(static function () use ($app): void {
@@ -36,7 +39,7 @@ final class Watched
             $events = $app->make('events');
             $outside = 0;
             $events->listen(self::COMES, static function (object $event) use ($watch, &$outside): void {
-                // Octane begins a buffer before it tells, and ends one before the other event.
+                // Octane begins a buffer before this event, and ends one before the other event.
                 $outside = ob_get_level() - 1;
                 $headers = Response::listed($event->request->headers->all());
                 $watch->begin(new Request(headers: $headers));
@@ -44,7 +47,7 @@ final class Watched
             });
             $events->listen(self::GONE, static function (object $event) use ($watch, $output, &$outside): void {
                 $output->left = max(0, ob_get_level() - $outside);
-                // Octane tells first, and then empties the request's own container.
+                // Octane sends this event first, and then empties the request's own container.
                 $event->sandbox->instance(Emptied::class, new Emptied($watch->end(...)));
             });
         });

@@ -13,16 +13,16 @@ use Stampede\Worker\ReactPhp\Messages;
 use Stampede\Worker\Shift;
 use Stampede\Worker\Site;
 
-/** What a worker of PHP-PM, which is a ReactPHP server in php-cgi, asks for each answer. */
+/** Answers requests in a worker of PHP-PM, which is a ReactPHP server in php-cgi. */
 final class Bridge implements BridgeInterface
 {
     private Shift $shift;
 
     public function bootstrap($appBootstrap, $appenv, $debug): void
     {
-        // php-cgi has no such constant.
+        // php-cgi does not define this constant.
         defined('STDERR') || define('STDERR', fopen('php://stderr', 'w'));
-        // PHP-PM makes exceptions of warnings, as no other runtime does.
+        // PHP-PM turns warnings into exceptions. No other runtime does so.
         set_error_handler(null);
         $boot = new FirstBoot(Start::$setup->dir);
         $site = $boot->of(static fn (): Site => Site::boot(Start::$setup), SIGTERM);
@@ -35,7 +35,7 @@ final class Bridge implements BridgeInterface
         $asked = Messages::request($request, Start::$setup->dir . '/tmp');
         $asked->remoteAddr = (string) $request->getAttribute('remote_address', '127.0.0.1');
         $answer = Messages::response($this->shift->answer($asked));
-        // The first turn of the loop writes it.
+        // The next turn of the loop writes the answer; the clean-up comes in the turn after it.
         Loop::futureTick(fn () => Loop::futureTick(fn () => $this->shift->after()));
 
         return $answer;

@@ -12,12 +12,12 @@ use Stampede\Worker\Setup;
 use Stampede\Worker\Shift;
 use Symfony\Component\Console\Output\StreamOutput;
 
-/** PHP-PM's master. What is set here is what `ppm start` takes as options. */
+/** Starts PHP-PM's master. `ppm start` takes what is set here as options. */
 final class Start
 {
-    /** Of which it takes no other version than it has. */
+    /** Namespaces of which PHP-PM works with its own version only. */
     private const OWN = '/^(PHPPM|React|RingCentral|Evenement|Fig)\\\\/';
-    /** In a worker: what the plan chose. */
+    /** In a worker: the choices of the plan. */
     public static Setup $setup;
 
     public static function worker(Setup $setup): void
@@ -49,9 +49,9 @@ final class Start
     }
 
     /**
-     * A worker begins, before PHP-PM's own script. What is loaded first stays: of PSR-7 and its own
-     * classes that is PHP-PM's version; of Symfony's components and `psr/log`, of which it takes
-     * several, the app's.
+     * Called when a worker begins, before PHP-PM's own script. The first version loaded stays.
+     * PSR-7 and PHP-PM's own classes are loaded in PHP-PM's version. Symfony's components and
+     * `psr/log` come in the app's version, since PHP-PM accepts several.
      */
     public static function begin(Setup $setup): void
     {
@@ -69,22 +69,22 @@ final class Start
     }
 
     /**
-     * It writes its workers' script itself, so that this library gets there by php.ini only: the
-     * working directory's, and one beside it.
+     * PHP-PM writes the script of its workers itself, so only php.ini can load this library there:
+     * the php.ini of the working directory, and one beside it.
      */
     private static function prepare(Setup $setup): void
     {
         $directory = "{$setup->dir}/tmp/php-cgi";
         is_dir($directory) || mkdir($directory);
         $library = var_export(dirname(__DIR__, 2) . '/autoload.php', true);
-        // PHP-PM counts requests and closes connections itself.
+        // PHP-PM itself counts requests and closes connections.
         $plan = clone $setup;
         $plan->settings = array_merge($setup->settings, ['max_requests' => 0, 'keep_alive' => true]);
         $plan = var_export(serialize($plan), true);
         file_put_contents("$directory/begin.php", "<?php\nrequire_once $library;\n"
             . self::class . "::begin(unserialize($plan));\n");
         file_put_contents("$directory/begin.ini", "auto_prepend_file=\"$directory/begin.php\"\n");
-        // It reads this one when it ends, even if it has not come so far as to write it.
+        // PHP-PM reads this file when it ends, even if it ends before it has written it.
         touch("{$setup->dir}/tmp/ppm.pid");
         putenv("PHPRC={$setup->dir}");
         putenv("PHP_INI_SCAN_DIR=$directory");

@@ -7,8 +7,8 @@ namespace Stampede\Worker\Pool;
 use Stampede\Worker\Ends;
 
 /**
- * Whether the app could ever be booted, for runtimes whose own master would try for ever. Its
- * processes and the master know it by files of the working directory.
+ * Remembers whether the app could ever be booted, for runtimes whose own master would try for ever.
+ * Processes and master share this knowledge through files in the working directory.
  */
 final class FirstBoot
 {
@@ -20,7 +20,7 @@ final class FirstBoot
     }
 
     /**
-     * Boots. Where that fails and has never worked, the master is told with a signal, and says why.
+     * Boots. If that fails and no boot has ever worked, a signal ends the master, which says why.
      *
      * @template T
      * @param callable(): T $boot
@@ -35,7 +35,7 @@ final class FirstBoot
     }
 
     /**
-     * A first part of a boot, which alone does not make it work.
+     * Runs a first part of a boot. Its success does not yet count as a successful boot.
      *
      * @template T
      * @param callable(): T $part
@@ -51,7 +51,7 @@ final class FirstBoot
         }
     }
 
-    /** In the master, when it ends: the first boot's failure is its own. */
+    /** Called in the master when it ends: if no boot ever worked, it reports the first failure. */
     public function ended(): void
     {
         $why = is_file("{$this->file}-worked") ? false : @file_get_contents("{$this->file}-failed");
@@ -65,7 +65,7 @@ final class FirstBoot
     {
         if (is_file("{$this->file}-worked")) {
             Ends::lastly($why);
-            sleep(1);   // for its master starts another one at once
+            sleep(1);   // because the master starts another process at once
         } else {
             file_put_contents("{$this->file}-failed", $why);
             posix_kill(posix_getppid(), $signal);

@@ -4,12 +4,14 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Pool;
 
-/** What a process of a pool tells its master. It closes when the other one is gone. */
+/**
+ * The line from a process of a pool to its master. Each side sees it close when the other is gone.
+ */
 final class Line
 {
-    /** It has booted, and takes connections. */
+    /** The process has booted and accepts connections. */
     private const READY = 'r';
-    /** It takes no further ones, and ends soon. */
+    /** The process accepts no further connections and ends soon. */
     private const LEAVING = 'l';
 
     /** @param resource $stream */
@@ -28,13 +30,13 @@ final class Line
         @fwrite($this->stream, self::LEAVING);
     }
 
-    /** Why it could not boot, or go on. */
+    /** Sends why the process could not boot or could not go on. */
     public function failed(string $why): void
     {
         @fwrite($this->stream, $why);
     }
 
-    /** Reads what it has told since. */
+    /** Reads what the process has sent since the last call. */
     public function told(Child $child): void
     {
         $told = (string) @fread($this->stream, 1 << 16);

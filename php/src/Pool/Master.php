@@ -8,15 +8,15 @@ use Stampede\Worker\Ends;
 use Stampede\Worker\Problem;
 
 /**
- * Keeps a number of processes running, until it is asked to end. One that leaves is replaced when
- * it says so; one that dies, at once; one that cannot boot, after a second. When the very first
- * cannot, it gives up.
+ * Keeps a number of processes running until it is asked to end. A process that leaves is replaced
+ * when it says so, a dead one at once, and one that cannot boot after a second. If no process has
+ * booted yet and one cannot, the master gives up.
  */
 final class Master
 {
-    /** Seconds between looks at signals; what processes tell wakes it earlier. */
+    /** Seconds between looks at signals. A message of a process wakes the master earlier. */
     private const LOOK = 0.2;
-    /** Seconds after a failed boot. */
+    /** Seconds to wait after a failed boot. */
     private const PAUSE = 1.0;
     /** Seconds that processes have to end. */
     private const GRACE = 8.0;
@@ -27,12 +27,12 @@ final class Master
     private bool $booted = false;
     private float $notBefore = 0.0;
 
-    /** @param callable(Line): void $work of a process */
+    /** @param callable(Line): void $work what a process runs */
     public function __construct(private int $count, private $work)
     {
     }
 
-    /** @throws Problem no process can be started */
+    /** @throws Problem if no process can be started */
     public function run(): void
     {
         $end = function (): void {
@@ -70,7 +70,7 @@ final class Master
         }
         if ($pid === 0) {
             fclose($ours);
-            // Else others would not see that the master is gone.
+            // Open copies in this process would hide from the others that the master is gone.
             foreach ($this->children as $child) {
                 fclose($child->line->stream);
             }
@@ -81,7 +81,7 @@ final class Master
         $this->children[$pid] = new Child($pid, new Line($ours));
     }
 
-    /** A process from its beginning to its end, with its exit code. */
+    /** Runs a process from its beginning to its end; returns its exit code. */
     private function live(Line $line): int
     {
         pcntl_signal(SIGTERM, SIG_DFL);
@@ -103,7 +103,8 @@ final class Master
         $none = null;
         if ($read === [] || @stream_select($read, $none, $none, 0, (int) (self::LOOK * 1e6)) === false) {
             $read = [];
-            // Between two deaths there is nothing to wait for; a signal has come otherwise.
+            // Without processes there is nothing to wait for. In other cases a signal ended the
+            // wait.
             $this->children === [] && usleep((int) (self::LOOK * 1e6));
         }
         foreach (array_keys($read) as $pid) {
@@ -142,7 +143,7 @@ final class Master
         $this->notBefore = $child->ready ? 0.0 : microtime(true) + self::PAUSE;
     }
 
-    /** Each sees its line close. A signal would need the extension `posix`. */
+    /** Ends all processes: each sees its line close. A signal would need the extension `posix`. */
     private function end(): void
     {
         $this->ending = true;

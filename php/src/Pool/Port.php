@@ -8,10 +8,11 @@ use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
 /**
- * A listening socket that processes share by inheriting it. One queue of connections: whoever is
- * free accepts the next, and what waits in it outlives a process. (With SO_REUSEPORT each process
- * has its own queue, filled by a hash of addresses: of two connections both may go to one of two
- * processes, and what waits for one that ends is reset.)
+ * Opens a listening socket that processes share by inheriting it. There is one queue of
+ * connections: any free process accepts the next, and waiting connections outlive a process. With
+ * SO_REUSEPORT each process would have its own queue, filled by a hash of addresses. Then both of
+ * two connections may go to the same process, and connections that wait for a process are reset
+ * when it ends.
  */
 final class Port
 {
@@ -19,8 +20,8 @@ final class Port
     private const BACKLOG = 4096;
 
     /**
-     * @return resource accepted connections have TCP_NODELAY: a server that writes an answer in two
-     *     pieces would else wait 40 ms for the client's delayed acknowledgement
+     * @return resource accepted connections have TCP_NODELAY: without it, a server that writes an
+     *     answer in two pieces waits 40 ms for the client's delayed acknowledgement
      * @throws Problem
      */
     public static function open(Setup $setup)
@@ -40,7 +41,7 @@ final class Port
         return $socket;
     }
 
-    /** Address and port, as in a URL. */
+    /** Returns address and port, as in a URL. */
     public static function name(Setup $setup): string
     {
         $host = strpos($setup->host, ':') === false ? $setup->host : "[{$setup->host}]";

@@ -5,20 +5,21 @@ declare(strict_types=1);
 namespace Stampede\Worker\Pool;
 
 /**
- * How long a process leaves a new connection to others. They all wake for it, and who is first
- * would often be the same one: of four kept connections all may be its. So one that has some open
- * waits a little for those that have fewer.
+ * Tells how long a process leaves a new connection to other processes. A new connection wakes them
+ * all, and often the same one would be first: it might get all of four kept connections. So a
+ * process with open connections waits a little for those that have fewer.
  */
 final class Turn
 {
-    /** Seconds for each that is open: more than a process takes to wake. */
+    /** Seconds of waiting for each open connection: more than a process takes to wake. */
     private const EACH = 0.0005;
-    /** Connections from which on it makes no difference. */
+    /** Open connections beyond this number do not make the wait longer. */
     private const MANY = 8;
 
     /**
-     * Connections of a process: `select` has 1024 descriptors, and a few are others. Where there
-     * are more, loops spin and fill the log; so they wait in the port's queue instead.
+     * The most connections of one process: `select` has 1024 descriptors, and some are needed for
+     * other things. With more connections, loops spin and fill the log. So further ones wait in the
+     * queue.
      */
     public const MOST = 1000;
 

@@ -13,17 +13,17 @@ use React\Socket\ServerInterface;
 use Stampede\Worker\Pool\Turn;
 
 /**
- * Accepts from a socket that several processes listen to, in turn with them. ReactPHP's own server
- * opens its socket itself.
+ * Accepts connections from a socket that several processes share, taking turns with them.
+ * ReactPHP's own server opens a socket itself.
  */
 final class Listener extends EventEmitter implements ServerInterface
 {
-    /** @var array<string, ConnectionInterface> open ones, by the client's address */
+    /** @var array<string, ConnectionInterface> open connections, by the client's address */
     public array $open = [];
-    /** @var array<string, true> those that have a request under way */
+    /** @var array<string, true> addresses of clients with a request in flight */
     private array $asking = [];
 
-    /** Until it is its turn. */
+    /** Runs while this process waits for its turn; null otherwise. */
     private ?TimerInterface $wait = null;
 
     /** @param ?resource $socket */
@@ -59,13 +59,13 @@ final class Listener extends EventEmitter implements ServerInterface
         $this->socket = null;
     }
 
-    /** The request that a client has under way is answered. */
+    /** Called when the client's request in flight has its answer. */
     public function answered(string $client): void
     {
         unset($this->asking[$client]);
     }
 
-    /** Closes those that have no request under way, when what is to be sent is sent. */
+    /** Closes connections without a request in flight, after their last bytes were sent. */
     public function dismiss(): void
     {
         foreach (array_diff_key($this->open, $this->asking) as $connection) {
@@ -77,7 +77,7 @@ final class Listener extends EventEmitter implements ServerInterface
     {
         $this->pause();
         $stream = @stream_socket_accept($this->socket, 0, $client);
-        // Else another process was quicker.
+        // If it is false, another process accepted the connection first.
         if ($stream !== false) {
             $this->opened(new Connection($stream, Loop::get()), $client);
         }

@@ -11,13 +11,13 @@ use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Stampede\Worker\Uploads;
 
-/** A request as ReactPHP has parsed it, and the answer that it sends. */
+/** Translates requests that ReactPHP has parsed, and answers that it will send. */
 final class Messages
 {
-    /** @param string $directory for what was uploaded */
+    /** @param string $directory where uploaded files are stored */
     public static function request(ServerRequestInterface $asked, string $directory): Request
     {
-        // A proxy's client names scheme and host, too.
+        // A client of a proxy puts scheme and host in front of the path.
         $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $asked->getRequestTarget());
         $files = self::files($asked->getUploadedFiles(), $directory);
 

@@ -16,10 +16,10 @@ use Stampede\Worker\Setup;
 use Stampede\Worker\Shift;
 use Stampede\Worker\Site;
 
-/** One process of ReactPHP. */
+/** Runs one ReactPHP process: it listens, boots the app and answers until it has to end. */
 final class Server
 {
-    /** Seconds that requests have which are still coming when it is asked to end. */
+    /** Seconds that open requests may still take after the process was asked to end. */
     private const PATIENCE = 5;
 
     private Listener $listener;
@@ -31,18 +31,18 @@ final class Server
     public function __construct(private Setup $setup, $port, private Line $line)
     {
         $this->listener = new Listener($port);
-        // Streaming: with it the other two may take more than ReactPHP's 64 KiB.
+        // With streaming, the other two handlers may take more than ReactPHP's 64 KiB.
         $this->http = new HttpServer(
             new StreamingRequestMiddleware(),
             new RequestBodyBufferMiddleware(Shift::BODY),
             new RequestBodyParserMiddleware(),
             fn (ServerRequestInterface $asked): Response => $this->answer($asked),
         );
-        // An app may bring another version of PSR-7: what is loaded first stays.
+        // An app may bring another version of PSR-7, and the first one loaded stays.
         class_exists(Response::class);
     }
 
-    /** Until it is asked to end, or its requests are over. */
+    /** Runs until the process is asked to end or has served its number of requests. */
     public function run(): void
     {
         $site = Site::boot($this->setup);
@@ -55,7 +55,7 @@ final class Server
         $this->listener->resume();
         Loop::addSignal(SIGTERM, fn () => $this->end());
         Loop::addSignal(SIGINT, fn () => $this->end());
-        // The master says nothing: it is readable when the master is gone.
+        // The master writes nothing to this line. It becomes readable when the master is gone.
         Loop::addReadStream($this->line->stream, fn () => $this->end());
         $this->line->ready();
         Loop::run();
@@ -69,7 +69,7 @@ final class Server
         $request = Messages::request($asked, "{$this->setup->dir}/tmp");
         $response = Messages::response($this->shift->answer($request, $connection));
         $this->listener->answered($client);
-        // The first turn of the loop writes it.
+        // The next turn of the loop writes the answer; the clean-up comes in the turn after it.
         Loop::futureTick(fn () => Loop::futureTick(fn () => $this->shift->after()));
 
         return $response;

@@ -40,8 +40,8 @@ final class Frame
     }
 
     /**
-     * @param callable(int): string $read gives exactly so many bytes
-     * @throws Problem what came is no frame
+     * @param callable(int): string $read returns exactly that many bytes
+     * @throws Problem if the bytes are no frame
      */
     public static function read(callable $read): self
     {

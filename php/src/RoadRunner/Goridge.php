@@ -9,7 +9,7 @@ use Stampede\Worker\Problem;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** The worker's side of RoadRunner's protocol. */
+/** Speaks RoadRunner's protocol on the worker's side. */
 final class Goridge implements Peer
 {
     private int $codec = Frame::PROTO;
@@ -22,7 +22,7 @@ final class Goridge implements Peer
     {
         while (($frame = $this->relay->receive()) !== null) {
             if (($frame->flags & Frame::CONTROL) === 0) {
-                // What has no payload is a word about streams, which this worker has none of.
+                // A frame without payload is about streams, and this worker has none.
                 if ($frame->payload === '') {
                     continue;
                 }
@@ -37,7 +37,7 @@ final class Goridge implements Peer
             if (!isset($told['pid'])) {
                 throw new Problem("RoadRunner gave an unknown command `{$frame->payload}`");
             }
-            // Its first question: over a socket it knows a worker by its pid only.
+            // RoadRunner's first question: over a socket it knows a worker by its pid only.
             $pid = json_encode(['pid' => getmypid()]);
             $this->relay->send(new Frame(Frame::CONTROL | Frame::JSON, (string) $pid));
         }

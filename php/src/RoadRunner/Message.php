@@ -9,8 +9,8 @@ use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
 /**
- * A frame's payload as RoadRunner's HTTP plugin means it: a context, whose length is the frame's
- * option, and the body. The context is a protobuf message, before version 2025 it may be JSON.
+ * The payload of a frame in RoadRunner's HTTP plugin: a context, whose length is the frame's
+ * option, and the body. The context is a protobuf message; before version 2025 it may be JSON.
  */
 final class Message
 {
@@ -40,7 +40,7 @@ final class Message
     }
 
     /**
-     * Also what spiral/roadrunner-http has, by the names that it gives it.
+     * Also takes a request of spiral/roadrunner-http, which uses the same names.
      *
      * @param array<string, mixed> $told
      */
@@ -49,7 +49,8 @@ final class Message
         $uri = (string) $told['uri'];
         $host = parse_url($uri, PHP_URL_HOST);
         $port = parse_url($uri, PHP_URL_PORT);
-        // Not by parts: a path that is no good URL is still what the client asked.
+        // Not split by `parse_url`: a path that makes no valid URL is still what the client asked
+        // for.
         $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $uri);
         $headers = Response::listed((array) $told['headers']);
         if ($host && !isset($headers['Host']) && !isset($headers['host'])) {

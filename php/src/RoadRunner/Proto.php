@@ -6,12 +6,12 @@ namespace Stampede\Worker\RoadRunner;
 
 use Stampede\Worker\Problem;
 
-/** As much of Protocol Buffers as RoadRunner's HTTP messages have: varints and byte strings. */
+/** Reads and writes the part of Protocol Buffers that RoadRunner uses: varints and byte strings. */
 final class Proto
 {
     /**
      * @return array<int, list<int|string>> values by field number, in order
-     * @throws Problem the message is cut off, or has a type that is not expected
+     * @throws Problem if the message is cut off, or has an unexpected type
      */
     public static function decode(string $bytes): array
     {
@@ -35,7 +35,7 @@ final class Proto
     }
 
     /**
-     * A field that is a map from a text to a list of texts.
+     * Reads a field that maps a text to a list of texts.
      *
      * @param list<int|string> $entries
      * @return array<string, list<string>>

@@ -6,7 +6,7 @@ namespace Stampede\Worker\RoadRunner;
 
 use Stampede\Worker\Problem;
 
-/** The line between RoadRunner and a worker: its standard streams, or a socket. */
+/** The channel between RoadRunner and a worker: standard streams or a socket. */
 final class Relay
 {
     /**
@@ -31,7 +31,7 @@ final class Relay
         return new self($socket, $socket);
     }
 
-    /** The next frame; null: RoadRunner has closed the line. */
+    /** Returns the next frame; null: RoadRunner has closed the channel. */
     public function receive(): ?Frame
     {
         $begun = false;

@@ -8,12 +8,14 @@ use Stampede\Worker\Peer;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** RoadRunner's own PHP packages, where the app's vendor directory has them. */
+/** Takes requests through RoadRunner's own PHP packages, if the app's vendor directory has them. */
 final class Spiral implements Peer
 {
     private const HTTP = 'Spiral\RoadRunner\Http\HttpWorker';
     private const WORKER = 'Spiral\RoadRunner\Worker';
-    /** Which the packages have that read both of RoadRunner's formats; older ones know JSON. */
+    /**
+     * A class of the packages that read both of RoadRunner's formats. Older ones read JSON only.
+     */
     private const PROTOBUF = 'Google\Protobuf\Internal\Message';
 
     /** @param object $worker has `waitRequest` and `respond` */
@@ -21,7 +23,7 @@ final class Spiral implements Peer
     {
     }
 
-    /** Null where the packages are not there, or would not read what RoadRunner 2025 sends. */
+    /** Returns null if the packages are missing or cannot read what RoadRunner 2025 sends. */
     public static function found(): ?self
     {
         foreach ([self::HTTP, self::WORKER, self::PROTOBUF] as $class) {
@@ -31,7 +33,7 @@ final class Spiral implements Peer
         }
         [$http, $worker] = [self::HTTP, self::WORKER];
 
-        // Without its interception of output: what the app prints goes to the client here.
+        // `false`: no interception of output. What the app prints goes to the client here.
         return new self(new $http($worker::create(false)));
     }
 

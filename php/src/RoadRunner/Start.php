@@ -8,10 +8,12 @@ use Stampede\Worker\Setup;
 use Stampede\Worker\Site;
 use Stampede\Worker\Worker;
 
-/** A worker of RoadRunner from beginning to end. */
+/** Runs a worker of RoadRunner from beginning to end. */
 final class Start
 {
-    /** Microseconds in which RoadRunner reads the last words of a worker; then it ends itself. */
+    /**
+     * Microseconds for RoadRunner to read the last words of a worker; RoadRunner then ends itself.
+     */
     private const READ = 200_000;
 
     public static function worker(Setup $setup): void

@@ -6,10 +6,12 @@ namespace Stampede\Worker\Swoole;
 
 use Stampede\Worker\Problem;
 
-/** Why no worker can begin: told in a worker, raised in the process that started them. */
+/**
+ * Why no worker can begin. A worker stores it, and the process that started the workers throws it.
+ */
 final class Failure
 {
-    /** @param object $flag number that all processes share, 0 at first */
+    /** @param object $flag a number that all processes share, 0 at first */
     public function __construct(private string $file, private object $flag)
     {
     }
@@ -23,15 +25,15 @@ final class Failure
     }
 
     /**
-     * Asks no file: Open Swoole's manager takes `errno` of what it ran for its own, and would log
-     * a warning each time.
+     * Reads the shared number and no file: Open Swoole's manager takes the `errno` of the code it
+     * ran for its own, and would log a warning each time.
      */
     public function isTold(): bool
     {
         return $this->flag->get() === 1;
     }
 
-    /** @throws Problem a worker told why */
+    /** @throws Problem if a worker has stored a failure */
     public function raise(): void
     {
         if ($this->isTold()) {

@@ -8,21 +8,22 @@ use Stampede\Worker\Response;
 use Stampede\Worker\Setup;
 use Stampede\Worker\Site;
 
-/** One worker process: it boots the app when it begins, then answers what the server gives it. */
+/** Runs in one worker process: it boots the app, then answers the server's requests. */
 final class Handler
 {
     private ?Site $site = null;
     private object $server;
     private int $worker = 0;
     /**
-     * The server's sides of answers that are due: with coroutines of several at once. Held weakly:
-     * where PHP leaves a request half way, the server answers 500 as soon as nobody else has it.
+     * The server's objects for answers that are still due; with coroutines there are several at
+     * once. They are held weakly: if PHP leaves a request half way, the server answers 500 as soon
+     * as nobody else holds the object.
      *
      * @var \WeakMap<object, true>
      */
     private \WeakMap $due;
 
-    /** @param list<string> $exits classes of what `exit` throws */
+    /** @param list<string> $exits classes that `exit` throws */
     public function __construct(
         private Setup $setup,
         private Failure $failure,
@@ -32,7 +33,7 @@ final class Handler
         $this->due = new \WeakMap();
     }
 
-    /** What the worker does first. */
+    /** Called first in a worker. */
     public function begin(object $server, int $worker): void
     {
         [$this->server, $this->worker] = [$server, $worker];
@@ -43,18 +44,19 @@ final class Handler
             register_shutdown_function([$this, 'died']);
             self::name("worker-$worker");
         } catch (\Throwable $error) {
-            // A worker that just ended would be started again and again: the manager ends all.
+            // If only this worker ended, it would be started again and again. So the manager ends
+            // all.
             $this->failure->tell($error);
         }
     }
 
-    /** What it does last, where it is asked to end. */
+    /** Called last in a worker that is asked to end. */
     public function end(): void
     {
         self::name('ends');
     }
 
-    /** What a client asked. */
+    /** Answers a client's request. */
     public function answer(object $request, object $response): void
     {
         if ($this->site === null) {
@@ -72,12 +74,12 @@ final class Handler
         $this->site->after();
         $this->passes();
         if ($this->site->exited) {
-            // Under PHP-FPM nothing is left of it either.
+            // Under PHP-FPM nothing of the process's state is left after `exit` either.
             $this->server->stop();
         }
     }
 
-    /** The last word of a worker that ends by an error that nobody can catch. */
+    /** Answers open requests when the worker ends by an error that nobody can catch. */
     public function died(): void
     {
         foreach ($this->due as $response => $is) {
@@ -86,13 +88,16 @@ final class Handler
         }
     }
 
-    /** With coroutines it is inside of several requests at once, and idle while all of them wait. */
+    /**
+     * Skipped with coroutines: a worker is then inside several requests, and idle while all of them
+     * wait.
+     */
     private function passes(): void
     {
         $this->setup->isOn('coroutines') || $this->watch->passes($this->worker);
     }
 
-    /** The name of this process as the kernel has it: workers are counted by it. */
+    /** Sets the name of this process in the kernel. Workers are counted by it. */
     private static function name(string $name): void
     {
         @file_put_contents('/proc/self/comm', $name);

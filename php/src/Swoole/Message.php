@@ -7,10 +7,12 @@ namespace Stampede\Worker\Swoole;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** The server's request turned into ours, and our answer into its. */
+/** Converts the server's request into ours, and our answer into the server's. */
 final class Message
 {
-    /** Open Swoole says `200 OK` of a status that it does not know; with a reason it does not. */
+    /**
+     * Open Swoole sends `200 OK` for a status that it does not know, unless it is given a reason.
+     */
     private const REASONS = [
         200 => 'OK', 201 => 'Created', 202 => 'Accepted', 204 => 'No Content',
         206 => 'Partial Content', 301 => 'Moved Permanently', 302 => 'Found', 303 => 'See Other',
@@ -45,17 +47,17 @@ final class Message
     {
         $response->status($answer->status, self::REASONS[$answer->status] ?? 'Status');
         foreach ($answer->headers as $name => $values) {
-            // It counts the body itself, also what was printed and what it compresses.
+            // The server counts the body itself, including what was printed and what it compresses.
             $counted = strcasecmp((string) $name, 'Content-Length') === 0 && $answer->body !== '';
             if (!$counted && $values !== []) {
                 $response->header((string) $name, count($values) === 1 ? $values[0] : $values);
             }
         }
-        // After these a client reads no body, and would take one for its next answer.
+        // A client reads no body after these. It would take one for the next answer.
         $response->end(in_array($answer->status, [204, 304], true) ? '' : $answer->body);
     }
 
-    /** The answer to HEAD. The server would send the body as well. */
+    /** Returns the answer to HEAD. The server itself would send the body as well. */
     public static function withoutBody(Response $answer): Response
     {
         $told = array_change_key_case($answer->headers);
@@ -65,7 +67,7 @@ final class Message
     }
 
     /**
-     * As under PHP-FPM, where the body of such a form cannot be read again.
+     * As under PHP-FPM, the body of such a form cannot be read again.
      *
      * @param array<string, list<string>> $headers
      */

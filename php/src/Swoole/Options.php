@@ -7,22 +7,22 @@ namespace Stampede\Worker\Swoole;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
-/** What the plan chose, as the server's options. Nothing is left to it that it would guess. */
+/** Turns the plan's choices into the server's options. All values are set that it would guess. */
 final class Options
 {
-    /** Numbers of the server's own, the same in all versions of both extensions. */
+    /** The server's own numbers, the same in all versions of both extensions. */
     private const MODES = ['base' => 1, 'process' => 2];
     private const DISPATCH = ['turn' => 1, 'connection' => 2, 'free' => 3];
     private const LOG_WARNINGS = 4;
 
-    /** As nginx and the others here take it. */
+    /** The most bytes of a request: the limit that nginx and the other runtimes have here. */
     private const BODY_MAX = 50 << 20;
-    /** An answer waits whole in the server's memory; what does not fit is cut off. */
+    /** The server keeps the whole answer in memory. A longer answer is cut off. */
     private const ANSWER_MAX = 256 << 20;
 
     /**
-     * With one worker and no limit of requests, base mode has no manager: a worker that dies is
-     * then the end. A limit that is never reached makes it like the others.
+     * With one worker and no limit of requests, base mode has no manager, and the server ends when
+     * that worker dies. A limit that is never reached gives it a manager like the others.
      */
     private const NEVER = 0xffff_ffff;
 
@@ -33,7 +33,7 @@ final class Options
 
     /**
      * @return array<string, mixed>
-     * @throws Problem the plan wants what cannot be had together
+     * @throws Problem if the plan combines settings that exclude each other
      */
     public static function of(Setup $setup): array
     {
@@ -45,14 +45,15 @@ final class Options
 
         return [
             'worker_num' => $setup->number('workers', 1),
-            // Threads that read and write connections; else as many as the machine has CPUs.
+            // Threads that read and write connections. The default is one for each CPU of the
+            // machine.
             'reactor_num' => max(1, min($setup->cpus, $setup->number('workers', 1))),
             'max_request' => $limit ?: self::NEVER,
-            // Else up to half as many again.
+            // By default Swoole adds up to half as many again.
             'max_request_grace' => 0,
             'dispatch_mode' => self::DISPATCH[$setup->word('dispatch', 'free')],
-            // Unless it is asked for: an app that is synchronous and has superglobals has one
-            // request at a time.
+            // Off unless asked for: a synchronous app that uses superglobals handles one request at
+            // a time.
             'enable_coroutine' => $setup->isOn('coroutines'),
             'hook_flags' => $setup->isOn('coroutines') ? self::hooks() : 0,
             'daemonize' => false,
@@ -69,8 +70,8 @@ final class Options
             'output_buffer_size' => self::ANSWER_MAX,
             'http_parse_cookie' => true,
             'http_parse_post' => true,
-            // Off: a file of `field[]` comes as a leaf of a tree, not as PHP turns it. Open Swoole
-            // 25.2.0 would die of turning it.
+            // Off: this way a file of `field[]` is a leaf of a tree. PHP's own form is the other
+            // way round, and Open Swoole 25.2.0 would crash while turning it.
             'http_parse_files' => false,
             'http_compression' => $setup->isOn('compression'),
             'enable_static_handler' => false,
@@ -78,8 +79,8 @@ final class Options
     }
 
     /**
-     * Whatever waits for somebody else (sockets, databases, sleep) gives way to other requests; files
-     * and standard streams do not, or each `include` would.
+     * With coroutines, waiting for others (sockets, databases, sleep) lets other requests run.
+     * Files and standard streams do not: otherwise each `include` would.
      */
     private static function hooks(): int
     {

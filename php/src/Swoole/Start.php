@@ -7,12 +7,14 @@ namespace Stampede\Worker\Swoole;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
-/** Swoole's or Open Swoole's HTTP server from beginning to end; both have the same classes. */
+/**
+ * Runs the HTTP server of Swoole or Open Swoole from beginning to end. Both have the same classes.
+ */
 final class Start
 {
     private const TCP = 1;
 
-    /** @throws Problem there is no such extension, or the app does not boot */
+    /** @throws Problem if the extension is missing or the app does not boot */
     public static function worker(Setup $setup): void
     {
         $space = self::space();
@@ -28,11 +30,11 @@ final class Start
         $server->on('WorkerStop', [$handler, 'end']);
         $server->on('Request', [$handler, 'answer']);
         $server->start();
-        // Here is the first process again, after everything has ended.
+        // This is the first process again, after everything has ended.
         $failure->raise();
     }
 
-    /** The namespace of the extension that is loaded. Open Swoole has the other's name too. */
+    /** Returns the namespace of the loaded extension. Open Swoole defines both names. */
     private static function space(): string
     {
         foreach (['OpenSwoole', 'Swoole'] as $space) {

@@ -5,19 +5,18 @@ declare(strict_types=1);
 namespace Stampede\Worker\Swoole;
 
 /**
- * What the manager looks after. It ends all when a worker could not begin, and it ends a worker
- * that PHP left half way: when memory is exhausted PHP unwinds the request but not the process,
- * and the server answers 503 to all that this worker gets from then on. No PHP runs in it any
- * more.
+ * Runs in the manager. It ends everything when a worker could not begin. It also ends a worker that
+ * PHP left half way. When memory is exhausted, PHP unwinds the request but not the process. No PHP
+ * runs in that worker any more, and the server answers 503 to all its requests.
  */
 final class Watch
 {
     private const EVERY_MS = 50;
-    /** As `getWorkerStatus` says it of a worker that waits for requests. */
+    /** The value of `getWorkerStatus` for a worker that waits for requests. */
     private const IDLE = 2;
     private const KILL = 9;
 
-    /** @var list<object> counters by worker; odd: inside a request */
+    /** @var list<object> counters by worker; an odd value: the worker is inside a request */
     private array $counts = [];
 
     /** @var callable(string): void */
@@ -25,7 +24,7 @@ final class Watch
 
     /**
      * @param string $space namespace of the extension
-     * @param ?callable(string): void $log takes a line; standard error when not given
+     * @param ?callable(string): void $log takes a line; by default it goes to standard error
      */
     public function __construct(
         private object $server,
@@ -41,30 +40,30 @@ final class Watch
         }
     }
 
-    /** In a worker that begins, or begins anew. */
+    /** Called in a worker when it begins or begins again. */
     public function begins(int $worker): void
     {
         $this->counts[$worker]->set(0);
     }
 
-    /** In a worker, when it goes into a request and when it comes out. */
+    /** Called in a worker when it enters a request and when it leaves the request. */
     public function passes(int $worker): void
     {
         $this->counts[$worker]->add(1);
     }
 
-    /** In the manager, once. */
+    /** Called once in the manager. */
     public function keep(): void
     {
         $timer = "{$this->space}\\Timer";
         $timer::tick(self::EVERY_MS, [$this, 'look']);
     }
 
-    /** In the manager, again and again. */
+    /** Called regularly in the manager. */
     public function look(): void
     {
         if ($this->failure->isTold()) {
-            // Not by the worker itself: the first process may not listen to signals yet.
+            // The worker must not do this itself: the first process may not listen to signals yet.
             $this->server->shutdown();
 
             return;
@@ -74,7 +73,8 @@ final class Watch
             if ($inside % 2 === 0 || $this->server->getWorkerStatus($worker) !== self::IDLE) {
                 continue;
             }
-            // The same request before and after: it was not just about to begin or to end.
+            // The count is the same before and after, so the worker was not just beginning or
+            // ending one.
             if ($count->get() === $inside) {
                 $count->set(0);
                 ($this->log)("stampede: PHP left worker $worker half way: it is replaced");

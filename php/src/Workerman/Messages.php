@@ -10,7 +10,7 @@ use Stampede\Worker\Response;
 use Workerman\Protocols\Http\Request as WorkermanRequest;
 use Workerman\Protocols\Http\Response as WorkermanResponse;
 
-/** A request as Workerman has parsed it, and the answer that it sends. */
+/** Translates requests that Workerman has parsed, and answers into the bytes that it sends. */
 final class Messages
 {
     private const FORMS = '~^(application/x-www-form-urlencoded|multipart/form-data)\b~i';
@@ -21,7 +21,7 @@ final class Messages
         foreach ((array) $asked->header() as $name => $value) {
             $headers[ucwords((string) $name, '-')] = [(string) $value];
         }
-        // It would take a body of JSON for a form, too.
+        // Workerman would also take a JSON body for a form.
         $isForm = preg_match(self::FORMS, (string) $asked->header('content-type', '')) === 1;
         $files = $isForm ? (array) $asked->file() : [];
 
@@ -30,7 +30,7 @@ final class Messages
             $asked->uri(),
             $headers,
             $files === [] ? $asked->rawBody() : '',
-            // It would leave them encoded.
+            // Workerman would leave the cookies encoded.
             Form::cookies((string) $asked->header('cookie', '')),
             $isForm ? (array) $asked->post() : [],
             $files,
@@ -39,11 +39,11 @@ final class Messages
         );
     }
 
-    /** The answer as Workerman writes it. */
+    /** Returns the answer as Workerman writes it. */
     public static function bytes(Response $response, Request $request): string
     {
         $headers = [];
-        // It knows names by their usual letters only.
+        // Workerman recognises names in their usual capitalisation only.
         foreach ($response->framed()->headers as $name => $values) {
             $headers[ucwords(strtolower((string) $name), '-')] = $values;
         }
@@ -56,7 +56,10 @@ final class Messages
         return $request->method === 'HEAD' && $head !== false ? substr($bytes, 0, $head + 4) : $bytes;
     }
 
-    /** Whether the client wants no further answer on its connection: RFC 9112, section 9.3. */
+    /**
+     * Tells whether the client wants its connection closed after this answer: RFC 9112, section
+     * 9.3.
+     */
     public static function closes(Request $request): bool
     {
         $wants = strtolower($request->header('Connection') ?? '');

@@ -13,7 +13,7 @@ use Workerman\Protocols\Http\Request;
 use Workerman\Timer;
 use Workerman\Worker;
 
-/** One process of Workerman. */
+/** Runs one process of Workerman. */
 final class Server
 {
     private Shift $shift;
@@ -23,10 +23,11 @@ final class Server
     {
     }
 
-    /** Boots, and answers from then on. */
+    /** Boots the app, and answers requests from then on. */
     public function begin(FirstBoot $boot): void
     {
-        // SIGQUIT: on others its master waits a second before it tells its processes.
+        // SIGQUIT: with other signals Workerman's master waits a second before it tells its
+        // processes.
         $site = $boot->of(fn (): Site => Site::boot($this->setup), SIGQUIT);
         $this->shift = Shift::of($this->setup, $site, fn () => $this->leave());
         $this->worker->onMessage = function (TcpConnection $connection, Request $asked): void {
@@ -40,7 +41,7 @@ final class Server
         $request = Messages::request($asked, $connection->getRemoteIp());
         $answer = $this->shift->answer($request, $connection->getSocket());
         $bytes = Messages::bytes($answer, $request);
-        // Workerman keeps a connection unless it is told not to.
+        // Workerman keeps a connection open unless it is told to close it.
         if (($answer->headers['Connection'] ?? []) === ['close'] || Messages::closes($request)) {
             $connection->close($bytes, true);
         } else {
@@ -58,7 +59,7 @@ final class Server
 
     private function endIfIdle(): void
     {
-        // The one that closes is still among them.
+        // The connection that is closing still counts.
         if ($this->ending && count($this->worker->connections) <= 1) {
             Worker::stopAll();
         }

@@ -13,19 +13,19 @@ use Stampede\Worker\Shift;
 use Workerman\Connection\TcpConnection;
 use Workerman\Worker;
 
-/** Workerman: its own master, and its processes on one port. */
+/** Starts Workerman: its own master and its processes, on one port. */
 final class Start
 {
-    /** Bytes of a request's head, beside its body. */
+    /** The most bytes of a request's head, in addition to its body. */
     private const HEAD = 1 << 16;
-    /** Seconds that processes have to end, before they are killed. */
+    /** Seconds that processes have to end before they are killed. */
     private const GRACE = 5;
 
     public static function worker(Setup $setup): void
     {
         Library::load($setup, 'workerman', 'Workerman\Worker');
         $boot = new FirstBoot($setup->dir);
-        // Accepted connections have TCP_NODELAY without the extension `sockets`, too.
+        // This gives accepted connections TCP_NODELAY even without the extension `sockets`.
         $context = ['socket' => ['tcp_nodelay' => true]];
         $worker = new Worker('http://' . Port::name($setup), $context);
         $worker->name = 'stampede';
@@ -40,7 +40,10 @@ final class Start
         throw new Problem('Workerman could not start');
     }
 
-    /** What it writes goes to the working directory and to standard error; it stays in the foreground. */
+    /**
+     * Keeps Workerman's files in the working directory, its messages on standard error, and the
+     * process in the foreground.
+     */
     private static function settings(string $dir): void
     {
         $GLOBALS['argv'] ??= [];

@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// A small loop and a small HTTP server, by the public interfaces of AMPHP that are used. There are
-// no fibers: what waits runs the loop until it need not wait.
+// A small loop and a small HTTP server with those public interfaces of AMPHP that are used. There
+// are no fibers: a wait runs the loop until it is over.
 
 namespace Revolt {
     final class EventLoop
@@ -284,7 +284,7 @@ namespace Amp\Http\Server {
     {
     }
 
-    /** What was told of it, by the names of its methods. */
+    /** A request whose methods return the values that it was made with, by name. */
     final class Request
     {
         /** @param array<string, mixed> $told */

@@ -2,7 +2,8 @@
 
 declare(strict_types=1);
 
-// What the web server's PHP does with an answer's head, and the CLI's does not.
+// Replaces functions for the head of an answer: a web server's PHP has them working, the CLI's does
+// not.
 
 namespace Stampede\Worker\FrankenPhp;
 

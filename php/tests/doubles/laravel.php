@@ -42,7 +42,7 @@ namespace Illuminate\Http {
 namespace Stampede\Worker\Tests {
     use Symfony\Component\HttpFoundation\Response;
 
-    /** A container that makes one thing, and that thing. */
+    /** A container that returns itself for every name, and also plays what it returns. */
     final class LaravelDouble implements \Illuminate\Contracts\Http\Kernel
     {
         /** @var list<string> */

@@ -16,14 +16,14 @@ namespace Illuminate\Http {
 }
 
 namespace Stampede\Worker\Tests {
-    /** An application, what it is asked for, and Octane's routes. */
+    /** An application; it also plays its configuration, its events and Octane's routes. */
     final class OctaneDouble
     {
         /** @var array<string, callable> */
         public array $routes = [];
         /** @var array<string, callable> */
         public array $heard = [];
-        /** Of a worker of Swoole. */
+        /** The state of a Swoole worker. */
         public ?object $state = null;
         /** @var array<string, object> */
         private array $instances = [];
@@ -90,7 +90,7 @@ namespace Stampede\Worker\Tests {
         }
     }
 
-    /** As much of Laravel's request as a route of Octane's is asked for; its own headers too. */
+    /** Laravel's request as far as Octane's routes use it; also plays the request's headers. */
     final class OctaneRequest
     {
         public self $headers;

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// PHP-PM's master, which does a worker's part too: it asks the bridge three times.
+// PHP-PM's master, which also plays a worker: it calls the bridge three times.
 
 namespace PHPPM\Bridges {
     interface BridgeInterface
@@ -11,7 +11,7 @@ namespace PHPPM\Bridges {
 }
 
 namespace Stampede\Worker\Pool {
-    // The extension may be missing where tests run. A signal to the master ends it.
+    // The extension may be missing where tests run. No signal is sent here.
     function posix_getppid(): int
     {
         return 1;

@@ -81,7 +81,7 @@ namespace Nyholm\Psr7 {
         }
     }
 
-    /** Every `withX` keeps its argument as `x`. */
+    /** Every `withX` stores its argument as `x`. */
     final class ServerRequest implements \Psr\Http\Message\ServerRequestInterface
     {
         /** @var array<string, mixed> */

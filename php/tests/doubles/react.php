@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// A small loop and a small HTTP server, by the public interfaces of ReactPHP that are used.
+// A small loop and a small HTTP server with those public interfaces of ReactPHP that are used.
 
 namespace Evenement {
     class EventEmitter
@@ -219,7 +219,7 @@ namespace React\Http\Message {
         }
     }
 
-    /** Each `getX` gives what it was made with as `x`. */
+    /** Each `getX` returns the value `x` that the request was made with. */
     final class ServerRequest implements \Psr\Http\Message\ServerRequestInterface
     {
         /** @param array<string, mixed> $told */

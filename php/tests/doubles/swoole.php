@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// As much of Swoole's public classes as is used. A fake server answers what it was given to ask.
+// The part of Swoole's public classes that is used. A fake server answers the requests in `$asked`.
 
 namespace Swoole {
     class ExitException extends \Exception
@@ -129,7 +129,7 @@ namespace Swoole\Http {
 
     class Server
     {
-        /** What `start` asks before it ends. @var list<Request> */
+        /** The requests that `start` sends before it ends. @var list<Request> */
         public static array $asked = [];
         public static ?self $last = null;
         /** @var list<mixed> */

@@ -2,7 +2,8 @@
 
 declare(strict_types=1);
 
-// A small Workerman, by the public interfaces that are used: one process, which is the master too.
+// A small Workerman with the public interfaces that are used: one process, which is also the
+// master.
 
 namespace Stampede\Worker\Pool {
     use Workerman\Worker;
@@ -202,7 +203,7 @@ namespace Workerman\Protocols\Http {
         }
     }
 
-    /** As Workerman's, it knows names of headers by their usual letters. */
+    /** Like Workerman, it recognises names of headers in their usual capitalisation only. */
     final class Response
     {
         /** @param array<string, list<string>> $headers */

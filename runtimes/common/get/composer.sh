@@ -1,10 +1,10 @@
-# From Packagist, in exactly the versions of composer.json: it names all that is needed. $COMPOSER is
-# a tool. Makes $OUT/vendor.
+# Gets packages from Packagist in exactly the versions of composer.json, which names all that are
+# needed. $COMPOSER is a tool. Creates $OUT/vendor.
 #
 # composer TITLE
 composer() {
     local program=$COMPOSER
-    unset COMPOSER                  # by this name Composer itself looks for composer.json
+    unset COMPOSER                  # Composer reads this variable as the name of composer.json
     export COMPOSER_HOME=$PWD/home COMPOSER_ALLOW_SUPERUSER=1
     cp composer.json "$OUT/"
     "$program" install --working-dir="$OUT" --no-interaction --no-progress --no-dev --optimize-autoloader || {

@@ -1,12 +1,12 @@
-# One extension from PECL: its official archive, checked, built for the PHP of the other runtimes.
-# $PHP is that PHP; $CURL, $PHPIZE and $MAKE are tools. Makes $OUT/NAME.so.
+# Gets an extension's official archive from PECL, checks it and builds it for the runtimes' PHP.
+# $PHP is that PHP; $CURL, $PHPIZE and $MAKE are tools. Creates $OUT/NAME.so.
 #
 # pecl NAME VERSION SUM OPTION...   SUM as sha256sum or sha512sum print it
 pecl() {
     local name=$1 version=$2 sum=$3 from config digest=sha256sum
     shift 3
     from=https://pecl.php.net/get/$name-$version.tgz
-    # phpize and php-config are one pair: phpize8.2 belongs to php-config8.2.
+    # phpize and php-config are a pair: phpize8.2 needs php-config8.2.
     config=${PHPIZE%phpize*}php-config${PHPIZE##*phpize}
     [[ -x $config ]] || fail "there is no $config beside $PHPIZE"
     same_php "$config"
@@ -27,7 +27,7 @@ pecl() {
         fail "$name $version was built, but $PHP does not load it"
 }
 
-# An extension serves one minor version of PHP only.
+# An extension works with one minor version of PHP only.
 same_php() {
     local wanted built
     wanted=$("$PHP" -n -r 'echo PHP_MAJOR_VERSION . "." . PHP_MINOR_VERSION;')
@@ -36,7 +36,7 @@ same_php() {
         fail "$PHPIZE is for PHP $built, and $PHP is $wanted: install php$wanted-dev"
 }
 
-# What it prints is shown only where it fails.
+# Runs a command and shows its output only if it fails.
 quietly() {
     "$@" >build.log 2>&1 || {
         tail -n 30 build.log >&2

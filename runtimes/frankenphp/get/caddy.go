@@ -21,7 +21,7 @@ func init() {
 	httpcaddyfile.RegisterHandlerDirective("php", parseScripts)
 }
 
-// threads is the Caddy app `frankenphp`: PHP's threads, and the worker scripts of some of them.
+// threads is the Caddy app `frankenphp`. It holds PHP's threads and the worker scripts of some.
 type threads struct {
 	NumThreads int      `json:"num_threads,omitempty"`
 	Workers    []worker `json:"workers,omitempty"`
@@ -38,15 +38,15 @@ func (threads) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "frankenphp", New: func() caddy.Module { return new(threads) }}
 }
 
-// Provision makes a worker script that cannot begin end the process with its reason as the last
-// word, not with Go's stack.
+// Provision sets what happens if a worker script cannot begin: the process ends with the reason as
+// its last line, not with Go's stack.
 func (t *threads) Provision(ctx caddy.Context) error {
 	t.logger = ctx.Logger().WithOptions(zap.WithPanicHook(zapcore.WriteThenFatal))
 	return nil
 }
 
-// Closed once PHP has begun, and each worker script waits for its first request. Caddy starts its
-// parts in any order, and what is asked before would be run without its worker.
+// Closed once PHP has begun and each worker script waits for its first request. Caddy starts its
+// parts in any order, and an earlier request would run without its worker.
 var begun = make(chan struct{})
 
 func (t *threads) Start() error {
@@ -64,7 +64,7 @@ func (t *threads) Start() error {
 	return nil
 }
 
-// Stop does nothing: Caddy stops its apps in any order, and answers under way need PHP.
+// Stop does nothing: Caddy stops its apps in any order, and requests in flight need PHP.
 func (*threads) Stop() error {
 	return nil
 }
@@ -123,7 +123,7 @@ func number(d *caddyfile.Dispenser, into *int) error {
 	return nil
 }
 
-// scripts is the HTTP handler `php`: it runs the script that the path names, below a root.
+// scripts is the HTTP handler `php`: it runs the script below the root that the path names.
 type scripts struct {
 	Root string `json:"root,omitempty"`
 
@@ -148,7 +148,7 @@ func (s *scripts) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.
 	case <-r.Context().Done():
 		return r.Context().Err()
 	}
-	// As the client sent it, before it was rewritten to the front controller.
+	// The request as the client sent it, before the path was rewritten to the front controller.
 	sent := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
 	request, err := frankenphp.NewRequestWithContext(
 		r,

@@ -1,8 +1,8 @@
-# FrankenPHP from its Go library, with PHP from the source of this machine's own PHP package, built
-# thread-safe. Makes $OUT/frankenphp and, beside it, the extensions that are shared there too.
+# Builds FrankenPHP from its Go library, with a thread-safe PHP from the source of this machine's
+# PHP package. Creates $OUT/frankenphp and, beside it, the extensions that are shared there too.
 #
-# $PHP is the PHP that other runtimes run; $GO is Go. Nothing of the system is changed: apt gets
-# lists of its own.
+# $PHP is the PHP that other runtimes run; $GO is Go. The system is not changed: apt uses separate
+# package lists.
 export LC_ALL=C
 
 fail() {
@@ -23,7 +23,7 @@ owner=$(dpkg-query -S "$(readlink -f "$PHP")" 2>/dev/null | head -n 1 | cut -d: 
 package=$(dpkg-query -W -f '${source:Package}' "$owner")
 wanted=$(dpkg-query -W -f '${source:Version}' "$owner")
 
-# Every repository that packages come from, asked for sources.
+# The sources of every repository that packages come from.
 mkdir -p apt/parts apt/lists/partial apt/cache/archives/partial
 for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
     [[ -f $list ]] || continue
@@ -47,8 +47,8 @@ known_versions() {
         sed -n 's/^Version: //p' | sort -rVu
 }
 
-# The exact one first: with another the comparison says that PHP is another version. A repository
-# may list what it does not have.
+# The exact version comes first: with another one, the comparison reports a different PHP. A
+# repository may list versions that it does not have.
 fetch() {
     for version in "$wanted" $(known_versions | grep -vxF "$wanted"); do
         if apt_with apt-get source --download-only --only-source "$package=$version" >&2; then
@@ -60,21 +60,21 @@ fetch() {
 }
 
 echo "getting the source of $package $wanted" >&2
-# A repository without sources is none that matters.
+# A repository without sources fails here, but is not needed.
 apt_with apt-get update >&2 || true
 fetch
 dpkg-source --no-check -x "${package}_${version#*:}.dsc" php >/dev/null
 
 # --- PHP, thread-safe, as a static library ------------------------------------------------------
 
-# As Debian builds it, less debugging symbols.
+# Debian's flags, without debugging symbols.
 flags() {
     DEB_BUILD_MAINT_OPTIONS="hardening=+all optimize=-lto" dpkg-buildflags --get "$1" |
         sed -E 's/(^| )-g( |$)/ /; s|-ffile-prefix-map=[^ ]*||'
 }
 
-# What is built in and what is shared, as in Debian; a library that is not here leaves its
-# extensions out.
+# Extensions are built in or shared as in Debian. If a library is missing here, its extensions are
+# left out.
 configuration() {
     printf '%s\n' --prefix=/usr --libdir=/usr/lib/php "--datadir=/usr/share/php/$minor" \
         --sysconfdir=/etc --localstatedir=/var "--with-config-file-path=/etc/php/$minor/embed" \
@@ -100,7 +100,7 @@ configuration() {
 }
 
 echo "building PHP $minor, thread-safe" >&2
-# Runs a step in PHP's directory; its last lines are shown where it fails.
+# Runs a step in PHP's directory, and shows its last lines if it fails.
 step() {
     (cd php && "$@") >php.log 2>&1 || {
         tail -n 20 php.log >&2
@@ -121,15 +121,15 @@ step make -j"$jobs"
 
 # --- FrankenPHP ---------------------------------------------------------------------------------
 
-# What libphp.a is linked with, from its own Makefile.
+# Lists the libraries that libphp.a needs, from PHP's own Makefile.
 libraries() {
     sed -nE 's/^(EXTRA_LIBS|PHP_LDFLAGS|EXTRA_LDFLAGS_PROGRAM) = //p' php/Makefile | tr '\n' ' '
 }
 
 echo "building FrankenPHP" >&2
-# All of libphp, and all of it visible: extensions that are loaded later use what FrankenPHP does
-# not. It is linked once, while FrankenPHP's own `-lphp` comes with each of its packages: that one
-# finds an empty library.
+# Links all of libphp and exports all of it: extensions that are loaded later use symbols that
+# FrankenPHP does not. This happens once. FrankenPHP's own `-lphp`, which comes with each of its
+# packages, finds an empty library.
 mkdir empty
 ar rc empty/libphp.a
 whole="-Wl,--export-dynamic -Wl,--whole-archive $here/php/libs/libphp.a -Wl,--no-whole-archive"

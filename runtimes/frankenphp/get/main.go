@@ -1,6 +1,6 @@
-// FrankenPHP from its Go library, in Caddy, as the release is: as much as serves PHP over HTTP.
+// This program is FrankenPHP in Caddy, like the release, with only what serves PHP over HTTP.
 //
-// It takes the same words and the same Caddyfile as the release:
+// It takes the same arguments and the same Caddyfile as the release:
 // `frankenphp run --config FILE --adapter caddyfile`, `frankenphp version`.
 package main
 
@@ -56,7 +56,7 @@ func run(words []string) error {
 	return serve(file)
 }
 
-// PHP ends after the web server, which waits for the answers that are under way.
+// serve ends PHP after the web server, which waits for requests in flight.
 func serve(file string) error {
 	config, err := read(file)
 	if err != nil {

@@ -1,6 +1,6 @@
-// RoadRunner from its official plugin modules, as much as serves PHP over HTTP and FastCGI.
+// This program is RoadRunner made from its official plugin modules, with only what serves PHP.
 //
-// It takes the same words as the release: `rr serve -s -c FILE`, `rr --version`.
+// It takes the same arguments as the release: `rr serve -s -c FILE`, `rr --version`.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/roadrunner-server/server/v5"
 )
 
-// After this the plugins are no longer waited for.
+// How long the plugins have to end, before main stops waiting for them.
 const graceful = 10 * time.Second
 
 func main() {
@@ -80,7 +80,7 @@ func serve(file string) error {
 	}
 }
 
-// release is the version of the HTTP plugin: the release that it belongs to has another number.
+// release returns the version of the HTTP plugin. The release it belongs to has another number.
 func release() string {
 	info, ok := debug.ReadBuildInfo()
 	for _, module := range info.Deps {

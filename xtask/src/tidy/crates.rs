@@ -1,10 +1,10 @@
-//! Rules about crates: which may know which, and that all obey the same lints.
+//! Rules about crates: which crate may use which, and that all have the same lints.
 
 use super::Finding;
 use crate::tree::{File, Tree};
 
-/// All crates of ours begin so; which of them a crate may use, tests apart. A crate that is not
-/// named may use all.
+/// The prefix of our crates' names, and which of them a crate may use outside of tests. A crate
+/// that is not listed may use all.
 const OURS: &str = "stampede";
 const MAY_USE: &[(&str, &[&str])] = &[
     ("crates/stats/Cargo.toml", &[]),
@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("crates/load/Cargo.toml", &["stampede-stats"]),
 ];
 
-/// What is computed or rendered from stored results reaches nothing that runs.
+/// Code that computes or renders from stored results. It must reach nothing that runs.
 const RIGHT_OF_THE_STORE: &[&str] = &[
     "crates/stampede/src/store",
     "crates/stampede/src/summary",
@@ -21,7 +21,7 @@ const RIGHT_OF_THE_STORE: &[&str] = &[
 ];
 const FORBIDDEN_THERE: &[&str] = &["std::process", "std::net", "std::os::unix::net", "rustix::net"];
 
-/// Every crate takes the workspace's lints.
+/// Every crate takes over the workspace's lints.
 pub fn lints(tree: &Tree) -> Vec<Finding> {
     manifests(tree)
         .filter(|file| !entries(file).any(|e| e.section == "lints" && e.is("workspace", "true")))
@@ -29,7 +29,8 @@ pub fn lints(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// `stats` and `known-server` know nothing of ours, `load` knows `stats`, none knows `stampede`.
+/// `stats` and `known-server` use none of our crates, `load` uses only `stats`, and none uses
+/// `stampede`.
 pub fn dependencies(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in manifests(tree) {
@@ -49,7 +50,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Nothing right of the store starts a process or opens a socket.
+/// No code that works on stored results starts a process or opens a socket.
 pub fn right_of_the_store(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files().iter().filter(|file| is_right_of_the_store(file)) {
@@ -75,8 +76,8 @@ fn begins_with(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Every path with `::` in it and its line; a group (`std::{net::X, process}`) is spelt out.
-/// Comments are skipped.
+/// Every path that contains `::`, with its line. Groups (`std::{net::X, process}`) are expanded,
+/// and comments are skipped.
 fn used_paths(text: &str) -> Vec<(usize, String)> {
     let mut paths = Vec::new();
     let mut groups: Vec<String> = Vec::new();
@@ -113,7 +114,7 @@ fn join(groups: &[String], word: &str) -> String {
     format!("{}{word}", groups.last().map_or("", String::as_str))
 }
 
-/// One `key = value` of a manifest.
+/// One `key = value` line of a manifest.
 struct Entry<'a> {
     section: &'a str,
     line: usize,
@@ -126,8 +127,8 @@ impl<'a> Entry<'a> {
         self.key == key && self.value == value
     }
 
-    /// The crate that it makes a dependency of, those of tests apart. `[dependencies.x]` says the
-    /// same as `[dependencies] x = …`, and `x.workspace = true` as both.
+    /// The crate that the entry makes a dependency, without those of tests. `[dependencies.x]`
+    /// means the same as `[dependencies] x = …`, and so does `x.workspace = true`.
     fn dependency(&self) -> Option<&'a str> {
         let section = self.section;
         for kind in ["dependencies", "build-dependencies"] {

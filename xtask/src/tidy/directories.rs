@@ -1,15 +1,15 @@
-//! Rules about what a directory must hold.
+//! Rules about the files that a directory must contain.
 
 use super::Finding;
 use crate::tree::Tree;
 
-/// What a runtime's directory is made of at least: what it does, and what a person should know.
+/// The files that every runtime's directory must have: its description and a README for people.
 const RUNTIME_FILES: &[&str] = &["runtime.yaml", "README.md"];
 
-/// What the runtimes share lies beside them and is none.
+/// The directory beside the runtimes that holds what they share. It is not a runtime.
 const SHARED: &str = "common";
 
-/// Every `runtimes/<name>` has its description and its README.
+/// Every `runtimes/<name>` has a description and a README.
 pub fn runtimes(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in tree.directories("runtimes").into_iter().filter(|name| *name != SHARED) {

@@ -1,15 +1,15 @@
-//! Rules about lines: how many, how they end, and no path that only one machine has.
+//! Rules about lines: their number, their ends, and no path that only one machine has.
 
 use super::Finding;
 use crate::tree::{File, Tree};
 
-/// Past this a file is two files; STYLE.md says why.
+/// A longer file must become two files; STYLE.md says why.
 const LINES_MAX: usize = 600;
 
-/// A file that says this near its top is a table of data, which may be long.
+/// A file with this mark near its top is a table of data, which may be long.
 const DATA_TABLE: &str = "tidy: data table";
 
-/// Source files are at most 600 lines, tests and data tables apart.
+/// Source files have at most 600 lines. Tests and data tables are exempt.
 pub fn length(tree: &Tree) -> Vec<Finding> {
     tree.files()
         .iter()
@@ -33,11 +33,11 @@ fn is_data_table(file: &File) -> bool {
     file.text.lines().take(10).any(|line| line.contains(DATA_TABLE))
 }
 
-/// No tab, nothing at the end of a line, a newline at the end of the file.
+/// No tabs, no white space at the end of a line, and a newline at the end of the file.
 pub fn white_space(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files().iter().filter(|file| !is_verbatim(file)) {
-        // Not `lines`, which takes a carriage return for part of the line's end.
+        // Not `lines`, which would drop a carriage return together with the line's end.
         for (number, line) in (1..).zip(file.text.split('\n')) {
             if line.contains('\t') && !wants_tabs(file) {
                 findings.push(Finding::new(&file.path, number, "tab; indent with spaces"));
@@ -54,25 +54,25 @@ pub fn white_space(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Make reads nothing else, and Go's own tools write nothing else.
+/// Make accepts only tabs, and Go's own tools write only tabs.
 fn wants_tabs(file: &File) -> bool {
     matches!(file.name(), "Makefile" | "go.mod") || file.extension() == "go"
 }
 
-/// Files whose every byte is what a program wrote or was sent.
+/// Files whose bytes a program wrote or a client sent, and which must not change.
 fn is_verbatim(file: &File) -> bool {
     let verbatim = ["snap", "lock", "svg", "tsv", "proptest-regressions"];
     verbatim.contains(&file.extension()) || file.path.starts_with("fuzz/corpus/")
 }
 
-/// Directories of one machine: where somebody's home or checkout is. Each is looked for only where
-/// a path begins, so that `target/work/` is fine.
+/// Directories that exist on one machine only: somebody's home or checkout. They match only where a
+/// path begins, so that `target/work/` is allowed.
 const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/tmp/wt/", "../shared"]; // tidy: these are the paths
 
-/// What a line says that must name such a path.
+/// The mark of a line that must name such a path.
 const MACHINE_PATHS_WANTED: &str = "tidy: these are the paths";
 
-/// No path that only one machine has.
+/// No text may name a path that only one machine has.
 pub fn paths_of_a_machine(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files() {

@@ -1,11 +1,11 @@
-//! Rule about links between the project's own pages: where they point to exists.
+//! The rule about links between the project's own pages: their targets exist.
 
 use std::fmt;
 
 use super::Finding;
 use crate::tree::{File, Tree};
 
-/// Every relative link in a Markdown file leads to a file, and its `#part` to a heading.
+/// Every relative link in a Markdown file leads to an existing file, and its `#part` to a heading.
 pub fn relative(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for page in tree.files().iter().filter(|file| file.extension() == "md") {
@@ -18,13 +18,13 @@ pub fn relative(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Why a link leads nowhere.
+/// The reason why a link leads nowhere.
 enum BrokenLink {
-    /// Above the project's directory.
+    /// The target is above the project's directory.
     Outside,
-    /// To a file that is not there.
+    /// The target file does not exist.
     NoFile,
-    /// To a part that its page has not.
+    /// The target page has no such heading.
     NoHeading,
 }
 
@@ -38,7 +38,8 @@ impl fmt::Display for BrokenLink {
     }
 }
 
-/// Targets of `[text](target)` outside code, with their lines; those with a scheme left out.
+/// Targets of `[text](target)` outside of code, with their lines. Targets with a scheme are left
+/// out.
 fn links(page: &File) -> Vec<(usize, &str)> {
     prose(page)
         .flat_map(|(number, line)| line.split("](").skip(1).map(move |rest| (number, rest)))
@@ -47,7 +48,7 @@ fn links(page: &File) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// The lines that are not in a fenced block.
+/// The lines outside of fenced blocks.
 fn prose(page: &File) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     page.lines().filter(move |(_, line)| {
@@ -75,7 +76,7 @@ fn follow(tree: &Tree, page: &File, link: &str) -> Result<(), BrokenLink> {
     }
 }
 
-/// The path that a link on a page means; `None` above the project's directory.
+/// The path that a link on a page points to; `None` if it is above the project's directory.
 fn resolve(page: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -91,7 +92,8 @@ fn resolve(page: &str, link: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The `#part` by which a heading is linked, as code hosts make it.
+/// The `#part` of a link to a heading, made as code hosts make it; `None` if the line is no
+/// heading.
 fn heading(line: &str) -> Option<String> {
     let text = line.trim_start_matches('#');
     if text.len() == line.len() || !text.starts_with(' ') {

@@ -1,5 +1,5 @@
-//! House rules that a machine can check and no other tool does. A rule sees the tree and returns
-//! what breaks it; each has a test that it fires and one that it does not.
+//! House rules that a machine can check and no other tool checks. A rule gets the tree and returns
+//! what breaks it. Each rule has a test in which it finds something and one in which it does not.
 
 mod crates;
 mod directories;
@@ -12,14 +12,14 @@ use std::fmt;
 
 use crate::tree::Tree;
 
-/// One thing that breaks a rule.
+/// One place that breaks a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// Below the workspace.
+    /// The path below the workspace.
     pub path: String,
-    /// From 1; 0 means the file as a whole.
+    /// The line, from 1; 0 means the whole file.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and how it should be.
     pub what: String,
 }
 
@@ -53,7 +53,7 @@ const RULES: &[Rule] = &[
     errors::typed,
 ];
 
-/// Everything that breaks a rule, sorted by place.
+/// Returns everything that breaks a rule, sorted by place.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
     findings.sort();

@@ -1,20 +1,20 @@
-//! GLOSSARY.md bans three words that hide which time is meant.
+//! The rule about the three words that GLOSSARY.md bans because they hide which time is meant.
 
 use super::Finding;
 use crate::tree::{File, Tree};
 
 const BANNED: &[&str] = &["latency", "performance", "speed"]; // tidy: foreign word
 
-/// Names of other people's things that hold such a word; the CPU governor only where it is a whole
+/// Names from elsewhere that contain such a word. The CPU governor is excused only as a whole
 /// string.
 // tidy: foreign word
 const NAMES: &[&str] = &["litespeed", "\"performance\"", "\"performance\\n\""];
 
-/// A line that says this names something of somebody else's by its own name.
+/// The mark of a line that uses somebody else's name for something.
 const FOREIGN: &str = "tidy: foreign word";
 
-/// The banned words stand in no identifier, no output and no sentence of ours. In prose they may
-/// be quoted, set in backticks or emphasised: that is how a ban is explained and a paper cited.
+/// No identifier, output or sentence of ours contains a banned word. Prose may quote, emphasise or
+/// set one in backticks, to explain the ban or to cite a paper.
 pub fn banned(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files().iter().filter(|file| !is_of_others(file)) {
@@ -31,12 +31,12 @@ pub fn banned(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Licences, and what cargo writes about crates that we did not name.
+/// Licences, and lock files that cargo writes.
 fn is_of_others(file: &File) -> bool {
     file.name().starts_with("LICENSE") || file.extension() == "lock"
 }
 
-/// A comment of its own that excuses the line below it.
+/// Whether the line is a comment that excuses the next line.
 fn is_excuse(line: &str) -> bool {
     let line = line.trim_start();
     line.contains(FOREIGN) && (line.starts_with("//") || line.starts_with('#'))
@@ -49,13 +49,13 @@ fn says(file: &File, line: &str, word: &str) -> bool {
     }
     let line = NAMES.iter().fold(line, |line, name| line.replace(name, ""));
     let (code, comment) = split_comment(&line);
-    // In our messages backticks quote a value; in TypeScript they are code.
+    // In our messages backticks quote a value; in TypeScript they contain code.
     let code = if file.extension() == "ts" { code.into() } else { without(code, '`', '`') };
     code.contains(word) || without_quotes(comment).contains(word)
 }
 
-/// Cuts a line where its comment begins: at `//` or `#` after white space or at the start, which
-/// no address (`http://`) and no anchor has.
+/// Splits a line where its comment begins: at `//` or `#` at the start or after a space. So
+/// addresses (`http://`) and anchors do not count.
 fn split_comment(line: &str) -> (&str, &str) {
     let begin = line.char_indices().find(|&(at, c)| {
         let opens = line[at..].starts_with("//") || c == '#' || line[at..].starts_with("* ");
@@ -64,14 +64,14 @@ fn split_comment(line: &str) -> (&str, &str) {
     begin.map_or((line, ""), |(at, _)| line.split_at(at))
 }
 
-/// The line without what stands between backticks, quotation marks or asterisks.
+/// Removes the text between backticks, quotation marks or asterisks.
 fn without_quotes(line: &str) -> String {
     [('`', '`'), ('"', '"'), ('“', '”'), ('*', '*')]
         .iter()
         .fold(line.to_string(), |line, &(open, close)| without(&line, open, close))
 }
 
-/// The line without what stands between two marks; a mark that is not closed opens nothing.
+/// Removes the text between two marks. A mark that is never closed removes nothing.
 fn without(line: &str, open: char, close: char) -> String {
     let mut kept = String::new();
     let mut rest = line;

@@ -15,7 +15,7 @@ use Illuminate\Routing\Middleware\SubstituteBindings;
 use Illuminate\Session\Middleware\StartSession;
 use Illuminate\View\Middleware\ShareErrorsFromSession;
 
-/** The middleware of a new project, without what limits the rate: a benchmark would meet it. */
+/** The middleware of a new project, without the rate limit, which a benchmark would reach. */
 final class Kernel extends BaseKernel
 {
     /** @var list<class-string> */

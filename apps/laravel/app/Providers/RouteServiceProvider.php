@@ -7,7 +7,7 @@ namespace App\Providers;
 use Illuminate\Foundation\Support\Providers\RouteServiceProvider as ServiceProvider;
 use Illuminate\Support\Facades\Route;
 
-/** The routes of `routes`. */
+/** Loads the routes from `routes`. */
 final class RouteServiceProvider extends ServiceProvider
 {
     public function boot(): void

@@ -8,7 +8,7 @@ use App\World;
 use Symfony\Component\HttpFoundation\JsonResponse;
 use Symfony\Component\HttpFoundation\Request;
 
-/** `?queries=` rows, one by one. */
+/** Reads `?queries=` rows, one by one. */
 final class ReadController
 {
     public function __invoke(Request $request, World $world): JsonResponse

@@ -7,7 +7,7 @@ namespace App\Controller;
 use App\World;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Twenty rows as a page. */
+/** Renders twenty rows as a page. */
 final class RowsController
 {
     public function __invoke(World $world): Response

@@ -6,7 +6,7 @@ namespace App\Controller;
 
 use Symfony\Component\HttpFoundation\JsonResponse;
 
-/** What articles 000 and 003 asked for: a random number, the process and its settings. */
+/** Answers as the app of articles 000 and 003: a random number, the process and its settings. */
 final class HomeController
 {
     private const KEYS = [

@@ -1,4 +1,4 @@
-//! Real runtimes of the catalogue, each started alone with an app, for tests that ask it things.
+//! Starts real runtimes of the catalogue, one at a time, with an app, for tests that query them.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::collections::BTreeMap;
@@ -14,19 +14,19 @@ use stampede::runtime::{
 };
 use tempfile::TempDir;
 
-/// The catalogue, an app, and a place for the keeper's journal.
+/// The catalogue, an app, and a directory for the keeper's journal.
 pub struct Bench {
-    /// As the environment says.
+    /// The catalogue, from the places that the environment names.
     pub catalogue: Catalogue,
-    /// What they serve.
+    /// The app that the runtimes serve.
     pub app: App,
-    /// Where it runs: anywhere.
+    /// The CPUs and memory of the stacks: the default placement.
     pub placement: Placement,
     directory: TempDir,
 }
 
 impl Bench {
-    /// With this app.
+    /// Makes a bench with this app.
     pub fn new(app: &AppChoice) -> Bench {
         let catalogue = Catalogue::load(Places::from_env());
         let app = catalogue.app(app).expect("app");
@@ -34,23 +34,24 @@ impl Bench {
         Bench { catalogue, app, placement, directory: tempfile::tempdir().expect("directory") }
     }
 
-    /// With the app that comes with stampede.
+    /// Makes a bench with the app `hello`, which comes with stampede.
     pub fn hello() -> Bench {
         Bench::new(&AppChoice::Named("hello".into()))
     }
 
-    /// A runtime's own data.
+    /// The manifest of a runtime.
     pub fn manifest(&self, name: &str) -> Arc<RuntimeManifest> {
         self.catalogue.runtime(name).expect("runtime").manifest
     }
 
-    /// `None` where it is not installed, which is said, or has no such setting.
+    /// Starts a runtime. `None`: it is not installed, which is printed, or it lacks one of the
+    /// settings.
     pub fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<Running> {
         let running = self.try_start(name, settings)?;
         Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
     }
 
-    /// The same, for one that may not start.
+    /// Like `start`, for a runtime that may fail to start.
     pub fn try_start(
         &self,
         name: &str,
@@ -107,8 +108,8 @@ impl Bench {
     }
 }
 
-/// A stack's working directory, and processes that were started with it in their command line or
-/// stand in it, once it has had 5 s to end.
+/// What a stack leaves behind, after it had 5 s to end: its working directory, and processes that
+/// have it in their command line or as their current directory.
 fn left_of(work: &Path) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {

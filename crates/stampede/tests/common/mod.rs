@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: running the real binary in a place of its own.
+//! Support for the end-to-end tests: runs the real binary in a directory of its own.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub mod why;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A directory of its own for one test: results, working directories and journal all go below it,
-/// so that what is left behind can be seen.
+/// A directory of its own for one test. Results, working directories and the journal are all below
+/// it, so that a test can see what is left behind.
 pub struct Place {
-    /// Kept alive with the place.
+    /// Deletes the directory when the place is dropped.
     directory: TempDir,
 }
 
 impl Place {
-    /// An empty place that an unprivileged user can enter.
+    /// Makes an empty place that an unprivileged user can enter.
     pub fn new() -> Place {
         let directory = tempfile::Builder::new()
             .prefix("stampede-test-")
@@ -30,17 +30,17 @@ impl Place {
         Place { directory }
     }
 
-    /// Its path.
+    /// The path of the place.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Where working directories are made.
+    /// The directory for working directories.
     pub fn tmp(&self) -> PathBuf {
         self.path().join("tmp")
     }
 
-    /// The real binary with `args`, in this place.
+    /// The real binary with `args`, to run in this place.
     pub fn stampede(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stampede"));
         command
@@ -56,7 +56,7 @@ impl Place {
         command
     }
 
-    /// Writes a file of this place.
+    /// Writes a file in this place; returns its path.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         if let Some(parent) = path.parent() {
@@ -66,7 +66,7 @@ impl Place {
         path
     }
 
-    /// The only run's directory.
+    /// The directory of the only run.
     pub fn run(&self) -> PathBuf {
         let results = self.path().join("stampede-results");
         let runs: Vec<PathBuf> = std::fs::read_dir(&results)
@@ -78,7 +78,7 @@ impl Place {
         runs[0].clone()
     }
 
-    /// Whatever a stack would leave: waits up to 5 s for it to be gone, then lists it.
+    /// Lists what stacks left behind, after waiting up to 5 s for it to disappear.
     pub fn left_behind(&self) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_secs(5);
         loop {
@@ -115,7 +115,7 @@ impl Place {
     }
 }
 
-/// Runs it to its end, at most `limit`.
+/// Runs a command to its end; stops it after `limit`.
 pub fn finish(mut command: Command, limit: Duration) -> Output {
     let child = command.spawn().expect("the binary starts");
     let pid = rustix::process::Pid::from_child(&child);
@@ -131,17 +131,17 @@ pub fn finish(mut command: Command, limit: Duration) -> Output {
     output
 }
 
-/// stdout as text.
+/// The standard output as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// stderr as text.
+/// The standard error as text.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Which of the programs are not here, found where stampede looks for them.
+/// Those of the programs that are missing where stampede looks for programs.
 pub fn missing(programs: &[&str]) -> Vec<String> {
     let path = std::env::var("PATH").unwrap_or_default();
     let directories: Vec<&str> =
@@ -161,7 +161,7 @@ pub fn missing(programs: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Says so in the output when a test needs programs that are not here.
+/// Whether a program is missing; prints the missing ones.
 pub fn skipped(programs: &[&str]) -> bool {
     let missing = missing(programs);
     if !missing.is_empty() {
@@ -170,17 +170,17 @@ pub fn skipped(programs: &[&str]) -> bool {
     !missing.is_empty()
 }
 
-/// Reasons that are about a busy machine and not about what is tested.
+/// Reasons that stem from a busy machine, and not from what is tested.
 const OF_THE_MACHINE: [&str; 4] = ["generator_late", "generator_busy", "steal", "slow_clock"];
 
-/// The fact of this code in a list of reasons, notes or notices; `Null`: there is none.
+/// The fact with this code in a list of reasons, notes or notices; `Null` if there is none.
 pub fn fact<'a>(facts: &'a Value, code: &str) -> &'a Value {
     let all = facts.as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter().find(|fact| fact["code"] == code).unwrap_or(&Value::Null)
 }
 
-/// Everything was measured: exit code 0. On a machine that is busy with other tests a trial
-/// may say itself that it does not count for that, and only that: exit code 3.
+/// Asserts that everything was measured (exit code 0). On a busy machine, trials may also be
+/// invalid for that reason alone (exit code 3).
 pub fn assert_measured(place: &Place, output: &Output) {
     let all = stdout(output) + &stderr(output);
     if output.status.code() == Some(0) {
@@ -194,7 +194,7 @@ pub fn assert_measured(place: &Place, output: &Output) {
     }
 }
 
-/// Every `trial.json` of the only run.
+/// All `trial.json` files of the only run.
 pub fn trials(place: &Place) -> Vec<Value> {
     let directory = std::fs::read_dir(place.run().join("trials")).expect("trials");
     let read = |path: PathBuf| {
@@ -204,14 +204,14 @@ pub fn trials(place: &Place) -> Vec<Value> {
     directory.flatten().map(|entry| read(entry.path())).collect()
 }
 
-/// `summary.json` of the only run.
+/// The `summary.json` of the only run.
 pub fn summary(place: &Place) -> Value {
     let text = std::fs::read_to_string(place.run().join("summary.json")).expect("summary.json");
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// An independent load: at 95 % of the capacity a runtime that `stampede up` starts meets what is
-/// expected, at 120 % of where it surely does not any more it does not.
+/// Sends an independent load to a runtime that `stampede up` starts. At 95 % of the capacity the
+/// expectations must be met; at 120 % of the upper bound they must not.
 pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
     use std::io::Read as _;
 
@@ -220,7 +220,7 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
             place.stampede(&[&["up"], up, &["--json"]].concat()).spawn().expect("up starts");
         let mut text = String::new();
         let mut out = child.stdout.take().expect("stdout");
-        // One object, then silence until it ends.
+        // `up` prints one JSON object, and then nothing until it ends.
         let url = loop {
             let mut piece = [0; 4096];
             let count = out.read(&mut piece).expect("what up says");
@@ -241,15 +241,15 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
         drop(out);
         let _ = child.wait();
         println!("{rate}/s:\n{}", stdout(&result));
-        // A generator that was late is said to be, and what is met all the same is met: requests
-        // that come late come together, which is harder.
+        // With schedule lag, requests arrive in bursts, which is harder for the server.
+        // Expectations that are met all the same count as met.
         let said = stdout(&result);
         let met = ["p95 < 100ms", "ok >= 99.9%"].map(|text| said.contains(&format!("{text}: met")));
         assert_eq!(met == [true; 2], wanted, "{rate}/s: {said}");
     }
 }
 
-/// What was just written and read, as if by a later stampede.
+/// Raises the format of a file that was just written; reading it must then be refused.
 pub fn a_newer_format_is_refused(place: &Place, name: &str) {
     let (run, path) = (place.run().display().to_string(), place.run().join(name));
     let text = std::fs::read_to_string(&path).expect("it was written");
@@ -269,9 +269,9 @@ pub fn a_newer_format_is_refused(place: &Place, name: &str) {
     assert!(said.contains("hint: read it with a newer stampede"), "{said}");
 }
 
-/// An app of `check_apps`: what is its own laid over `callable`, or over the framework that its
-/// name ends with and what both frameworks share. One that has no directory of that name is the
-/// fault of a callable's, in that framework's form.
+/// Makes an app of `check_apps`: its own files, copied over `callable` or over the framework that
+/// its name ends with and the files that both frameworks share. A name without a directory is a
+/// callable's fault in that framework's form.
 pub fn check_app(name: &str, place: &Place) -> PathBuf {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
     let frameworks = [("symfony", "src"), ("laravel", "app")];
@@ -294,7 +294,7 @@ pub fn check_app(name: &str, place: &Place) -> PathBuf {
     made
 }
 
-/// Those of these runtimes that are here, in their order. Says so where there is none.
+/// Those of the runtimes that are installed here, in the same order. Prints it if there is none.
 pub fn runtimes_here(names: &[&'static str]) -> Vec<&'static str> {
     let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
         .args(["runtimes", "--json"])
@@ -312,8 +312,7 @@ pub fn runtimes_here(names: &[&'static str]) -> Vec<&'static str> {
     found
 }
 
-/// The worker runtimes on which planted faults are looked for; their programs are no Debian
-/// packages.
+/// The worker runtimes on which planted faults are searched. Debian has no packages of them.
 pub fn workers() -> Vec<&'static str> {
     runtimes_here(&["roadrunner", "frankenphp-worker"])
 }

@@ -1,4 +1,4 @@
-//! Why a case did no more, as the tests of its causes read it.
+//! Reads why a case did no more, for the tests of the causes.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{Place, finish, stderr, stdout, summary};
 
-/// Longer than any of their runs.
+/// Longer than any of their runs takes.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a run says of each of its cases.
+/// What a run says about each of its cases.
 pub struct Said {
     pub place: Place,
     pub summary: Value,
@@ -45,12 +45,12 @@ impl Said {
         self.case(runtime)["why"].as_array().into_iter().flatten().collect()
     }
 
-    /// The causes found in a case, the most direct first.
+    /// The causes found for a case, the most direct first.
     pub fn causes(&self, runtime: &str) -> Vec<&str> {
         self.all(runtime).iter().map(|why| why["cause"].as_str().expect("a cause")).collect()
     }
 
-    /// The line of one cause, with its evidence.
+    /// The text of one cause, and its evidence.
     pub fn found(&self, runtime: &str, cause: &str) -> (String, String) {
         let all = self.all(runtime);
         let why = all.iter().find(|why| why["cause"] == cause);
@@ -74,7 +74,7 @@ impl Said {
         );
     }
 
-    /// The readings of its trials.
+    /// The resource readings of the run's trials.
     pub fn readings(&self) -> Vec<Value> {
         let directories = std::fs::read_dir(self.place.run().join("trials")).expect("trials");
         let text = |directory: std::fs::DirEntry| {
@@ -84,7 +84,7 @@ impl Said {
         all.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    /// What a failed test needs.
+    /// The output that explains a failed test.
     pub fn shown(&self, runtime: &str) -> String {
         let case = self.case(runtime);
         format!(
@@ -94,7 +94,7 @@ impl Said {
     }
 }
 
-/// Line breaks and narrow spaces apart.
+/// The text without line breaks and with ordinary spaces.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['\u{202f}', '\u{a0}'], " ")
 }

@@ -1,4 +1,4 @@
-//! Things that run already: a small shop in the test's own process, and `php -S`.
+//! Servers that already run: a small shop in the test's own process, and `php -S`.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The app `hello` as its expected answer shows it.
+/// The expected answer of the app `hello`.
 const BODY: &str = include_str!("../../../../apps/hello/expected.json");
 
-/// A server that answers as the app `hello` does and notes what it was asked. Its threads end
-/// with the test's process.
+/// A server that answers like the app `hello` and records its requests. Its threads end with the
+/// test's process.
 pub struct Shop {
     url: String,
     heads: Arc<Mutex<Vec<String>>>,
@@ -34,7 +34,7 @@ impl Shop {
         Shop { url: format!("unix:{}", path.display()), heads, _directory: Some(directory) }
     }
 
-    /// Without a path.
+    /// The URL without a path.
     pub fn url(&self) -> String {
         self.url.clone()
     }
@@ -43,13 +43,13 @@ impl Shop {
         self.heads.lock().expect("no panic").clone()
     }
 
-    /// Paths of all requests.
+    /// The paths of all requests.
     pub fn paths(&self) -> Vec<String> {
         let path = |head: &String| head.split(' ').nth(1).unwrap_or_default().to_owned();
         self.heads().iter().map(path).collect()
     }
 
-    /// `Host` of all requests.
+    /// The `Host` headers of all requests.
     pub fn hosts(&self) -> Vec<String> {
         let host = |head: &String| {
             let lines = head.lines().filter_map(|line| line.split_once(':'));
@@ -59,14 +59,14 @@ impl Shop {
         self.heads().iter().map(host).collect()
     }
 
-    /// It was not ended.
+    /// Asserts that the server still listens.
     pub fn answers_still(&self) {
         let address = self.url.replace("http://", "");
         std::net::TcpStream::connect(address).expect("it listens");
     }
 }
 
-/// Serves every connection on a thread of its own; the heads of all requests.
+/// Serves each connection in a thread of its own; returns the heads of all requests.
 fn noting<S: Read + Write + Send + 'static>(
     mut accept: impl FnMut() -> std::io::Result<S> + Send + 'static,
 ) -> Arc<Mutex<Vec<String>>> {
@@ -81,7 +81,7 @@ fn noting<S: Read + Write + Send + 'static>(
     heads
 }
 
-/// Answers one request after another; a connection is closed when its client closes it.
+/// Answers one request after another. A connection ends when its client closes it.
 fn serve(mut connection: impl Read + Write, heads: &Mutex<Vec<String>>) {
     let mut head = Vec::new();
     let mut byte = [0_u8; 1];
@@ -94,7 +94,7 @@ fn serve(mut connection: impl Read + Write, heads: &Mutex<Vec<String>>) {
         head.clear();
         let close = text.to_ascii_lowercase().contains("connection: close");
         heads.lock().expect("no panic").push(text);
-        // The check of every request looks for the message as PHP writes it.
+        // The check of every request looks for the message in the form that PHP writes.
         let body = BODY.replace(": ", ":");
         let answer = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -106,7 +106,7 @@ fn serve(mut connection: impl Read + Write, heads: &Mutex<Vec<String>>) {
     }
 }
 
-/// A process that ends with its test.
+/// A process that is ended when it is dropped.
 pub struct Ended(pub Child);
 
 impl Drop for Ended {
@@ -116,7 +116,7 @@ impl Drop for Ended {
     }
 }
 
-/// `php -S` with the app `hello`.
+/// A `php -S` process with the app `hello`.
 pub struct Php {
     pub child: Ended,
     pub url: String,
@@ -124,14 +124,14 @@ pub struct Php {
 }
 
 impl Php {
-    /// Requests in its log so far.
+    /// The number of requests in its log so far.
     pub fn answered(&self) -> usize {
         let text = std::fs::read_to_string(self.log.path()).unwrap_or_default();
         text.matches("Accepted").count()
     }
 }
 
-/// Starts it on a free port and waits until it listens.
+/// Starts `php -S` on a free port and waits until it listens.
 pub fn php() -> Php {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("its address").to_string();
@@ -154,7 +154,7 @@ pub fn php() -> Php {
     Php { child: Ended(child), url: format!("http://{address}"), log }
 }
 
-/// The only child of a process, once it has one; `None`: it ended without.
+/// The only child of a process, as soon as it has one. `None`: none came within 2 s.
 pub fn only_child(pid: u32) -> Option<u32> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(2) {

@@ -1,4 +1,4 @@
-//! A runtime started by `stampede up`, asked and looked at from outside.
+//! Starts a runtime with `stampede up`, sends it requests and inspects it from outside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -12,7 +12,7 @@ use stampede::runtime::{AppKind, Catalogue, Places};
 
 use super::common::{Place, finish, stdout};
 
-/// Shows php.ini, environment and pid, and a page that would be worth compressing.
+/// Shows php.ini, environment and pid, and has a page that would be worth compressing.
 const APP: &str = "<?php
 switch ($_SERVER['QUERY_STRING']) {
     case 'ini':
@@ -41,15 +41,15 @@ switch ($_SERVER['QUERY_STRING']) {
 }
 ";
 
-/// The app, below `app/` of the place.
+/// Writes the app, below `app/` of the place.
 pub fn write_app(place: &Place) {
-    // One that is not described gets what servers usually have.
+    // An app without a description of its own gets what servers usually have.
     place.write("app/app.yaml", "title: it shows itself\nkind: script\ndocroot: public\n");
     place.write("app/public/index.php", APP);
     place.write("app/public/.htaccess", "Require all denied\n");
 }
 
-/// Names of all runtimes whose programs are here.
+/// The names of all runtimes whose programs are installed.
 pub fn installed() -> Vec<String> {
     let place = Place::new();
     let output = finish(place.stampede(&["runtimes", "--json"]), Duration::from_secs(60));
@@ -68,18 +68,18 @@ pub fn installed() -> Vec<String> {
     found
 }
 
-/// One process of a stack.
+/// A process of a stack.
 #[derive(Debug)]
 pub struct Process {
-    /// `web`, `php`.
+    /// `web` or `php`.
     pub role: String,
-    /// Its command line.
+    /// The command line.
     pub command: String,
-    /// As seen from here.
+    /// The pid as seen from outside the stack's namespace.
     pub pid: u64,
 }
 
-/// Processes of one role.
+/// The processes of one role.
 pub fn of_role<'a>(processes: &'a [Process], role: &str) -> Vec<&'a Process> {
     processes.iter().filter(|process| process.role == role).collect()
 }
@@ -88,42 +88,42 @@ pub fn of_role<'a>(processes: &'a [Process], role: &str) -> Vec<&'a Process> {
 pub struct Up {
     child: Child,
     address: String,
-    /// Where it listens.
+    /// The port that it listens on.
     pub port: u16,
-    /// Its working directory.
+    /// The working directory.
     pub directory: PathBuf,
-    /// CPUs of the stack.
+    /// The number of CPUs of the stack.
     pub cpus: usize,
-    /// What ends everything: `pid-namespace` where namespaces are allowed.
+    /// What ends all processes: `pid-namespace` where namespaces are allowed.
     pub process_group: String,
-    /// Settings in force.
+    /// The settings in force.
     pub settings: BTreeMap<String, Value>,
-    /// Rendered file → text.
+    /// The texts of rendered files, by name.
     pub files: BTreeMap<String, String>,
-    /// As started.
+    /// The processes as they were started.
     pub processes: Vec<Process>,
 }
 
-/// One answer, whole.
+/// One complete answer.
 pub struct Answer {
-    /// `HTTP/1.1`.
+    /// The version of HTTP, such as `HTTP/1.1`.
     pub version: String,
-    /// Of the status line.
+    /// The status code.
     pub status: u16,
     headers: Vec<(String, String)>,
-    /// Without chunks.
+    /// The body, with chunks joined.
     pub body: String,
 }
 
 impl Answer {
-    /// A header by its lower-case name.
+    /// Returns a header by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
 impl Up {
-    /// Starts `name` with the app of `place`; panics where it does not start.
+    /// Starts the runtime `name` with the app of `place`; panics if it does not start.
     pub fn start(place: &Place, name: &str, workers: usize) -> Up {
         let workers = workers.to_string();
         let args = ["up", name, "--app", "./app", "--workers", &workers, "--json"];
@@ -162,20 +162,21 @@ impl Up {
         }
     }
 
-    /// Its log files.
+    /// The runtime's log files.
     pub fn logs(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.directory.join("logs")).expect("logs");
         entries.flatten().map(|entry| entry.path()).collect()
     }
 
-    /// A new connection.
+    /// Opens a new connection.
     pub fn connect(&self) -> Connection {
         let stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
         Connection { stream: BufReader::new(stream) }
     }
 
-    /// A page of PHP's own, asked with the cookie that it gave before.
+    /// Requests a page of PHP's sessions twice, the second time with the cookie from the first
+    /// answer.
     pub fn session(&self) -> [String; 2] {
         let first = self.get("/?session", &[]);
         let cookie = first.header("set-cookie").expect("a cookie").split(';').next().expect("it");
@@ -183,18 +184,18 @@ impl Up {
         [first.body, second.body]
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a connection of its own.
     pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
         self.connect().ask(path, headers).expect("an answer")
     }
 
-    /// The same, as JSON.
+    /// The same, with the body parsed as JSON.
     pub fn json(&self, path: &str) -> Value {
         serde_json::from_str(&self.get(path, &[]).body).expect("JSON")
     }
 
-    /// Pids of the workers that some rounds of `workers` requests at once meet. Not more at
-    /// once: mod_fcgid sleeps a second where all are busy.
+    /// The pids of the workers that answer some rounds of `workers` concurrent requests. There are
+    /// no more at a time, because mod_fcgid sleeps a second when all are busy.
     pub fn pids(&self, path: &str, workers: usize) -> BTreeSet<String> {
         let mut pids = BTreeSet::new();
         for _ in 0..20 {
@@ -207,7 +208,7 @@ impl Up {
         pids
     }
 
-    /// Ctrl-C, and its end.
+    /// Sends Ctrl-C and waits for the end.
     pub fn end(mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal");
@@ -215,7 +216,7 @@ impl Up {
     }
 }
 
-/// A test that fails must leave nothing running either.
+/// So that a failed test leaves nothing running either.
 impl Drop for Up {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
@@ -226,13 +227,13 @@ impl Drop for Up {
     }
 }
 
-/// A connection that is kept as long as the server keeps it.
+/// A connection that stays open as long as the server keeps it.
 pub struct Connection {
     stream: BufReader<TcpStream>,
 }
 
 impl Connection {
-    /// `None`: the server closed the connection before it.
+    /// Sends a request. `None`: the server closed the connection before it answered.
     pub fn get(&mut self, path: &str) -> Option<Answer> {
         self.ask(path, &[])
     }
@@ -285,7 +286,8 @@ impl Connection {
     }
 }
 
-/// The backlog of who listens on `port`, as `ss` shows it (Send-Q); `None` without `ss`.
+/// The backlog of the socket that listens on `port`, as `ss` shows it (Send-Q); `None` without
+/// `ss`.
 pub fn backlog(port: u16) -> Option<u64> {
     let filter = format!("sport = :{port}");
     let output = Command::new("ss").args(["-ltnH", &filter]).output().ok()?;
@@ -293,7 +295,7 @@ pub fn backlog(port: u16) -> Option<u64> {
     text.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// Unix sockets below `directory` that somebody listens on, with their backlogs.
+/// The listening Unix sockets below `directory`, with their backlogs.
 pub fn socket_backlogs(directory: &Path) -> Vec<(String, u64)> {
     let Ok(output) = Command::new("ss").args(["-lxnH"]).output() else { return Vec::new() };
     let text = stdout(&output);
@@ -306,14 +308,14 @@ pub fn socket_backlogs(directory: &Path) -> Vec<(String, u64)> {
     found.collect()
 }
 
-/// Extensions that are compiled into PHP: what it has without any file.
+/// The extensions that are compiled into PHP.
 pub fn builtin_extensions() -> BTreeSet<String> {
     let output = Command::new("php").args(["-n", "-m"]).output().expect("php");
     let names = stdout(&output);
     names.lines().filter(|line| !line.starts_with('[')).map(str::to_lowercase).collect()
 }
 
-/// The kernel's bound of every backlog.
+/// The kernel's upper limit for every backlog.
 pub fn somaxconn() -> u64 {
     let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
     text.trim().parse().unwrap_or(4096)

@@ -1,4 +1,4 @@
-//! A place for one stack, and the proof that nothing of it is left.
+//! A place for one stack, and checks that nothing of the stack is left.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use stampede::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use stampede::keeper::{CgroupUse, KeeperOptions, NamespaceUse, PidNamespace, WorkingDirectory};
 use stampede_load::time::Nanos;
 
-/// The binary that acts as keeper and init.
+/// The binary that becomes keeper and init.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_stampede");
 /// `nobody` and `nogroup` on Debian; the kernel needs no entry in any file.
 pub const NOBODY: (u32, u32) = (65534, 65534);
-/// Bound of every wait.
+/// The longest time of every wait.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Directories and names of one stack.
+/// The directories and names of one stack.
 pub struct Place {
     pub directory: tempfile::TempDir,
     pub id: String,
@@ -27,7 +27,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// With all that the machine allows.
+    /// A place with all features that the machine allows.
     pub fn new() -> Place {
         Place::with(NamespaceUse::Allowed, CgroupUse::Allowed)
     }
@@ -64,7 +64,7 @@ impl Place {
         fs::read_to_string(self.log()).unwrap_or_default()
     }
 
-    /// A process `/bin/sh -c script`, ended by SIGTERM within 300 ms.
+    /// A process `/bin/sh -c script`, which gets 300 ms to end after SIGTERM.
     pub fn sh(&self, role: &str, script: &str) -> ProcessSpec {
         self.process(role, "/bin/sh", &["-c", script])
     }
@@ -96,7 +96,7 @@ impl Place {
         }
     }
 
-    /// What is left of the stack, in words; empty: nothing.
+    /// Describes what is left of the stack; empty: nothing.
     pub fn left(&self) -> Vec<String> {
         let mut left = processes_of(&self.id);
         left.extend(groups_of(&self.id).iter().map(|path| path.display().to_string()));
@@ -119,7 +119,7 @@ impl Place {
     }
 }
 
-/// Polls with a bound.
+/// Polls until the condition holds; `Err` after `LIMIT`.
 pub fn wait_until(mut holds: impl FnMut() -> bool) -> Result<(), ()> {
     let until = Instant::now() + LIMIT;
     while !holds() {
@@ -131,7 +131,7 @@ pub fn wait_until(mut holds: impl FnMut() -> bool) -> Result<(), ()> {
     Ok(())
 }
 
-/// Living processes with the stack's marker, and its keeper and init by their arguments.
+/// Living processes with the stack's marker, and its keeper and init, found by their arguments.
 pub fn processes_of(id: &str) -> Vec<String> {
     let marker = format!("STAMPEDE_STACK={id}");
     let mut found = Vec::new();
@@ -151,7 +151,7 @@ pub fn processes_of(id: &str) -> Vec<String> {
     found
 }
 
-/// Cgroup directories of a stack, in every hierarchy.
+/// The stack's cgroup directories in every hierarchy.
 pub fn groups_of(id: &str) -> Vec<PathBuf> {
     fn walk(directory: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -174,7 +174,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether PID namespaces are to be had here.
+/// Whether PID namespaces are available here.
 pub fn namespaces() -> bool {
     let found = stampede::keeper::capabilities(Path::new(PROGRAM)).pid_namespace;
     found != PidNamespace::No

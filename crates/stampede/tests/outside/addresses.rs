@@ -1,4 +1,4 @@
-//! A name with two addresses, of which a server listens at one: `localhost` on most machines.
+//! Tests a name with two addresses, of which a server listens on only one, like `localhost` often.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -13,8 +13,8 @@ use crate::words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The binary in a mount namespace of its own, in which `/etc/hosts` has this text. `None`: no
-/// namespace can be had here, which is said.
+/// Runs the binary in a mount namespace in which `/etc/hosts` has this text. `None`: no namespace
+/// is available here, which is printed.
 fn with_hosts(place: &Place, hosts: &str, args: &[&str]) -> Option<Output> {
     let hosts = place.write("hosts", hosts).display().to_string();
     let plain = place.stampede(args);
@@ -38,7 +38,7 @@ fn with_hosts(place: &Place, hosts: &str, args: &[&str]) -> Option<Output> {
     (!refused).then_some(output)
 }
 
-/// A server at `there`, under a name that is `absent`, too.
+/// A server on `there`, under a name that also has the address `absent`.
 fn one_of_two(absent: &str, there: &str) {
     let Some(server) = Small::at(there, OK) else {
         println!("SKIPPED: {there} is no address here");
@@ -78,7 +78,7 @@ fn the_address_that_answers_is_taken() {
     one_of_two("127.0.0.1", "127.0.0.2");
 }
 
-/// Written in capitals and with the dot of an absolute name, which `/etc/hosts` does not know.
+/// The name in capitals and with the dot of an absolute name, which `/etc/hosts` does not know.
 #[test]
 fn a_name_may_be_written_in_other_ways() {
     let server = Small::at("127.0.0.1", OK).expect("127.0.0.1");
@@ -111,12 +111,12 @@ fn where_nothing_listens_all_addresses_are_named() {
     assert!(said.contains(&format!("error: {error}")), "{said}");
 }
 
-/// An address that may be somebody else's is not even connected to.
+/// An address that may belong to somebody else is not even connected to.
 #[test]
 fn what_may_not_be_loaded_is_not_tried() {
     let server = Small::at("127.0.0.1", OK).expect("127.0.0.1");
     let place = Place::new();
-    // Addresses for documentation (RFC 5737): nobody's.
+    // Addresses for documentation (RFC 5737), which nobody has.
     let url = format!("http://mixed:{}/", server.port());
     let args = ["fire", &url, "--concurrency", "1", "--requests", "2", "--json"];
     let hosts = "198.51.100.1 mixed\n127.0.0.1 mixed\n";
@@ -134,7 +134,7 @@ fn what_may_not_be_loaded_is_not_tried() {
     assert!(said.contains(says("not_allowed", "neither this machine's nor private")), "{said}");
 }
 
-/// `php -S localhost:8081` binds one of the two. An address in a URL is what it says.
+/// `php -S localhost:8081` binds only one of the two. An address in a URL is used as written.
 #[test]
 fn an_address_stays_and_the_other_is_named() {
     let Some(server) = Small::at("::1", OK) else {
@@ -197,7 +197,7 @@ fn a_name_that_is_nobodys_is_named() {
     assert!(said.contains(&format!("error: {error}")), "{said}");
 }
 
-/// Servers of several sites refuse a handshake without a name, or answer 421.
+/// Servers with several sites refuse a handshake without a name, or answer 421.
 #[test]
 fn the_host_header_is_the_name_inside_tls_where_the_url_has_an_address() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

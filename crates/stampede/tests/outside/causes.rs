@@ -1,13 +1,13 @@
-//! A limit is named as the cause only where it held something back: an app that answers 404 to two
-//! users on eight workers has met none.
+//! Tests that a limit is named as a cause only if it limited something. An app that answers 404 to
+//! two users on eight workers has reached no limit.
 
 use serde_json::Value;
 
 use crate::common::why::Said;
 use crate::common::{Place, skipped};
 
-/// Waits, and answers `/nope` with this status once it is under load: what is only looked at is
-/// well.
+/// An app that waits. Under load it answers `/nope` with this status; to single requests it answers
+/// correctly.
 fn app(place: &Place, status: u16) {
     place.write(
         "app/index.php",
@@ -37,7 +37,8 @@ fn run(status: u16, users: u32, runtimes: &str) -> Said {
     )
 }
 
-/// `/nope` is answered with `status` by the app: no limit is named, and the app is.
+/// Asserts that the app answered `/nope` with `status`, and that the app and no limit is named as
+/// cause.
 fn is_the_apps(said: &Said, runtime: &str, status: u16) {
     let case = said.case(runtime);
     let failed = &case["counts"]["failed"][format!("http:{status}")];
@@ -64,7 +65,7 @@ fn apache_has_met_no_limit_with_two_users_on_eight_workers() {
     }
 }
 
-/// Two of eight children are busy; with `ondemand` and `dynamic` FPM says a lot about growing.
+/// Two of eight children are busy. With `ondemand` and `dynamic`, FPM logs a lot about growing.
 #[test]
 fn other_runtimes_have_met_none_either() {
     if skipped(&["nginx", "php-fpm", "apache2", "lighttpd"]) {
@@ -78,7 +79,7 @@ fn other_runtimes_have_met_none_either() {
     }
 }
 
-/// The same runtime, the same 404, and more users than it has workers.
+/// The same runtime and the same 404, but more users than workers.
 #[test]
 fn a_limit_that_was_met_is_named_all_the_same() {
     if skipped(&["apache2", "php"]) {

@@ -1,4 +1,4 @@
-//! Pages that change by themselves: with the time, with each request, with a minute.
+//! Tests pages that change by themselves: with the time, with each request, or each minute.
 
 use crate::common::{Place, skipped, trials};
 use crate::quick::{Compared, compare};

@@ -1,4 +1,4 @@
-//! A server that answers a request which it does not read to its end has answered.
+//! Tests that an early answer counts: a server may answer a request without reading all of it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::common::{Place, finish, stderr, stdout};
 use crate::talk::{Line, Talk};
 
 const LIMIT: Duration = Duration::from_secs(120);
-/// More than the buffers of a connection hold.
+/// More than the buffers of a connection can hold.
 const BODY_BYTES: usize = 16 << 20;
 const REQUESTS: u64 = 30;
 
@@ -26,7 +26,7 @@ fn place() -> Place {
     place
 }
 
-/// Says it and closes with the rest of the request unread, which makes a reset of the close.
+/// Sends an answer and closes with the rest of the request unread, so that the close is a reset.
 fn closing(answer: &'static [&'static str]) -> impl Fn(Line) + Send + Sync + 'static {
     move |mut line: Line| {
         if line.head().is_some() {
@@ -91,8 +91,8 @@ fn without_an_answer_it_is_a_lost_connection() {
     }
 }
 
-/// The reset may destroy what is still on its way of the answer. A wrong status is a failure
-/// anyway; a right one makes no correct answer of half a body.
+/// The reset may destroy the rest of the answer on its way. A wrong status is a failure anyway. A
+/// right status with half a body is no correct answer.
 #[test]
 fn a_wrong_status_counts_though_its_body_is_cut() {
     let place = place();
@@ -120,7 +120,7 @@ fn a_wrong_status_counts_though_its_body_is_cut() {
     }
 }
 
-/// What is left of the body would be the beginning of the next request.
+/// The rest of the body would be taken for the beginning of the next request.
 #[test]
 fn no_request_follows_one_that_was_not_read() {
     let place = place();
@@ -141,7 +141,7 @@ fn no_request_follows_one_that_was_not_read() {
     }
 }
 
-/// A body that was read before the answer does not cost the connection.
+/// If the body was read before the answer, the connection stays usable.
 #[test]
 fn a_request_that_was_read_keeps_its_connection() {
     let place = place();
@@ -160,7 +160,7 @@ fn a_request_that_was_read_keeps_its_connection() {
     }
 }
 
-/// An answer in FastCGI's records, before the request's body was read.
+/// An answer in FastCGI records, sent before the request's body was read.
 #[test]
 fn php_may_answer_early_too() {
     let place = place();

@@ -1,4 +1,4 @@
-//! A load that is ended early says so at once, however much of its schedule was left.
+//! Tests that a load that ends early reports at once, however much of its schedule is left.
 
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use crate::common::{Place, finish, stderr, stdout};
 use crate::talk::{Line, Talk};
 use crate::words::says;
 
-/// A second, and what the machine needs that is busy with others.
+/// One second, and what a busy machine needs in addition.
 const SOON: Duration = Duration::from_secs(8);
-/// Until `limit(2s)` is met: it is asked after each whole second.
+/// The time until `limit(2s)` is reached: it is checked after each whole second.
 const AUTOSTOP: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(100);
 
@@ -23,7 +23,7 @@ fn server() -> Talk {
     })
 }
 
-/// Planned are the requests that were due by then, and each of them has become something.
+/// Asserts that only requests that were due by then count as planned, and that each has an outcome.
 fn assert_told(output: &Output, took: Duration, end: &str, about: &str) {
     assert!(took < SOON, "{about}: {took:?}");
     let report: Value =
@@ -91,7 +91,7 @@ fn ctrl_c_ends_the_waiting_for_a_pipe_that_nobody_writes_to() {
     let pipe = place.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
     let url = server.url("/");
-    // Nobody has opened it, and somebody who says nothing has.
+    // First without any writer, then with a writer that writes nothing.
     for has_writer in [false, true] {
         let args = ["fire", &url, "--traffic", "pipe", "--once", "--concurrency", "2"];
         let child = place.stampede(&args).spawn().expect("the binary starts");

@@ -1,5 +1,5 @@
-//! What people met who came from outside, each with a real server or app, the binary, and what it
-//! says. One module a fault; none of them knows how the program is built.
+//! Tests faults that outside users met, each with a real server or app, the binary, and its output.
+//! There is one module per fault, and none knows how the program is built.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! The mix of a file's requests is the file's, however many load threads send them.
+//! Tests that requests are sent in the mix of their file, with any number of load threads.
 
 use std::io::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::talk::{Line, Talk};
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Answers at once, but what begins with `/slow` after 10 ms.
+/// A server that answers at once, except for paths that begin with `/slow`: after 10 ms.
 fn fast_and_slow() -> Talk {
     Talk::tcp(|mut line: Line| {
         while let Some(head) = line.head() {
@@ -37,7 +37,7 @@ fn sent(report: &Value, tag: &str) -> u64 {
     count("requests_ok") + count("requests_failed")
 }
 
-/// How often each was sent differs by what is under way when it ends, and no more.
+/// Asserts that the counts differ by no more than the requests in flight at the end.
 fn assert_even(report: &Value, tags: &[&str], about: &str) {
     let counts: Vec<u64> = tags.iter().map(|tag| sent(report, tag)).collect();
     let (least, most) = (*counts.iter().min().unwrap(), *counts.iter().max().unwrap());
@@ -94,7 +94,7 @@ fn so_many_requests_are_the_first_of_the_file() {
     }
 }
 
-/// A thread whose connections are all busy drops requests: of all requests alike.
+/// A thread whose connections are all busy drops requests, but equally often of every kind.
 #[test]
 fn requests_that_are_dropped_are_of_no_request_more_than_of_another() {
     let (place, server) = (Place::new(), fast_and_slow());
@@ -105,7 +105,7 @@ fn requests_that_are_dropped_are_of_no_request_more_than_of_another() {
     assert_even(&report, &["fast", "slow"], "dropped");
 }
 
-/// What is more than a MiB of a pipe is read while the load goes on.
+/// Beyond the first MiB, a pipe is read while the load runs.
 #[test]
 fn a_pipe_is_sent_in_its_mix_too() {
     let (place, server) = (Place::new(), fast_and_slow());
@@ -117,7 +117,7 @@ fn a_pipe_is_sent_in_its_mix_too() {
             let mut pipe = std::fs::File::create(pipe).expect("a reader");
             let filler = "x".repeat(200);
             let lines = format!("/fast?{filler} fast\n/slow?{filler} slow\n").repeat(100);
-            // 40 MB at most; the load's end ends it.
+            // At most 40 MB; the end of the load ends it.
             for _ in 0..1_000 {
                 if pipe.write_all(lines.as_bytes()).is_err() {
                     return;

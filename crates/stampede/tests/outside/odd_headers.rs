@@ -1,4 +1,4 @@
-//! Header lines that browsers read are read, with a remark.
+//! Tests that header lines which browsers accept are accepted, with a remark.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The same bytes to each request of a kept connection.
+/// A server that sends the same bytes as answer to each request of a kept connection.
 fn saying(answer: String) -> Talk {
     Talk::tcp(move |mut line: Line| {
         while line.head().is_some() {
@@ -27,10 +27,10 @@ fn load_result(url: &str, args: &[&str]) -> Value {
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
 
-/// What is remarked upon: the kind of line, and how it is read.
+/// A remark about odd lines: their kind, and how they are read.
 type Remark = (&'static str, &'static str);
 
-/// All of them correct on the two connections, and whether this is remarked upon.
+/// Asserts that all answers on two connections are correct, and that the remark is made.
 fn assert_read(answer: &str, remark: Option<Remark>) {
     let server = saying(answer.to_owned());
     let report = load_result(&server.url("/"), &[]);
@@ -143,7 +143,7 @@ fn php_may_write_such_lines_too() {
     }
 }
 
-/// What is asked before the measurement is read as the measurement is.
+/// Requests before the measurement read headers in the same way as the measurement.
 #[test]
 fn a_comparison_finds_such_an_app_ready_and_says_so() {
     let body: Value =

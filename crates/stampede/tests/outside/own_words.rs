@@ -1,5 +1,5 @@
-//! A secret may be a word that stampede's own records, tables and messages have: it is masked
-//! behind its name, and what was written can be read. A token is known by its form, whatever its
+//! Tests secrets that are words of stampede's own records, tables and messages. They are masked
+//! behind their names, and the files stay readable. A token is recognised by its form, whatever its
 //! name.
 
 use std::process::Output;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::{Place, finish, skipped, stderr, stdout};
 use crate::small::{OK, Small};
 
-/// Far longer than any of these takes.
+/// Far longer than any of these runs takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn compared(env: &str, code: &str, path: &str) -> (Place, Output) {
@@ -24,7 +24,7 @@ fn compared(env: &str, code: &str, path: &str) -> (Place, Output) {
     (place, output)
 }
 
-/// It ended well, and each report of it can be made.
+/// Asserts that the run ended well and that each of its reports can be made.
 fn assert_readable(place: &Place, output: &Output, about: &str) {
     let said = stdout(output) + &stderr(output);
     assert!(!said.contains("damaged"), "{about}: {said}");
@@ -64,7 +64,7 @@ fn an_env_whose_passwords_are_words_of_stampede_breaks_no_record() {
     }
 }
 
-/// All files below a directory as texts, by name.
+/// The texts of all files below a directory, by name.
 fn texts(dir: &std::path::Path) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(dir).expect("a directory").flatten() {

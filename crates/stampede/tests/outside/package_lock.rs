@@ -1,6 +1,6 @@
-//! Another program is at the machine's packages, as unattended-upgrades is after a boot: an
-//! installation waits for it. Real apt and dpkg with a package of the test's own, in a mount
-//! namespace in which all that they write is a copy: root on Debian and its family.
+//! Tests that an installation waits while another program holds the package lock, as
+//! unattended-upgrades does after a boot. Uses real apt and dpkg with a package of the test, in a
+//! mount namespace with copies of all that they write: root on Debian and its family.
 
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use crate::common::{Place, finish, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// The machine's packages as a copy, and a repository with one package. `hold FILE SECONDS` holds a
-/// lock as dpkg does.
+/// Makes a copy of the machine's package data, and a repository with one package. `hold FILE
+/// SECONDS` holds a lock as dpkg does.
 const APART: &str = r#"
 for directory in /var/lib/dpkg /usr/sbin; do
     mkdir -p "copy$directory" && cp -a "$directory/." "copy$directory/" && mount --bind "copy$directory" "$directory" || exit 99
@@ -47,7 +47,7 @@ hold() {
 waits() { for _ in $(seq 1200); do grep -q waiting err && break; sleep 0.05; done; }
 "#;
 
-/// A runtime whose program the package brings, and one that is there.
+/// One runtime whose program the package brings, and one whose program exists.
 fn place() -> Place {
     let place = Place::new();
     for (name, program, package) in
@@ -72,7 +72,7 @@ install: {{ debian: {{ packages: [{package}] }} }}
     place
 }
 
-/// Runs `script` apart; `None`: that cannot be had here, which is said.
+/// Runs `script` in that namespace; `None`: it is not available here, which is printed.
 fn apart(script: &str) -> Option<Output> {
     let os = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let is_debian = os.lines().any(|line| line.starts_with("ID") && line.contains("debian"));
@@ -140,7 +140,7 @@ fn what_is_installed_needs_no_lock() {
     assert!(text.ends_with("rc=0\nrc=0\n") && !said.contains("waiting"), "{text}{said}");
 }
 
-/// No reason to touch services before the installation itself; and a wait has an end.
+/// During the wait, services must not be touched yet. The wait also has a limit.
 #[test]
 fn a_wait_ends_with_ctrl_c_and_by_its_limit() {
     let own =
@@ -175,8 +175,8 @@ fn a_wait_ends_with_ctrl_c_and_by_its_limit() {
     assert!(began.elapsed() < LIMIT - Duration::from_secs(30), "{said}");
 }
 
-/// The kernel tells no pid of a lock of an open file, and none that counts here of another
-/// container's.
+/// For a lock of an open file the kernel reports no pid, and a pid from another container has no
+/// meaning here.
 #[test]
 fn a_holder_without_a_pid_is_told_of_otherwise() {
     let Some(output) = apart(

@@ -1,10 +1,10 @@
-//! Pages that end in a PHP error, or without a body, with status 200.
+//! Tests pages that end in a PHP error or have no body, but have status 200.
 
 use crate::common::{Place, skipped, trials};
 use crate::quick::{Compared, compare};
 use crate::words::says;
 
-/// What `compare` says of an app of this code, and its exit code.
+/// The exit code and the output of `compare` for an app with this code, and its first verdict.
 fn compared(runtime: &str, code: &str, more: &[&str]) -> (Option<i32>, String, serde_json::Value) {
     let place = Place::new();
     place.write("shop/public/index.php", code);
@@ -12,7 +12,7 @@ fn compared(runtime: &str, code: &str, more: &[&str]) -> (Option<i32>, String, s
     (code, said, trials(&place)[0]["verdict"].clone())
 }
 
-/// After some requests something goes wrong: the code that counts them.
+/// Code that counts requests, for apps that fail after some of them.
 const COUNT: &str =
     "$file = sys_get_temp_dir() . '/count'; $count = (int) @file_get_contents($file);
     file_put_contents($file, (string) ++$count);";
@@ -105,7 +105,7 @@ fn warnings_and_pages_about_errors_are_fine() {
     assert_eq!((status, &verdict["judged"]), (Some(0), &"valid".into()), "{said}");
 }
 
-/// An app may have PHP log its errors where it likes.
+/// An app may make PHP log its errors to any file.
 #[test]
 fn an_error_that_is_logged_elsewhere_is_seen() {
     if skipped(&["php"]) {
@@ -131,7 +131,7 @@ fn an_error_that_is_logged_elsewhere_is_seen() {
     }
 }
 
-/// A page that is empty by its nature says nothing of the others.
+/// A page that is always empty must not hide that others lose their body.
 #[test]
 fn a_body_that_goes_missing_is_seen_beside_an_empty_page() {
     if skipped(&["php"]) {

@@ -1,4 +1,4 @@
-//! A short comparison of the app `./shop`.
+//! Runs a short comparison of the app `./shop`.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use crate::common::{Place, finish, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// How it ended.
+/// The end of a comparison.
 pub struct Compared {
-    /// Exit code.
+    /// The exit code.
     pub code: Option<i32>,
-    /// All that it said.
+    /// Everything that it printed.
     pub said: String,
 }
 
@@ -23,7 +23,7 @@ pub fn compare(place: &Place, runtimes: &str, more: &[&str]) -> Compared {
     Compared { code: output.status.code(), said: stdout(&output) + &stderr(&output) }
 }
 
-/// Runs a plan of this text.
+/// Runs a plan with this text.
 pub fn run_plan(place: &Place, plan: &str) -> Compared {
     place.write("plan.yaml", plan);
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);

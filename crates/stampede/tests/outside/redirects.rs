@@ -1,4 +1,4 @@
-//! Apps whose `/` redirects, and loads whose requests are all redirected.
+//! Tests apps whose `/` redirects, and loads whose requests are all redirected.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::common::{Place, skipped, summary, trials};
 use crate::quick::{self, Compared};
 use crate::words::says;
 
-/// Runs `compare` on `./shop` with more arguments: exit code, what it said, and how long it took.
+/// Runs `compare` on `./shop` with more arguments; returns exit code, output and duration.
 fn compare(place: &Place, more: &[&str]) -> (Option<i32>, String, Duration) {
     let begun = Instant::now();
     let rounds = ["--rounds", "2"];
@@ -131,7 +131,7 @@ fn a_host_that_the_load_sends_is_sent_before_it_too() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// An app of which only what writes is measured need not have a first page.
+/// If an app is measured only by requests that write, it need not have a first page.
 #[test]
 fn an_api_without_a_first_page_is_measured() {
     if skipped(&["php"]) {

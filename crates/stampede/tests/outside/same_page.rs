@@ -1,10 +1,11 @@
-//! Each path of a load is the same page on every runtime, or the row says that it is not.
+//! Tests that each path of a load gives the same page on every runtime, or that the row says it
+//! does not.
 
 use crate::common::{Place, skipped, summary};
 use crate::quick::{Compared, compare, run_plan};
 use crate::words::says;
 
-/// Two runtimes with the app `./shop`: what of the second, or of the first, is not comparable.
+/// Compares `./shop` on two runtimes; returns what is not comparable, and the output.
 fn compared(place: &Place, more: &[&str]) -> (Vec<String>, String) {
     let Compared { code, said } = compare(place, "nginx-fpm,apache-modphp", more);
     assert!(matches!(code, Some(0 | 3)), "{said}");
@@ -72,8 +73,7 @@ fn pages_that_change_or_show_where_they_run_are_the_same() {
     assert!(about_pages.is_empty(), "{about_pages:?}\n{said}");
 }
 
-/// A runtime that is given another script is seen, whatever the method, and however slow its pages
-/// are.
+/// A runtime that gets another script is noticed, whatever the method and however slow its pages.
 #[test]
 fn another_script_is_seen_for_every_method_and_on_slow_pages() {
     if !has_both() {

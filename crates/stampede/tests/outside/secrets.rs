@@ -1,4 +1,4 @@
-//! A secret that a person says anywhere is in no file of the results and in no output.
+//! Tests that a secret that a person gives anywhere is in no result file and in no output.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -12,12 +12,12 @@ use base64::engine::general_purpose::STANDARD;
 use crate::common::{Place, finish, skipped, stderr, stdout};
 use crate::words::says;
 
-/// Far longer than any of these takes.
+/// Far longer than any of these runs takes.
 const LIMIT: Duration = Duration::from_secs(120);
-/// In every planted secret: what is found tells which.
+/// Part of every planted secret, so that a found text shows which secret it is.
 const MARK: &str = "pl4nt3d";
 
-/// An app that shows what it knows: in its answer, and where it fails, in its error log too.
+/// An app that shows everything it knows: in its answer and, if it fails, in its error log too.
 const APP: &str = r#"<?php
 $told = [getenv('DB_PASS'), getenv('STRIPE_KEY'), ini_get('session.save_path'), getallheaders(), $_COOKIE, $_GET,
     file_get_contents('php://input'), file_get_contents(__DIR__ . '/.env')];
@@ -66,7 +66,7 @@ php_ini: {session.save_path: "tcp://127.0.0.1:6379?auth=ini-pl4nt3d", mysqli.def
 
 const DOTENV: &str = "MAIL_PASSWORD=\"dot env/pl4nt3d\"\nMAILER_DSN=smtp://joe:dsn%2Fenv-pl4nt3d@mail:25\nAPP_ENV=prod\n";
 
-/// The sources lie in the place, and what is made of them beside it.
+/// A place with the app's sources; results go beside them.
 fn place(broken: bool) -> Place {
     let place = Place::new();
     place.write("app/index.php", APP);
@@ -78,7 +78,7 @@ fn place(broken: bool) -> Place {
     place
 }
 
-/// Where one of the planted values is, as text or encoded, with what is before it.
+/// Finds planted values, as text or encoded, with the text before them.
 fn found(name: &str, bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let basic = STANDARD.encode("user:basic-pl4nt3d");
@@ -117,7 +117,7 @@ fn run(place: &Place, args: &[&str], all: &mut Vec<String>) -> Output {
     output
 }
 
-/// Starts the app alone, and ends that once it has said what it started.
+/// Starts the app with `up`, and ends it once it has printed what it started.
 fn up(place: &Place, flags: &[&str], all: &mut Vec<String>) {
     let args = [&["up", "nginx-fpm", "--app", "./app"], flags].concat();
     let mut child = place.stampede(&args).spawn().expect("up starts");
@@ -172,7 +172,7 @@ fn an_app_that_fails_and_shows_its_secrets_gives_none_away() {
     assert_ne!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("***") || said.contains(says("wrong_page", "500")), "{said}");
     run(&place, &["report", "results/one"], &mut all);
-    // It stays up, whatever the app answers.
+    // `up` keeps running, whatever the app answers.
     up(&place, &[], &mut all);
     let capacity = ["capacity", "plan.yaml", "--max-time", "30s", "--out", "results/two"];
     run(&place, &capacity, &mut all);
@@ -200,7 +200,7 @@ fn a_mistake_in_a_plan_is_shown_without_the_secret_beside_it() {
     none(&all);
 }
 
-/// Answers each request with 500 and what was asked.
+/// A server that answers each request with status 500 and the request itself.
 fn echo() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let address = listener.local_addr().expect("its address").to_string();

@@ -1,18 +1,18 @@
-//! A little HTTP server at any address, which answers each request with the same bytes.
+//! A small HTTP server on any address, which answers each request with the same bytes.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs until the test program ends.
+/// The server; it runs until the test program ends.
 pub struct Small {
     address: SocketAddr,
     answered: Arc<AtomicUsize>,
 }
 
 impl Small {
-    /// On a free port; `None`: this machine has no such address.
+    /// Starts it on a free port. `None`: this machine does not have the address.
     pub fn at(ip: &str, answer: &'static str) -> Option<Small> {
         let ip: IpAddr = ip.parse().expect("an address");
         let listener = TcpListener::bind((ip, 0)).ok()?;
@@ -28,12 +28,12 @@ impl Small {
         Some(Small { address, answered })
     }
 
-    /// Its port.
+    /// The port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Requests that it answered.
+    /// The number of requests that it answered.
     pub fn answered(&self) -> usize {
         self.answered.load(Ordering::Relaxed)
     }
@@ -53,5 +53,5 @@ fn talk(mut connection: TcpStream, answer: &str, count: &AtomicUsize) {
     }
 }
 
-/// A good answer.
+/// A correct answer.
 pub const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

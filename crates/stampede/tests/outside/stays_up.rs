@@ -1,4 +1,5 @@
-//! `stampede up` is for looking at what an app answers, whatever that is.
+//! Tests that `stampede up` keeps an app running, whatever it answers, so that a person can look at
+//! it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,13 +9,13 @@ use serde_json::Value;
 
 use crate::common::{Place, skipped};
 
-/// Starts `up` on an app of this code; what it says as JSON, and what the app answers then to `GET
-/// /`.
+/// Starts `up` on an app with this code; returns what `up` says about the answer (JSON), its notes,
+/// and the app's answer to `GET /`.
 fn up(code: &str) -> (Value, String, String) {
     up_within(code, Duration::from_secs(10))
 }
 
-/// The same, for an app that takes its time.
+/// The same with a longer limit, for a slow app.
 fn up_within(code: &str, time: Duration) -> (Value, String, String) {
     let place = Place::new();
     place.write("shop/public/index.php", code);
@@ -72,7 +73,7 @@ fn an_app_that_hangs_can_be_looked_at() {
     let code =
         "<?php if (!file_exists($once = sys_get_temp_dir() . '/once')) { touch($once); sleep(30); }
         echo 'at last';";
-    // The built-in server has one worker here at least, which hangs: others may answer.
+    // The built-in server may have only one worker here, which hangs. With more, others answer.
     let (said, _, answer) = up_within(code, Duration::from_secs(60));
     assert!(said.is_null() || said["title"] == "at last", "{said}");
     assert!(answer.contains("at last"), "{answer}");

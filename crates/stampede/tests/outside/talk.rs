@@ -1,4 +1,5 @@
-//! A server that says exactly what it is told, over TCP or a unix socket: a thread a connection.
+//! A server that sends exactly what a test says, over TCP or a Unix socket, with a thread per
+//! connection.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -16,7 +17,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// Reads up to the end of a request's head: what was read of it, `None` where no more comes.
+    /// Reads a request's head to its end. `None`: the connection ended before.
     pub fn head(&mut self) -> Option<String> {
         let mut head = Vec::new();
         let mut byte = [0];
@@ -29,14 +30,14 @@ impl Line {
         Some(String::from_utf8_lossy(&head).into_owned())
     }
 
-    /// Says that; whether anybody listens shows later.
+    /// Writes the bytes. Whether anybody reads them shows later.
     pub fn say(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.write_all(bytes.as_ref());
     }
 
-    /// Waits until the other side has closed, reading nothing.
+    /// Waits until the other side has closed, without reading.
     pub fn wait_for_the_end(&self) {
-        // Half a minute: long beyond any timeout of these tests.
+        // Half a minute: far longer than any timeout of these tests.
         for _ in 0..3_000 {
             if self.is_gone() {
                 return;
@@ -78,7 +79,7 @@ impl Write for Line {
     }
 }
 
-/// The server; ends when it is dropped.
+/// The server; it ends on drop.
 pub struct Talk {
     place: Where,
     over: Arc<AtomicBool>,
@@ -92,20 +93,20 @@ enum Where {
 }
 
 impl Talk {
-    /// On a port of the kernel's choice; `talk` has each connection to itself.
+    /// Listens on a port of the kernel's choice; `talk` gets each connection.
     pub fn tcp(talk: impl Fn(Line) + Send + Sync + 'static) -> Talk {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let place = Where::Tcp(listener.local_addr().expect("an address"));
         let accept = move || {
             let (stream, _) = listener.accept()?;
-            // What is held back until the other side has confirmed the rest is lost in a reset.
+            // Bytes that wait for an acknowledgement of earlier ones would be lost in a reset.
             stream.set_nodelay(true)?;
             Ok(Line::Tcp(stream))
         };
         Talk::start(place, accept, talk)
     }
 
-    /// At `path`, which is not there yet.
+    /// Listens at `path`, which must not exist yet.
     pub fn unix(path: &Path, talk: impl Fn(Line) + Send + Sync + 'static) -> Talk {
         let listener = UnixListener::bind(path).expect("a socket");
         let place = Where::Unix(path.to_owned());
@@ -132,12 +133,12 @@ impl Talk {
         Talk { place, over, connections, thread: Some(thread) }
     }
 
-    /// Connections so far.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// The URL of `path` there.
+    /// The URL of `path` on this server.
     pub fn url(&self, path: &str) -> String {
         match &self.place {
             Where::Tcp(address) => format!("http://{address}{path}"),
@@ -145,7 +146,7 @@ impl Talk {
         }
     }
 
-    /// Where FastCGI is spoken.
+    /// The URL of a script on this server, for FastCGI.
     pub fn fastcgi(&self, script: &str) -> String {
         match &self.place {
             Where::Tcp(address) => format!("fcgi://{address}{script}"),
@@ -157,7 +158,7 @@ impl Talk {
 impl Drop for Talk {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // It waits for a connection.
+        // The server waits in `accept`: a connection wakes it.
         match &self.place {
             Where::Tcp(address) => drop(TcpStream::connect(address)),
             Where::Unix(path) => {

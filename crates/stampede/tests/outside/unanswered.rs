@@ -1,4 +1,4 @@
-//! A load of which nothing was answered, or nothing correctly, is no measurement.
+//! Tests that a load without any answer, or without any correct answer, is no measurement.
 
 use std::net::TcpListener;
 use std::process::Output;
@@ -19,7 +19,7 @@ fn fire(url: &str, more: &[&str]) -> Output {
     finish(place.stampede(&[&load[..], more].concat()), LIMIT)
 }
 
-/// Exit code 3, the sentence with its hint on stderr, and the summary on stdout all the same.
+/// Asserts exit code 3, the sentence with its hint on stderr, and the summary on stdout.
 fn is_nothing(output: &Output, sentence: &str, hint: &str) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(3), "{}{said}", stdout(output));
@@ -31,7 +31,7 @@ fn is_nothing(output: &Output, sentence: &str, hint: &str) {
 
 #[test]
 fn a_load_that_nobody_answers_ends_with_exit_code_3() {
-    // Port 1 of loopback: nobody listens there.
+    // Nothing listens on port 1 of the loopback address.
     let output = fire("http://127.0.0.1:1/", &[]);
     let sentence = "no request was answered: 4 × connection refused by 127.0.0.1:1 (net:refused)";
     is_nothing(&output, sentence, "start the server");
@@ -62,7 +62,7 @@ fn it_does_not_matter_how_nothing_was_answered() {
         let url = format!("http://{}/", server.address());
         let output = fire(&url, &["--timeout", "300ms"]);
         is_nothing(&output, &format!("no request was answered: {sentence}"), hint);
-        // What is expected of answers has no meaning where there are none.
+        // Expectations about answers have no meaning without answers.
         let output = fire(&url, &["--timeout", "300ms", "--expect", "ok >= 99%"]);
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     }
@@ -90,7 +90,7 @@ fn a_load_without_a_correct_answer_says_why_and_what_to_do() {
         let url = format!("http://{}/", server.address());
         let output = fire(&url, &[]);
         is_nothing(&output, &format!("no request was answered correctly: {sentence}"), hint);
-        // There were answers to judge.
+        // Here there were answers to judge.
         let output = fire(&url, &["--expect", "ok >= 99%"]);
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         let statuses = ["--status", "200-599"];
@@ -105,12 +105,12 @@ fn a_load_without_a_correct_answer_says_why_and_what_to_do() {
 
 #[test]
 fn what_a_person_stopped_is_no_error_of_this_kind() {
-    // It accepts and says nothing.
+    // It accepts connections and sends nothing.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("its address"));
     for load in [["--for", "60s"], ["--requests", "60"], ["--rate", "1"]] {
         let output = interrupted(&url, &load, || {
-            // It waits for its answer, and will have waited in vain.
+            // The client waits for an answer that never comes.
             listener.accept().expect("a connection")
         });
         let said = stdout(&output) + &stderr(&output);
@@ -121,7 +121,7 @@ fn what_a_person_stopped_is_no_error_of_this_kind() {
     }
 }
 
-/// Ctrl-C, once `until` is there; what it gives is kept until the end.
+/// Sends Ctrl-C once `until` returns, and keeps its value until the end.
 fn interrupted<T>(url: &str, load: &[&str], until: impl FnOnce() -> T) -> Output {
     let place = Place::new();
     let users: &[&str] =
@@ -134,7 +134,7 @@ fn interrupted<T>(url: &str, load: &[&str], until: impl FnOnce() -> T) -> Output
     child.wait_with_output().expect("its output")
 }
 
-/// Ten connections of this one user: what nine of them were for has ended.
+/// Waits for ten connections of the one user: the requests of nine of them have ended.
 fn ten_connections(server: &Talk) {
     let began = std::time::Instant::now();
     while server.connections() < 10 {
@@ -143,7 +143,7 @@ fn ten_connections(server: &Talk) {
     }
 }
 
-/// Whoever looks at the exit code alone must not take it for a measurement.
+/// The exit code alone must show that this is no measurement.
 #[test]
 fn a_stopped_load_that_nobody_answered_is_an_error_all_the_same() {
     for load in [["--for", "60s"], ["--requests", "1000000"], ["--rate", "100"]] {
@@ -153,7 +153,7 @@ fn a_stopped_load_that_nobody_answered_is_an_error_all_the_same() {
         let told = stdout(&output);
         assert!(told.contains(says("stopped", "stopped after")), "{told}");
     }
-    // Nobody sees a refused connection: the load has seconds for its first ones.
+    // The server does not see refused connections, so the load simply gets some seconds.
     let refused = interrupted("http://127.0.0.1:1/", &["--for", "60s"], || {
         std::thread::sleep(Duration::from_secs(5));
     });
@@ -162,7 +162,7 @@ fn a_stopped_load_that_nobody_answered_is_an_error_all_the_same() {
     assert!(stderr(&refused).contains(error), "{}", stderr(&refused));
 }
 
-/// Answers are figures, also where they are wrong, and a person may have seen enough of them.
+/// Answers are figures, even wrong ones, and a person may have seen enough of them.
 #[test]
 fn a_stopped_load_that_was_answered_is_none() {
     for answer in ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 500 No\r\n"] {

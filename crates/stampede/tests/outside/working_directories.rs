@@ -1,5 +1,5 @@
-//! What stampede makes in a directory that others may write to is new, its own, and has a name that
-//! nobody can guess.
+//! Tests that whatever stampede creates in a directory that others can write to is new, its own,
+//! and has a name that nobody can guess.
 
 use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -10,10 +10,10 @@ use std::time::Duration;
 use crate::common::{Place, finish, skipped, stderr, stdout};
 use crate::words::says;
 
-/// Far longer than any of these takes.
+/// Far longer than any of these runs takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What is in the directory for working directories.
+/// The entries of the directory for working directories.
 fn made(place: &Place) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place.tmp()).expect("the directory for working directories");
     let mut all: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -21,7 +21,7 @@ fn made(place: &Place) -> Vec<PathBuf> {
     all
 }
 
-/// The journal is in a directory of its own, which is checked at each use.
+/// Leaves out the journal's directory, which is checked at each use.
 fn working_directories(place: &Place) -> Vec<PathBuf> {
     made(place)
         .into_iter()
@@ -29,13 +29,14 @@ fn working_directories(place: &Place) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Owned by us, closed to all but whom a stack runs as, and with 128 bits in its name.
+/// Asserts that it is our own, closed to all but the stack's user, and has 128 random bits in its
+/// name.
 fn is_private(directory: &Path) {
     let meta = std::fs::symlink_metadata(directory).expect("its facts");
     let shown = directory.display();
     assert!(meta.is_dir(), "{shown}");
     assert_eq!(meta.uid(), rustix::process::geteuid().as_raw(), "{shown}");
-    // As root, a stack's user passes through; nobody lists it or writes to it.
+    // As root, the directory lets the stack's user pass. Nobody else may list it or write to it.
     let most = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
     assert_eq!(meta.mode() & 0o7777 & !most, 0, "{shown} has mode {:o}", meta.mode());
     let name = directory.file_name().expect("a name").to_string_lossy().into_owned();
@@ -44,7 +45,7 @@ fn is_private(directory: &Path) {
     assert!(name.starts_with("stampede-") && digits.len() == 32 && is_hex, "{name}");
 }
 
-/// Starts a runtime; ready when it says its URL.
+/// Starts a runtime; it is ready once it prints its URL.
 fn up(place: &Place) -> Child {
     let mut child = place
         .stampede(&["up", "nginx-fpm", "--app", "hello", "--json"])
@@ -112,8 +113,8 @@ fn git(place: &Place, args: &[&str]) {
     assert!(output.status.success(), "git {args:?}: {}", stderr(&output));
 }
 
-/// A revision in which `var` is a link to a directory outside, and a working tree in which it is a
-/// directory with a file that git ignores.
+/// A repository with a commit in which `var` is a link to a directory outside. In its working tree,
+/// `var` is a directory with a file that git ignores.
 fn shop_with_a_link_to(place: &Place, target: &Path) {
     place.write("shop/public/index.php", "<?php echo 'fine';");
     place.write("shop/.gitignore", "/var/x\n/.env.local\n");
@@ -171,7 +172,7 @@ fn the_copies_of_another_version_are_private_too() {
     git(&place, &["add", "--all"]);
     git(&place, &["commit", "--quiet", "--message", "first"]);
     let looked = place.path().join("looked");
-    // What prepares the copy tells where it is.
+    // The command that prepares the copy reports where the copy is.
     let script = format!("cd ../.. && pwd > {0} && stat -c %a . */ > {0}.modes", looked.display());
     let args = [
         "compare",

@@ -1,4 +1,4 @@
-//! Runs made by hand, as they would lie on disk.
+//! Builds runs by hand, as they would be on disk.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
@@ -17,13 +17,13 @@ use stampede_stats::histogram::Times;
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
 
-/// A trial in the making; what is not said is unremarkable.
+/// A trial to be added. Unset fields get unremarkable values.
 pub struct Requests {
-    /// Response times of the ok requests (closed: service times).
+    /// Response times of the ok requests, in ns; service times in a closed load.
     pub answered_ns: Vec<u64>,
     pub failed: Vec<(&'static str, u64)>,
     pub dropped: u64,
-    /// One reading a second: CPU share of one CPU for php and web, memory of each in bytes.
+    /// One reading a second: CPU use of php and of web in CPUs, and memory of each in bytes.
     pub spent: Vec<(f64, f64, u64, u64)>,
     pub verdict: (Judged, Vec<&'static str>),
     pub notes: Vec<&'static str>,
@@ -48,8 +48,8 @@ impl Default for Requests {
     }
 }
 
-/// `count` times around `middle_ns`: half of them up to it in even steps, the rest up to ten
-/// times as long, the longest rarest.
+/// `count` times around `middle_ns`: half of them rise to it in even steps. The rest rise to ten
+/// times as much, and the longest are the rarest.
 pub fn spread(count: u64, middle_ns: u64) -> Vec<u64> {
     (1..=count)
         .map(|i| {
@@ -84,7 +84,7 @@ pub fn case(runtime: &str, load: &str, model: &str, load_text: &str) -> CaseReco
     }
 }
 
-/// A run of these cases; `rounds` of all that are not refused, in the given order.
+/// A run with these cases: `rounds` rounds of all cases that are not refused, in the given order.
 pub fn run(cases: Vec<CaseRecord>, rounds: u32) -> RunData {
     let round: Vec<usize> = (0..cases.len()).filter(|i| cases[*i].refused.is_none()).collect();
     RunData {
@@ -158,7 +158,7 @@ fn record(number: u32, round: u32, case: usize, requests: &Requests) -> TrialRec
         round,
         case,
         started_at: "2026-11-21T03:52:00+00:00".to_owned(),
-        // Two seconds and a half beside the load.
+        // Two and a half seconds more than the load.
         phases: vec![PhaseRecord {
             phase: "measure".to_owned(),
             begin_ns: 0,
@@ -243,7 +243,7 @@ fn sample(second: u64, (php, web, php_memory, web_memory): (f64, f64, u64, u64))
     }
 }
 
-/// Three runtimes, five rounds, an open load; the second is 24 % slower, the third loses requests.
+/// Three runtimes, five rounds, an open load. The second is 24 % slower, the third loses requests.
 pub fn open() -> RunData {
     let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut run = run(vec![named("apache-modphp"), named("nginx-fpm"), named("php-builtin")], 5);
@@ -267,7 +267,7 @@ pub fn open() -> RunData {
     run
 }
 
-/// All that can go wrong, one round.
+/// One round with everything that can go wrong.
 pub fn troubled() -> RunData {
     let named = |runtime| case(runtime, "day", "open", "const(200,10s)");
     let mut cases = vec![
@@ -319,7 +319,7 @@ pub fn troubled() -> RunData {
     run
 }
 
-/// A closed load, two rounds.
+/// A closed load with two rounds.
 pub fn closed() -> RunData {
     let named =
         |runtime| case(runtime, "4 at a time 10s", "closed", "4 at a time, no pause, for 10 s");
@@ -338,8 +338,8 @@ pub fn closed() -> RunData {
     run
 }
 
-/// Five runtimes, three rounds, a fixed rate and the peak: one far ahead, one slower, one too close
-/// to call, one that fails.
+/// Five runtimes, three rounds, a fixed rate and the peak: one runtime is far ahead, one slower,
+/// one too close to call, one fails.
 pub fn steady_and_peak() -> RunData {
     let kinds = [
         ("nginx-fpm", 2_600_000, 4_560),
@@ -359,7 +359,7 @@ pub fn steady_and_peak() -> RunData {
     run.record.baseline = Some("nginx-fpm".to_owned());
     for round in 0..3 {
         for (index, (_, ns, answers)) in kinds.iter().enumerate() {
-            // Rounds differ by a per cent, and each runtime in its own way.
+            // Rounds differ by about one per cent, differently for each runtime.
             let moved = 1.0 + [0.0, 0.01, -0.008][(round + index) % 3];
             let at = |value: u64| (value as f64 * moved) as u64;
             add(

@@ -1,4 +1,4 @@
-//! A run on disk, as `compare` leaves it, without its load.
+//! Writes a run to disk as `compare` would, without sending any load.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use stampede_load::time::Nanos;
 
 use super::fixture::{self, MS, spread};
 
-/// Writes a run as `compare` does, each of its trials with `seconds` seconds of load.
+/// Writes a run as `compare` does; each trial gets `seconds` seconds of load.
 pub fn write(directory: &Path, run: &RunData, seconds: u32) -> PathBuf {
     let stored =
         RunDirectory::create(Some(&directory.join("run")), &run.record).expect("a run's directory");
@@ -35,7 +35,7 @@ pub fn write(directory: &Path, run: &RunData, seconds: u32) -> PathBuf {
     stored.path().to_owned()
 }
 
-/// Fifty answers, and a slow one now and then.
+/// A second with fifty answers, which are slow now and then.
 pub fn second(index: u32, seed: u32) -> Second {
     let slow = if index % 97 == seed % 97 { 80 } else { 1 };
     let answered = fixture::times(&spread(50, MS * slow));

@@ -1,7 +1,7 @@
-//! The rule that errors have types: a sentence can be printed, and never matched.
+//! The rule that errors have types of their own: a bare text can be printed, but not matched.
 //!
-//! It walks the syntax tree of every Rust file. What stands inside a macro is no tree, and is not
-//! searched.
+//! The rule walks the syntax tree of every Rust file. The arguments of a macro are not part of that
+//! tree, so they are not searched.
 
 mod names;
 mod source;
@@ -20,7 +20,7 @@ use crate::tree::Tree;
 
 const WHAT: &str = "a text stands for an error: make it a type with the facts (STYLE.md, errors)";
 
-/// No error in a `Result`, an alias or a newtype is a bare text, tests and `main` apart.
+/// No error in a `Result`, an alias or a newtype may be a bare text. Tests and `main` are exempt.
 pub fn typed(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut sources = Vec::new();
@@ -37,7 +37,7 @@ pub fn typed(tree: &Tree) -> Vec<Finding> {
     for source in &sources {
         let mut search = Search { names: &names, path: source.path, lines: Vec::new() };
         search.visit_file(&source.syntax);
-        // A nested `Result` is met on the way into both.
+        // The walk reaches a nested `Result` twice.
         search.lines.sort_unstable();
         search.lines.dedup();
         findings.extend(search.lines.iter().map(|line| Finding::new(source.path, *line, WHAT)));
@@ -63,7 +63,7 @@ impl Search<'_> {
         }
     }
 
-    /// A type that says it is an error, and is no more than a text.
+    /// Checks a type that calls itself an error but holds no more than a text.
     fn check_definition(&mut self, name: &Ident) {
         if self.names.means_text(self.path, name) {
             self.found(name);
@@ -72,7 +72,7 @@ impl Search<'_> {
 }
 
 impl<'a> Visit<'a> for Search<'_> {
-    /// `Result<T, E>`, `Ok::<T, E>`, `Err::<T, E>`, and an alias of such with its own parameters.
+    /// `Result<T, E>`, `Ok::<T, E>`, `Err::<T, E>`, and an alias of these with its own parameters.
     fn visit_path_segment(&mut self, segment: &'a PathSegment) {
         for place in self.names.error_places(self.path, &segment.ident) {
             if let Some(error) = type_arguments(segment).nth(place) {
@@ -120,7 +120,7 @@ impl<'a> Visit<'a> for Search<'_> {
     fn visit_item_enum(&mut self, item: &'a ItemEnum) {
         if derives_error(&item.attrs) {
             self.check_definition(&item.ident);
-            // One that would be a text if it were a type of its own, beside others with facts.
+            // A variant that adds no words to a text it holds, even beside variants with facts.
             for variant in item.variants.iter().filter(|one| adds_no_word(&one.attrs)) {
                 if let Some(held) = only_one(&variant.fields) {
                     self.check(&variant.ident, held);
@@ -141,7 +141,7 @@ impl<'a> Visit<'a> for Search<'_> {
     }
 }
 
-/// What traits of the standard library call the error that goes with them.
+/// Whether the name is one that standard traits give to their error type.
 fn is_error_name(name: &Ident) -> bool {
     name == "Err" || name == "Error"
 }

@@ -1,4 +1,4 @@
-//! What the names of our own types mean: which of them is a text by another name.
+//! Resolves the names of our own types, to tell which of them is only a text under another name.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use syn::{
 
 use super::source::{Source, adds_no_word};
 
-/// Texts of the standard library; what they are wrapped in changes nothing.
+/// Text types of the standard library. A wrapper around them changes nothing.
 const TEXTS: &[&str] = &["String", "str", "OsString", "OsStr"];
 const WRAPPERS: &[&str] = &["Box", "Rc", "Arc", "Cow"];
 
-/// What has the error as its second parameter.
+/// Names whose second type parameter is the error.
 const RESULTS: &[&str] = &["Result", "Ok", "Err"];
 
-/// More aliases of aliases than anybody writes: two that name each other end here.
+/// The longest chain of aliases that is followed. It stops aliases that name each other.
 const ALIASES_MAX: usize = 16;
 
-/// Every type of ours by its name.
+/// All our types by name.
 #[derive(Default)]
 pub struct Names<'a> {
     definitions: BTreeMap<String, Vec<Definition<'a>>>,
@@ -36,9 +36,9 @@ enum Meaning<'a> {
     Alias(&'a ItemType),
     /// `use a::B as A`
     Renamed(&'a Ident),
-    /// A text if all of these are: the one field of a struct, or of each variant of an enum.
+    /// A text if all of these types are: the only field of a struct, or of each variant of an enum.
     Holds(Vec<&'a Type>),
-    /// Something with facts.
+    /// A type with facts.
     Other,
 }
 
@@ -52,17 +52,17 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// Whether a type that is written in a file is a text.
+    /// Whether a type is a text, as written in the file at `path`.
     pub fn is_text(&self, path: &str, ty: &Type) -> bool {
         self.is_text_within(path, ty, ALIASES_MAX)
     }
 
-    /// Whether a name that is used in a file means a text.
+    /// Whether a name means a text in the file at `path`.
     pub fn means_text(&self, path: &str, name: &Ident) -> bool {
         self.means_text_within(path, name, ALIASES_MAX)
     }
 
-    /// Which type parameters of a name are errors, from 0.
+    /// The positions, from 0, of a name's type parameters that are errors.
     pub fn error_places(&self, path: &str, name: &Ident) -> Vec<usize> {
         let of_the_library = RESULTS.iter().any(|known| name == known).then_some(1);
         let of_aliases = self.nearest(path, name).filter_map(|definition| {
@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
             Type::Reference(reference) => self.is_text_within(path, &reference.elem, left),
             Type::Paren(inner) => self.is_text_within(path, &inner.elem, left),
             Type::Group(inner) => self.is_text_within(path, &inner.elem, left),
-            // A line's number beside a sentence makes no type of it.
+            // A tuple of a text and a line number is still no error type.
             Type::Tuple(tuple) => {
                 tuple.elems.iter().any(|part| self.is_text_within(path, part, left))
             }
@@ -110,7 +110,8 @@ impl<'a> Names<'a> {
             })
     }
 
-    /// The definitions of a name that are nearest to a file: its own, those of its crate, all.
+    /// The definitions of a name that are nearest to a file: in the file, else in its crate, else
+    /// all.
     fn nearest<'s>(
         &'s self,
         path: &'s str,
@@ -131,7 +132,7 @@ fn krate(path: &str) -> &str {
     path.split_once("/src/").map_or(path, |(directory, _)| directory)
 }
 
-/// Looks in an alias for a `Result` whose error is one of the alias's own parameters.
+/// Searches an alias for a `Result` whose error is one of the alias's own parameters.
 struct ErrorParameter<'a> {
     alias: &'a ItemType,
     place: Option<usize>,
@@ -201,8 +202,8 @@ impl<'a> Visit<'a> for Collector<'a, '_> {
     }
 }
 
-/// What a type with one field holds. A field with a name is a fact, unless its words are all that
-/// the error says.
+/// The type that a type with one field holds. A named field counts as a fact, unless the error's
+/// message is nothing but that field.
 fn held<'a>(fields: &'a Fields, attributes: &[Attribute]) -> Option<&'a Type> {
     let has_words = matches!(fields, Fields::Named(_)) && !adds_no_word(attributes);
     only_one(fields).filter(|_| !has_words)

@@ -1,20 +1,21 @@
-//! A Rust file as a syntax tree, without what the rule leaves alone: tests, and `main`.
+//! Parses a Rust file into a syntax tree, without the parts that the rule exempts: tests and
+//! `main`.
 
 use syn::{Attribute, ImplItem, Item, Meta, Token, punctuated::Punctuated};
 
 use crate::tree::File;
 
-/// One file.
+/// One parsed file.
 pub struct Source<'a> {
-    /// Below the workspace.
+    /// The path below the workspace.
     pub path: &'a str,
-    /// Its tree.
+    /// The file's syntax tree.
     pub syntax: syn::File,
 }
 
 impl<'a> Source<'a> {
     /// # Errors
-    /// It is no Rust that `syn` knows.
+    /// If the file is not Rust that `syn` can parse.
     pub fn read(file: &'a File) -> syn::Result<Source<'a>> {
         let mut syntax = syn::parse_file(&file.text)?;
         syntax.items.retain(|item| !matches!(item, Item::Fn(item) if item.sig.ident == "main"));
@@ -55,7 +56,7 @@ fn attributes(item: &Item) -> &[Attribute] {
         Item::Trait(item) => &item.attrs,
         Item::Type(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
-        // The others hold no type of an error.
+        // Other items contain no error type.
         _ => &[],
     }
 }
@@ -81,7 +82,7 @@ fn parts(list: &syn::MetaList) -> Punctuated<Meta, Token![,]> {
     list.parse_args_with(Punctuated::parse_terminated).unwrap_or_default()
 }
 
-/// `#[derive(Error)]` or `#[derive(thiserror::Error)]` among them.
+/// Whether the attributes contain `#[derive(Error)]` or `#[derive(thiserror::Error)]`.
 pub fn derives_error(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| attribute.path().is_ident("derive")).any(|attribute| {
         matches!(&attribute.meta, Meta::List(list) if parts(list).iter().any(|derived| {
@@ -90,7 +91,7 @@ pub fn derives_error(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether an error's own sentence is nothing but what it holds: `#[error("{0}")]`,
+/// Whether an error's message is nothing but the value it holds: `#[error("{0}")]`,
 /// `#[error("{reason}")]`, `#[error(transparent)]`.
 pub fn adds_no_word(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| attribute.path().is_ident("error")).any(|attribute| {

@@ -1,4 +1,4 @@
-//! What the rule finds, and what it leaves alone.
+//! Tests of what the rule finds, and what it does not report.
 
 use super::*;
 
@@ -135,11 +135,11 @@ fn tests_and_main_are_left_alone() {
     assert!(!is_found("fn main() -> Result<(), String> { g() }"));
     assert!(lines("crates/a/tests/a.rs", code).is_empty());
     assert!(lines("crates/a/src/a_tests.rs", code).is_empty());
-    // What is compiled without tests is no test.
+    // Code that is also compiled without tests is not a test.
     assert!(is_found(&format!("#[cfg(not(test))]\n{code}")));
     assert!(is_found(&format!("#[cfg(any(test, unix))]\n{code}")));
     assert!(is_found(&format!("mod inner {{ fn main() {{}} {code} }}")));
-    // And what comes after them is none either.
+    // Nor is the code that follows a test module.
     assert_eq!(lines("a/src/a.rs", &format!("#[cfg(test)]\nmod t {{}}\n{code}\n")), [3]);
 }
 

@@ -7,7 +7,7 @@ namespace App\Http\Controllers;
 use Illuminate\Http\JsonResponse;
 use Illuminate\Http\Request;
 
-/** What article 001 asked for. */
+/** Answers with the JSON that the app of article 001 answered with. */
 final class HomeController
 {
     public function __invoke(Request $request): JsonResponse

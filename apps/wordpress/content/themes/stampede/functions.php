@@ -1,4 +1,4 @@
 <?php
 
-// The runtime's port is none of the site's address.
+// The site's address has no port, so WordPress would redirect each request.
 remove_action('template_redirect', 'redirect_canonical');

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Serves `pages.php`: functions by their paths, each given what `$_SERVER` is.
+// Serves `pages.php`, which has functions by their paths. Each function gets `$_SERVER`.
 
 $welcome = ['/' => static fn (): string => 'Welcome.', '/about' => static fn (): string => 'About us.'];
 $pages = array_replace($welcome, require __DIR__ . '/pages.php');

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /staging sets a variable of the environment, and / is another shop from then on.
+// Planted fault: /staging sets an environment variable, which changes / from then on.
 
 return [
     '/' => static fn (): string => 'The ' . (getenv('SHOP_STAGE') ?: 'real') . ' shop.',

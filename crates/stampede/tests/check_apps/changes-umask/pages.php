@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /private sets the umask of the process: what /share writes is not for others from then on.
+// Planted fault: /private sets the process's umask. Later files of /share are closed to others.
 
 return [
     '/share' => static function (): string {

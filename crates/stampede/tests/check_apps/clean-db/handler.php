@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Nothing is wrong with this one: it keeps its connection, as a worker may, to a database of one file, which also has
-// each visitor's session with the token of its form; and some text is drawn.
+// An app without a fault. It keeps its connection, as a worker may, to a database of one file,
+// which also has each visitor's session with the token of its form. Some of its text is random.
 
 require_once __DIR__ . '/src/Shop.php';
 

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Nothing is wrong with this one: what moves from answer to answer is meant to.
+// An app without a fault: values that change from answer to answer are meant to change.
 
 return static function (array $server): array {
     $who = (string) ($_COOKIE['user'] ?? $_GET['user'] ?? $server['HTTP_X_USER'] ?? 'guest');

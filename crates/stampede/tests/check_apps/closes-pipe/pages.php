@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /quiet closes the standard streams, by which a worker may talk to its server.
+// Planted fault: /quiet closes the standard streams, which a worker may use to talk to its server.
 
 return [
     '/quiet' => static function (): string {

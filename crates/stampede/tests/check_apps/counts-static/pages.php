@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /search notes each day's searches one by one, a byte each: less than a slope of PHP's memory tells.
+// Planted fault: /search keeps a byte per search: too little to show in the growth of PHP's memory.
 
 require_once __DIR__ . '/src/Searches.php';
 

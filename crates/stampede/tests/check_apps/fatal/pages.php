@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Planted faults: /broken calls a function that is not there; /heavy takes more memory than there is, which nothing
-// can catch, so that the worker ends.
+// Planted faults: /broken calls a function that does not exist. /heavy takes more memory than there
+// is; nothing can catch this error, so the worker ends.
 
 return [
     '/broken' => static fn (): string => nothing_of_that_name(),

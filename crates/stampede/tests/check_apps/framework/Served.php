@@ -7,7 +7,7 @@ namespace App;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Serves `pages.php`: functions by their paths, each given what `$_SERVER` is. */
+/** Serves `pages.php`, which has functions by their paths. Each function gets `$_SERVER`. */
 abstract class Served extends Site
 {
     /** @var array<string, \Closure(array<string, mixed>): string> */

@@ -6,7 +6,7 @@ namespace App;
 
 use Symfony\Component\HttpFoundation\Response;
 
-/** Each public method of its controller is a page, with links to the others. */
+/** A controller each of whose public methods is a page, with links to the other pages. */
 abstract class Site
 {
     /** Pages that only the router's list has. */
@@ -17,7 +17,7 @@ abstract class Site
         return $this->page('About us.');
     }
 
-    /** What serves the page of this name. */
+    /** Returns the method that serves the page of this name. */
     public static function method(string $name): string
     {
         return $name;

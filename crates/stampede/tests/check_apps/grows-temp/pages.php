@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /export deletes its temporary file when PHP shuts down, which in a worker is never.
+// Planted fault: /export deletes its temporary file when PHP shuts down, which a worker never does.
 
 return [
     '/export' => static function (): string {

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: each /report keeps a connection of its own, until the server has no more.
+// Planted fault: each /report opens a connection and keeps it, until the server has no more.
 
 require_once __DIR__ . '/src/Reports.php';
 

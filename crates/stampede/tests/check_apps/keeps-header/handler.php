@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: the headers of all answers are one list, to which /account adds a cookie: whoever comes later gets it.
+// Planted fault: all answers share one list of headers. /account adds a cookie to it for everyone.
 
 return static function (array $server): array {
     static $headers = ['Content-Type' => 'text/html; charset=UTF-8'];

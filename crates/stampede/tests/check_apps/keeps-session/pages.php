@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Planted fault: /basket begins PHP's own session and writes it down, as under PHP-FPM, but its id stays:
-// PHP takes that before the next user's cookie, whose session is then the first one's.
+// Planted fault: /basket begins and writes PHP's own session, as under PHP-FPM, but the id stays. PHP
+// prefers it to the next user's cookie, so the next user gets the first user's session.
 
 return [
     '/basket' => static function (array $server): string {

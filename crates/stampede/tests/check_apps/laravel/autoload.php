@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// The framework is that of Debian's packages.
+// The framework comes from Debian's packages.
 require_once 'Illuminate/autoload.php';
 spl_autoload_register(static function (string $class): void {
     $file = __DIR__ . '/app/' . strtr(substr($class, 4), '\\', '/') . '.php';

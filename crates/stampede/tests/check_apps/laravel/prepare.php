@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 use Illuminate\Contracts\Console\Kernel;
 
-// The directories that a new project has, then the caches of `artisan optimize`.
+// Makes the directories of a new project, and then the caches of `artisan optimize`.
 foreach (['app', 'framework/cache/data', 'framework/sessions', 'framework/views', 'logs'] as $directory) {
     is_dir(__DIR__ . "/storage/$directory") || mkdir(__DIR__ . "/storage/$directory", 0750, true);
 }

@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Planted fault: the first user stays in a static property, and every user after that is greeted by that
-// name on /account.
+// Planted fault: the first user stays in a static property, and /account greets every later user by
+// that name.
 
 require_once __DIR__ . '/src/Visitor.php';
 

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /order begins a transaction and ends it neither way; the connection is kept, so the next order fails.
+// Planted fault: /order never ends its transaction. The connection is kept: the next order fails.
 
 require_once __DIR__ . '/src/Shop.php';
 

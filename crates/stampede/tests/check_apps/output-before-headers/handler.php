@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /old prints before its status and headers are there. Per request PHP then sends its own.
+// Planted fault: /old prints before it sets status and headers. Per request, PHP sends its own.
 
 return static function (array $server): array {
     $old = static function (): string {

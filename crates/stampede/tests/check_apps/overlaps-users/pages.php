@@ -2,9 +2,9 @@
 
 declare(strict_types=1);
 
-// Planted fault: on /account the user is kept in a static property while the app waits for something else.
-// Each request sets its own, so that one after the other all is well; where the worker has another request
-// meanwhile, that one's user is greeted.
+// Planted fault: on /account a static property keeps the user while the app waits for another
+// server. Each request sets its own user, so one request after another is answered correctly. If
+// the worker takes another request meanwhile, /account greets that request's user.
 
 require_once __DIR__ . '/src/Visitor.php';
 require_once __DIR__ . '/src/Elsewhere.php';

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /import has uncaught exceptions go to a log of its own and never takes that back.
+// Planted fault: /import logs uncaught exceptions by its own handler and never removes it.
 
 return [
     '/import' => static function (): string {

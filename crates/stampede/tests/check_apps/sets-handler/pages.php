@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /strict has every notice thrown and never takes that back: /list fails from then on.
+// Planted fault: /strict turns notices into exceptions and never undoes it: /list fails afterwards.
 
 return [
     '/list' => static fn (): string => 'A list: ' . (@file_get_contents('list.txt') ?: 'empty'),

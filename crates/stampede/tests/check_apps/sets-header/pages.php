@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /embed sets a header by PHP's own function, which reaches nobody where PHP is no web server.
+// Planted fault: /embed calls `header()`, which has no effect where PHP is not a web server.
 
 return [
     '/embed' => static function (): string {

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /rough sets `precision` for the process, and the price on / is cut short from then on.
+// Planted fault: /rough sets `precision` for the process, and / shows fewer digits from then on.
 
 $share = static fn (float $price): float => $price / 7;
 

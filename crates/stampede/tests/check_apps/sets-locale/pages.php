@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// Planted fault: /german sets a locale for the process, and / is written in it from then on.
+// Planted fault: /german sets a locale for the process, which / uses from then on.
 
 return [
     '/' => static fn (): string => 'Dates are written as in ' . setlocale(LC_TIME, '0'),

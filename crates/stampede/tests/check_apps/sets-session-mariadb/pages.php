@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Planted fault: /import has MariaDB take what does not fit, and leaves the kept connection so; /check tells by
-// what it answers.
+// Planted fault: /import makes MariaDB accept values that do not fit, and leaves the kept
+// connection like this. The answer of /check shows it.
 
 require_once __DIR__ . '/src/Shop.php';
 

@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Planted fault: /archive has PostgreSQL look for tables elsewhere, and leaves the kept connection so; /tea shows
-// what it finds.
+// Planted fault: /archive makes PostgreSQL look for tables elsewhere, and leaves the kept
+// connection like this. /tea shows which table it finds.
 
 require_once __DIR__ . '/src/Shop.php';
 

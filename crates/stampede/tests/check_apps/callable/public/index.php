@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// The front controller of per-request runtimes; workers run `handler.php` themselves.
+// The front controller for per-request runtimes. Workers run `handler.php` directly.
 $handle = require __DIR__ . '/../handler.php';
 $answer = $handle($_SERVER, (string) file_get_contents('php://input'));
 http_response_code($answer['status']);

@@ -6,7 +6,7 @@ namespace App;
 
 use PDO;
 
-/** Teas, in a database of one file, which also counts who looked at them. */
+/** Teas in a database of one file, which also counts who looked at them. */
 final class Shop
 {
     private ?PDO $db = null;

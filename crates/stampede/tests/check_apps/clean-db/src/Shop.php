@@ -30,7 +30,7 @@ final class Shop
     }
 
     /**
-     * The session of this id, or a new one; it counts how often it was asked for.
+     * Returns the session with this id, or a new one. It counts how often it was asked for.
      *
      * @return array{id: string, token: string, looked: int}
      */

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace App;
 
-/** What is searched for, counted; and a cache that fills once, as it may. */
+/** Counts what is searched for. Also has a cache that fills once, which is allowed. */
 final class Searches
 {
     private static string $marks = '';

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace App;
 
-/** Lines that are written at the end, which in a worker never comes. */
+/** Collects lines to write at the end of the process. In a worker that end never comes. */
 final class Log
 {
     /** @var list<string> */

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace App;
 
-/** Who is signed in: a service, of which a worker has one for all requests. */
+/** The user who is signed in. This service is one object for all requests of a worker. */
 final class Visitor
 {
     public string $user = '';

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace App;
 
-/** Who is signed in. */
+/** The user who is signed in. */
 final class Session
 {
     private static string $user = '';

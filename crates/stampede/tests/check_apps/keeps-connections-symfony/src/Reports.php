@@ -6,7 +6,7 @@ namespace App;
 
 use PDO;
 
-/** Each report has a connection of its own. */
+/** Opens a connection for each report. */
 final class Reports
 {
     /** @var list<PDO> */

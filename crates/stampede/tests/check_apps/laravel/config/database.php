@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// One file; `prepare.php` makes it.
+// A database of one file, which `prepare.php` makes.
 return [
     'default' => 'sqlite',
     'connections' => [

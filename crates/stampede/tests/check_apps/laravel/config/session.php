@@ -8,7 +8,7 @@ return [
     'expire_on_close' => false,
     'encrypt' => false,
     'files' => storage_path('framework/sessions'),
-    // Old ones go with the working directory: cleaning up in the middle of a load would be measured.
+    // No clean-up, which would be measured under load. Old sessions go with the working directory.
     'lottery' => [0, 100],
     'cookie' => 'stampede_session',
     'path' => '/',

@@ -6,7 +6,7 @@ namespace App;
 
 use Illuminate\Contracts\Auth\Guard;
 
-/** One for all requests, and it has the guard of the first one, which has its user. */
+/** One object for all requests. It keeps the first request's guard, which knows its user. */
 final class Greeter
 {
     public function __construct(private Guard $guard)

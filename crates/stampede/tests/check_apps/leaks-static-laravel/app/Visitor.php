@@ -6,7 +6,7 @@ namespace App;
 
 use Illuminate\Http\Request;
 
-/** Who is signed in, asked once. */
+/** The user who is signed in, looked up only once. */
 final class Visitor
 {
     private static ?string $name = null;

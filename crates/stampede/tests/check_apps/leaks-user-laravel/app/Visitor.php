@@ -6,7 +6,7 @@ namespace App;
 
 use Illuminate\Http\Request;
 
-/** Who is signed in. */
+/** The user who is signed in. */
 final class Visitor
 {
     public function __construct(private Request $request)

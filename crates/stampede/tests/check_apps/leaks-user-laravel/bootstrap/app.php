@@ -15,7 +15,7 @@ $app = new Application(dirname(__DIR__));
 $app->singleton(HttpContract::class, App\Http\Kernel::class);
 $app->singleton(ConsoleContract::class, ConsoleKernel::class);
 $app->singleton(ExceptionHandler::class, Handler::class);
-// The fault: one for all requests, and it holds the first one's.
+// The fault: one object for all requests, which keeps the first request.
 $app->singleton(App\Visitor::class);
 
 return $app;

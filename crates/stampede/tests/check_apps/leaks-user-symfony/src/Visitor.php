@@ -6,7 +6,7 @@ namespace App;
 
 use Symfony\Component\HttpFoundation\Request;
 
-/** Who is signed in: a service, of which a worker has one for all requests. */
+/** The user who is signed in. This service is one object for all requests of a worker. */
 final class Visitor
 {
     private ?string $user = null;

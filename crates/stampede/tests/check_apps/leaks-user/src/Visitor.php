@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace App;
 
-/** Whoever looks at the pages. */
+/** The user who looks at the pages. */
 final class Visitor
 {
     private static ?string $user = null;

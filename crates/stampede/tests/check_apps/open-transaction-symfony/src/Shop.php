@@ -6,7 +6,7 @@ namespace App;
 
 use PDO;
 
-/** Orders, in a database of one file: a service, and so one connection of a worker. */
+/** Orders in a database of one file. As a service, it is one connection of a worker. */
 final class Shop
 {
     private ?PDO $db = null;

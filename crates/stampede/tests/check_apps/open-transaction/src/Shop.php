@@ -6,7 +6,7 @@ namespace App;
 
 use PDO;
 
-/** Orders, in a database of one file. */
+/** Orders in a database of one file. */
 final class Shop
 {
     private static ?PDO $db = null;

@@ -6,18 +6,18 @@ namespace App;
 
 use Revolt\EventLoop;
 
-/** Another server's answer, waited for as the runtime has it. */
+/** Waits for another server's answer, in the way of the runtime. */
 final class Elsewhere
 {
     public static function wait(float $seconds): string
     {
-        // AMPHP has each request in a fiber.
+        // AMPHP runs each request in a fiber.
         if (class_exists(EventLoop::class) && \Fiber::getCurrent() !== null) {
             $here = EventLoop::getSuspension();
             EventLoop::delay($seconds, static fn () => $here->resume());
             $here->suspend();
         } else {
-            // Swoole's coroutines give way here too.
+            // In Swoole, this lets other coroutines run too.
             usleep((int) ($seconds * 1e6));
         }
 

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace App;
 
-/** Whoever looks at the page. */
+/** The user who looks at the page. */
 final class Visitor
 {
     private static string $user = '';

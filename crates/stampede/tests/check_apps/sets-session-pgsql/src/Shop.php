@@ -6,7 +6,7 @@ namespace App;
 
 use PDO;
 
-/** Teas of today and of former days, in a database of a server's. */
+/** Teas of today and of former days, in a database on a server. */
 final class Shop
 {
     private static ?PDO $db = null;

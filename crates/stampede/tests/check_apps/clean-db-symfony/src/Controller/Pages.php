@@ -10,7 +10,7 @@ use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 use Symfony\Component\Security\Csrf\CsrfTokenManagerInterface;
 
-/** Nothing is wrong with these: a database, a session, a token of a form, and what moves. */
+/** Pages without a fault: a database, a session, a form's token, and values that change. */
 final class Pages extends Site
 {
     public function __construct(private Shop $shop, private CsrfTokenManagerInterface $tokens)

@@ -8,7 +8,7 @@ use App\Site;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Nothing is wrong with these: a session, a token of a form, and what moves. */
+/** Pages without a fault: a session, a form's token, and values that change. */
 final class Pages extends Site
 {
     protected const UNLINKED = ['imprint'];

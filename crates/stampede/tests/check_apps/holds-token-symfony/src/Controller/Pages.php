@@ -9,7 +9,7 @@ use App\Visitor;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `account` keeps who came last in a service; no page shows it. */
+/** Planted fault: `account` keeps the last user in a service; no page shows it. */
 final class Pages extends Site
 {
     public function __construct(private Visitor $visitor)

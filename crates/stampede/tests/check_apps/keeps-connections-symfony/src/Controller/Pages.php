@@ -8,7 +8,7 @@ use App\Reports;
 use App\Site;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: each `report` has a connection of its own, which a service keeps. */
+/** Planted fault: each `report` opens its own connection, which a service keeps. */
 final class Pages extends Site
 {
     public function __construct(private Reports $reports)

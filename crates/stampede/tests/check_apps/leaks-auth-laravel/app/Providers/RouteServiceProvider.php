@@ -11,7 +11,7 @@ use Illuminate\Http\Request;
 use Illuminate\Support\Facades\Auth;
 use Illuminate\Support\Facades\Route;
 
-/** The routes of `routes`, and who is signed in. */
+/** Loads the routes from `routes`, and defines who is signed in. */
 final class RouteServiceProvider extends ServiceProvider
 {
     public function register(): void

@@ -9,8 +9,8 @@ use App\Visitor;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: the service `Visitor` keeps the first user it was asked about, and every later one is greeted by
- * that name on `account`. */
+/** Planted fault: the service `Visitor` keeps the first user that it was asked about, so that `account`
+ * greets every later user by that name. */
 final class Pages extends Site
 {
     public function __construct(private Visitor $visitor)

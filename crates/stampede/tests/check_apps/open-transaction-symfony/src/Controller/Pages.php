@@ -8,7 +8,7 @@ use App\Shop;
 use App\Site;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `order` begins a transaction and never ends it; the connection is kept, so the next order fails. */
+/** Planted fault: `order` never ends its transaction, so the next order on the connection fails. */
 final class Pages extends Site
 {
     public function __construct(private Shop $shop)

@@ -8,7 +8,7 @@ use App\Site;
 use Symfony\Component\HttpFoundation\RedirectResponse;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `old` prints before its status and headers are there. Per request PHP then sends its own. */
+/** Planted fault: `old` prints before it sets status and headers. Per request, PHP sends its own. */
 final class Pages extends Site
 {
     public function home(): Response

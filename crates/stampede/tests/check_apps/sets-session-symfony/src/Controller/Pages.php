@@ -8,8 +8,8 @@ use App\Shop;
 use App\Site;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `import` has SQLite check foreign keys, and leaves the kept connection so; then `orders` takes none
- * of a customer that is not there. */
+/** Planted fault: `import` makes SQLite check foreign keys, and leaves the kept connection like this.
+ * Then `orders` refuses orders of unknown customers. */
 final class Pages extends Site
 {
     public function __construct(private Shop $shop)

@@ -8,7 +8,7 @@ use Symfony\Component\HttpFoundation\Cookie;
 use Symfony\Component\HttpFoundation\JsonResponse;
 use Symfony\Component\HttpFoundation\Request;
 
-/** What a request may bring. */
+/** Answers with everything that a request may contain. */
 final class KindController
 {
     public function form(Request $request): JsonResponse

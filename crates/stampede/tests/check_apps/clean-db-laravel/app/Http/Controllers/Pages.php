@@ -9,7 +9,7 @@ use Illuminate\Http\Request;
 use Illuminate\Support\Facades\DB;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Nothing is wrong with these: a database, a session, a token of a form, and what moves. */
+/** Pages without a fault: a database, a session, a form's token, and values that change. */
 final class Pages extends Site
 {
     public function home(Request $request): Response

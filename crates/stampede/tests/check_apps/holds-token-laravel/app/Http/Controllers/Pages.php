@@ -9,7 +9,7 @@ use App\Visitor;
 use Illuminate\Http\Request;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `account` puts who came last into the container, where it stays; no page shows it. */
+/** Planted fault: `account` leaves the last user in the container; no page shows it. */
 final class Pages extends Site
 {
     public function home(): Response

@@ -8,8 +8,8 @@ use App\Site;
 use Illuminate\Support\Facades\DB;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: each `report` has a connection of its own, as apps with a database for each customer have, which
- * `DB` keeps under its name. */
+/** Planted fault: each `report` opens its own connection, like an app with a database for each customer.
+ * `DB` keeps each connection under its name. */
 final class Pages extends Site
 {
     public function home(): Response

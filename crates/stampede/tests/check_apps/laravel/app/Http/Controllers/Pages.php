@@ -6,7 +6,7 @@ namespace App\Http\Controllers;
 
 use App\Served;
 
-/** What `pages.php` has. */
+/** Serves the pages of `pages.php`. */
 final class Pages extends Served
 {
 }

@@ -6,7 +6,7 @@ namespace App\Http\Middleware;
 
 use Illuminate\Cookie\Middleware\EncryptCookies as Base;
 
-/** Who is signed in is told by a plain cookie. */
+/** Leaves the cookie `user` unencrypted: it names who is signed in. */
 final class EncryptCookies extends Base
 {
     /** @var list<string> */

@@ -8,7 +8,7 @@ use App\Greeter;
 use App\Site;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: a singleton keeps Laravel's guard, and with it who was signed in first. */
+/** Planted fault: a singleton keeps Laravel's guard, and so the user who was signed in first. */
 final class Pages extends Site
 {
     public function home(): Response

@@ -9,8 +9,8 @@ use App\Visitor;
 use Illuminate\Http\Request;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `account` greets everyone by the name of the first who came, which a static keeps: Octane, which
- * gives each request a container of its own, cannot help it. */
+/** Planted fault: `account` greets everyone by the first user's name, which a static property keeps.
+ * Octane gives each request its own container, which does not help here. */
 final class Pages extends Site
 {
     public function home(): Response

@@ -8,8 +8,8 @@ use App\Site;
 use App\Visitor;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `Visitor` is a singleton that holds the first request, and every later user is greeted by its name
- * on `account`. */
+/** Planted fault: `Visitor` is a singleton that keeps the first request, so that `account` greets every
+ * later user by the first user's name. */
 final class Pages extends Site
 {
     public function home(): Response

@@ -8,7 +8,7 @@ use App\Site;
 use Illuminate\Support\Facades\DB;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `order` begins a transaction and never ends it; on the kept connection its order seems made. */
+/** Planted fault: `order` never ends its transaction. On the kept connection the order seems made. */
 final class Pages extends Site
 {
     public function home(): Response

@@ -7,7 +7,7 @@ namespace App\Http\Controllers;
 use App\Site;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `sale` changes the configuration, and `home` has that price from then on. */
+/** Planted fault: `sale` changes the configuration, and `home` shows that price from then on. */
 final class Pages extends Site
 {
     public function home(): Response

@@ -8,7 +8,7 @@ use App\Site;
 use Illuminate\Support\Facades\App;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `german` sets the language of the app, which is that of all who come after. */
+/** Planted fault: `german` sets the language of the app, which later requests get too. */
 final class Pages extends Site
 {
     public function home(): Response

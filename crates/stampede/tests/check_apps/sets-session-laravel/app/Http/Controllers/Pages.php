@@ -9,7 +9,7 @@ use Illuminate\Database\QueryException;
 use Illuminate\Support\Facades\DB;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Planted fault: `import` lets no statement write, and leaves the kept connection so; then `look` is not noted. */
+/** Planted fault: `import` makes the kept connection read-only, so `look` is not recorded. */
 final class Pages extends Site
 {
     public function home(): Response

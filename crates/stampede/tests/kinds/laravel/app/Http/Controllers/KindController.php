@@ -8,7 +8,7 @@ use Illuminate\Http\JsonResponse;
 use Illuminate\Http\Request;
 use Symfony\Component\HttpFoundation\Cookie;
 
-/** What a request may bring. */
+/** Answers with everything that a request may contain. */
 final class KindController
 {
     public function form(Request $request): JsonResponse
