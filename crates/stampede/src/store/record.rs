@@ -363,14 +363,13 @@ pub enum CustomBuild {
 }
 
 impl CustomBuild {
-    const ALL: [CustomBuild; 2] = [CustomBuild::Assembled, CustomBuild::Library];
-
     /// The mark after names in tables.
     pub const MARK: &str = " (custom build)";
 
     /// Recognises a custom build by the version that the program prints, which ends with its kind.
     pub fn of_version(printed: &str) -> Option<CustomBuild> {
-        CustomBuild::ALL.into_iter().find(|build| printed.contains(build.printed()))
+        let all = [CustomBuild::Assembled, CustomBuild::Library];
+        all.into_iter().find(|build| printed.contains(build.printed()))
     }
 
     const fn printed(self) -> &'static str {
