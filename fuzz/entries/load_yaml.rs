@@ -18,8 +18,11 @@ pub fn run(text: &str) {
             let PlanError::Wrong(wrong) = &error else { panic!("{error:?}") };
             let (line, column) = wrong.place.line_column();
             assert!((1..=lines).contains(&line) && (1..=text.len() + 1).contains(&column));
-            assert!(!wrong.to_string().is_empty() && !wrong.expected.is_empty(), "{error:?}");
-            assert!(error.render(Look::Plain).contains("expected"), "{error:?}");
+            assert!(
+                !wrong.to_string().is_empty() && !wrong.help.to_string().is_empty(),
+                "{error:?}"
+            );
+            assert!(error.render(Look::Plain).contains("help: "), "{error:?}");
         }
     }
 }

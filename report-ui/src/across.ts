@@ -104,7 +104,7 @@ function spec(loads: Loads, own: Own, of: (entry: Case) => Figure, isLeftOut: (n
     ...own,
     xWords: (x) => loads.hasRates ? `${nameAt(x)}: ${format.rate(x)}${format.THIN}/s` : nameAt(x),
     xShort: loads.hasRates ? format.short : nameAt,
-    xLabel: loads.hasRates ? "offered rate, requests a second" : "load",
+    xLabel: loads.hasRates ? "target rate, requests a second" : "load",
     xTicks: () => loads.hasRates && loads.x.length > 6 ? loads.x.filter((_, place) => place % 2 === 0) : loads.x,
     lines: () => lines(loads, (entry) => inUnit(valueOf(of(entry)), unit), isLeftOut),
   };

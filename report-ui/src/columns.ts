@@ -76,7 +76,7 @@ function requests(): Section<Case> {
 }
 
 function rates(group: Group): Section<Case> {
-  const offered = figure("offered /s", (entry) => entry.figures.offered_per_second, format.rate);
+  const offered = figure("target rate /s", (entry) => entry.figures.offered_per_second, format.rate);
   return {
     title: "rates",
     columns: [
@@ -101,7 +101,7 @@ function cpu(): Section<Case> {
     columns: [
       figure("median", (entry) => entry.figures.cpu_percent_median, format.significant),
       figure("max", (entry) => entry.figures.cpu_percent_max, format.significant),
-      figure("CPU cost", (entry) => entry.figures.cpu_cost_us, format.micros),
+      figure("CPU/request", (entry) => entry.figures.cpu_cost_us, format.micros),
       { title: "95 % interval", field: (entry) => intervalField(entry.figures.cpu_cost_us, format.micros) },
     ],
   };
@@ -162,7 +162,7 @@ function byRole(cases: Case[]): Section<Case>[] {
     columns: [
       figure("CPU %", (entry) => entry.figures.roles[role]?.cpu_percent_median, format.significant),
       figure("CPU % max", (entry) => entry.figures.roles[role]?.cpu_percent_max, format.significant),
-      figure("CPU cost", (entry) => entry.figures.roles[role]?.cpu_cost_us, format.micros),
+      figure("CPU/request", (entry) => entry.figures.roles[role]?.cpu_cost_us, format.micros),
       figure("memory", (entry) => entry.figures.roles[role]?.memory_bytes_median, format.bytes),
       figure("memory max", (entry) => entry.figures.roles[role]?.memory_bytes_max, format.bytes),
     ],

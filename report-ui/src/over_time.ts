@@ -79,7 +79,7 @@ function throughput(panel: Panel): Make {
   const isOpen = panel.group.model === "open";
   return () => ({
     ...TIME,
-    title: isOpen ? "Throughput and offered rate" : "Throughput",
+    title: isOpen ? "Throughput and target rate" : "Throughput",
     about: "correct answers in each second" + (isOpen ? ", with the rate of requests that were due" : ""),
     ...(isOpen ? { note: "Grey: requests due in each second." } : {}),
     yWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, yShort: format.short,
@@ -96,7 +96,7 @@ function withOffered(panel: Panel, { x, lines }: Lines): Lines {
   if (!longest) return { x, lines };
   const values = longest.series.offered;
   const own = lines.map((line) => ({ x, line }));
-  const offered = { runtime: "", label: "offered", values };
+  const offered = { runtime: "", label: "target rate", values };
   return joined([{ x: rowTimes(longest.series, values.length), line: offered }, ...own]);
 }
 
@@ -145,7 +145,7 @@ function inFlight(panel: Panel): Make {
   return () => ({
     ...TIME,
     title: "In flight",
-    about: "the highest number of requests under way in each second",
+    about: "the highest number of requests in flight in each second",
     yWords: format.count, yShort: format.short,
     lines: () => perRow(panel, (series) => series.in_flight),
   });

@@ -62,7 +62,7 @@ const heads = (store: Store, group: Group): [string, string][] => [
   ...(store.isOverlay ? [] : [["against", group.baseline ? `vs ${cut(group.baseline)}` : "compared"] as [string, string]]),
   // If throughput is the ranked figure, this column shows the time instead.
   group.primary === "throughput" ? ["throughput", `p95 of ${words.headlineWords(group.model)}`] : ["throughput", "throughput"],
-  ["cost", "CPU cost"],
+  ["cost", "CPU/request"],
   ["memory", "max memory"],
   ["ok", "ok %"],
   ["trials", "trials"],

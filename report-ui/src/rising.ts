@@ -16,10 +16,10 @@ export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null
   const note = "Vertical marks: the rate from which on an expectation was lost for good." +
     (held.length > 0 ? ` Held to the end of the rise: ${format.listOf(held)}.` : "");
   return (redraw) => ({
-    title: "Response time against offered rate",
-    about: "p95 of response time at each offered rate of the rise, with the rate at which each runtime broke",
+    title: "Response time against target rate",
+    about: "p95 of response time at each target rate of the rise, with the rate at which each runtime broke",
     note,
-    xWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, xLabel: "offered rate, requests a second",
+    xWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, xLabel: "target rate, requests a second",
     xShort: format.short,
     yWords: format.micros, yShort: format.shortMicros,
     yIsLog: () => isLog.value,

@@ -26,7 +26,7 @@ function metrics(panel: Panel): Metric[] {
     { name: "mean", words: `mean of ${what}`, of: (figures) => figures[times].mean, number: format.time },
     { name: "p99", words: `p99 of ${what}`, of: (figures) => figures[times].p99, number: format.time },
     { name: "rate", words: "throughput", of: (figures) => figures.throughput_per_second, number: (value) => `${format.rate(value)}${format.THIN}/s` },
-    { name: "cost", words: "CPU cost", of: (figures) => figures.cpu_cost_us, number: format.micros },
+    { name: "cost", words: "CPU/request", of: (figures) => figures.cpu_cost_us, number: format.micros },
     { name: "memory", words: "memory, highest", of: (figures) => figures.memory_bytes_max, number: format.bytes },
   ];
   const first = { response_time_p95: "p95", response_time_p50: "p50", response_time_mean: "mean", throughput: "rate" }[panel.group.primary];

@@ -154,7 +154,7 @@ export function failures(entry: Case): string {
   const words = kinds.map(([kind, count]) => `${format.count(count)} ${kind}`);
   if (entry.counts.dropped > 0) words.push(`${format.count(entry.counts.dropped)} dropped`);
   if (words.length === 0) return "";
-  return `without a correct answer: ${words.join(", ")} of ${format.count(entry.counts.planned)} requests`;
+  return `failed requests: ${words.join(", ")} of ${format.count(entry.counts.planned)} requests`;
 }
 
 export function breakingWords(entry: Case): string {

@@ -412,13 +412,13 @@ mod tests {
         let all = compare_observed(&[shown("a"), b]);
         assert_eq!(all[0], Differences::default());
         insta::assert_snapshot!(sentences(&all[1]).join("\n"), @r"
-        2 workers instead of the 4 asked for
+        it has 2 workers instead of the 4 asked for
         class of one request is still there in the next one
         its answer differs from the others', even without the parts that `mask` removes
-        PHP 8.4.1 instead of 8.2.1
-        OPcache off instead of on
-        php.ini: memory_limit `-1` instead of `256M`
-        with extension intl, without extension json
+        it runs PHP 8.4.1 instead of 8.2.1
+        its OPcache is off instead of on
+        its php.ini differs: memory_limit `-1` instead of `256M`
+        its extensions differ: with extension intl, without extension json
         ");
     }
 
@@ -473,8 +473,8 @@ mod tests {
         let (a, mut b) = (shown("a"), shown("b"));
         b.observed.ini.extend((0..9).map(|key| (format!("key{key}"), "1".into())));
         let reasons = sentences(&compare_observed(&[a, b])[1]);
-        let words = "php.ini: with key0, with key1, with key2, with key3, with key4, with key5 \
-                     and 3 more";
+        let words = "its php.ini differs: with key0, with key1, with key2, with key3, with key4, with \
+                     key5 and 3 more";
         assert_eq!(reasons, [words]);
     }
 
@@ -515,7 +515,7 @@ mod tests {
         b.given.ini = a.given.ini.clone();
         b.observed.ini.insert("memory_limit".into(), "-1".into());
         let found = &compare_observed(&[a, b])[1];
-        assert_eq!(sentences(found), ["php.ini: memory_limit `-1` instead of `256M`"]);
+        assert_eq!(sentences(found), ["its php.ini differs: memory_limit `-1` instead of `256M`"]);
     }
 
     /// Returns a runtime as a server that was already running shows itself.
@@ -537,10 +537,10 @@ mod tests {
         odd.observed.ini = BTreeMap::from([("memory_limit".into(), "128M".into())]);
         let found = &compare_observed(&[shown("a"), odd])[1];
         insta::assert_snapshot!(sentences(found).join("\n"), @r"
-        it was already running: neither its CPUs nor its settings are stampede's
+        it was already running, so stampede did not set its CPUs or settings
         its answer differs from the others', even without the parts that `mask` removes
-        PHP 8.4.1 instead of 8.2.1
-        php.ini: memory_limit `128M` instead of `256M`
+        it runs PHP 8.4.1 instead of 8.2.1
+        its php.ini differs: memory_limit `128M` instead of `256M`
         ");
         assert!(found.asked.is_empty() && found.forced.is_empty());
         let alone = compare_observed(&[external("x"), external("y")]);

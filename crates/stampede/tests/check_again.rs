@@ -94,7 +94,7 @@ fn pasted(place: &Place, command: &str) -> Output {
 
 /// The command that the text prints for a finding.
 fn printed(text: &str) -> &str {
-    let line = text.lines().find_map(|line| line.trim().strip_prefix("sent again by: "));
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("reproduce: "));
     line.expect("a command")
 }
 

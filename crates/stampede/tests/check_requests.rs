@@ -51,7 +51,7 @@ fn what_the_router_lists_is_asked_too() {
         let place = Place::new();
         let (text, code) = check(&place, &check_app(name, &place), worker, &[]);
         assert_eq!(code, Some(0), "{text}");
-        assert!(text.contains("the app's router lists 6 that can be asked for"), "{text}");
+        assert!(text.contains("the app's router lists 6 paths that can be requested"), "{text}");
         // Five pages and a form link to each other. Only the list has the seventh.
         assert_eq!(tried(&place)["requests"], 7, "{text}");
     }
@@ -103,7 +103,7 @@ fn a_scratch_database_stands_in_for_the_apps_own() {
         let directory = counting(&place, url);
         let (text, code) = check(&place, &directory, worker, &["--database", "dump.sql"]);
         assert_eq!(code, Some(0), "{text}");
-        let said = format!("is left alone: a scratch one ({kind}) stands in for it, filled with `");
+        let said = format!("but a temporary {kind} database, filled with `");
         assert!(text.contains(&said) && !text.contains("s3cr3t"), "{text}");
         assert_eq!(tried(&place)["requests"], 2, "{text}");
     }
@@ -123,10 +123,7 @@ fn a_file_of_sqlite_is_copied_and_not_written_to() {
     let before = std::fs::read(&file).expect("a database");
     let (text, code) = check(&place, &directory, worker, &[]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(
-        text.contains("a scratch one (sqlite) stands in for it, filled with a copy of it"),
-        "{text}"
-    );
+    assert!(text.contains("but a temporary sqlite database, filled with a copy of it"), "{text}");
     assert_eq!(std::fs::read(&file).expect("a database"), before, "it was not written to");
 }
 
@@ -153,7 +150,7 @@ fn laravels_migrations_fill_a_scratch_database() {
     let (text, code) = check(&place, &directory, worker, &["--users", "1"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("filled by `artisan migrate --force --no-interaction`"), "{text}");
-    assert!(text.contains("the app's router lists 7 that can be asked for"), "{text}");
+    assert!(text.contains("the app's router lists 7 paths that can be requested"), "{text}");
     assert!(!text.contains("s3cr3t"), "{text}");
 }
 
@@ -286,7 +283,7 @@ fn a_dump_that_does_not_fit_is_said_with_the_servers_words() {
     let words = [
         says("unprepared", "wrong.sql` ended with exit code 3"),
         says("unprepared", "type \"sometype\" does not exist"),
-        "hint: a scratch database",
+        "hint: the check uses a temporary database",
     ];
     assert!(words.iter().all(|word| text.contains(word)), "{text}");
 }

@@ -89,7 +89,7 @@ fn its_kind_can_be_said_in_a_plan_too() {
     let detected = noted(&["compare", "detected.yaml"]);
     assert_words!(detected, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), served from `public/`");
     let said = noted(&["compare", "said.yaml"]);
-    assert_words!(said, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), taken as kind `script` because that was said, served from `public/`");
+    assert_words!(said, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), used as kind `script`, as you asked, served from `public/`");
     assert_eq!(noted(&["compare", "detected.yaml", "--kind", "script"]), said);
     assert_eq!(noted(&["compare", "said.yaml", "--kind", "symfony"]), detected);
 

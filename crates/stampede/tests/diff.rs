@@ -447,5 +447,8 @@ fn the_same_trials_unpaired_show_less() {
     };
     let output = diff(&[&alone(1, "main"), &alone(0, "tree")], &[]);
     let text = stdout(&output);
-    assert!(text.contains("B: too close to A to call: p95 of response time 1.10 × ("), "{text}");
+    assert!(
+        text.contains("B: too close to call against A: p95 of response time 1.10 × ("),
+        "{text}"
+    );
 }

@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use common::{Place, finish, stderr, stdout};
+use words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -113,7 +114,8 @@ fn an_unknown_runtime_is_named_before_anything_is_installed() {
     let place = place();
     let output = install(&place, &["absnet,here"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("unknown runtime `absnet`"), "{}", stderr(&output));
+    let error = says("unknown_runtime", "unknown runtime `absnet`");
+    assert!(stderr(&output).contains(error), "{}", stderr(&output));
     assert!(stderr(&output).contains("did you mean `absent`?"), "{}", stderr(&output));
     assert!(!place.path().join("asked").exists());
 }

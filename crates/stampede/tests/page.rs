@@ -75,7 +75,11 @@ fn a_page_has_all_of_a_run() {
         figures.iter().any(|figure| figure[0] == what)
     };
     assert_eq!(cases.len(), 3);
-    assert!(cases.iter().all(|case| told(case, "in flight") && told(case, "1 million requests")));
+    assert!(
+        cases
+            .iter()
+            .all(|case| told(case, "requests in flight") && told(case, "1 million requests"))
+    );
     // A series belongs to the case that has its trial.
     for series in data["series"].as_array().expect("a list") {
         let case = series["case"].as_u64().expect("an index") as usize;

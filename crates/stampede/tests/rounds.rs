@@ -250,7 +250,10 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     let summary = summarize(&run);
     let said = sentence(&summary);
     assert!(said.contains("few: fewer than three rounds, a first impression only."), "{said}");
-    assert!(said.contains("far has 2.00 × the p95 of best (1.98 – 2.02)."), "{said}");
+    assert!(
+        said.contains("far is slower than best: its p95 is 2.00 × as long (1.98 – 2.02)."),
+        "{said}"
+    );
     for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 2) {
         if trial.record.round > 2 {
             trial.record.verdict.judged = Judged::Invalid;
@@ -308,7 +311,9 @@ fn a_figure_that_grows_from_round_to_round_is_told() {
     assert_eq!(drift("even"), None);
     let page = text(&summary);
     assert!(
-        page.contains("p95 of response time changed from the first round to the last: leaks 1.5"),
+        page.contains(
+            "p95 of response time drifted between the first and the last round: leaks 1.5"
+        ),
         "{page}"
     );
 }
@@ -330,14 +335,14 @@ fn a_constant_load_of_a_minute_is_steady_or_not_and_a_rising_one_is_neither() {
     let moved = of("const(4,90s)", slow_start.clone());
     assert_eq!(steady::word(&moved.cases[0]), Some("no"));
     let page = text(&moved);
-    let said = "a: not steady: the median service time in trial 1 was 11.0 ms, then 10.0 ms from \
+    let said = "a: not stable over time: the median service time in trial 1 was 11.0 ms, then 10.0 ms from \
                 second 30 on";
     assert!(page.contains(said), "{page}");
     let even = of("const(4,90s)", vec![Some(1e7); 90]);
     assert_eq!(even.cases[0].trials[0].steady, Some(Steady::Steady));
     let short = of("const(4,30s)", Vec::new());
     assert_eq!(steady::word(&short.cases[0]), Some("too short"));
-    assert!(!text(&short).contains("steady"), "{}", text(&short));
+    assert!(!text(&short).contains("stable"), "{}", text(&short));
     assert_eq!(steady::word(&of("line(1,10,90s)", slow_start).cases[0]), None);
 }
 

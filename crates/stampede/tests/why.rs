@@ -60,7 +60,7 @@ runtimes:
             text.starts_with("worker-bound: all 2 workers were busy, and the CPU was"),
             "{text}"
         );
-        assert!(evidence.contains("at most 8 requests under way"), "{evidence}");
+        assert!(evidence.contains("at most 8 requests in flight"), "{evidence}");
     }
     let (_, evidence) = said.found("two", "workers");
     assert!(evidence.contains("PHP-FPM's status page: 2 of 2 processes active"), "{evidence}");
@@ -311,7 +311,7 @@ fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
     };
     let torn = run(true);
     let (text, evidence) = torn.found("it", "nagle");
-    assert!(text.starts_with("Nagle against delayed ACK:"), "{text}");
+    assert!(text.starts_with("TCP delay (Nagle against delayed ACK):"), "{text}");
     assert!(evidence.contains("acknowledgements were sent late"), "{evidence}");
     run(false).silent("it", "nagle");
 }

@@ -138,7 +138,7 @@ fn memory_that_is_full_is_said_before_the_kernel_ends_anything() {
     let shown = full.shown("it");
     assert!(text.ends_with(" of 256 MiB in use, so the kernel takes pages back"), "{shown}");
     assert!(evidence.contains("of 256 MiB in use at most"), "{evidence}");
-    assert!(evidence.contains("the limit was met "), "{evidence}");
+    assert!(evidence.contains("the memory limit was reached "), "{evidence}");
     assert_eq!(full.case("it")["counts"]["failed"], serde_json::json!({}), "{shown}");
 }
 
@@ -165,7 +165,7 @@ fn waiting_for_pages_at_the_limit_is_said() {
         share * 100.0
     );
     assert_eq!(text, words, "{}", waits.shown("it"));
-    assert!(evidence.contains("the limit was met "), "{evidence}");
+    assert!(evidence.contains("the memory limit was reached "), "{evidence}");
     assert!(used_at_most(&waits) < 128 * MIB * 3 / 4, "{evidence}");
     reading(256).silent("it", "memory");
 }

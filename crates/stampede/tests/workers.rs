@@ -14,6 +14,7 @@ use bench_support::Bench;
 use common::{Place, fact, finish, skipped, stderr, stdout, summary, trials};
 use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::{App, Catalogue, Places, Running, verify};
+use words::says;
 
 const LIMIT: Duration = Duration::from_secs(180);
 /// A handler that shows its request, and misbehaves if the request says so.
@@ -196,7 +197,8 @@ fn a_worker_runtime_that_cannot_begin_is_a_case_without_figures() {
             }
         }
         let output = finish(command, LIMIT);
-        assert!(stderr(&output).contains("there is no database"), "{}", stderr(&output));
+        let why = says("runtime_failed ended", "there is no database");
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
         assert_eq!(place.left_behind(), Vec::<String>::new());
         (output.status.code(), place)
     };

@@ -23,7 +23,8 @@ pub struct Judge {
 /// A criterion that cannot be judged for this load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{criterion}`: correct answers are counted together, and some statuses of them fit `{mask}` and some do not"
+    "`{criterion}`: stampede counts all correct answers together, so it cannot tell those with status `{mask}` from \
+     the others"
 )]
 pub struct Unfit {
     /// The criterion, written without blanks.
@@ -35,7 +36,7 @@ pub struct Unfit {
 impl Unfit {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
-        "say with `--status` which statuses are correct: `--status 200`"
+        "set the correct statuses, such as `--status 200`"
     }
 }
 

@@ -142,7 +142,7 @@ fn of_app(
             }
         }
         if seen.status() == 404 && guessed.contains(&asked) {
-            let why = "of the router's list, and there is none of such an id".to_owned();
+            let why = "the router lists it, but nothing has such an id".to_owned();
             gathered.skipped.push(Skipped { request: name(&asked), why });
         } else {
             gathered.take(asked, &seen, reference);

@@ -99,7 +99,7 @@ fn tried(report: &CheckReport) -> Element {
     let passes = tried.passes.join(", ");
     let growth = match tried.growth_requests {
         0 => "growth was not measured".to_owned(),
-        count => format!("and {} for growth", words::count(count)),
+        count => format!("and {} more for growth", words::count(count)),
     };
     let figures = [
         ("requests", words::count(tried.requests), "different ones"),
@@ -172,7 +172,7 @@ fn skipped(all: &[Skipped]) -> Option<Element> {
     let list = classed("ul", "lines").children(all.iter().take(LISTED).map(row));
     let more = left(all.len().saturating_sub(LISTED));
     let count = words::number_of(all.len() as u32, "request");
-    (!all.is_empty()).then(|| block("What was not asked", &count).child(list).children(more))
+    (!all.is_empty()).then(|| block("What was not sent", &count).child(list).children(more))
 }
 
 /// Returns a line with the number of entries that a list leaves out; `None` for 0.

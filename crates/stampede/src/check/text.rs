@@ -16,9 +16,10 @@ const SKIPPED_MAX: usize = 8;
 /// Most requests of a finding that are named; the others are in `check.json`.
 const STEPS_MAX: usize = 4;
 /// Stands beside every count of what was tried.
-pub const NO_PROOF: &str = "what was not found is not proven absent";
+pub const NO_PROOF: &str =
+    "this check cannot prove that the app is safe: other requests may still show problems";
 /// Stands at a finding that its steps did not show a second time.
-pub const NOT_AGAIN: &str = "no fresh worker has shown it by these alone";
+pub const NOT_AGAIN: &str = "these requests alone did not reproduce it on a newly started worker";
 
 /// Returns the report as text: the answer first, then each finding with its evidence. `command`
 /// sends a finding again, with `--finding N` added.
@@ -40,7 +41,7 @@ pub fn text(report: &CheckReport, command: &str) -> String {
     }
     text.push_str(&of_code(report));
     if !report.skipped.is_empty() {
-        let _ = write!(text, "\n\nnot asked:");
+        let _ = write!(text, "\n\nnot sent:");
         for skipped in report.skipped.iter().take(SKIPPED_MAX) {
             let _ = write!(text, "\n  {}: {}", skipped.request, skipped.why);
         }
@@ -60,7 +61,7 @@ pub fn answer(report: &CheckReport, checked: &Checked) -> String {
 
 /// A verdict: a few words, and an explanation.
 pub struct Answer {
-    /// `nothing unsafe was found`.
+    /// `no problem found`.
     pub said: String,
     /// The text that joins both in one line.
     joint: &'static str,
@@ -80,10 +81,10 @@ pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
     };
     let (known, chance) = (known(checked), chance(checked));
     match &checked.verdict {
-        Verdict::Safe => answer("nothing unsafe was found", " in ", &[&within, &known, &chance]),
+        Verdict::Safe => answer("no problem found", " in ", &[&within, &known, &chance]),
         Verdict::SafeWith { max_requests } => {
-            let grows = "it grows, so that a worker has to be replaced after so many requests";
-            let others = format!("nothing else was found in {within}");
+            let grows = "memory or open files grow, so replace a worker after this many requests";
+            let others = format!("no other problem found in {within}");
             let said = format!("safe with max_requests = {max_requests}");
             answer(&said, ": ", &[grows, &others, &known, &chance])
         }
@@ -95,7 +96,7 @@ pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
         }
         Verdict::NotChecked if checked.sent == 0 => answer("not checked", ": ", &[problem]),
         Verdict::NotChecked => {
-            let until = format!("nothing was found until then in {within}");
+            let until = format!("no problem found until then in {within}");
             answer("not checked to its end", ": ", &[problem, &until, &known, &chance])
         }
     }
@@ -122,14 +123,17 @@ fn within(report: &CheckReport, checked: &Checked) -> String {
     let tried = &report.tried;
     let growth = match checked.growth_sent {
         0 => String::new(),
-        sent => format!(", and in {} for growth", words::count(sent)),
+        sent => format!(
+            " and in {} more that looked for growing memory and open files",
+            words::count(sent)
+        ),
     };
     format!(
-        "{} requests ({} in {} by {}){growth}",
+        "{} requests ({} different, {}, {}){growth}",
         words::count(checked.sent),
-        words::number_of(tried.requests as u32, "different one").replace("one different", "one"),
-        words::number_of(checked.passes, "pass"),
+        words::count(tried.requests),
         words::number_of(tried.users, "user"),
+        words::number_of(checked.passes, "pass"),
     )
 }
 
@@ -162,7 +166,7 @@ fn tried(report: &CheckReport) -> String {
     let tried = &report.tried;
     let ended = if report.interrupted { "; ended early" } else { "" };
     format!(
-        "tried: {} in {} ({}) by {}, {} sent, {} for growth, in {}, against {}{ended}\n\
+        "tried: {} in {} ({}) by {}, {} sent, {} more for growth, in {}, against {}{ended}\n\
          {NO_PROOF}; seed {}",
         words::number_of(tried.requests as u32, "request"),
         words::number_of(tried.passes.len() as u32, "pass"),
@@ -197,13 +201,13 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
         0..=STEPS_MAX => in_order(&steps, &finding.steps),
         many => format!("{many} requests, the last {}", steps[many - 1]),
     };
-    let _ = writeln!(text, "  to see it: {shown}");
+    let _ = writeln!(text, "  requests that show it: {shown}");
     let _ = match finding.is_repeatable {
-        true => writeln!(text, "  sent again by: {command} --finding {}", finding.number),
+        true => writeln!(text, "  reproduce: {command} --finding {}", finding.number),
         false => writeln!(text, "  {NOT_AGAIN}"),
     };
     for place in &finding.places {
-        let begin = if place.is_named { "look at" } else { "it may be" };
+        let begin = if place.is_named { "look at" } else { "possible cause:" };
         let _ = writeln!(text, "  {begin} {}:{}: {}", place.file, place.line, place.what);
     }
     let _ = writeln!(text, "  why it matters: {}", why(finding.kind));
@@ -241,15 +245,15 @@ pub fn title(kind: FindingKind) -> &'static str {
 /// Returns why a kind matters.
 pub fn why(kind: FindingKind) -> &'static str {
     match kind {
-        FindingKind::Leak => "whoever asks next may be shown what is private",
+        FindingKind::Leak => "the next user may see private data",
         FindingKind::Death => {
             "a new worker has to boot while clients wait, and the next request may fail"
         }
-        FindingKind::Answer => "clients get something else than before the move",
-        FindingKind::Kept => "any later request of the same worker can come to show it",
+        FindingKind::Answer => "clients get another answer than under the reference",
+        FindingKind::Kept => "any later request of the same worker may show it",
         FindingKind::State => "later requests behave differently, depending on who came before",
         FindingKind::Growth => {
-            "the worker comes to its limit and dies, or takes what the machine has"
+            "the worker reaches its limit and dies, or uses up the machine's memory or files"
         }
     }
 }
@@ -280,7 +284,7 @@ fn of_code(report: &CheckReport) -> String {
     if others.is_empty() {
         return String::new();
     }
-    let mut text = "\n\nin the code, not seen to do harm:".to_owned();
+    let mut text = "\n\nin the code; no request showed a problem with it:".to_owned();
     for suspect in others.iter().take(SUSPECTS_MAX) {
         let _ = write!(
             text,

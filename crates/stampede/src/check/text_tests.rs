@@ -139,7 +139,7 @@ fn every_verdict_is_beside_what_was_tried() {
         Checked {
             verdict: Verdict::NotChecked,
             findings: accepted,
-            problem: problem("its workers have written nothing of 120 requests"),
+            problem: problem("its workers wrote no record of their state for 120 requests"),
             ..checked("unwatched")
         },
     ];

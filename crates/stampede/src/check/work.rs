@@ -178,7 +178,10 @@ fn pass_result(
         investigation.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
     // Without any record of the watch, the absence of findings is no proof.
     let unwatched = (investigation.unwatched > 0).then(|| {
-        format!("its workers have written nothing of {} requests", investigation.unwatched)
+        format!(
+            "its workers wrote no record of their state for {} requests; look at its log with `stampede up {}`",
+            investigation.unwatched, choice.name
+        )
     });
     Checked {
         runtime: choice.name.clone(),

@@ -55,7 +55,7 @@ pub struct CheckArgs {
     /// Set a variable of the app's environment, overriding its `.env`: DATABASE_URL=… (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// Fill the scratch database, which replaces the app's own, from this SQL or SQLite file
+    /// Fill the temporary database, which replaces the app's own, from this SQL or SQLite file
     /// [default: a copy of the app's SQLite file, or the app's migrations]
     #[arg(long, value_name = "FILE", conflicts_with = "own_database")]
     pub database: Option<PathBuf>,

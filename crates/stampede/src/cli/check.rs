@@ -76,13 +76,12 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     };
     if work::passes(&stacks.harness, &stacks.runtimes, &wanted).is_empty() {
         let asked = format!(
-            "--passes: `{}` is no pass of these requests, users and runtimes",
+            "--passes: `{}` is not possible with these requests, users and runtimes",
             args.passes.join(",")
         );
         return Err(Failure::rendered(asked).hint(
-
-                "one user has no interleaved pass, one request of one user no reversed one, and overlapping is \
-                 for runtimes in whose workers requests overlap: an event loop's",
+            "`interleaved` needs two users or more, `reversed` needs two requests or more, `overlapping` needs an \
+             event-loop runtime; use other passes, or raise `--users` or `--limit`",
         ));
     }
     let mut report =
@@ -191,9 +190,7 @@ fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.to_owned()))
         }
-        _ => Err(Failure::rendered(
-            "--env: what is meant is NAME=VALUE, for example APP_ENV=prod".to_owned(),
-        )),
+        _ => Err(Failure::rendered("--env: use NAME=VALUE, for example APP_ENV=prod".to_owned())),
     };
     asked.iter().map(pair).collect()
 }
@@ -224,7 +221,7 @@ fn passes(asked: &[String]) -> Result<Vec<String>, Failure> {
         .map(|one| match known.contains(&one.as_str()) {
             true => Ok(one),
             false => Err(Failure::rendered(format!(
-                "--passes: there is no pass `{one}`; there are {}",
+                "--passes: unknown pass `{one}`; use {}",
                 known.join(", ").replace("in order", "in-order")
             ))),
         })
@@ -234,7 +231,7 @@ fn passes(asked: &[String]) -> Result<Vec<String>, Failure> {
 fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {
     let Some(bytes) = plan::parse_size(&args.worker_memory) else {
         return Err(Failure::rendered(format!(
-            "--worker-memory: `{}` is no size of memory; for example 128MiB",
+            "--worker-memory: `{}` is not a size of memory; for example 128MiB",
             args.worker_memory
         )));
     };
@@ -278,7 +275,7 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
         let why =
             skipped.map(|one| format!("\n  {}: {}", one.request, one.why)).collect::<String>();
         return Err(Failure::rendered(format!("no request is left to send{why}"))
-            .hint("`--traffic FILE` names requests, `--methods` what may be sent"));
+            .hint("name requests with `--traffic FILE`, or allow more methods with `--methods`"));
     }
     if let Some(broken) = &gathered.broken {
         return Err(Failure::rendered(format!(
@@ -287,17 +284,18 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
         .hint(format!("`stampede up {reference} --app DIR` starts it alone, with its logs")));
     }
     match &gathered.router {
-        Some(Ok(routes)) => tell(&format!("the app's router lists {routes} that can be asked for")),
+        Some(Ok(routes)) => {
+            tell(&format!("the app's router lists {routes} paths that can be requested"))
+        }
         Some(Err(error)) => tell(&format!(
-            "note: only links are followed, the router's list is not known: {}",
+            "note: stampede follows only links, because it cannot read the router's list: {}",
             chain(error)
         )),
         None => {}
     }
     let count = gathered.requests.len();
     let skipped = gathered.skipped.len();
-    let are = if skipped == 1 { "is" } else { "are" };
-    tell(&format!("{}, {skipped} {are} not asked", words::number_of(count as u32, "request")));
+    tell(&format!("{} to send, {skipped} skipped", words::number_of(count as u32, "request")));
     for bad in &gathered.bad {
         tell(&format!("note: {} {}", bad.request, bad.why));
     }

@@ -50,7 +50,7 @@ pub fn hint(error: &RuntimeError, app: &App) -> Option<&'static str> {
     let is_filled =
         app.manifest.database.as_ref().is_some_and(|database| database.schema.is_none());
     let is_it = matches!(error, RuntimeError::Unprepared { .. }) && is_filled;
-    is_it.then_some("a scratch database stands in for the app's own: `--database dump.sql` fills it with what you know to fit")
+    is_it.then_some("the check uses a temporary database in place of the app's own: fill it with `--database dump.sql`")
 }
 
 fn said(own: &OwnDatabase, kind: &str, fill: &Fill) -> String {
@@ -60,7 +60,7 @@ fn said(own: &OwnDatabase, kind: &str, fill: &Fill) -> String {
         Fill::Migrations(commands) => format!("by `{}`", commands.replace('\n', "`, `")),
     };
     format!(
-        "the app's own database, at {}, is left alone: a scratch one ({kind}) stands in for it, filled {filled}",
+        "stampede will not use the app's own database at {}, but a temporary {kind} database, filled {filled}",
         own.at
     )
 }
@@ -76,15 +76,15 @@ fn readable(file: &Path) -> Result<PathBuf, Failure> {
 
 fn unnamed() -> Failure {
     Failure::rendered(
-        "--database: the app's `.env` names no database that it would stand in for".to_owned(),
+        "--database: the app's `.env` does not name a database to replace".to_owned(),
     )
-    .hint("`--env DATABASE_URL=mysql://…` (or postgresql) says which kind the app takes")
+    .hint("name the kind of database that the app uses with `--env DATABASE_URL=mysql://…` (or postgresql)")
 }
 
 fn empty(own: &OwnDatabase) -> Failure {
     Failure::rendered(format!(
-        "the check leaves the app's own database, at {}, alone, and does not know what to fill a scratch one \
-         with: the app has no migrations that its console could run",
+        "stampede will not use the app's own database at {}. A temporary one would be empty, because the app \
+         has no migrations that its console could run",
         own.at
     ))
     .hint(MEANS)
@@ -92,12 +92,12 @@ fn empty(own: &OwnDatabase) -> Failure {
 
 fn strange(own: &OwnDatabase) -> Failure {
     Failure::rendered(format!(
-        "the check would reach the app's own database, at {}, and write there what the app writes: it is none \
-         that a scratch one can stand in for (MariaDB, MySQL, PostgreSQL, SQLite)",
+        "the check would write to the app's own database at {}, and stampede can replace only MariaDB, MySQL, \
+         PostgreSQL and SQLite",
         own.at
     ))
-    .hint("`--env DATABASE_URL=…` (or whatever the app reads) gives it a copy; `--own-database` says that this one may be written to")
+    .hint("give the app a copy with `--env DATABASE_URL=…` (or the variable that it reads), or allow writing to its own with `--own-database`")
 }
 
-const MEANS: &str = "`--database dump.sql` fills it; `--env DATABASE_URL=…` gives the app a copy of yours; \
-                     `--own-database` says that this one may be written to";
+const MEANS: &str = "fill it with `--database dump.sql`, give the app a copy of yours with `--env DATABASE_URL=…`, \
+                     or allow writing to the app's own with `--own-database`";

@@ -31,8 +31,8 @@ pub fn read(path: &Path) -> Result<CheckReport, Failure> {
     };
     let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
     // A newer check may have other fields, so its version is read first.
-    let Version { format } =
-        serde_json::from_str(&text).map_err(|error| failed(format!("it is no check: {error}")))?;
+    let Version { format } = serde_json::from_str(&text)
+        .map_err(|error| failed(format!("it is not a check: {error}")))?;
     if format > FORMAT {
         return Err(failed(format!(
             "it has format {format}, and this stampede reads up to {FORMAT}"
@@ -53,8 +53,8 @@ pub fn last(results: &Path) -> Result<PathBuf, Failure> {
     directories.retain(|directory| directory.join(FILE).is_file());
     directories.sort();
     directories.pop().ok_or_else(|| {
-        Failure::rendered(format!("there is no check in `{}`", results.display()))
-            .hint("`--of` names another check's directory")
+        Failure::rendered(format!("no check was found in `{}`", results.display()))
+            .hint("name another check's directory with `--of`")
     })
 }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
+use crate::plan::Help;
 use crate::target::TargetError;
 
 /// Why an external runtime cannot be measured. Each variant is about one key of the plan.
@@ -24,7 +25,7 @@ pub enum ExternalError {
         source: io::Error,
     },
     /// There is no process with this pid.
-    #[error("pid {pid} is no process here")]
+    #[error("there is no process with pid {pid} on this machine")]
     NoProcess {
         /// The pid as given.
         pid: u32,
@@ -113,17 +114,17 @@ impl ExternalError {
     }
 
     /// What the plan should say instead, in words.
-    pub fn expected(&self) -> &'static str {
-        match self {
-            ExternalError::Target(_) => "a host that this machine can look up",
+    pub fn help(&self) -> Help {
+        let expected = match self {
             ExternalError::NobodyThere { .. } => {
-                "the address of something that runs: start it first, stampede does not"
+                return Help::todo("start the server first; stampede does not start it");
             }
+            ExternalError::NotRunning { .. } => return Help::todo("start it first"),
+            ExternalError::Target(_) => "a host that this machine can look up",
             ExternalError::NoProcess { .. } => {
                 "the pid of a process that runs, as `pgrep` prints it"
             }
             ExternalError::NoUnit { .. } => "a unit that `systemctl list-units` shows",
-            ExternalError::NotRunning { .. } => "something that runs: start it first",
             ExternalError::Unknown { .. } => {
                 "a container or unit of this machine; or watch a process by its pid"
             }
@@ -136,6 +137,7 @@ impl ExternalError {
             ExternalError::NoAnswer(_) | ExternalError::WrongPage { .. } => {
                 "the app that the plan names"
             }
-        }
+        };
+        expected.into()
     }
 }

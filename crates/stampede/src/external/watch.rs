@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(about, External::MemoryShared {});
         assert_eq!(watched.group().roles[0].roots, [std::process::id()]);
         let nobody = Watched::find(&Watch::Pid(4_194_304)).expect_err("beyond every pid");
-        assert_eq!(nobody.to_string(), "pid 4194304 is no process here");
+        assert_eq!(nobody.to_string(), "there is no process with pid 4194304 on this machine");
     }
 
     #[test]

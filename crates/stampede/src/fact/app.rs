@@ -84,7 +84,7 @@ impl fmt::Display for Detected {
         }?;
         let is_named = framework.as_ref().is_some_and(|name| name.to_lowercase() == *kind);
         match (self.kind_is_said, is_named) {
-            (true, _) => write!(f, ", taken as kind `{kind}` because that was said"),
+            (true, _) => write!(f, ", used as kind `{kind}`, as you asked"),
             (false, true) => Ok(()),
             (false, false) => write!(f, ", of kind `{kind}`"),
         }?;
@@ -93,7 +93,9 @@ impl fmt::Display for Detected {
             docroot => write!(f, ", served from `{docroot}/`"),
         }?;
         match self.may_be_part {
-            true => f.write_str("; the directory above has a composer.json: is the app that one?"),
+            true => f.write_str(
+                "; the directory above has a composer.json: if that is your app, name it with `--app`",
+            ),
             false => Ok(()),
         }
     }
@@ -232,7 +234,7 @@ impl fmt::Display for NotTuned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotTuned::Refused { reason } => reason.fmt(f),
-            NotTuned::NoNumber {} => f.write_str("its workers are not a number to choose"),
+            NotTuned::NoNumber {} => f.write_str("it has no setting for the number of workers"),
             NotTuned::NotFound { result } => result.fmt(f),
         }
     }

@@ -74,26 +74,30 @@ impl fmt::Display for Before {
             ),
             Before::FewPortsOverTime { connections_per_minute, ports } => {
                 let many = match connections_per_minute {
-                    None => "as many as are answered".to_owned(),
-                    Some(most) => format!("up to {} in a minute", words::count(*most)),
+                    None => String::new(),
+                    Some(most) => format!(" (up to {} in a minute)", words::count(*most)),
                 };
                 write!(
                     f,
-                    "a connection per request, {many}, and this machine has {} local ports: where a closed connection \
-                     holds its port for a minute, requests fail as `net:no-port` ({WIDEN})",
+                    "without keep-alive this load opens a connection for each request{many} and may use up the {} \
+                     local ports of this machine; requests then fail as `net:no-port`. Use keep-alive, or \
+                     {WIDEN}",
                     words::count(*ports)
                 )
             }
             Before::Addresses(taken) => taken.fmt(f),
             Before::KeyPassedOver { key, line, instead } => {
-                write!(f, "`{key}` in line {line} is passed over: {instead}")
+                write!(f, "`{key}` in line {line} is ignored: {instead}")
             }
             Before::PathUnused { path } => {
-                write!(f, "`{path}` of the URL is not sent: the traffic has its paths")
+                write!(
+                    f,
+                    "the path `{path}` of the URL is ignored: the requests have their own paths"
+                )
             }
         }
     }
 }
 
 /// How a user can get more local ports.
-pub const WIDEN: &str = "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\"` gives most";
+pub const WIDEN: &str = "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\"` for more ports";

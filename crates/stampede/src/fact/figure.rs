@@ -74,7 +74,7 @@ impl fmt::Display for Found {
             Found::Value { value, unit } => f.write_str(&unit.words(*value)),
             Found::AtLeast { value, unit } => write!(f, "at least {}", unit.words(*value)),
             Found::Change { is_shown: true, found } => write!(f, "{found}"),
-            Found::Change { is_shown: false, found } => write!(f, "not shown: {found}"),
+            Found::Change { is_shown: false, found } => write!(f, "not proven: {found}"),
         }
     }
 }

@@ -101,11 +101,19 @@ impl fmt::Display for Generator {
                 write!(f, "the generator sent only {:.2} % of the requests", sent_share * 100.0)
             }
             Generator::Busy { busy_share } => {
-                write!(f, "a load thread was {:.0} % busy", busy_share * 100.0)
+                let percent = busy_share * 100.0;
+                write!(
+                    f,
+                    "a load thread was {percent:.0} % busy, near the generator's limit: lower the rate"
+                )
             }
             Generator::Limit { rate_per_s, busy_share } => {
                 let (rate, percent) = (words::rate(*rate_per_s), busy_share * 100.0);
-                write!(f, "at least {rate}/s: the generator's limit ({percent:.0} % busy)")
+                write!(
+                    f,
+                    "at least {rate}/s: the generator was at its limit ({percent:.0} % busy), so the runtime may \
+                     serve more"
+                )
             }
             Generator::Throttled { throttled_ns } => {
                 let length = words::time(*throttled_ns as f64);
@@ -115,8 +123,8 @@ impl fmt::Display for Generator {
                 let (naps, mean) = (words::count(*naps), words::time(*mean_ns as f64));
                 write!(
                     f,
-                    "the generator slept {naps} times under load ({mean} on average); times may be too long by up to \
-                     that"
+                    "the generator's CPU slept between answers ({naps} times, {mean} on average): a measured time may \
+                     be too long by about that"
                 )
             }
             Generator::Bookkeeping {
@@ -127,13 +135,14 @@ impl fmt::Display for Generator {
                 let [mean, expected] = [*mean, *expected].map(words::significant);
                 write!(
                     f,
-                    "our own bookkeeping is off: {mean} requests were in flight on average, and {expected} by Little's \
-                     law (a bug of stampede)"
+                    "stampede's own counts do not agree: {mean} requests in flight on average, {expected} expected by \
+                     Little's law; this is a bug of stampede: please report it"
                 )
             }
             Generator::Bookkeeping { littles_law_ratio, .. } => write!(
                 f,
-                "our own bookkeeping is off: Little's law gives {littles_law_ratio:.3} instead of 1 (a bug of stampede)"
+                "stampede's own counts do not agree: Little's law gives {littles_law_ratio:.3} instead of 1; this is a \
+                 bug of stampede: please report it"
             ),
             Generator::Clipped { requests } => {
                 write!(f, "{requests} requests took longer than an hour and are counted as an hour")

@@ -65,7 +65,10 @@ impl fmt::Display for Machine {
         let bytes = |bytes: &u64| words::bytes(*bytes as f64);
         match self {
             Machine::SlowClock { source } => {
-                write!(f, "clock source `{source}` (exact: tsc, kvm-clock)")
+                write!(
+                    f,
+                    "the clock source `{source}` is slow to read; `tsc` and `kvm-clock` are fast"
+                )
             }
             Machine::Steal { share } => {
                 write!(f, "the host took {:.1} % of the CPU time away (steal)", share * 100.0)

@@ -163,31 +163,33 @@ pub const VISIBLE: &str = " of one request is still there in the next one";
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mismatch::AlreadyRunning {} => f.write_str(
-                "it was already running: neither its CPUs nor its settings are stampede's",
-            ),
+            Mismatch::AlreadyRunning {} => {
+                f.write_str("it was already running, so stampede did not set its CPUs or settings")
+            }
             Mismatch::Workers { workers, asked } => {
-                write!(f, "{workers} workers instead of the {asked} asked for")
+                write!(f, "it has {workers} workers instead of the {asked} asked for")
             }
             Mismatch::WorkersChanged { workers, before } => {
-                write!(f, "{workers} workers instead of {before}")
+                write!(f, "it has {workers} workers instead of {before}")
             }
             Mismatch::NotThreadSafe {} => {
                 f.write_str("its PHP is not thread-safe: one thread serves all")
             }
             Mismatch::NotIsolated { leaks } => match leaks.first() {
                 Some(leak) => write!(f, "{leak}{VISIBLE}"),
-                None => f.write_str("requests are not shown to be isolated"),
+                None => f.write_str("it is not known whether one request can see data of another"),
             },
             Mismatch::PhpVersion { version, reference } => {
-                write!(f, "PHP {version} instead of {reference}")
+                write!(f, "it runs PHP {version} instead of {reference}")
             }
-            Mismatch::Opcache { on } => {
-                write!(f, "OPcache {} instead of {}", switch(*on), switch(!*on))
+            Mismatch::Opcache { on } => write!(f, "its {}", Php::Opcache { on: *on }),
+            Mismatch::Jit { on } => write!(f, "its {}", Php::Jit { on: *on }),
+            Mismatch::Ini { values } => {
+                write!(f, "its php.ini differs: {}", words::some_of(values))
             }
-            Mismatch::Jit { on } => write!(f, "JIT {} instead of {}", switch(*on), switch(!*on)),
-            Mismatch::Ini { values } => write!(f, "php.ini: {}", words::some_of(values)),
-            Mismatch::Extensions { extensions } => f.write_str(&words::some_of(extensions)),
+            Mismatch::Extensions { extensions } => {
+                write!(f, "its extensions differ: {}", words::some_of(extensions))
+            }
             _ => self.of_answers(f),
         }
     }
@@ -260,8 +262,10 @@ impl fmt::Display for Extension {
 impl fmt::Display for Php {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Php::Opcache { on } => Mismatch::Opcache { on: *on }.fmt(f),
-            Php::Jit { on } => Mismatch::Jit { on: *on }.fmt(f),
+            Php::Opcache { on } => {
+                write!(f, "OPcache is {} instead of {}", switch(*on), switch(!*on))
+            }
+            Php::Jit { on } => write!(f, "JIT is {} instead of {}", switch(*on), switch(!*on)),
             Php::Ini(value) => value.fmt(f),
             Php::Extension(extension) => extension.fmt(f),
         }

@@ -325,7 +325,7 @@ impl fmt::Display for Notice {
                 with_todo(f, cause, todo.as_deref())
             }
             Notice::LoadSkipped { load } => {
-                write!(f, "skipped: load `{load}`: none of its runtimes is there")
+                write!(f, "skipped: load `{load}`: none of its runtimes is available")
             }
             Notice::AppDetected { app, detected } => write!(f, "app `{app}`: {detected}"),
             Notice::EnvOverruled { own, given } => write!(
@@ -334,14 +334,18 @@ impl fmt::Display for Notice {
             ),
             Notice::OwnDatabase { at } => write!(
                 f,
-                "the load reaches the app's own database, at {at}, and writes what the app writes"
+                "the load reaches the app's real database at {at}, and the app writes to it; to prevent this, give \
+                 the app a copy with `env:` in a plan"
             ),
             Notice::Tuned { runtime, workers, run, first_app_alone } => {
-                let app = if *first_app_alone { " with the plan's first app" } else { "" };
-                write!(f, "`{runtime}` at its best: workers={workers}, by the tuning `{run}`{app}")
+                let app = if *first_app_alone { ", first app of the plan" } else { "" };
+                write!(
+                    f,
+                    "`{runtime}` runs with workers={workers}, its best value (tuning run `{run}`{app})"
+                )
             }
             Notice::NotTuned { runtime, why } => {
-                write!(f, "`{runtime}` is compared as it is: {why}")
+                write!(f, "`{runtime}` is compared without tuning: {why}")
             }
             Notice::NoPeak { runtime, loads, why } => {
                 let loads = words::list(&quoted(loads));
@@ -353,28 +357,28 @@ impl fmt::Display for Notice {
             Notice::External { runtime, found } => write!(f, "`{runtime}`: {found}"),
             Notice::Elsewhere { runtime, host } => write!(
                 f,
-                "`{runtime}` sends to {host}, which is not this machine; only what you are allowed to load"
+                "the load for `{runtime}` goes to {host}, not to this machine: make sure that you may load it"
             ),
             Notice::Against(versions) => versions.fmt(f),
             Notice::Damaged { damage } => damage.fmt(f),
             Notice::RoundsLook { found } => write!(f, "`rounds: auto`: {found}"),
             Notice::BetweenRuns { compared: true } => f.write_str(
-                "measured at different times: what disturbed the machine then is part of the \
-                 difference; `stampede compare --against REV` measures two versions in the same \
+                "the runs were measured at different times, so part of the difference may come from \
+                 the machine; `stampede compare --against REV` measures two versions in the same \
                  rounds",
             ),
             Notice::BetweenRuns { compared: false } => f.write_str(
                 "these runs are shown together but not compared, because they were measured at \
                  different times; `stampede diff A B` compares them",
             ),
-            _ => self.of_conditions(f),
+            _ => self.of_budget(f),
         }
     }
 }
 
 impl Notice {
-    /// Writes the notices about budget, load and rounds.
-    fn of_conditions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Writes the notices about the budget.
+    fn of_budget(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::CpusTooMany { cpus, machine_cpus } => write!(
                 f,
@@ -397,7 +401,11 @@ impl Notice {
             Notice::BudgetSplit { cpus } => {
                 let each: Vec<String> =
                     cpus.iter().map(|(role, count)| format!("{role} {count}")).collect();
-                write!(f, "the budget is split by role ({} CPUs): unequal means", each.join(", "))
+                write!(
+                    f,
+                    "the CPUs are split by role ({}), so the rows are marked as unequal",
+                    each.join(", ")
+                )
             }
             Notice::Crowded { runtime, workers, least_bytes, memory_bytes, is_machine } => {
                 let [least, memory] =
@@ -416,6 +424,13 @@ impl Notice {
             Notice::CpusShared {} => f.write_str(
                 "stack and load share CPUs: response times contain the generator's own CPU time",
             ),
+            _ => self.of_load(f),
+        }
+    }
+
+    /// Writes the notices about load and rounds.
+    fn of_load(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Notice::KeepAliveOff { load, runtime, unfit } => write!(
                 f,
                 "load `{load}`: keep-alive is off for all runtimes, because `{runtime}` {unfit}. With `keep_alive: true` \
@@ -450,10 +465,10 @@ impl Notice {
     fn of_runs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::UnderWay { planned, ended } => {
-                write!(f, "this run is under way: of {planned} trials {ended} have ended")
+                write!(f, "this run is still going: {ended} of {planned} trials have ended")
             }
             Notice::EndedEarly { planned, ended } => {
-                write!(f, "this run was ended early: of {planned} trials {ended} were finished")
+                write!(f, "this run was ended early: {ended} of {planned} trials were finished")
             }
             Notice::Unfinished { trial } => {
                 write!(f, "trial `{trial}` was not finished: it does not count")

@@ -34,12 +34,12 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Damage::Torn { path } => {
-                write!(f, "the last line of `{}` is torn and left out", path.display())
+                write!(f, "the last line of `{}` is incomplete and was ignored", path.display())
             }
             Damage::Gone { path } => {
-                write!(f, "`{}` is not there, so its figures are not", path.display())
+                write!(f, "`{}` is missing, so its figures are missing too", path.display())
             }
-            Damage::LeftOut { cause } => write!(f, "{cause}: it is left out"),
+            Damage::LeftOut { cause } => write!(f, "{cause}, so it is left out"),
         }
     }
 }

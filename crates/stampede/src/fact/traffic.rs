@@ -242,9 +242,9 @@ impl fmt::Display for Traffic {
             }
             Traffic::NotCompared { requests, compared } => write!(
                 f,
-                "of {} requests the first {} were asked before the load and compared between runtimes",
-                words::count(*requests),
-                words::count(*compared)
+                "only the first {} of {} requests were compared between runtimes before the load",
+                words::count(*compared),
+                words::count(*requests)
             ),
             Traffic::Queries(queries) => queries.fmt(f),
             Traffic::QueriesUnknown { cause } => {
@@ -275,7 +275,9 @@ impl Traffic {
                 let (starved, opened) = (words::count(*connections), words::count(*opened));
                 write!(f, "{starved} of {opened} connections got no answer in the whole trial: ")?;
                 match failure {
-                    None => f.write_str("workers held by other connections"),
+                    None => f.write_str(
+                        "the other connections kept all workers busy; use more workers, or `--keep-alive off`",
+                    ),
                     Some(Failure { kind, requests }) => {
                         write!(f, "{} requests failed as `{kind}`", words::count(*requests))
                     }
@@ -307,19 +309,22 @@ impl Traffic {
                 write!(f, "the request file could not be read to its end: {failure}")
             }
             Traffic::FileBroken { entries: 1, line, error } => {
-                write!(f, "one entry of the traffic is no request: line {line}: {error}")
+                write!(f, "line {line} of the request file is not a valid request: {error}")
             }
             Traffic::FileBroken { entries, line, error } => {
                 let entries = words::count(*entries);
-                write!(f, "{entries} entries of the traffic are no requests: line {line}: {error}")
+                write!(
+                    f,
+                    "{entries} entries of the request file are not valid requests; the first is in line {line}: {error}"
+                )
             }
             Traffic::FileSkipped { entries, why } => {
-                write!(f, "traffic: {} skipped: {why}", words::count(*entries))
+                write!(f, "request file: {} entries skipped: {why}", words::count(*entries))
             }
             Traffic::FileOtherHost { host } => write!(
                 f,
-                "traffic: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
-                 `Host`"
+                "request file: URLs name other hosts, such as `{host}`; all requests went to the load's own address, \
+                 with that name as `Host`"
             ),
             Traffic::FileShuffled { within } => {
                 write!(

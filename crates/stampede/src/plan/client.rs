@@ -7,7 +7,7 @@ use stampede_load::spec::{ConnectionHabit, HttpVersion, WhenFull};
 use super::error::PlanError;
 use super::model::{Client, KeepAlive};
 use super::tree::{Node, Value};
-use super::value::{Fields, name_of, not_a, whole_u32};
+use super::value::{Fields, name_of, not_a, value_of, whole_u32};
 
 /// All habits of one client.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ impl Habits {
             self.max_in_flight = whole_u32(node, "`max_in_flight`", 1..=IN_FLIGHT_MAX)?;
         }
         if let Some(node) = fields.get("when_full") {
-            self.when_full = match name_of(node, "habit", &["queue", "drop", "stretch"])? {
+            self.when_full = match value_of(node, "when_full", &["queue", "drop", "stretch"])? {
                 "drop" => WhenFull::Drop,
                 "stretch" => WhenFull::Stretch,
                 _ => WhenFull::Queue,

@@ -48,10 +48,63 @@ pub struct Wrong {
     pub mistake: Mistake,
     /// The place of the mistake.
     pub place: Place,
-    /// A description of what was expected there.
-    pub expected: String,
+    /// What helps.
+    pub help: Help,
     /// The nearest known name. `None`: none is near enough.
     pub nearest: Option<String>,
+}
+
+/// What helps against a mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Help {
+    /// Values or forms that would do; printed after the word `expected`.
+    Expected(String),
+    /// What to do: a sentence that is printed as it is.
+    Do(String),
+}
+
+impl Help {
+    /// An instruction.
+    pub fn todo(text: impl Into<String>) -> Help {
+        Help::Do(text.into())
+    }
+
+    /// The same, about the value of `--flag`.
+    pub(super) fn of_flag(self, flag: Option<String>) -> Help {
+        let Some(flag) = flag else { return self };
+        let of_flag = |text: String| format!("for `--{flag}`: {text}");
+        match self {
+            Help::Expected(text) => Help::Expected(of_flag(text)),
+            Help::Do(text) => Help::Do(of_flag(text)),
+        }
+    }
+}
+
+impl fmt::Display for Help {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Help::Expected(text) => write!(f, "expected {text}"),
+            Help::Do(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<String> for Help {
+    fn from(expected: String) -> Help {
+        Help::Expected(expected)
+    }
+}
+
+impl From<&String> for Help {
+    fn from(expected: &String) -> Help {
+        Help::Expected(expected.clone())
+    }
+}
+
+impl From<&str> for Help {
+    fn from(expected: &str) -> Help {
+        Help::Expected(expected.to_owned())
+    }
 }
 
 /// What is wrong with a part of a plan.
@@ -84,6 +137,14 @@ pub enum Mistake {
         kind: &'static str,
         /// The name as written.
         name: String,
+    },
+    /// The key does not have this value.
+    #[error("unknown value `{value}` of `{key}`")]
+    UnknownValue {
+        /// The key.
+        key: &'static str,
+        /// The value as written.
+        value: String,
     },
     /// The value is of the wrong kind.
     #[error("{found} is not {wanted}")]
@@ -231,19 +292,19 @@ impl Place {
     }
 
     /// An error at this place.
-    pub(super) fn wrong(&self, mistake: Mistake, expected: impl Into<String>) -> PlanError {
-        self.wrong_name(mistake, expected, None)
+    pub(super) fn wrong(&self, mistake: Mistake, help: impl Into<Help>) -> PlanError {
+        self.wrong_name(mistake, help, None)
     }
 
     /// An error at this place, about a name that has a `nearest` known one.
     pub(super) fn wrong_name(
         &self,
         mistake: Mistake,
-        expected: impl Into<String>,
+        help: impl Into<Help>,
         nearest: Option<String>,
     ) -> PlanError {
-        let expected = expected.into();
-        PlanError::Wrong(Box::new(Wrong { mistake, place: self.clone(), expected, nearest }))
+        let help = help.into();
+        PlanError::Wrong(Box::new(Wrong { mistake, place: self.clone(), help, nearest }))
     }
 }
 
@@ -292,10 +353,8 @@ impl Diagnostic for PlanError {
             }
             PlanError::TooLarge { .. } => None,
             PlanError::Wrong(wrong) => Some(Box::new(match &wrong.nearest {
-                Some(nearest) => {
-                    format!("did you mean `{nearest}`?\nexpected {}", wrong.expected)
-                }
-                None => format!("expected {}", wrong.expected),
+                Some(nearest) => format!("did you mean `{nearest}`?\n{}", wrong.help),
+                None => wrong.help.to_string(),
             })),
         }
     }

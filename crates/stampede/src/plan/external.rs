@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{Mistake, PlanError, nearest};
+use super::error::{Help, Mistake, PlanError, nearest};
 use super::model::{RuntimeChoice, RuntimeSource, Watch};
 use super::runtimes::Named;
 use super::tree::{Node, shortened};
@@ -48,9 +48,9 @@ fn no_settings(body: &Node) -> Result<(), PlanError> {
             continue;
         }
         let mistake = Mistake::AlreadyRuns(shortened(name));
-        let expected = "`url` and `watch` alone: stampede changes nothing there, so set it where \
-                        that is started";
-        return Err(key.place.wrong(mistake, expected));
+        let todo = "use only `url` and `watch`: stampede changes nothing there. Set it where the \
+                    server is started";
+        return Err(key.place.wrong(mistake, Help::todo(todo)));
     }
     Ok(())
 }

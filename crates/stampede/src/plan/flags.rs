@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::defaults;
-use super::error::{Mistake, Place, PlanError, Source};
+use super::error::{Help, Mistake, Place, PlanError, Source};
 use super::read::is_directory;
 use super::tree::{Node, Style, Value, shortened};
 
@@ -390,7 +390,7 @@ fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
         if !is_directory(text) {
             return Err(kind.place.wrong(
                 Mistake::KindIsKnown(shortened(text)),
-                format!("`--kind` beside the directory of a project, such as `--app ./{text}`"),
+                Help::Do(format!("use `--kind` with the directory of a project: `--app ./{text}`")),
             ));
         }
         let directory = app.clone();
@@ -421,10 +421,10 @@ fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), Pl
         true => Ok(()),
         false => Err(value.place.wrong(
             Mistake::Missing(beside),
-            format!(
-                "`--rate` or `--concurrency` beside `--{key}`, or a plan whose load has one; a \
-                 schedule is made shorter with `--time-scale`"
-            ),
+            Help::Do(format!(
+                "add `--rate` or `--concurrency` to `--{key}`, or use a plan whose load has one; \
+                 `--time-scale` shortens a schedule"
+            )),
         )),
     }
 }

@@ -5,7 +5,7 @@ use stampede_load::spec::{Arrivals, Model, Until};
 use stampede_load::time::Nanos;
 
 use super::client::Habits;
-use super::error::{Mistake, PlanError, one_of};
+use super::error::{Help, Mistake, PlanError, one_of};
 use super::expect::expectations;
 use super::model::{LoadChoice, RequestSpec};
 use super::requests::{requests_of, says_one, single_request};
@@ -13,7 +13,7 @@ use super::runtimes::{Named, selection};
 use super::tree::{Node, Value, shortened};
 use super::urls;
 use super::value::{
-    ANY_LENGTH, Fields, items, length, name_of, not_a, out_of_range, schedule, whole, whole_u32,
+    ANY_LENGTH, Fields, items, length, not_a, out_of_range, schedule, value_of, whole, whole_u32,
 };
 use crate::store::record::Closed;
 
@@ -221,8 +221,8 @@ fn model(
     }
     let Some(rate_node) = fields.get("rate") else {
         let near = match fields.get("for") {
-            Some(_) => "`rate` or `concurrency` beside `for`",
-            None => EXPECTED,
+            Some(_) => Help::todo("add `rate` or `concurrency` to `for`"),
+            None => EXPECTED.into(),
         };
         return Err(node.place.wrong(Mistake::Missing("schedule"), near));
     };
@@ -322,7 +322,7 @@ fn closed(
             Until::Requests(count)
         }
         (None, None) => {
-            let expected = "how long or how many: `for: 60s` or `requests: 10000`, as flags with `--` in front";
+            let expected = "how long or how many: `for: 60s` or `requests: 10000`, as flags `--for 60s` or `--requests 10000`";
             let place = match node.value {
                 Value::Map(_) => fields.key_place("concurrency"),
                 _ => node.place.clone(),
@@ -341,9 +341,9 @@ fn count_needs_concurrency(fields: &Fields<'_>) -> Result<(), PlanError> {
         return Ok(());
     }
     let other = if fields.get("rate").is_some() { "rate" } else { "schedule" };
-    let expected =
-        "`for` beside `rate`, or `requests` beside `concurrency`; what to send is a list";
-    Err(fields.key_place("requests").wrong(Mistake::Together("requests", other), expected))
+    let todo = "use `for` with `rate`, or `requests` with `concurrency`; what to send is a list";
+    let mistake = Mistake::Together("requests", other);
+    Err(fields.key_place("requests").wrong(mistake, Help::todo(todo)))
 }
 
 /// Whether `requests` is a count. Otherwise it is a list of the requests to send.
@@ -365,7 +365,7 @@ fn rate(node: &Node) -> Result<MicroRate, PlanError> {
 
 /// Reads how arrivals are distributed.
 pub(super) fn arrivals(node: &Node, seed: u64) -> Result<Arrivals, PlanError> {
-    Ok(match name_of(node, "way of arriving", &["uniform", "poisson"])? {
+    Ok(match value_of(node, "arrivals", &["uniform", "poisson"])? {
         "poisson" => Arrivals::Poisson { seed },
         _ => Arrivals::Uniform,
     })
@@ -425,7 +425,9 @@ fn chosen(
             None => node.place.clone(),
         };
         let names = runtimes.iter().map(|runtime| runtime.choice.name.as_str());
-        return Err(place.wrong(mistake, format!("one of {} to remain", one_of(names))));
+        return Err(
+            place.wrong(mistake, Help::Do(format!("keep at least one of {}", one_of(names))))
+        );
     }
     Ok((only, except))
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
+use super::error::{Help, Mistake, Place, PlanError, Source, nearest, one_of};
 use super::flags::Flags;
 use super::model::{AppChoice, Plan};
 use super::renamed;
@@ -60,13 +60,13 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
         "app" if place.source.base.join(found).is_dir() => Some(format!("./{found}")),
         _ => nearest(found, known.iter().copied()),
     };
-    let expected = match kind {
-        "app" => one_of(known) + ", or a directory such as `./shop`",
-        "file" if known.is_empty() => "no `append`: this runtime has no files".to_owned(),
-        _ => one_of(known),
+    let help = match kind {
+        "app" => Help::from(one_of(known) + ", or a directory such as `./shop`"),
+        "file" if known.is_empty() => Help::todo("remove `append`: this runtime has no files"),
+        _ => Help::from(one_of(known)),
     };
     let mistake = Mistake::UnknownName { kind, name: shortened(found) };
-    place.wrong_name(mistake, of_flag(flag) + &expected, near)
+    place.wrong_name(mistake, help.of_flag(flag), near)
 }
 
 /// Returns an error for a value that a later check refuses. `expected` says what would be valid.
@@ -74,15 +74,10 @@ pub fn refused(
     plan: &Plan,
     subject: Subject<'_>,
     why: impl std::error::Error + Send + Sync + 'static,
-    expected: &str,
+    help: impl Into<Help>,
 ) -> PlanError {
     let Spot { place, flag } = place_of(plan, subject, Side::Value);
-    place.wrong(Mistake::refused(why), of_flag(flag) + expected)
-}
-
-/// The beginning of a message that names the flag which a value came from, or nothing.
-fn of_flag(flag: Option<String>) -> String {
-    flag.map_or(String::new(), |name| format!("for `--{name}`: "))
+    place.wrong(Mistake::refused(why), help.into().of_flag(flag))
 }
 
 /// A place, and the name of the flag whose value it is.
@@ -260,7 +255,7 @@ load: {day: \"const(5,1s)\"}
             unknown(&plan, Subject::Runtime(swept), &runtimes),
             unknown(&plan, of("wrokers"), &["workers", "front"]),
             unknown(&plan, of("jti"), &["jit"]),
-            refused(&plan, of("front"), Why("it has no front"), "no `front`"),
+            refused(&plan, of("front"), Why("it has no front"), Help::todo("remove `front`")),
             refused(
                 &plan,
                 Subject::Load("day"),

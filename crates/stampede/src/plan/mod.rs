@@ -32,7 +32,7 @@ pub(crate) mod urls;
 mod value;
 
 pub use defaults::{AT_A_TIME, Gaps, LENGTH, apps, gaps, stack_from_flags};
-pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
+pub use error::{Help, Look, Mistake, Place, PlanError, Source, Wrong};
 pub use flags::{Flags, Overrides, WithSteady};
 pub use locate::{Subject, refused, said_for_all, unknown};
 pub use read::{FlagLoad, SETTINGS, from_flags, load_from_flags, read};

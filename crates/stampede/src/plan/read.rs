@@ -9,7 +9,7 @@ use stampede_load::time::Nanos;
 
 use super::budget::{self, budget};
 use super::client::Habits;
-use super::error::{Mistake, Place, PlanError, Source};
+use super::error::{Help, Mistake, Place, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
@@ -22,7 +22,7 @@ use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
 use super::secrets;
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
 use super::value::{
-    Fields, items, length, name_of, not_a, out_of_range, switch, text, whole, whole_u32,
+    Fields, items, length, name_of, not_a, out_of_range, switch, text, value_of, whole, whole_u32,
 };
 
 use crate::mask;
@@ -267,15 +267,18 @@ fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanErr
                 Mistake::UnknownKey { key, .. } => belongs_below(key),
                 _ => None,
             };
-            wrong.expected = match below {
+            wrong.help = match below {
                 Some(place) => {
                     wrong.nearest = None;
-                    format!("`{}` {place}", wrong.place.text())
+                    Help::Do(match wrong.place.text() {
+                        "settings" => place.to_owned(),
+                        key => format!("write `{key}` {place}"),
+                    })
                 }
                 // A list of all keys would not help.
                 None => "a key such as `app`, `runtimes`, `load`, `budget`, `rounds`, or a \
                          setting of all runtimes such as `workers`"
-                    .to_owned(),
+                    .into(),
             };
             Err(PlanError::Wrong(wrong))
         }
@@ -288,7 +291,7 @@ fn belongs_below(key: &str) -> Option<&'static str> {
     match key {
         "cpus" | "memory" => Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
         "settings" => Some(
-            "left out: settings of all runtimes stand at the top level\n(`workers: 8`), settings of one runtime in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
+            "remove `settings:` and write settings of all runtimes at the top level\n(`workers: 8`), settings of one runtime in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
         ),
         "append" => {
             Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {append: {nginx.conf: \"…\"}}}]`")
@@ -473,7 +476,7 @@ fn begin(fields: &Fields<'_>) -> Result<Begin, PlanError> {
 
 fn missing(fields: &Fields<'_>) -> Result<Missing, PlanError> {
     let Some(node) = fields.get("missing") else { return Ok(Missing::Refuse) };
-    match name_of(node, "word for missing runtimes", &MISSING)? {
+    match value_of(node, "missing", &MISSING)? {
         "skip" => Ok(Missing::Skip),
         _ => Ok(Missing::Refuse),
     }
@@ -481,7 +484,7 @@ fn missing(fields: &Fields<'_>) -> Result<Missing, PlanError> {
 
 fn fairness(fields: &Fields<'_>) -> Result<Fairness, PlanError> {
     let Some(node) = fields.get("fairness") else { return Ok(Fairness::EqualWorkers) };
-    match name_of(node, "word for what is fair", &FAIRNESS)? {
+    match value_of(node, "fairness", &FAIRNESS)? {
         "each-at-its-best" => Ok(Fairness::EachAtItsBest),
         _ => Ok(Fairness::EqualWorkers),
     }
@@ -500,8 +503,8 @@ fn rounds(fields: &Fields<'_>) -> Result<Rounds, PlanError> {
     }
     for key in ["precision", "max_time"] {
         if fields.get(key).is_some() {
-            let expected = format!("`rounds: auto` beside `{key}`: fixed rounds end by themselves");
-            return Err(fields.key_place(key).wrong(Mistake::WithoutAuto(key), expected));
+            let todo = format!("`{key}` works only with `rounds: auto`: add it, or remove `{key}`");
+            return Err(fields.key_place(key).wrong(Mistake::WithoutAuto(key), Help::Do(todo)));
         }
     }
     node.map_or(Ok(Rounds::Fixed(1)), |node| {

@@ -1,6 +1,6 @@
 //! Reads the requests of a load: method, path, headers and body, checked so that they can be sent.
 
-use super::error::{Mistake, PlanError};
+use super::error::{Help, Mistake, PlanError};
 use super::model::RequestSpec;
 use super::tree::{Node, Value};
 use super::value::{Fields, entries, not_a, out_of_range, text};
@@ -115,9 +115,9 @@ fn headers(node: &Node) -> Result<Vec<(String, String)>, PlanError> {
             return Err(not_a(key, "a header's name", "letters, digits and `-`"));
         }
         if OURS.contains(&name.to_ascii_lowercase().as_str()) {
-            let expected = "no `Content-Length`, `Transfer-Encoding` or `Connection`: the body, \
-                            `http` and `keep_alive` make them";
-            return Err(not_a(key, "a header to choose", expected));
+            let todo = "remove it: the body, `http` and `keep_alive` make `Content-Length`, \
+                        `Transfer-Encoding` and `Connection`";
+            return Err(not_a(key, "a header to choose", Help::todo(todo)));
         }
         let text = value.text().filter(|text| !text.contains(|c: char| c.is_control()));
         let Some(text) = text else {

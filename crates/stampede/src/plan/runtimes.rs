@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{Mistake, PlanError, nearest, one_of};
+use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
 use super::preset::PRESETS;
@@ -145,17 +145,15 @@ pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), Plan
     }
     if let ("settings", Value::Map(_)) = (name, &value.value) {
         let mistake = Mistake::UnknownKey { key: name.to_owned(), place: "a runtime" };
-        return Err(key.place.wrong(
-            mistake,
-            "its settings without a word around them: `{nginx-fpm: {workers: 16}}`",
-        ));
+        let todo = "remove the key `settings`: write `{nginx-fpm: {workers: 16}}`";
+        return Err(key.place.wrong(mistake, Help::todo(todo)));
     }
     if name.contains('.') {
-        let expected = format!(
-            "php.ini's values in a map of theirs, `php_ini: {{{0}: …}}`, also in a sweep: `sweep: {{php_ini: {{{0}: […]}}}}`",
+        let todo = format!(
+            "write php.ini's values in a map of their own: `php_ini: {{{0}: …}}`; in a sweep: `sweep: {{php_ini: {{{0}: […]}}}}`",
             shortened(name)
         );
-        return Err(not_a(key, "a setting's name", &expected));
+        return Err(not_a(key, "a setting's name", Help::Do(todo)));
     }
     // More characters than in any known name: an unknown name is reported later, with its nearest
     // known name.

@@ -15,13 +15,13 @@ use stampede_load::traffic::{
 };
 
 use super::client::http_version;
-use super::error::{Mistake, Place, PlanError, Source, Wrong};
+use super::error::{Help, Mistake, Place, PlanError, Source, Wrong};
 use super::read::{file_text, home};
 use super::secrets;
 use super::tank_keys::{NO_MONITORING, NO_TAG, PHANTOM, SECTIONS, why};
 use super::tree::{self, Node, Value, shortened};
 use super::value::{
-    ANY_LENGTH, Fields, entries, length, name_of, not_a, schedule, text, texts, whole, whole_u32,
+    ANY_LENGTH, Fields, entries, length, not_a, schedule, text, texts, value_of, whole, whole_u32,
 };
 
 /// The content of a `load.yaml`, complete.
@@ -60,11 +60,11 @@ impl Criterion {
     /// The error that this criterion does not fit the load, at its place. `None`: `unfit` is about
     /// another criterion.
     pub fn misfit(&self, unfit: &Unfit) -> Option<PlanError> {
-        const EXPECTED: &str =
-            "beside `--tank` which statuses are correct, as `--status 200`: all of a mask, or none";
+        const TODO: &str = "add `--status 200` to `--tank`: the criterion must cover all correct \
+                            statuses or none";
         let criteria = Autostop::parse(&self.text).ok()?.to_string();
         let is_this = criteria == unfit.criterion;
-        is_this.then(|| self.place.wrong(Mistake::refused(unfit.clone()), EXPECTED))
+        is_this.then(|| self.place.wrong(Mistake::refused(unfit.clone()), Help::todo(TODO)))
     }
 }
 
@@ -81,7 +81,7 @@ pub struct Unsupported {
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` in line {} is passed over: {}", self.key, self.line, self.why)
+        write!(f, "`{}` in line {} is ignored: {}", self.key, self.line, self.why)
     }
 }
 
@@ -107,7 +107,7 @@ pub fn parse(source: Source) -> Result<TankConfig, PlanError> {
     crate::mask::text(&source.text);
     let root = tree::parse(&Arc::new(source)).map_err(|error| match error {
         PlanError::Wrong(wrong) => PlanError::Wrong(Box::new(Wrong {
-            expected: "one YAML document: a map of sections such as `phantom`".to_owned(),
+            help: "one YAML document: a map of sections such as `phantom`".into(),
             ..*wrong
         })),
         other => other,
@@ -295,7 +295,7 @@ impl Phantom<'_> {
             return Err(not_a(node, "a path", "a file on this machine: download it first"));
         }
         let format = match self.get("ammo_type") {
-            Some(node) => match name_of(node, "traffic type", &AMMO_TYPES)? {
+            Some(node) => match value_of(node, "ammo_type", &AMMO_TYPES)? {
                 "phantom" => None,
                 name => Format::named(name),
             },
@@ -327,7 +327,7 @@ impl Phantom<'_> {
             Some(node) if node.text() == Some("stpd_file") => {
                 return Err(node.place.wrong(Mistake::SteppedFile, STEPPED));
             }
-            Some(node) => name_of(node, "load type", &["rps", "instances"])?,
+            Some(node) => value_of(node, "load_type", &["rps", "instances"])?,
             None => "rps",
         };
         let of_profile = profile.and_then(|profile| profile.get("schedule"));
@@ -383,9 +383,7 @@ fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<Crite
                 }
             }
             "enabled" | "package" => {}
-            _ => {
-                pass_over(unsupported, "autostop.", key, "the end of a load is told in its summary")
-            }
+            _ => pass_over(unsupported, "autostop.", key, "the summary says why a load ended"),
         }
     }
     Ok(criteria)
@@ -498,7 +496,7 @@ const READ: [&str; 17] = [
     "uris",
 ];
 const STEPPED: &str =
-    "the schedule that it was made of, as `load_type: rps`, beside its `ammofile` or `uris`";
+    "the schedule that it was made of, as `load_type: rps`, with its `ammofile` or `uris`";
 const AMMO_TYPES: [&str; 4] = ["phantom", "uri", "uripost", "access"];
 const TIMEOUT: Nanos = Nanos::from_secs(11);
 const INSTANCES: u32 = 1_000;

@@ -5,7 +5,7 @@
 pub(super) const PHANTOM: [(&str, &str); 31] = [
     ("additional_libs", PHANTOM_ITSELF),
     ("affinity", "say `--load-cpus` instead"),
-    ("autocases", "tags are those of the traffic"),
+    ("autocases", "tags come from the request file"),
     ("buffered_seconds", TANK_ITSELF),
     ("cache_dir", NO_CACHE),
     ("chosen_cases", "requests of all tags are sent"),
@@ -20,7 +20,7 @@ pub(super) const PHANTOM: [(&str, &str); 31] = [
     ("gatling_ip", "source addresses cannot be chosen"),
     ("method_options", PHANTOM_ITSELF),
     ("method_prefix", PHANTOM_ITSELF),
-    ("multi", "one target a load"),
+    ("multi", "a load has one target"),
     ("name", TANK_ITSELF),
     ("phantom_http_entity", NO_LIMITS),
     ("phantom_http_field", NO_LIMITS),
@@ -30,7 +30,7 @@ pub(super) const PHANTOM: [(&str, &str); 31] = [
     ("phantom_path", PHANTOM_ITSELF),
     ("phout_file", "the file of records is named on the command line"),
     ("source_log_prefix", PHANTOM_ITSELF),
-    ("tank_type", "only HTTP is spoken"),
+    ("tank_type", "stampede speaks only HTTP"),
     ("threads", "say `--threads` instead"),
     ("use_caching", NO_CACHE),
     ("writelog", "requests and answers are not logged; of each failure an example is kept"),
@@ -67,12 +67,12 @@ pub(super) const NO_TAG: &str = "a criterion is for all requests, not for those 
 /// What happens instead of `key`, or a general reason if the key is not in the table.
 pub(super) fn why(table: &[(&str, &'static str)], key: &str) -> &'static str {
     let known = table.iter().find(|(known, _)| *known == key);
-    known.map_or("it is not known here", |(_, why)| why)
+    known.map_or("stampede does not know it", |(_, why)| why)
 }
 
 const NO_CACHE: &str = "traffic is read while it is sent and needs no cache";
 const NO_CERTIFICATE: &str = "no client certificates, and TLS as the library has it";
 const NO_LIMITS: &str = "an answer's head may have 64 KiB, its body any length";
-const OTHER_GUN: &str = "only what phantom sends is read";
+const OTHER_GUN: &str = "stampede reads only the load of `phantom`";
 const PHANTOM_ITSELF: &str = "it sets up phantom, which is not used";
 const TANK_ITSELF: &str = "it sets up Yandex Tank itself";

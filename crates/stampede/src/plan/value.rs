@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use stampede_load::schedule::{LONGEST, LengthError, Problem, Segments, parse_length};
 use stampede_load::time::Nanos;
 
-use super::error::{Mistake, Place, PlanError, nearest, one_of};
+use super::error::{Help, Mistake, Place, PlanError, nearest, one_of};
 use super::model::Scalar;
 use super::tree::{Node, Style, Value, shortened};
 
@@ -98,8 +98,8 @@ pub(super) fn text<'a>(
 }
 
 /// The error that a value is of another kind than `wanted`.
-pub(super) fn not_a(node: &Node, wanted: &'static str, expected: &str) -> PlanError {
-    node.place.wrong(Mistake::NotA { found: node.found(), wanted }, expected)
+pub(super) fn not_a(node: &Node, wanted: &'static str, help: impl Into<Help>) -> PlanError {
+    node.place.wrong(Mistake::NotA { found: node.found(), wanted }, help)
 }
 
 /// One of the names in `known`.
@@ -108,14 +108,30 @@ pub(super) fn name_of<'a>(
     kind: &'static str,
     known: &[&str],
 ) -> Result<&'a str, PlanError> {
+    one_of_few(node, known, |name| Mistake::UnknownName { kind, name })
+}
+
+/// One of a few values of a key.
+pub(super) fn value_of<'a>(
+    node: &'a Node,
+    key: &'static str,
+    known: &[&str],
+) -> Result<&'a str, PlanError> {
+    one_of_few(node, known, |value| Mistake::UnknownValue { key, value })
+}
+
+fn one_of_few<'a>(
+    node: &'a Node,
+    known: &[&str],
+    unknown: impl FnOnce(String) -> Mistake,
+) -> Result<&'a str, PlanError> {
     let expected = one_of(known.iter().copied());
     let Some(name) = node.text() else { return Err(not_a(node, "a name", &expected)) };
     if known.contains(&name) {
         return Ok(name);
     }
     let near = nearest(name, known.iter().copied());
-    let mistake = Mistake::UnknownName { kind, name: shortened(name) };
-    Err(node.place.wrong_name(mistake, expected, near))
+    Err(node.place.wrong_name(unknown(shortened(name)), expected, near))
 }
 
 /// A whole number within `range`.
@@ -126,10 +142,10 @@ pub(super) fn whole(
 ) -> Result<u64, PlanError> {
     let expected =
         || format!("a whole number from {} to {}", grouped(*range.start()), grouped(*range.end()));
-    let Some(text) = node.text() else { return Err(not_a(node, "a number", &expected())) };
+    let Some(text) = node.text() else { return Err(not_a(node, "a number", expected())) };
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(not_a(node, "a whole number", &expected()));
+        return Err(not_a(node, "a whole number", expected()));
     }
     match text.parse::<u64>() {
         Ok(number) if range.contains(&number) => Ok(number),

@@ -123,7 +123,7 @@ fn figures(tally: &Tally) -> [String; 5] {
     });
     let p95 = last.times.at_rank((last.times.len() as f64 * 0.95).ceil() as u64);
     [
-        format!("offered {}/s", words::rate(last.rate(last.planned))),
+        format!("target {}/s", words::rate(last.rate(last.planned))),
         format!("answered {}/s", words::rate(last.rate(last.ok))),
         errors,
         format!("CPU {cpu}"),

@@ -51,6 +51,8 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
 /// One app with its loads, and the rows of each load.
 struct Answer<'a> {
     app: &'a str,
+    /// Of the run, as planned; 0: of several runs.
+    rounds: u32,
     groups: Vec<(&'a Group, Vec<&'a CaseSummary>)>,
 }
 
@@ -58,7 +60,7 @@ impl<'a> Answer<'a> {
     fn of(summary: &'a Summary, app: &'a str) -> Answer<'a> {
         let groups = summary.groups.iter().filter(|group| group.app == app);
         let groups = groups.map(|group| (group, summary.cases_of(group).collect())).collect();
-        Answer { app, groups }
+        Answer { app, rounds: summary.rounds, groups }
     }
 
     /// The load with a fixed rate and the load that shows the peak. `None` unless the app has
@@ -85,7 +87,7 @@ impl<'a> Answer<'a> {
         }
         let is_compared = self.groups.iter().all(|(group, _)| group.baseline.is_some());
         if let Some((steady, peak)) = self.steady_and_peak().filter(|_| is_compared) {
-            return headline::of_two((peak.0, &peak.1), (steady.0, &steady.1));
+            return headline::of_two((peak.0, &peak.1), (steady.0, &steady.1), self.rounds);
         }
         let own = |(group, _): &Rows<'_>| match self.groups.len() {
             1 => group.sentence.clone(),
@@ -99,13 +101,13 @@ impl<'a> Answer<'a> {
         lines.blank();
         self.headline().lines().for_each(|line| lines.paragraph(line, Tone::Plain, 0));
         let mut said: Vec<String> = Vec::new();
+        let mut add = |equal: Vec<(String, String)>| match self.groups.len() {
+            1 => said.extend(equal.into_iter().map(|(_, text)| text)),
+            _ => said.extend(equal.into_iter().map(|(at, text)| format!("{at}, {text}"))),
+        };
         match self.steady_and_peak() {
-            Some((steady, peak)) => table(&[steady, peak], peak, lines, &mut said),
-            None => {
-                for rows in &self.groups {
-                    table(&[rows], rows, lines, &mut said);
-                }
-            }
+            Some((steady, peak)) => add(table(&[steady, peak], peak, lines)),
+            None => self.groups.iter().for_each(|rows| add(table(&[rows], rows, lines))),
         }
         let facts = self.facts();
         let notes = self.notes();
@@ -229,7 +231,7 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(share) = exhausted::least_cpu_share(each()) {
         said.push(format!(
-            "At peak every runtime used {:.0} % of its CPU or more: CPU cost decides here, not waiting for a database.",
+            "At peak every runtime used at least {:.0} % of its CPU, so the CPU was the limit, not a database.",
             (share * 100.0).floor()
         ));
     }
@@ -239,7 +241,7 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
         .collect();
     if !bounded.is_empty() {
         said.push(format!(
-            "≥ {}: at least this many, because nothing in the stack was exhausted. A higher `--concurrency` may show more.",
+            "≥ {}: at least this many requests/s; nothing in the stack was exhausted, so a higher `--concurrency` may show more.",
             words::list(&bounded)
         ));
     }
@@ -268,7 +270,7 @@ fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
 /// Notes on how the requests of a row failed, and what limited it.
 fn failed(case: &CaseSummary) -> Vec<Note> {
     let Some(errors) = notes::errors(case) else { return Vec::new() };
-    let why = why::line(case).map(|line| format!("why {}: {line}", case.runtime));
+    let why = why::line(case).map(|line| format!("limit of {}: {line}", case.runtime));
     let note = |text| Note { weight: Weight::Doubt, text };
     std::iter::once(errors).chain(why).map(note).collect()
 }
@@ -276,14 +278,16 @@ fn failed(case: &CaseSummary) -> Vec<Note> {
 /// A load and its rows, the best first.
 type Rows<'a> = (&'a Group, Vec<&'a CaseSummary>);
 
-/// Prints one table with a part for each load. The rows are in the order of one of the loads.
-fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Vec<String>) {
+/// One table: a part for each load, its rows in the order of one of them. Returns what is equal in
+/// all rows: under which load (`At 200 requests/s`), and what.
+fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines) -> Vec<(String, String)> {
     let shown = rows(&order.1);
     if shown.is_empty() {
-        return;
+        return Vec::new();
     }
     let is_alone = loads.len() == 1;
     let mut parts: Vec<Part> = Vec::new();
+    let mut equal = Vec::new();
     for (group, cases) in loads {
         let own: Vec<Option<&CaseSummary>> = shown
             .iter()
@@ -293,18 +297,28 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Ve
             LoadModel::Open => at_rate(group, &own, is_alone),
             LoadModel::Closed => at_peak(group, &own, is_alone),
         };
-        let title = match is_named_by_itself(group) {
-            true => group.load_words(),
-            false => format!("{}: {}", group.load, group.load_words()),
-        };
-        parts.push(Part { title, short: group.load.clone(), columns });
-    }
-    for part in &mut parts {
-        said.extend(part.take_equal());
+        let mut part = Part { titles: load_titles(group), columns };
+        let at = headline::capital(&headline::at_load(group));
+        equal.extend(part.take_equal().into_iter().map(|text| (at.clone(), text)));
+        parts.push(part);
     }
     let names = compact::Column { keep: u8::MAX, ..Column::from(names_of(&shown, loads)) };
     lines.blank();
     lines.extend(compact::table(&lines.style(), &names, parts));
+    equal
+}
+
+/// A load above its columns, the longest title first: with a rate, also the shortest tells it.
+fn load_titles(group: &Group) -> Vec<String> {
+    let (name, words) = (&group.load, group.load_words());
+    match (is_named_by_itself(group), group.rate_per_second) {
+        (true, _) => vec![words, name.clone()],
+        (false, None) => vec![format!("{name}: {words}"), name.clone()],
+        (false, Some(_)) => {
+            let rate = words.replace(" requests/s", "/s");
+            vec![format!("{name}: {words}"), format!("{name}: {rate}"), rate]
+        }
+    }
 }
 
 /// Whether the load's name is only a description of the load.

@@ -3,7 +3,7 @@
 use super::layout::{Column, Field, Section, Sign, Tone};
 use super::notes::mark;
 use crate::summary::breaking::Breaking;
-use crate::summary::headline::{noun, own_interval};
+use crate::summary::headline::{noun, own_interval, short};
 use crate::summary::model::{
     CaseSummary, CaseVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
 };
@@ -168,7 +168,7 @@ fn wrong(count: u64) -> Field {
 fn rates(group: &Group, rows: &[&CaseSummary]) -> Section {
     let mut columns = Vec::new();
     if group.model == LoadModel::Open {
-        columns.push(column("offered /s", rows, |case| {
+        columns.push(column("target rate /s", rows, |case| {
             figure(case.figures.offered_per_second, words::rate)
         }));
     }
@@ -193,7 +193,7 @@ fn spent(rows: &[&CaseSummary]) -> [Section; 2] {
     let cpu = vec![
         column("median", rows, |case| cpu(case, case.figures.cpu_percent_median)),
         column("max", rows, |case| cpu(case, case.figures.cpu_percent_max)),
-        column("CPU cost", rows, |case| {
+        column("CPU/request", rows, |case| {
             figure(case.figures.cpu_cost_us, |us| words::time(us * 1e3))
         }),
     ];
@@ -224,7 +224,7 @@ fn beside(group: &Group, rows: &[&CaseSummary]) -> Section {
         figure(case.figures.first_request_ns, words::time)
     }));
     if rows.iter().any(|case| matches!(steady::word(case), Some("yes" | "no"))) {
-        columns.push(column("steady", rows, |case| match steady::word(case) {
+        columns.push(column("stable", rows, |case| match steady::word(case) {
             Some("no") => Field { tone: Tone::Warning, ..Field::plain("no") },
             word => word.map_or_else(none, Field::plain),
         }));
@@ -254,7 +254,7 @@ fn by_role(rows: &[&CaseSummary]) -> Vec<Section> {
         let columns = vec![
             column("CPU %", rows, |case| figure(of(case).cpu_percent_median, words::significant)),
             column("memory", rows, |case| figure(of(case).memory_bytes_median, words::bytes)),
-            column("CPU cost", rows, |case| {
+            column("CPU/request", rows, |case| {
                 figure(of(case).cpu_cost_us, |us| words::time(us * 1e3))
             }),
         ];
@@ -272,7 +272,8 @@ fn alone(group: &Group, rows: &[&CaseSummary]) -> Option<Section> {
 fn own_intervals(group: &Group, rows: &[&CaseSummary]) -> Option<Column> {
     let own = |case: &CaseSummary| own_interval(group.primary, case);
     rows.iter().find_map(|case| own(case))?;
-    Some(column("its 95 %", rows, |case| {
+    let title = format!("interval of {}", short(group.primary));
+    Some(column(&title, rows, |case| {
         own(case).map_or_else(none, |(low, high)| Field::plain(format!("{low} – {high}")))
     }))
 }

@@ -25,10 +25,9 @@ impl From<layout::Column> for Column {
 /// The columns of one load.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The title above the columns.
-    pub title: String,
-    /// A shorter title, for a narrow part.
-    pub short: String,
+    /// The titles above the columns, the longest first: the first that fits is printed, or the last
+    /// one, cut.
+    pub titles: Vec<String>,
     /// The columns in order.
     pub columns: Vec<Column>,
 }
@@ -117,8 +116,9 @@ fn titles(style: &Style, name_width: usize, parts: &[Part]) -> String {
                 .saturating_sub(measure_text_width(&console::strip_ansi_codes(&line))),
             false => width.saturating_sub(GAP),
         };
-        let fits = measure_text_width(&style.letters(&part.title)) <= room;
-        let title = style.cut(if fits { &part.title } else { &part.short }, room);
+        let fits = |title: &&String| measure_text_width(&style.letters(title)) <= room;
+        let title = part.titles.iter().find(fits).or(part.titles.last());
+        let title = style.cut(title.map_or("", String::as_str), room);
         let rest = width.saturating_sub(GAP + measure_text_width(&title));
         line += &(style.paint(&title, Tone::Strong) + &" ".repeat(rest));
     }
@@ -149,7 +149,7 @@ fn row(
 
 fn blocks(style: &Style, names: &Column, parts: Vec<Part>) -> Vec<String> {
     let section = |part: Part| Section {
-        title: part.title,
+        title: part.titles.into_iter().next().unwrap_or_default(),
         columns: part
             .columns
             .into_iter()
@@ -158,4 +158,36 @@ fn blocks(style: &Style, names: &Column, parts: Vec<Part>) -> Vec<String> {
     };
     let names = layout::Column { title: names.title.clone(), fields: names.fields.clone() };
     layout::blocks(style, &names, &parts.into_iter().map(section).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Colour, Letters};
+
+    #[test]
+    fn a_title_tells_the_rate_whatever_the_width() {
+        let style = Style { width: 100, colour: Colour::Never, letters: Letters::Unicode };
+        let column = |title: &str, text: &str| Column {
+            title: title.to_owned(),
+            fields: vec![Field::plain(text.to_owned())],
+            keep: STAYS,
+        };
+        let titles = ["steady: 200 requests/s", "steady: 200/s", "200/s"].map(str::to_owned);
+        let times = [("p50", "940 µs"), ("p95", "5.38 ms"), ("p99", "8.35 ms")];
+        let above = |from: usize| {
+            let columns = times[from..].iter().map(|(title, text)| column(title, text)).collect();
+            let steady = Part { titles: titles.to_vec(), columns };
+            let peak = Part {
+                titles: vec!["peak: 8 at a time, no pause".to_owned()],
+                columns: vec![column("requests/s", "1 331")],
+            };
+            let names = column("runtime", "roadrunner");
+            table(&style, &names, vec![steady, peak]).swap_remove(0)
+        };
+        let peak = "peak: 8 at a time, no pause";
+        assert_eq!(above(0), format!("            steady: 200 requests/s     {peak}"));
+        assert_eq!(above(1), format!("            steady: 200/s       {peak}"));
+        assert_eq!(above(2), format!("            200/s      {peak}"));
+    }
 }

@@ -74,7 +74,7 @@ fn table(diff: &Diff, case: &CaseDiff) -> (Column, Section) {
         column(&diff.other.label, &|one| figure(one.other, |value| one.measure().words(value))),
         column("ratio", &|one| field(ratio(one))),
         column("95 % interval", &|one| field(sure(one))),
-        column("it is", &|one| Field { tone: tone(one), ..Field::plain(judged(one)) }),
+        column("result", &|one| Field { tone: tone(one), ..Field::plain(judged(one)) }),
     ];
     if shown.iter().all(|one| sure(one).is_none()) {
         columns.remove(3);
@@ -146,8 +146,8 @@ fn reasons(case: &CaseDiff) -> Vec<String> {
 fn expected(one: &Expected) -> String {
     let outcome = match one.outcome {
         Outcome::Met => "met",
-        Outcome::Broken => "broken",
-        Outcome::NotShown => "not shown",
+        Outcome::Broken => "not met",
+        Outcome::NotShown => "not proven",
     };
     format!("{}: {outcome}: {}", one.text, one.found)
 }
@@ -230,7 +230,7 @@ pub fn diff_markdown(diff: &Diff) -> String {
     let mut out = String::new();
     for case in &diff.cases {
         out += &format!("### {}\n\n{}\n\n", escape(&title(case)), escape(&case.sentence));
-        let heads = ["", &diff.base.label, &diff.other.label, "ratio", "95 % interval", "it is"];
+        let heads = ["", &diff.base.label, &diff.other.label, "ratio", "95 % interval", "result"];
         out += &row(&heads.map(escape));
         out += "|:--|--:|--:|--:|--:|:--|\n";
         for one in shown(case) {

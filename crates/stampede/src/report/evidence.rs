@@ -21,9 +21,9 @@ pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {
     };
     let pages = &case.pages;
     let facts = [
-        ("exhausted", limit.or_else(|| not_known(case))),
+        ("limit", limit.or_else(|| not_known(case))),
         ("kept up", case.kept_up.map(kept_up)),
-        ("in flight", case.in_flight.map(in_flight)),
+        ("requests in flight", case.in_flight.map(in_flight)),
         ("1 million requests", cpu_ns_per_million(case).map(cpu_time)),
         ("pages", (!pages.first.is_empty()).then(|| list_of(pages))),
     ];
@@ -56,7 +56,7 @@ pub fn at_least(bound: LowerBound, per_second: f64) -> String {
 /// The exhausted resources in words: `98 % of its CPU`. Several form a list.
 pub fn exhausted(all: &[Exhausted]) -> String {
     match all {
-        [] => "nothing".to_owned(),
+        [] => "none was reached".to_owned(),
         all => words::list(&all.iter().map(said).collect::<Vec<String>>()),
     }
 }
@@ -111,7 +111,7 @@ fn said(one: &Exhausted) -> String {
             format!("{} of {} for {role}", percent(share), cpus_of("its ", *cpus))
         }
         Exhausted::CpuTaken { share, cpus } => format!(
-            "{}: the stack got {}, other programs had the rest",
+            "{}: the stack got {}, other programs used the rest",
             cpus_of("its ", *cpus),
             percent(share)
         ),
@@ -158,11 +158,11 @@ pub fn kept_up(kept_up: KeptUp) -> String {
 /// much, the difference follows.
 pub fn in_flight(one: InFlight) -> String {
     let [mean, expected] = [one.mean, one.expected].map(words::significant);
-    let off = match one.holds() {
-        true => String::new(),
-        false => format!(", {:.0} % apart", (one.ratio - 1.0).abs() * 100.0),
+    let checks = match one.holds() {
+        true => ", which checks the count".to_owned(),
+        false => format!(": {:.0} % apart", (one.ratio - 1.0).abs() * 100.0),
     };
-    format!("{mean} on average, {expected} by Little's law{off}")
+    format!("{mean} on average; {expected} by Little's law (rate × time){checks}")
 }
 
 /// A CPU time in ns, in the unit that fits: `12 CPU-minutes`, `3.4 CPU-hours`, `45 CPU-seconds`.
@@ -325,7 +325,7 @@ mod tests {
         for (one, text) in all {
             assert_eq!(exhausted(&[one]).replace(['\u{a0}', '\u{202f}'], " "), text);
         }
-        assert_eq!(exhausted(&[]), "nothing");
+        assert_eq!(exhausted(&[]), "none was reached");
         assert_eq!(
             at_least(LowerBound::NothingExhausted, 8_213.0).replace(['\u{a0}', '\u{202f}'], " "),
             "at least 8 213 /s: nothing in the stack was exhausted"
@@ -335,9 +335,15 @@ mod tests {
     #[test]
     fn littles_law_says_where_it_does_not_hold() {
         let one = InFlight { mean: 4.0, expected: 4.0, ratio: 1.0, max: 4 };
-        assert_eq!(in_flight(one), "4.00 on average, 4.00 by Little's law");
+        assert_eq!(
+            in_flight(one),
+            "4.00 on average; 4.00 by Little's law (rate × time), which checks the count"
+        );
         let off = InFlight { expected: 3.2, ratio: 1.25, ..one };
-        assert_eq!(in_flight(off), "4.00 on average, 3.20 by Little's law, 25 % apart");
+        assert_eq!(
+            in_flight(off),
+            "4.00 on average; 3.20 by Little's law (rate × time): 25 % apart"
+        );
         let behind = KeptUp::No { answered_per_second: 148.2, offered_per_second: 200.0 };
         assert_eq!(kept_up(behind), "no: it answered 148.2 of 200.0 requests/s");
     }

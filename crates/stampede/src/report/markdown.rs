@@ -4,7 +4,7 @@ use super::columns::{broken, figure, interval, rows};
 use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
-use crate::summary::headline::own_interval;
+use crate::summary::headline::{own_interval, short};
 use crate::summary::model::{CaseSummary, Group, LoadModel, Stat};
 use crate::summary::words;
 
@@ -52,11 +52,11 @@ fn table(group: &Group, cases: &[&CaseSummary], out: &mut String) {
         "ok %".to_owned(),
         "throughput /s".to_owned(),
         "CPU %".to_owned(),
-        "CPU cost".to_owned(),
+        "CPU/request".to_owned(),
         "memory max".to_owned(),
         match (&group.baseline, group.comparisons.is_empty()) {
             (Some(baseline), false) => format!("vs {}", escape(baseline)),
-            _ => "its 95 %".to_owned(),
+            _ => format!("95 % interval of {}", short(group.primary)),
         },
     ];
     out.push_str(&row(&heads));

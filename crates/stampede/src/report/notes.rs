@@ -4,7 +4,7 @@
 use super::columns::{broken, figure, rows};
 use super::layout::{Section, Sign};
 use super::why;
-use crate::fact::Fact;
+use crate::fact::{Fact, Found};
 use crate::store::record::{Judged, Provider};
 use crate::summary::breaking::Breaking;
 use crate::summary::headline::noun;
@@ -63,7 +63,7 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     why::about(cases, &mut add);
     for case in cases {
         for why in &case.not_comparable {
-            add(Weight::Doubt, format!("≠ {}: not comparable, because {why}", case.runtime));
+            add(Weight::Doubt, format!("≠ {}: not comparable: {why}", case.runtime));
         }
     }
     for case in cases {
@@ -224,8 +224,8 @@ fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Weig
     if !drifts.is_empty() {
         let (noun, drifts) = (noun(group.primary), words::list(&drifts));
         let text = format!(
-            "{noun} changed from the first round to the last: {drifts}. Ratios within a round still hold; for the \
-             figures themselves measure again on a quiet machine"
+            "{noun} drifted between the first and the last round: {drifts}. Ratios within a round are still valid. For \
+             absolute figures, measure again on a quiet machine"
         );
         add(Weight::Doubt, text);
     }
@@ -243,7 +243,11 @@ fn about_expectations(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, Strin
             match &judged.outcome {
                 Expected::Met => {}
                 Expected::NotMet { figure } => {
-                    add(Weight::Bad, format!("{name}: expected {text}, found {figure}"));
+                    let found = match figure.known() {
+                        Some(Found::Change { is_shown: false, .. }) => format!(": {figure}"),
+                        _ => format!(", found {figure}"),
+                    };
+                    add(Weight::Bad, format!("{name}: expected {text}{found}"));
                 }
                 Expected::Unknown { .. } if judged.is_about_another_run() => {
                     let how = "`stampede diff` or `--against` compares it with another run";
@@ -309,13 +313,14 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
     let at = figure(breaking.offered_per_second, words::rate).text;
     let lost: Vec<String> = breaking.lost.iter().map(|text| turned(text)).collect();
     let from = match first == last {
-        true => format!("second {first}"),
-        false => format!("second {first} to {last}, by trial,"),
+        true => format!("from second {first} on"),
+        false => format!("from second {first} to {last}, depending on the trial"),
     };
     let mut kinds: Vec<(&String, &u64)> = breaking.failed.iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let kinds: Vec<&str> = kinds.iter().take(3).map(|(kind, _)| kind.as_str()).collect();
-    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let kinds =
+        if kinds.is_empty() { String::new() } else { format!(", mostly {}", kinds.join(", ")) };
     let trials = match breaking.trials_broken == breaking.trials {
         true => String::new(),
         false => format!(" in {} of {} trials", breaking.trials_broken, breaking.trials),
@@ -323,8 +328,8 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
     let before = words::count(breaking.in_flight_max_before.into());
     let after = words::count(breaking.in_flight_max_after.into());
     format!(
-        "* {name}: broke{trials} at {at} requests/s: {} from {from} on{kinds}; in flight: at most \
-         {before} before that, {after} after",
+        "* {name}: broke{trials} at {at} requests/s ({from}): {}{kinds}. Requests in flight: at most \
+         {before} before, {after} after",
         words::list(&lost)
     )
 }
@@ -364,7 +369,7 @@ pub fn errors(case: &CaseSummary) -> Option<String> {
         format!("{}\u{a0}{kind}{when}", words::count(*count))
     });
     let kinds = kinds.collect::<Vec<_>>().join(", ");
-    Some(format!("{}: without a correct answer: {kinds}", case.runtime))
+    Some(format!("{}: failed requests: {kinds}", case.runtime))
 }
 
 /// Explanations of the signs that the sections use.
@@ -381,7 +386,7 @@ pub fn legend(group: &Group, cases: &[&CaseSummary], sections: &[Section]) -> Ve
     };
     let few = shown.iter().any(|case| has_too_few(&case.figures));
     let dash = has(Sign::Nothing);
-    add(dash && few, "—: not printed: fewer than ten requests lie beyond that percentile");
+    add(dash && few, "—: too few requests for this percentile; a longer `--for` gives more");
     let unread = shown.iter().any(|case| case.figures.cpu_percent_median == Figure::None);
     add(dash && unread, "—: CPU and memory could not be read");
     add(dash && !few && !unread, "—: does not exist here, or could not be read");
@@ -390,7 +395,10 @@ pub fn legend(group: &Group, cases: &[&CaseSummary], sections: &[Section]) -> Ve
         "failed: this percentile falls on a failed request, which ranks slower than all answers",
     );
     let starred = shown.iter().any(|case| broken(case).is_some());
-    add(starred, "*: broke under the rising load; its times up to there are marked with * too");
+    add(
+        starred,
+        "*: broke under the rising load; figures marked * count only the time before that",
+    );
     let cut_off = has(Sign::AtLeast);
     let limit = matches!(group.model, crate::summary::model::LoadModel::Closed);
     let bounded = |of: fn(&Figures) -> Figure| {
@@ -403,7 +411,7 @@ pub fn legend(group: &Group, cases: &[&CaseSummary], sections: &[Section]) -> Ve
         cut_off && times,
         "≥: the true value may be higher, because failed requests have no complete time",
     );
-    add(cut_off && generator, "≥ N /s: at least N: the generator's limit");
+    add(cut_off && generator, "≥ N /s: at least N, because the generator was at its limit");
     let few_rounds = |rounds: u32| shown.iter().any(|case| case.trials_counted == rounds);
     add(few_rounds(1), "one trial: no interval");
     add(few_rounds(2), "two trials: no interval");

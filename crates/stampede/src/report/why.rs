@@ -10,12 +10,12 @@ pub fn about(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
     let mut unknown = Vec::new();
     for case in cases.iter().filter(|case| was_sent_to(case)) {
         match line(case) {
-            Some(line) => add(Weight::Plain, format!("why {}: {line}", case.runtime)),
+            Some(line) => add(Weight::Plain, format!("limit of {}: {line}", case.runtime)),
             None => unknown.push(case.runtime.clone()),
         }
     }
     if !unknown.is_empty() {
-        add(Weight::Plain, format!("why {}: not known", words::list(&unknown)));
+        add(Weight::Plain, format!("limit of {}: not known", words::list(&unknown)));
     }
 }
 

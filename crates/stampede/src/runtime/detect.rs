@@ -503,7 +503,7 @@ mod tests {
         let files = [INDEX_THERE, ("bin/console", ""), ("src/Kernel.php", "<?php")];
         let app = detected(&files, Some(AppKind::Script)).expect("an app");
         assert_eq!(app.manifest.kind, AppKind::Script);
-        insta::assert_snapshot!(app.notice().expect("a notice").to_string(), @"app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), taken as kind `script` because that was said, served from `public/`");
+        insta::assert_snapshot!(app.notice().expect("a notice").to_string(), @"app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), used as kind `script`, as you asked, served from `public/`");
         let error = detected(&files, Some(AppKind::Laravel)).expect_err("not entered so");
         insta::assert_snapshot!(error.to_string(), @"app `shop` cannot be taken as kind `laravel`: it has no `bootstrap/app.php`");
         let handler = [INDEX_THERE, ("handler.php", "<?php")];
@@ -516,7 +516,9 @@ mod tests {
         let (_place, shop) = project(&[INDEX_THERE, ("composer.json", "{}")]);
         let app = detect("public".into(), &shop.join("public"), None).expect("an app");
         let said = app.notice().expect("a notice").to_string();
-        assert!(said.ends_with("; the directory above has a composer.json: is the app that one?"));
+        assert!(said.ends_with(
+            "; the directory above has a composer.json: if that is your app, name it with `--app`"
+        ));
     }
 
     #[test]

@@ -10,29 +10,33 @@ use super::words;
 use crate::fact::NotCompared;
 use crate::store::record::LoadShape;
 
-/// The sentences about a group whose rows are sorted, the best first.
-pub fn of(group: &Group, cases: &[CaseSummary]) -> String {
+/// Sentences about a group whose rows are sorted, the best first, of a run of `rounds` rounds.
+pub fn of(group: &Group, cases: &[CaseSummary], rounds: u32) -> String {
     let cases: Vec<&CaseSummary> = cases.iter().collect();
-    Headline { group, cases: &cases, steady: None }.text()
+    Headline { group, cases: &cases, steady: None, rounds }.text()
 }
 
 /// The sentences about one app under two loads. A closed load shows the peak of each row, and an
 /// open load shows its times at a fixed rate.
-pub fn of_two(peak: (&Group, &[&CaseSummary]), steady: (&Group, &[&CaseSummary])) -> String {
+pub fn of_two(
+    peak: (&Group, &[&CaseSummary]),
+    steady: (&Group, &[&CaseSummary]),
+    rounds: u32,
+) -> String {
     let (group, cases) = peak;
-    let headline = Headline { group, cases, steady: Some(steady) };
+    let headline = Headline { group, cases, steady: Some(steady), rounds };
     let text = headline.text();
     match headline.joins() {
         true => text,
         // The two loads lead to different findings, so each has its own sentences.
         false => {
-            let own = Headline { group: steady.0, cases: steady.1, steady: None };
+            let own = Headline { group: steady.0, cases: steady.1, steady: None, rounds };
+            let at = capital(&at_load(steady.0));
             // Omits the opening words if the first line has the same.
-            let own = match (headline.is_first_impression(), own.is_first_impression()) {
-                (true, true) => own.ratios(),
-                _ => own.text(),
-            };
-            format!("{text}\n{}: {own}", capital(&at_load(steady.0)))
+            match (headline.is_first_impression(), own.is_first_impression()) {
+                (true, true) => format!("{text}\n{at}, {}", own.ratios()),
+                _ => format!("{text}\n{at}: {}", own.text()),
+            }
         }
     }
 }
@@ -42,6 +46,8 @@ struct Headline<'a> {
     cases: &'a [&'a CaseSummary],
     /// The group of the same rows at a fixed rate.
     steady: Option<(&'a Group, &'a [&'a CaseSummary])>,
+    /// Of the run, as planned.
+    rounds: u32,
 }
 
 impl<'a> Headline<'a> {
@@ -146,23 +152,27 @@ impl<'a> Headline<'a> {
     fn first_impression(&self) -> String {
         let rounds = self.with(Standing::FirstImpression);
         let most = rounds.iter().filter_map(|one| Some(one.ratio?.trials)).max().unwrap_or(1);
-        let head = format!("{}: a first impression.", capital(&words::number_of(most, "round")));
-        format!("{head} {} Run again with `--rounds 3`.", self.ratios())
+        let (head, todo) = (impression(most, self.rounds), impression_todo(self.rounds));
+        format!("{head} {} {todo}", self.ratios())
     }
 
-    /// `a serves 1.20 × the requests of b, c 1.10 ×.`
+    /// `a serves 1.20 × the requests of b, c 1.10 ×.`; of a time `p95 compared with b (less is
+    /// better): a 0.36 ×, c 0.47 ×.`
     fn ratios(&self) -> String {
         let ratio = |one: &Comparison| words::ratio(one.ratio.map_or(1.0, |ratio| ratio.value));
-        let (verb, what) = match self.group.primary {
-            Primary::Throughput => ("serves", "requests"),
-            primary => ("has", short(primary)),
-        };
+        let (base, primary) = (self.base(), self.group.primary);
         let rounds = self.with(Standing::FirstImpression);
         let all = rounds.iter().take(MOST).enumerate().map(|(place, one)| match place {
-            0 => format!("{} {verb} {} the {what} of {}", one.runtime, ratio(one), self.base()),
+            0 if primary.is_more_better() => {
+                format!("{} serves {} the requests of {base}", one.runtime, ratio(one))
+            }
             _ => format!("{} {}", one.runtime, ratio(one)),
         });
-        format!("{}.", all.collect::<Vec<_>>().join(", "))
+        let all = all.collect::<Vec<_>>().join(", ");
+        match primary.is_more_better() {
+            true => format!("{all}."),
+            false => format!("{} compared with {base} (less is better): {all}.", short(primary)),
+        }
     }
 
     fn tie(&self) -> String {
@@ -216,7 +226,8 @@ impl<'a> Headline<'a> {
                 }
                 primary => {
                     let short = short(primary);
-                    format!("{}: {} the {short}{interval}.", one.runtime, words::ratio(ratio))
+                    let times = words::ratio(ratio);
+                    format!("{}: its {short} is {times} as long{interval}.", one.runtime)
                 }
             });
         }
@@ -242,7 +253,7 @@ impl<'a> Headline<'a> {
         let (is, was) = (self.value_of(name), self.value_of(base));
         let short = short(self.group.primary);
         format!(
-            "{name} has a {short} of {is} instead of {was} with {base}: {}{sure}{doubt}.",
+            "{name} is faster than {base}: its {short} is {is} instead of {was}, {} as long{sure}{doubt}.",
             words::ratio(ratio)
         )
     }
@@ -293,7 +304,7 @@ impl<'a> Headline<'a> {
             }
             primary => {
                 let short = short(primary);
-                format!("{name} has {times} the {short} of {base}{sure}.")
+                format!("{name} is slower than {base}: its {short} is {times} as long{sure}.")
             }
         }
     }
@@ -310,7 +321,8 @@ impl<'a> Headline<'a> {
         let names = self.names(Standing::Inconclusive);
         if !names.is_empty() {
             let rounds = self.rounds_needed();
-            said.push(format!("{}: too close to {base} to call. {rounds}", words::list(&names)));
+            let names = words::list(&names);
+            said.push(format!("{names}: too close to call against {base}. {rounds}"));
         }
         said
     }
@@ -388,7 +400,22 @@ impl Group {
     }
 }
 
-fn capital(text: &str) -> String {
+/// How little is known: from how many of the planned rounds.
+fn impression(counted: u32, planned: u32) -> String {
+    if counted >= planned {
+        return format!("{}: a first impression.", capital(&words::number_of(counted, "round")));
+    }
+    let count = if counted == 1 { "counts" } else { "count" };
+    format!("Only {counted} of {planned} rounds {count}, so this is a first impression.")
+}
+
+/// More rounds help where few were planned; else what became of the others does.
+fn impression_todo(planned: u32) -> &'static str {
+    if planned < ROUNDS_MIN { "Run again with `--rounds 3`." } else { "See the reasons below." }
+}
+
+/// With a capital letter at its begin.
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
@@ -428,7 +455,7 @@ pub fn noun(primary: Primary) -> &'static str {
 }
 
 /// The primary figure in a word or two.
-fn short(primary: Primary) -> &'static str {
+pub fn short(primary: Primary) -> &'static str {
     match primary {
         Primary::ResponseTimeP95 => "p95",
         Primary::ResponseTimeP50 => "median",
@@ -453,3 +480,22 @@ pub fn own_interval(primary: Primary, case: &CaseSummary) -> Option<(String, Str
 
 /// Most rows of one kind that the headline names. The table has all of them.
 const MOST: usize = 3;
+/// From so many rounds on a ratio has an interval.
+const ROUNDS_MIN: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_impression_says_how_many_of_the_planned_rounds_count() {
+        assert_eq!(impression(1, 1), "One round: a first impression.");
+        assert_eq!(impression(2, 2), "Two rounds: a first impression.");
+        assert_eq!(impression(1, 3), "Only 1 of 3 rounds counts, so this is a first impression.");
+        assert_eq!(impression(2, 5), "Only 2 of 5 rounds count, so this is a first impression.");
+        // Several runs laid over each other have no number of rounds.
+        assert_eq!(impression(1, 0), "One round: a first impression.");
+        assert_eq!(impression_todo(1), "Run again with `--rounds 3`.");
+        assert_eq!(impression_todo(3), "See the reasons below.");
+    }
+}

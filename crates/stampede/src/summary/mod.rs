@@ -43,7 +43,7 @@ pub fn summarize(run: &RunData) -> Summary {
         let mut own: Vec<_> =
             cases.extract_if(.., |case| case.app == group.app && case.load == group.load).collect();
         group::compare(group, &mut own, record.baseline.as_deref());
-        group.sentence = headline::of(group, &own);
+        group.sentence = headline::of(group, &own, record.rounds);
         sorted.append(&mut own);
     }
     let looks = record.auto.iter().flat_map(|auto| auto.looks.last());

@@ -126,7 +126,8 @@ pub fn not_steady(case: &CaseSummary) -> Option<String> {
         _ => format!(" in {count} of {told} trials"),
     };
     Some(format!(
-        "not steady{how_many}: the median service time in trial {number} was {}{more}",
+        "not stable over time{how_many}: the median service time in trial {number} was {}{more}; a longer `warm_up` \
+         may help",
         levels[..shown].join(", ")
     ))
 }

@@ -8,7 +8,7 @@ use crate::causes::cause;
 use crate::external::External;
 use crate::fact::{self, Cause, Notice, Server};
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
-use crate::plan::{self, PlanError, Subject};
+use crate::plan::{self, Help, PlanError, Subject};
 use crate::runtime::{
     App, Catalogue, GivenBy, HeldBy, LOOKED_FOR, RuntimeError, Traits, learn_secrets, nearest,
 };
@@ -103,9 +103,9 @@ pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
     });
     if let Some((name, near, example, runtime)) = of_one {
         // The example is on a line of its own, so that it can be copied whole.
-        wrong.expected = format!(
-            "`{name}` in the map of a runtime that has it:\n`runtimes: [{{{runtime}: {{{example}}}}}]`"
-        );
+        wrong.help = Help::Do(format!(
+            "write `{name}` in the map of a runtime that has it:\n`runtimes: [{{{runtime}: {{{example}}}}}]`"
+        ));
         wrong.nearest = near;
     }
     PlanError::Wrong(wrong)
@@ -185,8 +185,8 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<External>, Refusal> {
             let name = choice.name.as_str();
             Some(External::find(name, url, watch.as_ref()).map_err(|error| {
                 let subject = Subject::Setting { runtime: name, name: error.key() };
-                let expected = error.expected();
-                refused(plan, subject, error, expected)
+                let help = error.help();
+                refused(plan, subject, error, help)
             }))
         }
     };
@@ -203,7 +203,7 @@ pub(super) fn nothing_to_measure(plan: &Plan, cases: &[CaseRecord]) -> Result<()
     reasons.dedup();
     let load = plan.loads.first().map_or("", |load| load.name.as_str());
     let (load, why) = (Subject::Load(load), Absence::Case { reasons });
-    Err(refused(plan, load, why, "a load for which one runtime or more is fit"))
+    Err(refused(plan, load, why, "a load that fits at least one runtime"))
 }
 
 /// Leaves out runtimes and loads that the plan allows to be missing. Returns notices for the
@@ -233,9 +233,9 @@ pub(super) fn skip_missing(
     }
     if kept.is_empty() {
         let runtime = plan.runtimes.first().map_or("", |choice| &choice.name);
-        let expected = "one runtime of the plan or more that is there (`stampede runtimes`)";
+        let todo = "name at least one runtime that is installed (see `stampede runtimes`)";
         let why = Absence::Runtime { skipped: notices };
-        return Err(refused(plan, Subject::Runtime(runtime), why, expected));
+        return Err(refused(plan, Subject::Runtime(runtime), why, Help::todo(todo)));
     }
     let before: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
     plan.keep_runtimes(&kept);
@@ -244,7 +244,7 @@ pub(super) fn skip_missing(
     if plan.loads.is_empty() {
         let load = Subject::Load(before.first().map_or("", String::as_str));
         let why = Absence::Load { skipped: notices };
-        return Err(refused(plan, load, why, "a load for a runtime that is there"));
+        return Err(refused(plan, load, why, "a load for an installed runtime"));
     }
     Ok(notices)
 }
@@ -318,10 +318,11 @@ fn placed(
         }
         RuntimeError::BadSetting { setting: of, value, allowed, .. } => {
             let own = for_those_that_have_it(plan, catalogue, choice, of);
-            let expected = own.unwrap_or_else(|| allowed.clone() + &who_has(catalogue, choice, of));
+            let help =
+                own.unwrap_or_else(|| (allowed.clone() + &who_has(catalogue, choice, of)).into());
             let (of, value, allowed) = (of.clone(), value.clone(), allowed.clone());
             let subject = Subject::Setting { runtime: &choice.name, name: &of };
-            with_nearest(refused(plan, subject, error, &expected), &value, &allowed)
+            with_nearest(refused(plan, subject, error, help), &value, &allowed)
         }
         RuntimeError::NamedProgram { program, given_by } => match given_by {
             GivenBy::Setting(name) => no_program(plan, setting(name), name, program),
@@ -330,7 +331,7 @@ fn placed(
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
             let kind_flag = match plan.apps.iter().any(|app| app.directory().is_some()) {
-                true => "; `--kind`, or `app: {path: …, kind: …}`, says what an app of yours is",
+                true => "; `--kind`, or `app: {path: …, kind: …}`, sets the kind of your own app",
                 false => "",
             };
             let expected = format!("an app of kind {runs}, or a runtime for `{kind}`{kind_flag}");
@@ -341,12 +342,13 @@ fn placed(
                 "symfony" => ", or `adapter: symfony-runtime` where that makes the kernel",
                 _ => "",
             };
-            let expected = format!("one that boots the app for each request{adapter}");
+            let expected = format!("a runtime that boots the app for each request{adapter}");
             refused(plan, runtime, error, &expected)
         }
         RuntimeError::AppLacks { packages, .. } => {
-            let expected = format!("`composer require {packages}` in the app, or another runtime");
-            refused(plan, runtime, error, &expected)
+            let todo =
+                format!("run `composer require {packages}` in the app, or use another runtime");
+            refused(plan, runtime, error, Help::Do(todo))
         }
         _ => Refusal::Runtime(error),
     }
@@ -375,7 +377,8 @@ fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> Stri
 fn no_program(plan: &Plan, subject: Subject<'_>, name: &str, program: &Path) -> Refusal {
     let (is_there, file) = (program.exists(), program.to_owned());
     let why = if is_there { Absence::Program { file } } else { Absence::File { file } };
-    let expected = format!("the full path of `{name}`, or one from this plan on: `./bin/{name}`");
+    let expected =
+        format!("the full path of `{name}`, or one relative to this plan: `./bin/{name}`");
     refused(plan, subject, why, &expected)
 }
 
@@ -387,7 +390,7 @@ fn for_those_that_have_it(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     setting: &str,
-) -> Option<String> {
+) -> Option<Help> {
     let has_it = |choice: &&RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(name) => {
             catalogue.runtime(name).is_ok_and(|directory| directory.has(setting))
@@ -402,10 +405,10 @@ fn for_those_that_have_it(
     names.dedup();
     let example = format!("`- {}: {{{setting}: {value}}}`", names.first()?);
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    Some(format!(
-        "`{setting}` in the maps of the runtimes that have it, {}: {example}",
+    Some(Help::Do(format!(
+        "write `{setting}` in the maps of the runtimes that have it, {}: {example}",
         words::list(&quoted)
-    ))
+    )))
 }
 
 /// The name without the values of a sweep: the text before the first blank, since names have none.
@@ -429,9 +432,9 @@ fn refused(
     plan: &Plan,
     subject: Subject<'_>,
     why: impl std::error::Error + Send + Sync + 'static,
-    expected: &str,
+    help: impl Into<Help>,
 ) -> Refusal {
-    Refusal::Plan(plan::refused(plan, subject, why, expected))
+    Refusal::Plan(plan::refused(plan, subject, why, help))
 }
 
 fn unknown(plan: &Plan, subject: Subject<'_>, known: &[String]) -> Refusal {

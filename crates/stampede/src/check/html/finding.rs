@@ -189,7 +189,7 @@ fn places(all: &[Place]) -> Option<Element> {
     let list = classed("ul", "lines").children(all.iter().map(place));
     let title = match all.iter().any(|place| place.is_named) {
         true => "Where in the code",
-        false => "Where in the code it may be",
+        false => "Possible cause in the code",
     };
     (!all.is_empty()).then(|| element("div").child(element("h4").text(title)).child(list))
 }

@@ -120,7 +120,7 @@ fn singles(report: &Report) -> [(&'static str, &'static str, &'static str, Optio
         (
             "stampede_in_flight_max",
             "gauge",
-            "Requests under way at once, at most.",
+            "Highest number of requests in flight.",
             Some(f64::from(report.in_flight_max)),
         ),
         ("stampede_cpu_seconds_per_request", "gauge", "CPU time of the load threads.", cpu),

@@ -86,7 +86,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         rows.push(("length", format!("{}, then stopped", words::time(report.duration_s * 1e9))));
     }
     if let Some(offered) = report.offered_per_s {
-        rows.push(("offered rate", format!("{}/s", words::rate(offered))));
+        rows.push(("target rate", format!("{}/s", words::rate(offered))));
     }
     let limited = report.is_lower_bound("throughput_per_s");
     let (at_least, limit) =
@@ -105,13 +105,13 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     let opened = words::count(report.connections);
     let from = match report.local_addresses {
         0 | 1 => String::new(),
-        addresses => format!(" from {addresses} addresses, for ports ran out"),
+        addresses => format!(" from {addresses} addresses, because one address ran out of ports"),
     };
     let at_most = match report.in_flight_max {
         1 => "one request".to_owned(),
         requests => format!("{} requests", words::count(u64::from(requests))),
     };
-    rows.push(("connections", format!("{opened} opened{from}, {at_most} under way at most")));
+    rows.push(("connections", format!("{opened} opened{from}, at most {at_most} in flight")));
     if report.stretched > 1.001 {
         rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));
     }

@@ -200,7 +200,7 @@ impl<'a> Loads<'a> {
         if self.has_rates {
             let most = self.x.iter().copied().fold(0.0, f64::max);
             let ticks = self.x.iter().map(|x| (*x, words::short(*x))).collect();
-            let label = "offered rate, requests a second".to_owned();
+            let label = "target rate, requests a second".to_owned();
             return Axis { label, scale: Scale::linear(0.0, most * 1.02), ticks };
         }
         // Half a step at both ends gives the first and the last name room.

@@ -39,12 +39,7 @@ pub fn chart(report: &CapacityReport) -> Option<String> {
         [at(limit.knee_per_second, "knee"), at(limit.capacity_per_second, "capacity")]
     });
     let body = Chart {
-        x: Axis::from_zero(
-            "offered rate, requests per second",
-            furthest,
-            Grain::Fine,
-            words::short,
-        ),
+        x: Axis::from_zero("target rate, requests per second", furthest, Grain::Fine, words::short),
         y: Axis::log("p95 of response time, log scale", &values, words::micros),
         marks: marks.flatten().collect(),
         lines,

@@ -63,7 +63,7 @@ fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
     let mut lines = per_row(panel, |series| there(&series.ok));
     let mut title = "Throughput";
     if panel.group.model == LoadModel::Open {
-        title = "Throughput and offered rate";
+        title = "Throughput and target rate";
         lines.splice(0..0, offered(panel));
     }
     let y =
@@ -76,7 +76,7 @@ fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
 fn offered(panel: &Panel<'_>) -> Option<Line> {
     let longest = panel.shown.iter().rev().max_by_key(|shown| shown.series.offered.len())?;
     Some(Line {
-        name: "offered rate: requests due in each second".to_owned(),
+        name: "target rate: requests due in each second".to_owned(),
         look: Look::OFFERED,
         points: rows(longest.series, there(&longest.series.offered)),
         strength: Strength::Full,
@@ -123,7 +123,7 @@ fn by_kind(series: &Series) -> impl Iterator<Item = (&str, &[Number])> {
 fn in_flight(panel: &Panel<'_>) -> Option<Drawn> {
     let lines = per_row(panel, |series| there(&series.in_flight));
     let y = Axis::from_zero(
-        "highest number of requests under way in each second",
+        "highest number of requests in flight in each second",
         most(&lines),
         Grain::Whole,
         words::short,

@@ -34,10 +34,10 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     }
     let rates = lines.iter().flat_map(|line| &line.points).map(|(rate, _)| *rate);
     let most = rates.chain(marks.iter().map(|mark| mark.at)).fold(0.0, f64::max);
-    let x = Axis::of("offered rate, requests a second", Scale::linear(0.0, most), 10, words::short);
+    let x = Axis::of("target rate, requests a second", Scale::linear(0.0, most), 10, words::short);
     let y = Axis::log("p95 of response time, log scale", &values, words::micros);
     let body = Chart { x, y, lines, marks }.body();
-    let frame = panel.frame("Response time against offered rate".to_owned(), notes(panel));
+    let frame = panel.frame("Response time against target rate".to_owned(), notes(panel));
     Some(Drawn { file: "rise".to_owned(), svg: frame.around(body) })
 }
 

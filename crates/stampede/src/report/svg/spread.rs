@@ -108,7 +108,7 @@ fn beside_times() -> [View<Metric>; 3] {
         unit: 1.0,
     };
     let cost = Metric {
-        title: "CPU cost of a correct answer".to_owned(),
+        title: "CPU time per correct answer".to_owned(),
         of: |_, figures| figures.cpu_cost_us,
         words: |us| figures::time(us * 1e3),
         axis: words::micros,

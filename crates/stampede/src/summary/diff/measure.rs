@@ -74,7 +74,7 @@ impl Measure {
     /// The name for people.
     pub fn title(self) -> String {
         match self {
-            Measure::CpuCost => "CPU cost".to_owned(),
+            Measure::CpuCost => "CPU/request".to_owned(),
             Measure::Memory => "memory max".to_owned(),
             Measure::FirstAnswer => "first answer".to_owned(),
             other => other.name(),

@@ -470,7 +470,7 @@ fn sentence(pair: &Pair<'_>, figure: &FigureDiff) -> String {
             format!("{other} is {} than {base}", figure.measure.verdict(judged))
         }
         Change::Equivalent => format!("{other} is about the same as {base} (within 3 %)"),
-        Change::Inconclusive => format!("{other}: too close to {base} to call"),
+        Change::Inconclusive => format!("{other}: too close to call against {base}"),
         Change::TooFewRounds => format!("{other} compared with {base}"),
     };
     let times = words::ratio(ratio.value);

@@ -56,7 +56,7 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
         )
     } else if is_full {
         let so = match hits {
-            0 => "next to nothing is left",
+            0 => "almost nothing is left",
             _ => "so the kernel takes pages back",
         };
         format!("memory: {} of {has} in use, {so}", words::bytes(most as f64))
@@ -71,7 +71,7 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
     };
     let used =
         (limit > 0).then(|| format!("{} of {has} in use at most", words::bytes(most as f64)));
-    let met = (hits > 0).then(|| format!("the limit was met {}", times(hits)));
+    let met = (hits > 0).then(|| format!("the memory limit was reached {}", times(hits)));
     let used = used.map(|used| (Says::more_if(!is_full), used));
     let found = Found::new(Cause::Memory, text).with_all(used);
     Some(found.with(met.into_iter().chain(php.map(line))))
@@ -128,7 +128,7 @@ pub fn workers(facts: &Facts<'_>) -> Option<Found> {
         ));
     }
     evidence.push(format!(
-        "at most {} requests under way at once",
+        "at most {} requests in flight",
         words::count(facts.load.in_flight_max.into())
     ));
     if let Some(pool) = pools.iter().max_by_key(|pool| (pool.listen_queue, pool.active)) {
@@ -162,8 +162,8 @@ pub fn cpu(facts: &Facts<'_>) -> Option<Found> {
     let text = match share >= CPU_FULL {
         true => format!("CPU-bound: the stack used {percent:.0} % of {cpus}"),
         false => format!(
-            "CPU-bound: its workers wanted a CPU at every sample and got {percent:.0} % of {cpus}; \
-             other programs had the rest"
+            "CPU-bound: its workers always waited for a CPU and got only {percent:.0} % of {cpus}; \
+             other programs used the rest: stop them and measure again"
         ),
     };
     let by_role = facts.roles().into_iter().filter_map(|role| {
@@ -191,11 +191,14 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
         }
         LoadModel::Closed if under_way <= workers => {
             let requests = if under_way == 1 {
-                "1 request at a time is".to_owned()
+                "1 request at a time does".to_owned()
             } else {
-                format!("{} requests at a time are", words::count(under_way.into()))
+                format!("{} requests at a time do", words::count(under_way.into()))
             };
-            format!("the load, not the runtime: {requests} too few to fill it ({room}); raise `-c`")
+            format!(
+                "the load was too small: {requests} not keep the workers busy ({room}); use a higher \
+                 `--concurrency`"
+            )
         }
         _ => return None,
     };

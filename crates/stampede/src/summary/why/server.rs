@@ -178,8 +178,8 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
         .cpu_share()
         .map_or(String::new(), |share| format!(" while the CPU was {:.0} % busy", share * 100.0));
     let text = format!(
-        "Nagle against delayed ACK: {:.0} % of the answers took 40 to 60 ms{cpu}: one side sends \
-         an answer in pieces without TCP_NODELAY",
+        "TCP delay (Nagle against delayed ACK): {:.0} % of the answers took 40 to 60 ms{cpu}: one side \
+         sends an answer in pieces; enable TCP_NODELAY in the web server or the worker",
         share * 100.0
     );
     let acks = format!(

@@ -155,7 +155,7 @@ fn a_full_budget_is_cpu_bound_and_shows_by_whom() {
 fn workers_that_wanted_a_cpu_and_did_not_get_it_are_cpu_bound_too() {
     let found =
         why(|trial| every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.6, 4, 2)));
-    assert!(line(&found).contains("wanted a CPU at every sample and got 60 %"), "{found:#?}");
+    assert!(line(&found).contains("always waited for a CPU and got only 60 %"), "{found:#?}");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn all_workers_busy_while_the_cpu_has_time_is_worker_bound() {
         found[0].evidence,
         [
             "all busy in 100 % of 50 samples; 0.0 of 4 ran, the others waited inside a request",
-            "at most 10 requests under way at once",
+            "at most 10 requests in flight",
             "PHP-FPM's status page: 4 of 4 processes active, 6 connections waiting",
             "`pm.max_children` was reached 2 times",
             "nginx's log, 31 times: reached pm.max_children",
@@ -383,7 +383,7 @@ fn memory_is_a_kill_or_a_full_limit() {
     assert_eq!(line(&killed), words);
     assert_eq!(
         killed[0].evidence,
-        ["100 MiB of 128 MiB in use at most", "the limit was met 9 times"]
+        ["100 MiB of 128 MiB in use at most", "the memory limit was reached 9 times"]
     );
     let full = memory(|trial| {
         fill(trial);

@@ -216,7 +216,7 @@ fn a_wrong_little_ratio_is_our_own_bug() {
     let text = judged(&told, OPEN).reasons[0].sentence();
     assert_eq!(
         text,
-        "our own bookkeeping is off: 5.00 requests were in flight on average, and 4.00 by Little's law (a bug of stampede)"
+        "stampede's own counts do not agree: 5.00 requests in flight on average, 4.00 expected by Little's law; this is a bug of stampede: please report it"
     );
     let few = LoadRecord { counts: Counts { started: 99, ..off.counts.clone() }, ..off };
     assert_eq!(judged(&few, ModelKind::Closed).reasons, []);

@@ -161,7 +161,7 @@ impl Picture {
         let title = format!("p95 of each second, {} now", self.last.time(95.0));
         room.sparkline(frame, &title, &self.p95_us, below);
         room.lines(frame, errors);
-        room.foot(frame, "Ctrl-C ends it, and the summary comes");
+        room.foot(frame, "Ctrl-C: stop and print the summary");
     }
 
     fn head(&self, width: usize) -> Vec<Line<'static>> {
@@ -206,20 +206,20 @@ impl Picture {
         let late = last.schedule_lag.at_rank(rank(99.0, last.schedule_lag.len()));
         let mut cells = Vec::new();
         if self.model == LoadModel::Open {
-            cells.push(("offered", last.rate(last.planned), Style::new()));
+            cells.push(("target rate", last.rate(last.planned), Style::new()));
             cells.push(("started", last.rate(last.started), Style::new()));
         }
         cells.push(("answered", last.rate(last.ok), Style::new().bold()));
         cells.push(("errors", last.rate(not_ok), red));
-        cells.push(("under way", words::count(u64::from(last.in_flight_max)), Style::new()));
+        cells.push(("in flight", words::count(u64::from(last.in_flight_max)), Style::new()));
         if self.model == LoadModel::Open {
-            cells.push(("late", format!("{} at p99", words::time_ns(late)), Style::new()));
+            cells.push(("schedule lag", format!("{} p99", words::time_ns(late)), Style::new()));
         }
         cells.push(("received", format!("{}/s", words::bytes(last.bytes as f64)), Style::new()));
         let line = |cells: &[(&'static str, String, Style)]| {
             let spans = cells.iter().flat_map(|(name, value, style)| {
-                let value = format!("{value:<0$}", CELL - 11);
-                [Span::from(format!("{name:<10} ")), Span::styled(value, *style)]
+                let value = format!("{value:<0$}", CELL - CELL_NAME - 1);
+                [Span::from(format!("{name:<CELL_NAME$} ")), Span::styled(value, *style)]
             });
             Line::from(spans.collect::<Vec<_>>())
         };
@@ -327,6 +327,8 @@ const NAME: usize = 14;
 const COLUMN: usize = 10;
 /// Columns of a name with its value.
 const CELL: usize = 26;
+/// Columns of the name: of `schedule lag`.
+const CELL_NAME: usize = 12;
 /// Longest progress bar in characters.
 const BAR: usize = 40;
 /// Number of error kinds that are listed.
