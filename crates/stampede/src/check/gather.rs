@@ -9,6 +9,7 @@ use super::analyze::name;
 use super::harness::{Harness, HarnessSession, StepResult};
 use super::model::{Asked, Skipped, Step};
 use super::requests::{self, Crawl, Listed, Policy, RequestError, routes, wants_login};
+use crate::fact::NotSent;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{AppKind, RuntimeError, WatchMode};
@@ -89,7 +90,7 @@ pub fn gather(
     };
     if gathered.bad.len() == gathered.requests.len() {
         let last = gathered.bad.last();
-        let why = last.map_or(String::new(), |bad| format!("{} {}", bad.request, bad.why));
+        let why = last.map_or(String::new(), |bad| bad.to_string());
         gathered.broken = Some(format!("{why}\n{}", session.log()));
     }
     session.stop()?;
@@ -142,7 +143,7 @@ fn of_app(
             }
         }
         if seen.status() == 404 && guessed.contains(&asked) {
-            let why = "the router lists it, but nothing has such an id".to_owned();
+            let why = NotSent::NoSuchId {}.into();
             gathered.skipped.push(Skipped { request: name(&asked), why });
         } else {
             gathered.take(asked, &seen, reference);
@@ -165,7 +166,7 @@ fn listed(session: &HarnessSession, kind: AppKind) -> Option<Result<Listed, Rout
 impl Gathered {
     fn take(&mut self, asked: Asked, seen: &StepResult, reference: &str) {
         match bad(seen, reference) {
-            Some(why) => self.bad.push(Skipped { request: name(&asked), why }),
+            Some(why) => self.bad.push(Skipped { request: name(&asked), why: why.into() }),
             None => self.logins += usize::from(is_login(seen)),
         }
         self.requests.push(asked);
@@ -173,11 +174,12 @@ impl Gathered {
 }
 
 /// Returns why the answer cannot be compared; `None` if it can.
-fn bad(seen: &StepResult, reference: &str) -> Option<String> {
+fn bad(seen: &StepResult, reference: &str) -> Option<NotSent> {
+    let runtime = reference.to_owned();
     match seen.answer() {
-        Err(problem) => Some(format!("gets no answer under {reference}: {problem}")),
+        Err(problem) => Some(NotSent::NoAnswer { runtime, problem: problem.to_string() }),
         Ok(answer) if answer.status >= 500 => {
-            Some(format!("answers {} under {reference}: {}", answer.status, answer.gist()))
+            Some(NotSent::ServerError { runtime, status: answer.status, gist: answer.gist() })
         }
         Ok(_) => None,
     }

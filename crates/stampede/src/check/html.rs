@@ -167,7 +167,7 @@ fn skipped(all: &[Skipped]) -> Option<Element> {
     let row = |one: &Skipped| {
         element("li")
             .child(element("code").text(&one.request))
-            .child(element("span").prose(&one.why))
+            .child(element("span").prose(&one.why.to_string()))
     };
     let list = classed("ul", "lines").children(all.iter().take(LISTED).map(row));
     let more = left(all.len().saturating_sub(LISTED));

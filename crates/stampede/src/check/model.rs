@@ -1,6 +1,7 @@
 //! The data of `check.json`, which `stampede check --json` prints too. The format is described in
 //! `docs/check.schema.json`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::code::CodeLook;
 use super::signs::Signs;
 use super::subject::Subject;
+use crate::fact::{Fact, NotSent};
 
 /// Version of the format; it increases when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -94,12 +96,18 @@ pub struct Tried {
 }
 
 /// A request that is not sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
     /// Method and target.
     pub request: String,
     /// Why.
-    pub why: String,
+    pub why: Fact<NotSent>,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.request, self.why)
+    }
 }
 
 /// A runtime, and what was found there.

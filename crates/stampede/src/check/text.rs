@@ -43,7 +43,7 @@ pub fn text(report: &CheckReport, command: &str) -> String {
     if !report.skipped.is_empty() {
         let _ = write!(text, "\n\nnot sent:");
         for skipped in report.skipped.iter().take(SKIPPED_MAX) {
-            let _ = write!(text, "\n  {}: {}", skipped.request, skipped.why);
+            let _ = write!(text, "\n  {skipped}");
         }
         let more = report.skipped.len().saturating_sub(SKIPPED_MAX);
         if more > 0 {

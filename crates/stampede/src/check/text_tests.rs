@@ -4,6 +4,7 @@ use super::*;
 use crate::check::code::{CodeLook, SuspectKind};
 use crate::check::model::{Place, Skipped};
 use crate::check::sample;
+use crate::fact::Fact;
 
 fn of(runtimes: Vec<Checked>) -> CheckReport {
     CheckReport { runtimes, ..sample::report() }
@@ -95,7 +96,7 @@ fn each_kind_of_finding_says_what_to_do() {
         CodeLook { suspects: (1..=12).map(suspect).collect(), files: 40, ..CodeLook::default() };
     let skipped = |at: u32| Skipped {
         request: format!("GET /user/{at}/delete"),
-        why: "it may delete something".to_owned(),
+        why: Fact::bare("it may delete something".to_owned()),
     };
     report.skipped = (0..10).map(skipped).collect();
     insta::assert_snapshot!(said(&report));

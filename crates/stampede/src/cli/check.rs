@@ -272,8 +272,7 @@ fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
 fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> {
     if gathered.requests.is_empty() {
         let skipped = gathered.skipped.iter().take(5);
-        let why =
-            skipped.map(|one| format!("\n  {}: {}", one.request, one.why)).collect::<String>();
+        let why = skipped.map(|one| format!("\n  {one}")).collect::<String>();
         return Err(Failure::rendered(format!("no request is left to send{why}"))
             .hint("name requests with `--traffic FILE`, or allow more methods with `--methods`"));
     }
@@ -297,7 +296,7 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
     let skipped = gathered.skipped.len();
     tell(&format!("{} to send, {skipped} skipped", words::number_of(count as u32, "request")));
     for bad in &gathered.bad {
-        tell(&format!("note: {} {}", bad.request, bad.why));
+        tell(&format!("note: {bad}"));
     }
     if gathered.logins * 2 > count {
         tell(&format!(

@@ -17,6 +17,7 @@ mod look;
 mod machine;
 mod mismatch;
 mod not_compared;
+mod not_sent;
 pub mod nothing;
 mod notice;
 pub mod observation;
@@ -44,6 +45,7 @@ pub use look::{IntervalOf, Look, Widest};
 pub use machine::Machine;
 pub use mismatch::{Extension, IniValue, Mismatch, Php};
 pub use not_compared::NotCompared;
+pub use not_sent::NotSent;
 pub use nothing::Nothing;
 pub use notice::{NoPeak, Notice};
 pub use observation::Observation;
@@ -256,6 +258,8 @@ pub fn schema() -> Value {
         not_comparable: Vec<Fact<Mismatch>>,
         /// The reason why a row is not compared with the baseline: `why_not`.
         not_compared: Vec<Fact<NotCompared>>,
+        /// The reason why `check` does not send a request: `skipped[].why`.
+        not_sent: Vec<Fact<NotSent>>,
         /// The reason why nothing can be said about a figure's change: `figures[].why_not` of `diff`.
         no_change: Vec<Fact<NoChange>>,
         /// The change that an expectation was about: `expectations[].found` of `diff`.

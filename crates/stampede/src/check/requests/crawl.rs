@@ -10,6 +10,7 @@ use super::policy::shown;
 use super::shape::Shapes;
 use super::{Listed, Policy};
 use crate::check::model::{Asked, Skipped};
+use crate::fact::NotSent;
 
 /// Default number of pages.
 pub const PAGES: usize = 50;
@@ -97,19 +98,19 @@ impl Crawl {
     pub fn skipped(&self) -> Vec<Skipped> {
         let mut skipped = self.skipped.clone();
         skipped.extend(self.shapes.iter().flat_map(|(method, shapes)| shapes.skipped(method)));
-        let mut say = |request: String, why: &str| {
-            skipped.push(Skipped { request, why: why.to_owned() });
+        let mut say = |request: String, why: NotSent| {
+            skipped.push(Skipped { request, why: why.into() });
         };
-        let beyond = format!("beyond the limit of {}", self.limit);
+        let beyond = NotSent::OverLimit { limit: self.limit };
         let (links, routes) = (self.linked.len(), self.listed.len());
         if links > 0 {
-            say(format!("{links} {}", noun(links)), &beyond);
+            say(format!("{links} {}", noun(links)), beyond.clone());
         }
         if routes > 0 {
-            say(format!("{routes} of the router's list"), &beyond);
+            say(format!("{routes} of the router's list"), beyond);
         }
         if self.foreign > 0 {
-            say(format!("{} {}", self.foreign, noun(self.foreign)), "to another host");
+            say(format!("{} {}", self.foreign, noun(self.foreign)), NotSent::ForeignLinks {});
         }
         skipped
     }
@@ -129,7 +130,7 @@ impl Crawl {
             return None;
         }
         if let Some(why) = self.policy.judge(&asked) {
-            self.skip(Skipped { request: shown(&asked), why });
+            self.skip(Skipped { request: shown(&asked), why: why.into() });
             return None;
         }
         let shapes = self.shapes.entry(asked.method.clone()).or_default();
@@ -188,7 +189,12 @@ mod tests {
             asked.push(one.target);
         }
         let skipped = crawl.skipped().into_iter();
-        (asked, skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect())
+        (
+            asked,
+            skipped
+                .map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence()))
+                .collect(),
+        )
     }
 
     fn page(targets: &[&str]) -> String {
@@ -233,8 +239,8 @@ mod tests {
         ];
         assert_eq!(asked, expected);
         let expected = [
-            "GET /?page (27): enough others are of its shape",
-            "GET /product/{n} (897): enough others are of its shape",
+            "GET /?page (27): enough others have the same shape",
+            "GET /product/{n} (897): enough others have the same shape",
         ];
         assert_eq!(skipped, expected);
     }
@@ -276,7 +282,7 @@ mod tests {
         let asked =
             [("GET", "/r1"), ("GET", "/a"), ("POST", "/r1"), ("GET", "/logout"), ("GET", "/r2")];
         let asked = asked.map(|(method, target)| of(method, target)).to_vec();
-        let why = "nobody knows a `{slug}`".to_owned();
+        let why = NotSent::Placeholder { placeholder: "slug".to_owned(), requirement: None }.into();
         let skipped = vec![Skipped { request: "GET /post/{slug}".to_owned(), why }];
         let mut crawl = crawl(5);
         crawl.routes(Listed { asked, skipped });
@@ -286,7 +292,7 @@ mod tests {
         let expected = [
             "POST /r1: only GET, HEAD are sent",
             "GET /logout: `logout` in its path",
-            "GET /post/{slug}: nobody knows a `{slug}`",
+            "GET /post/{slug}: no known value for `{slug}`",
             "1 link: beyond the limit of 5",
             "1 of the router's list: beyond the limit of 5",
         ];

@@ -14,6 +14,7 @@ use stampede_load::traffic::{Format, Request, TrafficError, TrafficFile, Traffic
 use super::policy::shown;
 use super::{Listed, RequestError};
 use crate::check::model::{Asked, Skipped};
+use crate::fact::NotSent;
 use crate::mask;
 use crate::plan::urls;
 
@@ -120,7 +121,7 @@ fn gather(requests: &[Request]) -> Listed {
         };
         let site = site.get_or_insert_with(|| host.clone());
         if *site != host {
-            let why = format!("of another host: `{host}`");
+            let why = NotSent::OtherHost { host }.into();
             listed.skipped.push(Skipped { request: shown(&asked), why });
         } else if known.insert(asked.clone()) {
             listed.asked.push(asked);
@@ -135,32 +136,35 @@ fn gather(requests: &[Request]) -> Listed {
 fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
     notes.skipped.iter().map(|(why, count)| {
         let noun = if *count == 1 { "entry" } else { "entries" };
-        Skipped { request: format!("{count} {noun} of the file"), why: why.to_string() }
+        Skipped {
+            request: format!("{count} {noun} of the file"),
+            why: NotSent::Entries { skip: why.clone() }.into(),
+        }
     })
 }
 
 /// Parses a request from its bytes on the wire; returns it with its host.
 fn parse(bytes: &[u8]) -> Result<(Asked, String), Skipped> {
     let line_end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
-    let skip = |why: &str| {
+    let skip = |why: NotSent| {
         let request = String::from_utf8_lossy(&bytes[..line_end]);
         let request = request.trim_end().rsplit_once(' ').map_or("", |(request, _)| request);
-        Skipped { request: request.to_owned(), why: why.to_owned() }
+        Skipped { request: request.to_owned(), why: why.into() }
     };
     let ascii = ascii_line(bytes, line_end);
     let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut head = httparse::Request::new(&mut fields);
     let end = match head.parse(&ascii) {
         Ok(httparse::Status::Complete(end)) => end,
-        Ok(httparse::Status::Partial) => return Err(skip("no end of its head")),
-        Err(error) => return Err(skip(&format!("no HTTP request: {error}"))),
+        Ok(httparse::Status::Partial) => return Err(skip(NotSent::HeadersUnended {})),
+        Err(error) => return Err(skip(NotSent::NotHttp { problem: error.to_string() })),
     };
     let Ok(body) = std::str::from_utf8(&ascii[end..]) else {
-        return Err(skip("its body is no text"));
+        return Err(skip(NotSent::BinaryBody {}));
     };
     let target = head.path.unwrap_or_default().split('#').next().unwrap_or_default();
     if !target.starts_with('/') {
-        return Err(skip("no path"));
+        return Err(skip(NotSent::NoPath {}));
     }
     let mut asked = Asked {
         method: head.method.unwrap_or_default().to_owned(),
@@ -174,7 +178,7 @@ fn parse(bytes: &[u8]) -> Result<(Asked, String), Skipped> {
         if field.name.eq_ignore_ascii_case("host") {
             host = value.to_ascii_lowercase();
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-            return Err(skip("its body is in chunks"));
+            return Err(skip(NotSent::ChunkedBody {}));
         } else if !is_added(field.name, &value) {
             asked.headers.push((field.name.to_owned(), value));
         }
@@ -232,7 +236,7 @@ mod tests {
 
     fn reasons(listed: &Listed) -> Vec<String> {
         let skipped = listed.skipped.iter();
-        skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect()
+        skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence())).collect()
     }
 
     #[test]
@@ -284,7 +288,7 @@ mod tests {
         let hosts = "{\"path\": \"/a\", \"host\": \"a.example\"}\n{\"path\": \"/b\", \"host\": \"b.example\"}\n\
                      {\"path\": \"/b\", \"host\": \"b.example\"}\n";
         let hosts = listed(hosts);
-        assert_eq!(reasons(&hosts), ["GET /b: of another host: `b.example`"]);
+        assert_eq!(reasons(&hosts), ["GET /b: for another host: `b.example`"]);
         assert_eq!(hosts.asked.len(), 1);
         let raw = "18 x\nGET * HTTP/1.0\r\n\r\n";
         assert_eq!(reasons(&listed(raw)), ["GET *: no path"]);
@@ -294,10 +298,10 @@ mod tests {
     fn bodies_that_are_no_text_are_not_sent() {
         let post = [&b"POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\n"[..], b"\xff"].concat();
         let chunks = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-        let why = |bytes: &[u8]| parse(bytes).map_err(|skipped| (skipped.request, skipped.why));
-        let skipped = |why: &str| Err(("POST /a".to_owned(), why.to_owned()));
-        assert_eq!(why(&post), skipped("its body is no text"));
-        assert_eq!(why(chunks), skipped("its body is in chunks"));
-        assert_eq!(why(b"POST /a HTTP/1.1\r\n"), skipped("no end of its head"));
+        let skipped =
+            |why: NotSent| Err(Skipped { request: "POST /a".to_owned(), why: why.into() });
+        assert_eq!(parse(&post), skipped(NotSent::BinaryBody {}));
+        assert_eq!(parse(chunks), skipped(NotSent::ChunkedBody {}));
+        assert_eq!(parse(b"POST /a HTTP/1.1\r\n"), skipped(NotSent::HeadersUnended {}));
     }
 }

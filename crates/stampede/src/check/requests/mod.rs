@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use shape::Shapes;
 
 use crate::check::model::{Asked, Skipped};
+use crate::fact::NotSent;
 
 pub use crawl::{Crawl, PAGES};
 pub use error::RequestError;
@@ -26,7 +27,7 @@ pub use policy::{METHODS, Policy};
 pub use sign_in::{Credentials, wants_login};
 
 /// Requests of a list, and the entries that are left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listed {
     /// Requests to send, each once, in the list's order.
     pub asked: Vec<Asked>,
@@ -59,7 +60,7 @@ impl Listed {
         }
         skipped.extend(shapes.iter().flat_map(|(method, shapes)| shapes.skipped(method)));
         if beyond > 0 {
-            let why = format!("beyond the limit of {limit}");
+            let why = NotSent::OverLimit { limit }.into();
             skipped.push(Skipped { request: format!("{beyond} more"), why });
         }
         Listed { asked: kept, skipped }
@@ -77,10 +78,12 @@ mod tests {
         let listed = file::of(list.as_bytes(), "urls.txt".as_ref()).expect("a list").thinned(5);
         let asked: Vec<&str> = listed.asked.iter().map(|asked| asked.target.as_str()).collect();
         assert_eq!(asked, ["/product/1", "/product/2", "/product/3", "/a", "/b"]);
-        let skipped =
-            listed.skipped.iter().map(|skipped| format!("{}: {}", skipped.request, skipped.why));
+        let skipped = listed
+            .skipped
+            .iter()
+            .map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence()));
         let expected = [
-            "GET /product/{n} (497): enough others are of its shape",
+            "GET /product/{n} (497): enough others have the same shape",
             "1 more: beyond the limit of 5",
         ];
         assert_eq!(skipped.collect::<Vec<_>>(), expected);

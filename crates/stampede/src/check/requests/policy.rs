@@ -5,6 +5,7 @@ use regex::Regex;
 use super::RequestError;
 use super::words::{decoded, is_routing, pairs, parts, words};
 use crate::check::model::{Asked, Skipped};
+use crate::fact::NotSent;
 
 /// Methods that are sent by default: RFC 9110 section 9.2.1 calls them safe.
 pub const METHODS: &str = "GET,HEAD";
@@ -44,20 +45,20 @@ impl Policy {
     }
 
     /// Returns why a request is not sent; `None` if it is sent.
-    pub fn judge(&self, asked: &Asked) -> Option<String> {
+    pub fn judge(&self, asked: &Asked) -> Option<NotSent> {
         if !self.methods.contains(&asked.method) {
-            return Some(format!("only {} are sent", self.methods.join(", ")));
+            return Some(NotSent::Method { methods: self.methods.clone() });
         }
         if let Some(pattern) = self.skip.iter().find(|pattern| pattern.fits(&asked.target)) {
-            return Some(format!("fits `--skip {}`", pattern.written));
+            return Some(NotSent::SkipPattern { pattern: pattern.written.clone() });
         }
         let (path, query) = parts(&asked.target);
         let word = path.split('/').find_map(|segment| danger(&decoded(segment)));
         if let Some(word) = word {
-            return Some(format!("`{word}` in its path"));
+            return Some(NotSent::DangerousPath { word });
         }
         let pair = pairs(query).find_map(|(key, value)| in_pair(&key, &value));
-        pair.map(|pair| format!("`{pair}` in its query"))
+        pair.map(|part| NotSent::DangerousQuery { part })
     }
 
     /// Returns the requests that are sent, and the others with their reasons.
@@ -66,7 +67,7 @@ impl Policy {
         for asked in all {
             match self.judge(&asked) {
                 None => sent.push(asked),
-                Some(why) => skipped.push(Skipped { request: shown(&asked), why }),
+                Some(why) => skipped.push(Skipped { request: shown(&asked), why: why.into() }),
             }
         }
         (sent, skipped)
@@ -160,7 +161,7 @@ mod tests {
     }
 
     fn judged(policy: &Policy, method: &str, target: &str) -> String {
-        policy.judge(&asked(method, target)).unwrap_or_else(|| "sent".into())
+        policy.judge(&asked(method, target)).map_or("sent".into(), |why| why.to_string())
     }
 
     #[test]
@@ -209,14 +210,14 @@ mod tests {
         let policy = Policy::new(METHODS, &patterns).unwrap();
         let cases = [
             ("/", "sent"),
-            ("/admin", "fits `--skip /admin*`"),
-            ("/admin/users?page=2", "fits `--skip /admin*`"),
+            ("/admin", "matches `--skip /admin*`"),
+            ("/admin/users?page=2", "matches `--skip /admin*`"),
             ("/cart", "sent"),
-            ("/cart?add=7", "fits `--skip /cart?add=*`"),
-            ("/exact?x", "fits `--skip /exact`"),
+            ("/cart?add=7", "matches `--skip /cart?add=*`"),
+            ("/exact?x", "matches `--skip /exact`"),
             ("/exactly", "sent"),
-            ("/a/report.json", "fits `--skip report`"),
-            ("/a.pdf?x=1", "fits `--skip *.pdf`"),
+            ("/a/report.json", "matches `--skip report`"),
+            ("/a.pdf?x=1", "matches `--skip *.pdf`"),
             ("/apdf", "sent"),
         ];
         for (target, expected) in cases {
@@ -230,8 +231,10 @@ mod tests {
         let all = vec![asked("GET", "/"), asked("POST", "/"), asked("GET", "/logout")];
         let (sent, skipped) = policy.part(all);
         assert_eq!(sent, [asked("GET", "/")]);
-        let shown: Vec<String> =
-            skipped.iter().map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect();
+        let shown: Vec<String> = skipped
+            .iter()
+            .map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence()))
+            .collect();
         assert_eq!(shown, ["POST /: only GET, HEAD are sent", "GET /logout: `logout` in its path"]);
     }
 }

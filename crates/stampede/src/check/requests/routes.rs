@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::policy::shown;
 use super::{Listed, RequestError};
 use crate::check::model::{Asked, Skipped};
+use crate::fact::NotSent;
 use crate::runtime::AppKind;
 
 /// Returns the command that lists an app's routes: a script of its directory, with arguments.
@@ -44,36 +45,11 @@ pub fn read(kind: AppKind, printed: &str) -> Result<Listed, RequestError> {
                 }
             }
             Err(why) => {
-                listed.skipped.push(Skipped { request: shown(&asked), why: why.to_string() });
+                listed.skipped.push(Skipped { request: shown(&asked), why: why.into() });
             }
         }
     }
     Ok(listed)
-}
-
-/// Why a route cannot be requested.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum RouteError {
-    /// The route belongs to another host name.
-    #[error("only of the host `{host}`")]
-    OfHost {
-        /// The host.
-        host: String,
-    },
-    /// A placeholder has no usual value.
-    #[error("nobody knows a `{{{placeholder}}}`")]
-    Placeholder {
-        /// The placeholder's name.
-        placeholder: String,
-    },
-    /// No known value matches the pattern of a placeholder.
-    #[error("nobody knows a `{{{placeholder}}}` that fits `{requirement}`")]
-    Requirement {
-        /// The placeholder's name.
-        placeholder: String,
-        /// The route's pattern for the placeholder.
-        requirement: String,
-    },
 }
 
 /// A route of Symfony or Laravel.
@@ -166,9 +142,9 @@ impl Route {
     }
 
     /// Returns its path with values for placeholders, or why it cannot be requested.
-    fn target(&self) -> Result<String, RouteError> {
+    fn target(&self) -> Result<String, NotSent> {
         if let Some(host) = &self.host {
-            return Err(RouteError::OfHost { host: host.clone() });
+            return Err(NotSent::HostRoute { host: host.clone() });
         }
         let mut filled = String::new();
         let mut rest = self.path.as_str();
@@ -194,7 +170,7 @@ impl Route {
     }
 
     /// Returns the value of a placeholder; `None` where it may be omitted.
-    fn value(&self, name: &str, is_optional: bool) -> Result<Option<String>, RouteError> {
+    fn value(&self, name: &str, is_optional: bool) -> Result<Option<String>, NotSent> {
         match self.defaults.get(name) {
             Some(Value::String(text)) => return Ok(Some(text.clone())),
             Some(Value::Number(number)) => return Ok(Some(number.to_string())),
@@ -205,11 +181,11 @@ impl Route {
         let value = match self.requirements.get(name) {
             Some(requirement) => fitting(name, requirement).ok_or_else(|| {
                 let (placeholder, requirement) = (name.to_owned(), requirement.clone());
-                RouteError::Requirement { placeholder, requirement }
+                NotSent::Placeholder { placeholder, requirement: Some(requirement) }
             }),
-            None => usual(name)
-                .or(self.is_by_id.then(|| "1".to_owned()))
-                .ok_or_else(|| RouteError::Placeholder { placeholder: name.to_owned() }),
+            None => usual(name).or(self.is_by_id.then(|| "1".to_owned())).ok_or_else(|| {
+                NotSent::Placeholder { placeholder: name.to_owned(), requirement: None }
+            }),
         };
         value.map(Some)
     }
@@ -329,7 +305,9 @@ mod tests {
         let skipped = listed.skipped.iter();
         (
             listed.asked.iter().map(shown).collect(),
-            skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect(),
+            skipped
+                .map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence()))
+                .collect(),
         )
     }
 
@@ -371,7 +349,7 @@ PHP Deprecated:  Something in {"a": 1} on line 7
         ];
         assert_eq!(asked, expected);
         let expected = [
-            "GET /post/{slug}: nobody knows a `{slug}` that fits `[^/]++`",
+            "GET /post/{slug}: no known value for `{slug}` matches `[^/]++`",
             "GET /v1: only of the host `api.{domain}`",
         ];
         assert_eq!(skipped, expected);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::words::{decoded, is_routing, pairs, parts};
 use crate::check::model::Skipped;
+use crate::fact::NotSent;
 
 /// Most targets of a shape with a number, an id or a title: enough to see what one request leaves
 /// behind for the next.
@@ -48,7 +49,7 @@ impl Shapes {
     /// Returns the shapes with targets beyond the limit, and their number.
     pub(super) fn skipped(&self, method: &str) -> impl Iterator<Item = Skipped> {
         self.beyond.iter().take(LISTED_MAX).map(move |(shape, count)| {
-            let why = "enough others are of its shape".to_owned();
+            let why = NotSent::SameShape {}.into();
             Skipped { request: format!("{method} {shape} ({count})"), why }
         })
     }
