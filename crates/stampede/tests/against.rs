@@ -124,7 +124,7 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
     let text = stdout(&again);
     assert!(text.contains("working tree is slower than @main: throughput "), "{text}");
     let found = says("worse_by", "throughput ");
-    assert!(text.contains(&format!("throughput worse < 30%: broken: {found}")), "{text}");
+    assert!(text.contains(&format!("throughput worse < 30%: not met: {found}")), "{text}");
 }
 
 /// One commit under two names, from a directory below the repository's top. Two rounds give only a

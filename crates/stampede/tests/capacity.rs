@@ -80,7 +80,7 @@ fn what_held_a_real_runtime_back_is_named() {
     let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
     let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
     let out = stdout(&output);
-    let busy = "why no more: worker-bound: all 2 workers were busy";
+    let busy = "limited by: worker-bound: all 2 workers were busy";
     assert!(out.contains(busy), "{out}{}", stderr(&output));
     let found = capacity_json(&place);
     let points = found["runtimes"][0]["points"].as_array().expect("points");

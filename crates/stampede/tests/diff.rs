@@ -150,7 +150,7 @@ fn expectations_of_the_plan_are_judged_where_none_is_named() {
     after.record.expect.of_run = vec!["p95 < 1s".into(), "p95 worse < 5%".into()];
     let output = diff(&[&before(), &after], &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).contains("\np95 worse < 5%: broken: "), "{}", stdout(&output));
+    assert!(stdout(&output).contains("\np95 worse < 5%: not met: "), "{}", stdout(&output));
     assert!(!stdout(&output).contains("p95 < 1s"));
 }
 

@@ -51,6 +51,34 @@ fn the_answer_for_a_tie_a_failure_and_one_round() {
     assert_words!("answer_one_round", of(&one_round));
 }
 
+/// `docs/reading-a-report.md` quotes the answer: in the words that are printed.
+#[test]
+fn the_page_about_reports_quotes_what_is_printed() {
+    let plain = |text: &str| -> String {
+        let text = text.replace(['\u{202f}', '\u{a0}'], " ");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reading-a-report.md");
+    let page = plain(&std::fs::read_to_string(path).expect("the page"));
+    let print = |run: &RunData| plain(&answer(&summarize(run), &Style::plain(200)));
+    let printed = [print(&steady_and_peak()), print(&closed()), print(&open())].join(" ");
+    for words in [
+        "× the requests of nginx-fpm on the same CPU (95 % interval",
+        "requests/s its p95 is",
+        "apache-modphp: too close to call against nginx-fpm; run again with `--rounds",
+        "peak: 8 at a time, no pause",
+        "All answers were correct.",
+        "At peak every runtime used at least",
+        "of its CPU, so the CPU was the limit, not a database.",
+        "1 million requests cost",
+        "CPU-minutes with nginx-fpm.",
+        "MiB in every row.",
+    ] {
+        assert!(printed.contains(words), "not printed: {words}\n{printed}");
+        assert!(page.contains(words), "not in the docs: {words}");
+    }
+}
+
 #[test]
 fn text_without_letters_beyond_ascii() {
     let style = Style { width: 80, colour: Colour::Never, letters: Letters::Ascii };

@@ -261,7 +261,7 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     }
     let summary = summarize(&run);
     let said = sentence(&summary);
-    assert!(said.starts_with("Two rounds: a first impression."), "{said}");
+    assert!(said.starts_with("Only 2 of 5 rounds count, so this is a first impression."), "{said}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn what_cannot_be_tuned_is_refused_before_anything_starts() {
     };
     let why = says("set", "does not name two values or more");
     assert!(refused(&["--set", "workers=8"]).contains(why));
-    let why = says("set", "no range of whole numbers");
+    let why = says("set", "not a range of whole numbers");
     assert!(refused(&["--set", "workers=9..2"]).contains(why));
     assert!(refused(&["--rate", "many"]).contains("hint: requests per second"));
     if !skipped(&["nginx", "php-fpm"]) {

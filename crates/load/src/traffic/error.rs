@@ -55,7 +55,7 @@ pub enum TrafficError {
         skipped: Vec<(Skip, u64)>,
     },
     /// A pipe that should be read again, and does not fit into memory.
-    #[error("request file `{}` is no regular file and can be read only once", .0.display())]
+    #[error("request file `{}` is not a regular file and can be read only once", .0.display())]
     OnlyOnce(PathBuf),
     /// The load was stopped while it waited for a pipe.
     #[error("request file `{}` had no request yet when the load was told to stop", .0.display())]

@@ -130,7 +130,7 @@ pub enum EntryError {
         line: String,
     },
     /// A line in brackets that is no header.
-    #[error("`{line}` is no header")]
+    #[error("`{line}` is not a header")]
     NoHeader {
         /// The line.
         line: String,

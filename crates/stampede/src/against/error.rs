@@ -156,13 +156,13 @@ impl AgainstError {
                 let near = nearest(rev, known.iter().map(String::as_str));
                 let near = near.or_else(|| known.first().cloned()).unwrap_or_default();
                 Some(format!(
-                    "a branch, a tag or a commit, such as `{near}` or `HEAD~1`; what others have pushed \
-                     `git fetch` gets"
+                    "name a branch, a tag or a commit, such as `{near}` or `HEAD~1`; if others pushed it, run \
+                     `git fetch` first"
                 ))
             }
             AgainstError::NotThere { rev, directory } => Some(format!(
-                "it was never committed, or after `{rev}`: `git log -- {}` says when it came; name a \
-                 revision that has it",
+                "`{0}` did not exist in `{rev}`: name a later revision (`git log -- {0}` lists those that \
+                 changed it)",
                 directory.display()
             )),
             AgainstError::NoApp { rev, .. } => Some(format!(
@@ -175,7 +175,7 @@ impl AgainstError {
                     .to_owned(),
             ),
             AgainstError::Untrusted { .. } => Some(
-                "git trusts no repository of another user: run stampede as its owner, or add the directory \
+                "git does not trust a repository of another user: run stampede as its owner, or add the directory \
                  to `safe.directory`"
                     .to_owned(),
             ),

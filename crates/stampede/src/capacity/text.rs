@@ -27,16 +27,16 @@ fn of_runtime(limit: &Limit) -> String {
         also.push(format!("95 % interval {} to {}/s", rate(low), rate(high)));
     }
     if let Some(knee) = limit.knee_per_second {
-        also.push(format!("response time starts to bend at about {}/s", rate(knee.round())));
+        also.push(format!("response time rises faster above about {}/s", rate(knee.round())));
     }
     if let Some(share) = limit.waiting_share {
-        also.push(format!("one user alone waits {} of the time", words::percent(share * 100.0)));
+        also.push(waiting(share));
     }
     if !also.is_empty() {
         text.push_str(&format!("  {}\n", also.join("; ")));
     }
     if let Some(why) = held_back(&limit.points, limit.capacity_per_second) {
-        text.push_str(&format!("  why no more: {}\n", why.text));
+        text.push_str(&format!("  limited by: {}\n", why.text));
     }
     let rows: Vec<Row> = rows(limit);
     if rows.is_empty() {
@@ -66,6 +66,12 @@ fn of_runtime(limit: &Limit) -> String {
     text
 }
 
+/// Returns a sentence on how much of an answer's time is spent without a CPU.
+pub fn waiting(share: f64) -> String {
+    let percent = words::percent(share * 100.0);
+    format!("with one request at a time, {percent} of the time is waiting, not CPU")
+}
+
 /// Returns a line about trials in which the generator was late, as on a busy machine; else nothing.
 fn late(limit: &Limit) -> String {
     let is_late = |point: &&Point| match point.seen {
@@ -76,8 +82,8 @@ fn late(limit: &Limit) -> String {
     match limit.points.iter().filter(is_late).count() {
         0 => String::new(),
         late => format!(
-            "  in {late} of {} trials the generator itself was late (is this machine busy?): what was met then \
-             counts, what was not does not\n",
+            "  in {late} of {} trials the generator was late (is this machine busy?); of these, only trials that \
+             met the expectations count\n",
             limit.points.len()
         ),
     }

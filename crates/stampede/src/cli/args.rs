@@ -452,7 +452,7 @@ an app in the same rounds.
 
 An expectation is met if the whole 95 % interval meets it. Exit codes:
   0  success
-  1  an expectation is broken or not shown
+  1  an expectation is not met or not proven
   2  the runs are not comparable
   3  a row has no trial that counts";
 
@@ -475,12 +475,12 @@ const FIRE_HELP: &str = "Examples:
       -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded'
 
 Exit codes:
-  0  at least one answer was correct, or you stopped the load with Ctrl-C;
-     other requests may have failed
+  0  at least one correct answer, also after Ctrl-C (to fail on errors, use
+     --expect 'ok >= 99.9%')
   1  an expectation is not met, or a criterion of --autostop (except `limit`)
      ended the load
   2  the load did not start: nothing was sent
-  3  no answer was correct, a file could not be written, or an expectation
+  3  no correct answer, a file could not be written, or an expectation
      applies to an invalid measurement
 Ctrl-C also gives 3 if requests had ended and none was answered.
 

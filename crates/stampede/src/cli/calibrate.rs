@@ -62,13 +62,18 @@ impl Ceiling {
     /// Formats the result for people.
     pub fn text(&self) -> String {
         let shared = match self.load_cpu == self.server_cpu {
-            true => "\n                  both share a CPU: with two it is more",
+            true => {
+                "\n                  load and server share one CPU; with two CPUs the limit is higher"
+            }
             false => "",
         };
         let open = match self.open_per_second {
-            0 => format!("requests were late at {} /s already", words::count(RATES[0].into())),
+            0 => format!(
+                "even {} requests/s could not be sent on time",
+                words::count(RATES[0].into())
+            ),
             rate => format!(
-                "{} requests a second in time: p99 schedule lag {}",
+                "{} requests/s on time, p99 schedule lag {}",
                 words::count(rate.into()),
                 words::time(self.schedule_lag_ns_p99 as f64)
             ),
@@ -76,7 +81,7 @@ impl Ceiling {
         format!(
             "\nThe load generator's ceiling here (one load thread, the null server)\n\n  \
              open model      {open}\n  \
-             closed model    {} answers a second with {CONCURRENCY} users, {} of CPU time each\n  \
+             closed model    {} answers/s, {CONCURRENCY} at a time, {} of CPU time each\n  \
              CPUs            load on {}, server on {}{shared}\n",
             words::rate(self.closed_per_second),
             words::time(self.cpu_ns_per_request),

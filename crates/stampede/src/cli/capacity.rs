@@ -97,11 +97,8 @@ impl Numbers {
 fn seconds(flag: &str, typed: &str, range: std::ops::RangeInclusive<f64>) -> Result<f64, Failure> {
     let read = parse_length(typed).ok().map(|length| length.as_secs_f64());
     read.filter(|seconds| range.contains(seconds)).ok_or_else(|| {
-        Failure::rendered(format!("`{flag} {typed}` is no length that can be used")).hint(format!(
-            "from {} s to {} s, such as `{flag} 3m`",
-            range.start(),
-            range.end()
-        ))
+        Failure::rendered(format!("`{flag} {typed}` is not a length that can be used"))
+            .hint(format!("from {} s to {} s, such as `{flag} 3m`", range.start(), range.end()))
     })
 }
 
@@ -109,7 +106,7 @@ fn share(typed: &str) -> Result<f64, Failure> {
     let read = typed.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     read.filter(|percent| (1.0..=50.0).contains(percent)).map(|percent| percent / 100.0).ok_or_else(
         || {
-            Failure::rendered(format!("`--precision {typed}` is no share that can be used"))
+            Failure::rendered(format!("`--precision {typed}` is not a share that can be used"))
                 .hint("from 1% to 50%, such as `--precision 5%`")
         },
     )

@@ -148,8 +148,8 @@ fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
             labels[1]
         );
         return Err(Failure::rendered(text).hint(
-            "a case is a runtime with an app under a load of the same name and model; \
-             `stampede report A B` lays runs over each other whatever they are",
+            "`diff` needs the same runtime, app and load in both runs; `stampede report A B` shows any runs \
+             together",
         ));
     }
     if diff.differences.is_empty() || anyway {

@@ -147,12 +147,14 @@ impl fmt::Display for ChangeFound {
         let (share, way) = unit.words(worse);
         write!(f, "{figure} {share} {way}")?;
         let Some((low, high)) = interval else {
-            return f.write_str("; below three rounds there is no interval, so it is not shown");
+            return f.write_str(
+                "; with fewer than three rounds there is no interval, so it is not proven",
+            );
         };
         write!(f, " ({})", unit.interval(low, high))?;
         match rounds {
             Some(rounds) => {
-                write!(f, "; about {} would show it", words::number_of(rounds, "round"))
+                write!(f, "; about {} would prove it", words::number_of(rounds, "round"))
             }
             None => Ok(()),
         }

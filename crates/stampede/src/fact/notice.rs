@@ -398,15 +398,7 @@ impl Notice {
                     words::list(&asked)
                 )
             }
-            Notice::BudgetSplit { cpus } => {
-                let each: Vec<String> =
-                    cpus.iter().map(|(role, count)| format!("{role} {count}")).collect();
-                write!(
-                    f,
-                    "the CPUs are split by role ({}), so the rows are marked as unequal",
-                    each.join(", ")
-                )
-            }
+            Notice::BudgetSplit { cpus } => split(f, cpus),
             Notice::Crowded { runtime, workers, least_bytes, memory_bytes, is_machine } => {
                 let [least, memory] =
                     [least_bytes, memory_bytes].map(|bytes| words::bytes(*bytes as f64));
@@ -493,6 +485,11 @@ impl Notice {
     pub fn of_run(run: String, notice: &Fact<Notice>) -> Notice {
         Notice::OfRun { run, notice: Some(Box::new(notice.clone())), measured: None }
     }
+}
+
+fn split(f: &mut fmt::Formatter<'_>, cpus: &[(String, u32)]) -> fmt::Result {
+    let each: Vec<String> = cpus.iter().map(|(role, count)| format!("{role} {count}")).collect();
+    write!(f, "the CPUs are split by role ({}), so the rows are marked as unequal", each.join(", "))
 }
 
 fn quoted(names: &[String]) -> Vec<String> {

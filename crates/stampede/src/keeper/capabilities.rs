@@ -159,20 +159,20 @@ fn probe_spec() -> StackSpec {
 fn guarantee(pid_namespace: PidNamespace, kill: bool, freezer: bool) -> &'static str {
     match (pid_namespace, kill, freezer) {
         (PidNamespace::Root | PidNamespace::User, _, _) => {
-            "the kernel ends every process of a stack, even if stampede and its keeper are both \
+            "the kernel stops every process of a stack, even if stampede and its keeper are both \
              killed (PID namespace)"
         }
         (PidNamespace::No, true, _) => {
-            "every process of a stack is ended as long as stampede, keeper or init lives, else \
-             by the next start (cgroup.kill)"
+            "stampede stops all processes that it started; if it is killed, its keeper process \
+             or the next start stops them (cgroup.kill)"
         }
         (PidNamespace::No, false, true) => {
-            "every process of a stack is ended as long as stampede, keeper or init lives, else \
-             by the next start (cgroup freezer)"
+            "stampede stops all processes that it started; if it is killed, its keeper process \
+             or the next start stops them (cgroup freezer)"
         }
         (PidNamespace::No, false, false) => {
-            "every child of a stack is found and ended as long as stampede, keeper or init \
-             lives; if all are killed at once, the next start ends those that it can recognise"
+            "stampede finds and stops all child processes of a stack; if it is killed, its \
+             keeper process stops them, or the next start those that it can recognise"
         }
     }
 }

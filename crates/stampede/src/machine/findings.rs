@@ -113,7 +113,7 @@ fn smt(facts: &MachineFacts) -> Option<Finding> {
     let siblings = facts.smt_siblings.first()?;
     let siblings: Vec<String> = siblings.iter().map(usize::to_string).collect();
     note(
-        format!("CPUs share cores (SMT), CPU {} for one", siblings.join(" with CPU ")),
+        format!("SMT is on: for example CPU {} share a core", siblings.join(" and CPU ")),
         "a runtime and a load thread on one core slow each other down",
         Some("give budgets in whole cores, or `echo off > /sys/devices/system/cpu/smt/control`"),
     )
@@ -184,7 +184,10 @@ fn steal(facts: &MachineFacts) -> Option<Finding> {
             "use a machine with dedicated CPUs, or measure when the host is quiet",
         );
     }
-    fine(format!("{percent:.1} % of CPU time stolen"), "the hypervisor gives these CPUs to us")
+    fine(
+        format!("{percent:.1} % of CPU time stolen"),
+        "the hypervisor gives these CPUs to this machine",
+    )
 }
 
 fn busy(facts: &MachineFacts) -> Option<Finding> {
@@ -197,7 +200,7 @@ fn busy(facts: &MachineFacts) -> Option<Finding> {
         return warn(
             what,
             "something else is running, and takes CPU time and cache from what is measured",
-            "see what with `top`, end it, and wait a minute",
+            "find it with `top`, stop it, and wait a minute",
         );
     }
     fine(what, "the machine is quiet")
@@ -249,7 +252,7 @@ fn backlog(facts: &MachineFacts) -> Option<Finding> {
             "listen queues are cut to it, so bursts of connections are dropped and retried after 1 s",
             "`sysctl net.core.somaxconn=4096`",
         ),
-        longest => fine(format!("somaxconn {longest}"), "listen queues get their 4096"),
+        longest => fine(format!("somaxconn {longest}"), "listen queues may hold 4096 connections"),
     }
 }
 

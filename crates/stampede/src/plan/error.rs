@@ -425,3 +425,20 @@ pub(super) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_would_do_stands_after_expected() {
+        let values = Help::from("`refuse` or `skip`");
+        let todo = Help::todo("remove `append`");
+        assert_eq!(values.to_string(), "expected `refuse` or `skip`");
+        assert_eq!(todo.to_string(), "remove `append`");
+        let of_flag = |help: Help| help.of_flag(Some("missing".to_owned())).to_string();
+        assert_eq!(of_flag(values.clone()), "expected for `--missing`: `refuse` or `skip`");
+        assert_eq!(of_flag(todo), "for `--missing`: remove `append`");
+        assert_eq!(values.clone().of_flag(None), values);
+    }
+}

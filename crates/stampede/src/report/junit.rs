@@ -75,6 +75,7 @@ fn expectation(group: &Group, row: &CaseSummary, judged: &Judged) -> TestCase {
                 Some(Found::Failed {}) => {
                     "but the request at that rank has no correct answer".to_owned()
                 }
+                Some(Found::Change { is_shown: false, .. }) => figure.to_string(),
                 _ => format!("found {figure}"),
             };
             fails("not met", format!("expected {}, {found}", judged.text))

@@ -324,11 +324,11 @@ fn json(directory: &Path, file: &str) -> Result<Value, RuntimeError> {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or(&said);
         // serde reports column 0 for an empty file.
-        wrong(error.line(), error.column().max(1), &format!("this is no JSON: {said}"))
+        wrong(error.line(), error.column().max(1), &format!("this is not JSON: {said}"))
     })?;
     match value.is_object() {
         true => Ok(value),
-        false => Err(wrong(1, 1, "this is no object in braces")),
+        false => Err(wrong(1, 1, "this is not an object in braces")),
     }
 }
 
@@ -505,7 +505,7 @@ mod tests {
         assert_eq!(app.manifest.kind, AppKind::Script);
         insta::assert_snapshot!(app.notice().expect("a notice").to_string(), @"app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), used as kind `script`, as you asked, served from `public/`");
         let error = detected(&files, Some(AppKind::Laravel)).expect_err("not entered so");
-        insta::assert_snapshot!(error.to_string(), @"app `shop` cannot be taken as kind `laravel`: it has no `bootstrap/app.php`");
+        insta::assert_snapshot!(error.to_string(), @"app `shop` cannot be used as kind `laravel`: it has no `bootstrap/app.php`");
         let handler = [INDEX_THERE, ("handler.php", "<?php")];
         let app = detected(&handler, Some(AppKind::Psr15)).expect("an app");
         assert_eq!(app.manifest.kind, AppKind::Psr15);

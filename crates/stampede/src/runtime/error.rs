@@ -68,7 +68,7 @@ pub enum RuntimeError {
         packages: Vec<String>,
     },
     /// A project lacks the file through which the given kind is entered.
-    #[error("app `{app}` cannot be taken as kind `{kind}`: it has no `{file}`")]
+    #[error("app `{app}` cannot be used as kind `{kind}`: it has no `{file}`")]
     NoEntry {
         /// The app's name.
         app: String,
@@ -420,9 +420,10 @@ impl RuntimeError {
             | E::NoPhp { .. }
             | E::NoComposer { .. } => self.app_hint(),
             E::WrongKind { runs, because: "", .. } => Some(format!("it runs {}", runs.join(", "))),
-            E::WrongKind { runs, .. } => {
-                Some(format!("it runs {}; `--kind` says what an app of yours is", runs.join(", ")))
-            }
+            E::WrongKind { runs, .. } => Some(format!(
+                "it runs {}; set the kind of your own app with `--kind`",
+                runs.join(", ")
+            )),
             E::AppLacks { packages, .. } => {
                 Some(format!("in the app: composer require {packages}"))
             }
@@ -454,8 +455,7 @@ impl RuntimeError {
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
             E::NoDatabase { .. } => None,
             E::ThroughLink { link, .. } => Some(format!(
-                "nothing is written through a link: make `{}` a directory in both versions, or remove what git \
-                 does not know below it",
+                "`{}` is a symbolic link: make it a directory in both versions, or remove its untracked files",
                 link.display()
             )),
         }
@@ -476,20 +476,25 @@ impl RuntimeError {
                 Some(format!("in `{}`: composer install --no-dev", directory.display()))
             }
             E::NoEntry { file: "handler.php", .. } => Some(
-                "`handler.php` returns what answers a request; any front controller is of kind \
-                 `script`"
+                "add a `handler.php` that returns what answers a request, or use `--kind script` for any front \
+                 controller"
                     .into(),
             ),
             E::NoEntry { .. } => Some(
-                "without a kind it is detected; any front controller is of kind `script`".into(),
-            ),
-            E::NotEntered { kind: "symfony", .. } => Some(
-                "a runtime that boots it for each request needs none; with `adapter: symfony-runtime` \
-                 the front controller makes the kernel"
+                "remove `--kind` to detect the kind, or use `--kind script` for any front controller"
                     .into(),
             ),
-            E::NotEntered { .. } => {
-                Some("a runtime that boots it for each request needs none".into())
+            E::NotEntered { kind, file, .. } => {
+                let adapter = match *kind {
+                    "symfony" => {
+                        "; with `adapter: symfony-runtime` the front controller makes the kernel"
+                    }
+                    _ => "",
+                };
+                Some(format!(
+                    "add `{file}`, or use a runtime that boots the app for each request (such as nginx-fpm): it does \
+                     not need this file{adapter}"
+                ))
             }
             E::LacksPackages { directory, command, .. } => {
                 Some(format!("in `{}`: {command}", directory.display()))

@@ -413,7 +413,7 @@ impl<'de> Deserialize<'de> for Wait {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wait, D::Error> {
         let text = String::deserialize(deserializer)?;
         parse_wait(&text).map(Wait).ok_or_else(|| {
-            de::Error::custom(format!("`{text}` is no length of time like `5s` or `500ms`"))
+            de::Error::custom(format!("`{text}` is not a length of time like `5s` or `500ms`"))
         })
     }
 }

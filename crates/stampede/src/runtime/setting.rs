@@ -150,7 +150,7 @@ pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), Runt
     };
     for name in &manifest.common {
         if find(&name.value).is_none() {
-            let problem = format!("`{}` is no common setting", name.value);
+            let problem = format!("`{}` is not a common setting", name.value);
             let near = nearest(&name.value, COMMON.iter().map(|common| common.name));
             return Err(wrong(name.referenced, problem, near));
         }
@@ -161,7 +161,7 @@ pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), Runt
     for need in manifest.php.iter().chain(program).chain(made) {
         if !manifest.needs.contains_key(&need.value) {
             let near = nearest(&need.value, manifest.needs.keys().map(String::as_str));
-            let problem = format!("`{}` is not among its needs", need.value);
+            let problem = format!("`{}` is not listed under `needs:`", need.value);
             return Err(wrong(need.referenced, problem, near));
         }
     }

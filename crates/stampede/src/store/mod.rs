@@ -140,7 +140,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The path exists, and it is not a run.
-    #[error("`{path}` is no run: it holds no run.json")]
+    #[error("`{path}` is not a run: it has no run.json")]
     NotARun {
         /// The path.
         path: PathBuf,

@@ -124,7 +124,7 @@ const LOAD: &str = "load:
 ";
 
 const REST: &str = "warm_up: 5s             # sent before each trial, and thrown away
-# cold: true            # none, in place of warm_up: the first requests count too
+# cold: true            # no warm-up: the first requests count too
 rounds: 3               # how often each is measured, in shuffled order
 # expect: [\"p95 < 200ms\", \"ok >= 99.9%\"]    # what must hold; if not, the exit code is 1
 ";

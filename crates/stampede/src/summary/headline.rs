@@ -200,11 +200,16 @@ impl<'a> Headline<'a> {
         format!("No runtime is clearly ahead of {}; {largest}. {rounds}", self.base())
     }
 
-    /// The number of rounds after which all inconclusive comparisons would probably be decided.
-    fn rounds_needed(&self) -> String {
+    /// How many rounds would settle all that is too close to call; `None`: more than 200.
+    fn most_rounds_needed(&self) -> Option<u32> {
         let inconclusive = self.with(Standing::Inconclusive);
         let rounds: Option<Vec<u32>> = inconclusive.iter().map(|one| one.rounds_needed).collect();
-        match rounds.and_then(|all| all.into_iter().max()) {
+        rounds.and_then(|all| all.into_iter().max())
+    }
+
+    /// The same as a sentence.
+    fn rounds_needed(&self) -> String {
+        match self.most_rounds_needed() {
             Some(rounds) => format!("About {rounds} rounds would settle it (`--rounds {rounds}`)."),
             None => "More than 200 rounds would be needed to settle it.".to_owned(),
         }
@@ -320,9 +325,12 @@ impl<'a> Headline<'a> {
         }
         let names = self.names(Standing::Inconclusive);
         if !names.is_empty() {
-            let rounds = self.rounds_needed();
+            let todo = match self.most_rounds_needed() {
+                Some(rounds) => format!("run again with `--rounds {rounds}`"),
+                None => "more than 200 rounds would be needed to settle it".to_owned(),
+            };
             let names = words::list(&names);
-            said.push(format!("{names}: too close to call against {base}. {rounds}"));
+            said.push(format!("{names}: too close to call against {base}; {todo}."));
         }
         said
     }

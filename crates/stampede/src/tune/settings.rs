@@ -40,10 +40,10 @@ pub struct SettingError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingMistake {
     /// `=` is missing.
-    #[error("says no values")]
+    #[error("has no values")]
     NoValues,
     /// An end is not a whole number of 1 or more, or the first is not the smaller one.
-    #[error("is no range of whole numbers, the smaller first")]
+    #[error("is not a range of whole numbers, the smaller first")]
     Range,
     /// There is only one value, an empty one, or one value twice.
     #[error("does not name two values or more, each once")]

@@ -2,7 +2,7 @@
 
 use super::model::{TunePoint, TuneReport};
 use crate::capacity::model::held_back;
-use crate::capacity::text::rate;
+use crate::capacity::text::{rate, waiting};
 use crate::summary::words;
 
 /// Returns the text for the terminal.
@@ -50,7 +50,7 @@ fn also(report: &TuneReport) -> Vec<String> {
         also.push(format!("one more worker takes {}", words::bytes(bytes)));
     }
     if let Some(share) = report.waiting_share {
-        also.push(format!("one user alone waits {} of the time", words::percent(share * 100.0)));
+        also.push(waiting(share));
     }
     if let Some(scaling) = &report.scaling {
         also.push(format!(
@@ -64,7 +64,7 @@ fn also(report: &TuneReport) -> Vec<String> {
     // With a given rate, `low` is a time, not a rate; the trials that missed ran at the given rate.
     let bears = |best: &TunePoint| best.low.filter(|_| report.rate_per_second.is_none());
     if let Some(why) = best.and_then(|best| held_back(&best.trials, bears(best))) {
-        also.push(format!("why no more: {}", why.text));
+        also.push(format!("limited by: {}", why.text));
     }
     also
 }

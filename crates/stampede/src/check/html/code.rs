@@ -18,7 +18,7 @@ pub fn section(report: &CheckReport) -> Element {
         (_, 0, _) => "Nothing in it is suspect.",
         (.., 0) => "What is suspect in it stands with the findings.",
         _ => {
-            "These places are suspect, and no finding names them: the requests did not show that they do \
+            "These places are suspect, but no finding names them: the requests did not show that they do \
              harm, or did not come by."
         }
     };

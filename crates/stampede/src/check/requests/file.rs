@@ -115,7 +115,7 @@ fn gather(requests: &[Request]) -> Listed {
         let (asked, host) = match parse(&request.bytes) {
             Ok(parsed) => parsed,
             Err(skipped) => {
-                listed.skipped.push(skipped);
+                listed.skipped.push(*skipped);
                 continue;
             }
         };
@@ -144,12 +144,12 @@ fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
 }
 
 /// Parses a request from its bytes on the wire; returns it with its host.
-fn parse(bytes: &[u8]) -> Result<(Asked, String), Skipped> {
+fn parse(bytes: &[u8]) -> Result<(Asked, String), Box<Skipped>> {
     let line_end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let skip = |why: NotSent| {
         let request = String::from_utf8_lossy(&bytes[..line_end]);
         let request = request.trim_end().rsplit_once(' ').map_or("", |(request, _)| request);
-        Skipped { request: request.to_owned(), why: why.into() }
+        Box::new(Skipped { request: request.to_owned(), why: why.into() })
     };
     let ascii = ascii_line(bytes, line_end);
     let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -298,8 +298,9 @@ mod tests {
     fn bodies_that_are_no_text_are_not_sent() {
         let post = [&b"POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\n"[..], b"\xff"].concat();
         let chunks = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-        let skipped =
-            |why: NotSent| Err(Skipped { request: "POST /a".to_owned(), why: why.into() });
+        let skipped = |why: NotSent| {
+            Err(Box::new(Skipped { request: "POST /a".to_owned(), why: why.into() }))
+        };
         assert_eq!(parse(&post), skipped(NotSent::BinaryBody {}));
         assert_eq!(parse(chunks), skipped(NotSent::ChunkedBody {}));
         assert_eq!(parse(b"POST /a HTTP/1.1\r\n"), skipped(NotSent::HeadersUnended {}));

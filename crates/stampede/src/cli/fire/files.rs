@@ -56,12 +56,13 @@ pub(super) struct Out {
 impl Out {
     fn create(path: &Path) -> Result<Out, Failure> {
         if path == Path::new("-") {
-            let text = "`-` is no file here: stdout is the summary's".to_owned();
+            let text = "`-` cannot be used here: stdout already has the summary".to_owned();
             return Err(Failure::rendered(text).hint("name a file, such as `seconds.csv`"));
         }
         let file = File::create(path).map_err(|error| {
             let text = format!("cannot write `{}`: {error}", path.display());
-            Failure::rendered(text).hint("name a file in a directory that is there and yours")
+            Failure::rendered(text)
+                .hint("name a file in a directory that exists and that you may write to")
         })?;
         Ok(Out { path: path.to_owned(), file: BufWriter::new(file), failed: None })
     }

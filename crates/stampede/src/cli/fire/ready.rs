@@ -118,7 +118,7 @@ fn is_no_file(url: &str) -> Result<(), Failure> {
         Some("yaml" | "yml") => format!("for a `load.yaml`: `stampede fire --tank {url}`"),
         _ => format!("for the requests of a file: `stampede fire URL --traffic {url}`"),
     };
-    Err(Failure::rendered(format!("`{url}` is a file, and no URL")).hint(hint))
+    Err(Failure::rendered(format!("`{url}` is a file, not a URL")).hint(hint))
 }
 
 /// Refuses flags that would have no effect: flags for schedules in the closed model, and a seed
@@ -133,13 +133,13 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
     ];
     let idle = given.iter().find(|(_, is_idle)| *is_idle && args.traffic.tank.is_none());
     if let Some((flag, _)) = idle {
-        let text = format!("`{flag}` does nothing here: it is for `--rate` and `--schedule`");
-        let hint = "leave it out: users wait for their answers, and send again";
+        let text = format!("`{flag}` has no effect here: it is for `--rate` and `--schedule`");
+        let hint = "leave it out: with `--concurrency` the next request waits for an answer";
         return Err(Failure::rendered(text).hint(hint));
     }
     if args.seed.is_some() && !is_random {
-        let text = "`--seed` does nothing here: nothing is drawn";
-        let hint = "leave it out, or say `--arrivals poisson`, or `--traffic-order random`";
+        let text = "`--seed` has no effect: nothing in this load is random";
+        let hint = "leave it out, or use `--arrivals poisson` or `--traffic-order random`";
         return Err(Failure::rendered(text.to_owned()).hint(hint));
     }
     Ok(())
@@ -313,8 +313,8 @@ fn load(
     let check = traffic::check(args)?;
     let seed = match args.seed.as_deref() {
         Some(seed) => seed.parse().map_err(|_| {
-            let text = format!("`--seed {seed}` is no whole number");
-            Failure::rendered(text).hint("one from 0 on, as the summary prints it")
+            let text = format!("`--seed {seed}` is not a whole number");
+            Failure::rendered(text).hint("use a number from 0 on, as the summary prints it")
         })?,
         None => fastrand::u64(..),
     };

@@ -52,8 +52,8 @@ fn passes(flags: &TrafficFlags) -> Passes {
 fn format(name: &str) -> Result<Format, Failure> {
     Format::named(name).ok_or_else(|| {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        let text = format!("`--traffic-format {name}` is none that there is");
-        Failure::rendered(text).hint(format!("one of {}", known.join(", ")))
+        let text = format!("unknown `--traffic-format {name}`");
+        Failure::rendered(text).hint(format!("use one of {}", known.join(", ")))
     })
 }
 

@@ -9,7 +9,7 @@ use crate::plan::model::{Bound, Expectation, Figure, Side};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// The expectation is about one run.
-    #[error("`{text}` is about one run, and not about a change")]
+    #[error("`{text}` is about one run, not about a change")]
     OneRun {
         /// The expectation as written.
         text: String,
@@ -23,8 +23,8 @@ impl Unfit {
     pub fn hint(&self) -> String {
         let Unfit::OneRun { text, figure } = self;
         format!(
-            "a change is bounded as `{figure} worse < 5%`; `stampede compare --expect '{text}'` \
-             bounds one run"
+            "to limit a change write `{figure} worse < 5%`; to check one run use `stampede compare --expect \
+             '{text}'`"
         )
     }
 }
@@ -137,13 +137,13 @@ mod tests {
         insta::assert_snapshot!(told.concat(), @r"
         p95 worse < 5%: Met: p95 2.00 % worse (1.00 % to 3.00 % worse)
         p95 worse < 5%: Broken: p95 24.0 % worse (20.0 % to 28.0 % worse)
-        p95 worse < 5%: NotShown: p95 2.00 % worse (4.00 % better to 8.00 % worse); about 16 rounds would show it
+        p95 worse < 5%: NotShown: p95 2.00 % worse (4.00 % better to 8.00 % worse); about 16 rounds would prove it
         p95 worse < 5%: NotShown: p95 7.00 % worse (4.00 % to 10.0 % worse)
         throughput worse <= 0%: Met: throughput 10.0 % better (8.00 % to 12.0 % better)
         memory worse < 5%: Broken: memory 5.00 % worse (5.00 % to 5.00 % worse)
         memory worse <= 5%: Met: memory 5.00 % worse (5.00 % to 5.00 % worse)
         ok worse < 1%: Met: ok 0.10 points worse (0.00 points to 0.20 points worse)
-        p95 worse < 5%: NotShown: p95 2.00 % worse; below three rounds there is no interval, so it is not shown
+        p95 worse < 5%: NotShown: p95 2.00 % worse; with fewer than three rounds there is no interval, so it is not proven
         ");
     }
 }
