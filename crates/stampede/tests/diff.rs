@@ -137,11 +137,11 @@ fn an_expectation_gives_the_exit_code() {
     let told = |code, text: &str| (Some(code), text.to_owned());
     assert_eq!(judged(5, 2_000), told(0, "met"));
     assert_eq!(judged(5, 1_000), told(0, "met"));
-    assert_eq!(judged(5, 2_480), told(1, "broken"));
+    assert_eq!(judged(5, 2_480), told(1, "not met"));
     // An interval of about ±0.6 % around 4.8 %.
-    assert_eq!(judged(5, 2_096), told(1, "not shown"));
+    assert_eq!(judged(5, 2_096), told(1, "not proven"));
     // Two trials give no interval, so they cannot show that nothing changed.
-    assert_eq!(judged(2, 2_000), told(1, "not shown"));
+    assert_eq!(judged(2, 2_000), told(1, "not proven"));
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn a_change_is_judged_in_the_working_tree_s_cases_and_nothing_is_expected_of_the
         panic!("{figure:?}")
     };
     let Some(ChangeFound::WorseBy { worse, .. }) = found.known() else { panic!("{found:?}") };
-    assert!((worse - 0.1).abs() < 1e-9, "{worse}");
+    assert!((worse - 0.1).abs() < 1e-3, "{worse}");
     assert!(summary.breaks_an_expectation());
     run.record.expect.of_run = vec!["p95 worse < 12%".into()];
     assert!(!summarize(&run).breaks_an_expectation());

@@ -16,6 +16,7 @@ use serde_json::Value;
 use stampede::event::{Event, Listen};
 use stampede::fact::Fact;
 use stampede::store::RunDirectory;
+use words::says;
 use written::{second, write};
 
 /// Text that would be markup if it were not escaped.
@@ -184,18 +185,22 @@ fn what_is_damaged_is_left_out_and_said() {
     std::fs::write(&torn, &text[..text.len() - 1]).expect("cut");
     let data = parsed(&page_of(&path));
     let notices = data["summary"]["notices"].as_array().expect("a list");
-    let said = |place: &Path, what: &str| {
-        let place = place.display().to_string();
+    // What the notice says, and the text's own words.
+    let said = |path: &Path, code: &str, line: Value, words: &str| {
         let is_it = |notice: &&Value| {
-            let about = notice["damage"].to_string();
-            notice["code"] == "damaged" && about.contains(&place) && about.contains(what)
+            let damage = &notice["damage"];
+            let cause = if damage["code"] == "left_out" { &damage["cause"] } else { damage };
+            let text = notice["text"].as_str().expect("a text");
+            (&cause["code"], &cause["path"]) == (&code.into(), &path.display().to_string().into())
+                && cause["line"] == line
+                && text.contains(says("damaged", words))
         };
-        assert!(notices.iter().any(|notice| is_it(&notice)), "{place}: {notices:?}");
+        assert!(notices.iter().any(|notice| is_it(&notice)), "{path:?}: {notices:#?}");
     };
-    said(&trials[0], "is damaged");
-    said(&trials[1], "resources.ndjson` is damaged at line 1");
-    said(&trials[2], "seconds.ndjson` is not there");
-    said(&trials[3], "total.hlog` is torn");
+    said(&trials[0].join("trial.json"), "damaged", 0.into(), "is damaged");
+    said(&trials[1].join("resources.ndjson"), "damaged", 1.into(), "is damaged at line 1");
+    said(&trials[2].join("seconds.ndjson"), "gone", Value::Null, "is missing");
+    said(&torn, "torn", Value::Null, "was ignored");
     assert_eq!(data["series"].as_array().expect("a list").len(), 14);
 }
 

@@ -171,7 +171,8 @@ fn significance_groups_are_of_all_pairs_and_rounds_cancel_out() {
     ]));
     assert_eq!(groups(&summary), [("best", "a"), ("like-it", "a"), ("far", "b")]);
     let page = text(&summary);
-    assert!(page.contains("best has a p95 of") && page.contains("like-it: 0.77 ×"), "{page}");
+    assert!(page.contains("best is faster than far: its p95 is "), "{page}");
+    assert!(page.contains("like-it: its p95 is 0.77 × as long"), "{page}");
     let csv = report::csv(&summary);
     let head = csv.lines().next().unwrap_or_default();
     let at = head.split(',').position(|name| name == "standing").expect("a column");

@@ -329,6 +329,8 @@ impl PlanError {
         // Writing into a string does not fail.
         let _ = GraphicalReportHandler::new_themed(theme)
             .with_links(false)
+            // A flag stays whole at the end of a line.
+            .with_word_splitter(textwrap::WordSplitter::NoHyphenation)
             .with_width(100)
             .render_report(&mut text, self);
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();

@@ -272,7 +272,7 @@ fn alone(group: &Group, rows: &[&CaseSummary]) -> Option<Section> {
 fn own_intervals(group: &Group, rows: &[&CaseSummary]) -> Option<Column> {
     let own = |case: &CaseSummary| own_interval(group.primary, case);
     rows.iter().find_map(|case| own(case))?;
-    let title = format!("interval of {}", short(group.primary));
+    let title = format!("{} interval", short(group.primary));
     Some(column(&title, rows, |case| {
         own(case).map_or_else(none, |(low, high)| Field::plain(format!("{low} – {high}")))
     }))

@@ -186,7 +186,7 @@ mod tests {
             table(&style, &names, vec![steady, peak]).swap_remove(0)
         };
         let peak = "peak: 8 at a time, no pause";
-        assert_eq!(above(0), format!("            steady: 200 requests/s     {peak}"));
+        assert_eq!(above(0), format!("            steady: 200 requests/s      {peak}"));
         assert_eq!(above(1), format!("            steady: 200/s       {peak}"));
         assert_eq!(above(2), format!("            200/s      {peak}"));
     }

@@ -350,7 +350,7 @@ PHP Deprecated:  Something in {"a": 1} on line 7
         assert_eq!(asked, expected);
         let expected = [
             "GET /post/{slug}: no known value for `{slug}` matches `[^/]++`",
-            "GET /v1: only of the host `api.{domain}`",
+            "GET /v1: only for the host `api.{domain}`",
         ];
         assert_eq!(skipped, expected);
         assert_eq!(listed(AppKind::Symfony, "[]"), (vec![], vec![]));
@@ -370,7 +370,7 @@ PHP Deprecated:  Something in {"a": 1} on line 7
             {"domain": null, "method": "POST", "uri": "api/logout"}]"#;
         let (asked, skipped) = listed(AppKind::Laravel, printed);
         assert_eq!(asked, ["GET /", "GET /users/1", "GET /posts/1/comments", "POST /api/logout"]);
-        assert_eq!(skipped, ["GET /stats: only of the host `admin.example`"]);
+        assert_eq!(skipped, ["GET /stats: only for the host `admin.example`"]);
     }
 
     #[test]

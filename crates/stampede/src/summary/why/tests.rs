@@ -392,7 +392,7 @@ fn memory_is_a_kill_or_a_full_limit() {
     let words = "memory: 127 MiB of 128 MiB in use, so the kernel takes pages back";
     assert_eq!(line(&full), words);
     let never_met = memory(fill);
-    assert_eq!(line(&never_met), "memory: 127 MiB of 128 MiB in use, next to nothing is left");
+    assert_eq!(line(&never_met), "memory: 127 MiB of 128 MiB in use, almost nothing is left");
     let waits = memory(|trial| {
         trial.resources[0].memory_limit_hits = 9;
         every(trial, |row| {
