@@ -245,9 +245,9 @@ fn an_app_that_fails_already_is_said_with_its_errors() {
     let directory = answering(&place, "['else' => [500, [], '<title>No table orders</title>']]");
     let (text, code) = check(&place, &directory, worker, &[]);
     assert_eq!(code, Some(2), "{text}");
-    let said = "the app fails under nginx-fpm already, so there is nothing to compare: GET / answers 500 under \
-                nginx-fpm: No table orders";
-    assert!(text.contains(said), "{text}");
+    let error = "the app already fails under nginx-fpm, so there is nothing to compare: GET /: answered \
+                 with 500 by nginx-fpm: No table orders";
+    assert!(text.contains(says("GET /: server_error", error)), "{text}");
     assert!(text.contains("hint: `stampede up nginx-fpm --app DIR` starts it alone"), "{text}");
     assert!(!place.path().join("out").exists(), "nothing was compared");
 }

@@ -278,7 +278,7 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
     }
     if let Some(broken) = &gathered.broken {
         return Err(Failure::rendered(format!(
-            "the app fails under {reference} already, so there is nothing to compare: {broken}"
+            "the app already fails under {reference}, so there is nothing to compare: {broken}"
         ))
         .hint(format!("`stampede up {reference} --app DIR` starts it alone, with its logs")));
     }

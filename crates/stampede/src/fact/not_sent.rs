@@ -123,10 +123,10 @@ impl fmt::Display for NotSent {
             NotSent::NoPath {} => f.write_str("no path"),
             NotSent::Entries { skip } => skip.fmt(f),
             NotSent::NoAnswer { runtime, problem } => {
-                write!(f, "gets no answer from {runtime}: {problem}")
+                write!(f, "no answer from {runtime}: {problem}")
             }
             NotSent::ServerError { runtime, status, gist } => {
-                write!(f, "{runtime} answers it with {status}: {gist}")
+                write!(f, "answered with {status} by {runtime}: {gist}")
             }
         }
     }
