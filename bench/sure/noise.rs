@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use stampede::store::record::Judged;
+use stampede::store::record::Validity;
 use stampede::store::{RESULTS, StoreError, read_below};
 use stampede::summary::model::{CaseSummary, Figure, Figures, Group, LoadModel};
 use stampede::summary::{RunData, Summary, summarize};
@@ -88,7 +88,7 @@ fn table(group: &Group, cases: &[&CaseSummary]) {
 /// The figure in a round, from a trial that counts.
 fn value(of: Of, case: &CaseSummary, round: u32) -> Option<f64> {
     let counts = |trial: &&stampede::summary::model::TrialSummary| {
-        trial.round == round && trial.verdict != Judged::Invalid
+        trial.round == round && trial.verdict != Validity::Invalid
     };
     let figure = case.trials.iter().find(counts).map(|trial| of(&trial.figures));
     figure?.known().filter(|value| *value > 0.0)

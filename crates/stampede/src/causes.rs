@@ -16,7 +16,7 @@ use crate::keeper::KeeperError;
 use crate::monitor::MonitorError;
 use crate::runtime::{CountError, RuntimeError};
 use crate::store::StoreError;
-use crate::trial::{Gone, PagesError};
+use crate::trial::{PagesError, RuntimeLoss};
 
 /// Returns the text of `error`, then each cause after a colon. An error's own text never contains
 /// its causes.
@@ -80,7 +80,7 @@ fn of_system(error: &std::io::Error) -> Data {
 const KINDS: [fn(&(dyn Error + 'static)) -> Option<Data>; 10] = [
     of_kind::<RuntimeError>,
     of_kind::<ExternalError>,
-    of_kind::<Gone>,
+    of_kind::<RuntimeLoss>,
     of_kind::<PagesError>,
     of_kind::<MonitorError>,
     of_kind::<KeeperError>,

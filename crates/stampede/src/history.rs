@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::causes::chain;
-use crate::store::record::{Judged, RunRecord};
+use crate::store::record::{RunRecord, Validity};
 use crate::store::{self, RunState};
 
 /// A short description of one run.
@@ -143,10 +143,10 @@ fn is_invalid(trial: &Path) -> bool {
     }
     #[derive(Deserialize)]
     struct Verdict {
-        judged: Judged,
+        judged: Validity,
     }
     let read = fs::read(trial).ok().and_then(|text| serde_json::from_slice::<Trial>(&text).ok());
-    read.is_some_and(|trial| trial.verdict.judged == Judged::Invalid)
+    read.is_some_and(|trial| trial.verdict.judged == Validity::Invalid)
 }
 
 /// Reads the answers from `summary.json`. The file may be missing or have another format version.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};
 use crate::runtime::without_numbers;
-use crate::store::record::{Given, Judged, Observed, Provider};
+use crate::store::record::{ObservedState, Provider, RequestedSetup, Validity};
 
 /// What a runtime showed, with what its SAPI forces and what the plan requested.
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub struct Shown {
     /// Name of the runtime or variant.
     pub name: String,
     /// Choices that explain what the runtime shows.
-    pub given: Given,
+    pub given: RequestedSetup,
     /// What verification found.
-    pub observed: Observed,
+    pub observed: ObservedState,
     /// Mean size in bytes of a body under load; `None`: not measured, or some requests failed.
     pub body_bytes_mean: Option<f64>,
 }
@@ -73,7 +73,7 @@ pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
 
 /// Returns what changed in one runtime between the looks before and after the load, with the
 /// judgement of the trial. A different answer means that a different app was measured.
-pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, Server)> {
+pub fn changed(before: &Shown, after: &Shown) -> Vec<(Validity, Server)> {
     let (was, is) = (&before.observed, &after.observed);
     let both = Pair { first: before, one: after };
     let mut differences = both.beside_the_answer().not_comparable;
@@ -83,18 +83,18 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, Server)> {
     if was.isolated && !is.isolated && !after.given.keeps_memory {
         differences.push(not_isolated(is));
     }
-    let suspect = |difference| (Judged::Suspect, Server::Changed { difference });
+    let suspect = |difference| (Validity::Suspect, Server::Changed { difference });
     differences.into_iter().map(suspect).chain(other_answer(was, is)).collect()
 }
 
 /// Whether the page after the load was a different one than before it, as far as that is known.
-pub fn is_another_answer(before: &Observed, after: &Observed) -> bool {
-    other_answer(before, after).is_some_and(|(judged, _)| judged == Judged::Invalid)
+pub fn is_another_answer(before: &ObservedState, after: &ObservedState) -> bool {
+    other_answer(before, after).is_some_and(|(judged, _)| judged == Validity::Invalid)
 }
 
 /// Returns the judgement of a trial whose answer after the load differs from the one before it.
-fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, Server)> {
-    let other = |shown| Some((Judged::Invalid, Server::AnswerChanged { shown }));
+fn other_answer(was: &ObservedState, is: &ObservedState) -> Option<(Validity, Server)> {
+    let other = |shown| Some((Validity::Invalid, Server::AnswerChanged { shown }));
     if was.answer_sha256 == is.answer_sha256 {
         return None;
     }
@@ -111,18 +111,18 @@ fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, Server)> {
     }
     let shown = shown_difference(was, is);
     if is_like_it && without_numbers(&was.answer) == without_numbers(&is.answer) {
-        return Some((Judged::Valid, Server::NumbersChanged { shown }));
+        return Some((Validity::Valid, Server::NumbersChanged { shown }));
     }
     other(Some(shown))
 }
 
 /// Splits a masked answer into its status with headers, and its body.
-fn parts(observed: &Observed) -> (&str, &str) {
+fn parts(observed: &ObservedState) -> (&str, &str) {
     observed.answer.split_once("\n\n").unwrap_or((&observed.answer, ""))
 }
 
 /// Describes the first line that differs.
-fn shown_difference(was: &Observed, is: &Observed) -> String {
+fn shown_difference(was: &ObservedState, is: &ObservedState) -> String {
     let (mut before, mut after) = (was.answer.lines(), is.answer.lines());
     loop {
         match (before.next(), after.next()) {
@@ -182,7 +182,7 @@ fn kept(one: &Shown) -> Vec<String> {
     if by_nature { leaks(&one.observed) } else { Vec::new() }
 }
 
-fn leaks(observed: &Observed) -> Vec<String> {
+fn leaks(observed: &ObservedState) -> Vec<String> {
     let leaks = observed.notices.iter().filter_map(|notice| match notice.known() {
         Some(Observation::Visible { what }) => Some(what.clone()),
         _ => None,
@@ -190,7 +190,7 @@ fn leaks(observed: &Observed) -> Vec<String> {
     leaks.collect()
 }
 
-fn not_isolated(observed: &Observed) -> Mismatch {
+fn not_isolated(observed: &ObservedState) -> Mismatch {
     Mismatch::NotIsolated { leaks: leaks(observed) }
 }
 
@@ -373,7 +373,7 @@ mod tests {
     use super::*;
 
     fn shown(name: &str) -> Shown {
-        let observed = Observed {
+        let observed = ObservedState {
             php_version: "8.2.1".into(),
             extensions: vec!["core".into(), "json".into()],
             ini: BTreeMap::from([("memory_limit".into(), "256M".into())]),
@@ -381,9 +381,9 @@ mod tests {
             workers: 4,
             answer_sha256: "a".into(),
             isolated: true,
-            ..Observed::default()
+            ..ObservedState::default()
         };
-        let given = Given { workers: 4, ..Given::default() };
+        let given = RequestedSetup { workers: 4, ..RequestedSetup::default() };
         Shown { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
@@ -520,8 +520,8 @@ mod tests {
 
     /// Returns a runtime as a server that was already running shows itself.
     fn external(name: &str) -> Shown {
-        let observed = Observed { answer_sha256: "a".into(), ..Observed::default() };
-        let given = Given { provider: Provider::External, ..Given::default() };
+        let observed = ObservedState { answer_sha256: "a".into(), ..ObservedState::default() };
+        let given = RequestedSetup { provider: Provider::External, ..RequestedSetup::default() };
         Shown { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
@@ -571,14 +571,14 @@ mod tests {
         let mut after = shown("a");
         after.observed.workers = 3;
         after.observed.opcache = false;
-        let suspect = |difference| (Judged::Suspect, Server::Changed { difference });
+        let suspect = |difference| (Validity::Suspect, Server::Changed { difference });
         let mut expected = vec![
             suspect(Mismatch::Opcache { on: false }),
             suspect(Mismatch::WorkersChanged { workers: 3, before: 4 }),
         ];
         assert_eq!(changed(&shown("a"), &after), expected);
         after.observed.answer_sha256 = "b".into();
-        expected.push((Judged::Invalid, Server::AnswerChanged { shown: None }));
+        expected.push((Validity::Invalid, Server::AnswerChanged { shown: None }));
         assert_eq!(changed(&shown("a"), &after), expected);
     }
 

@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use common::{Place, assert_measured, finish, skipped, stderr, stdout, trials};
 use serde_json::Value;
-use stampede::against::{self, AgainstError, Asked};
+use stampede::against::{self, AgainstError, AgainstRequest};
 use stampede::keeper::KeeperOptions;
 use stampede::plan::model::Plan;
 use stampede::plan::{Overrides, from_flags};
-use stampede::runtime::{Catalogue, Places};
+use stampede::runtime::{Catalogue, SearchPaths};
 use words::says;
 
 /// Far longer than any of these runs takes.
@@ -181,8 +181,8 @@ fn with_copy(
         journal: place.path().join("journal"),
         ..KeeperOptions::default()
     };
-    let asked = Asked { rev, prepare, is_dry: false, keeper: &keeper };
-    let catalogue = Catalogue::load(Places::from_env());
+    let asked = AgainstRequest { rev, prepare, is_dry: false, keeper: &keeper };
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let copies = against::add(&mut plan, &catalogue, asked)?;
     let copy = plan.apps[1].directory().expect("a directory").to_path_buf();
     look(&plan, &copy);

@@ -16,14 +16,16 @@ use bench_support::Bench;
 use serde_json::{Value, json};
 use stampede::keeper::KeeperOptions;
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
-use stampede::runtime::{Catalogue, Placement, Places, Running, RuntimeError, prepare, under};
+use stampede::runtime::{
+    Catalogue, Placement, RunningStack, RuntimeError, SearchPaths, keeper_per_directory, prepare,
+};
 
 const WITHIN: Duration = Duration::from_secs(10);
 const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
 
 /// Starts the app on every runtime. `ask` must return the same on all that are installed; the panic
 /// names every runtime that differs.
-fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &Running) -> String) {
+fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &RunningStack) -> String) {
     let bench = Bench::new(app);
     let mut told: Vec<(String, String)> = Vec::new();
     let mut wrong: Vec<String> = Vec::new();
@@ -69,7 +71,7 @@ fn answers_the_same(name: &str) {
 }
 
 /// The versions of the app's frameworks, as in the result.
-fn known_versions(bench: &Bench, running: &Running) -> Vec<(String, String)> {
+fn known_versions(bench: &Bench, running: &RunningStack) -> Vec<(String, String)> {
     let versions = running.record().versions;
     let needs = bench.app.manifest.needs.keys();
     needs.map(|need| (need.clone(), versions[need].clone())).collect()
@@ -171,7 +173,7 @@ fn sleep_and_cpu_take_what_they_are_asked_for() {
 }
 
 /// Starts an app of the kind that has routes for everything a request may contain.
-fn of_kind(kind: &str, ask: impl Fn(&str, &Running)) {
+fn of_kind(kind: &str, ask: impl Fn(&str, &RunningStack)) {
     let directory = tempfile::tempdir().expect("directory");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shipped = root.join("../../apps").join(kind);
@@ -186,7 +188,7 @@ fn of_kind(kind: &str, ask: impl Fn(&str, &Running)) {
     });
 }
 
-fn common(runtime: &str, running: &Running, path: &str) -> String {
+fn common(runtime: &str, running: &RunningStack, path: &str) -> String {
     let client = client();
     let url = format!("{}{path}", running.url());
     let (answer, expected) = match path {
@@ -216,7 +218,7 @@ fn common(runtime: &str, running: &Running, path: &str) -> String {
 }
 
 /// Counts requests in a session. Another client must get another session.
-fn sessions(runtime: &str, running: &Running) {
+fn sessions(runtime: &str, running: &RunningStack) {
     let asked = |cookie: &str| {
         let call = client().get(format!("{}/session", running.url())).header("Cookie", cookie);
         let answer = call.call().unwrap_or_else(|error| panic!("{runtime}: {error}"));
@@ -287,7 +289,7 @@ fn refused(lines: &str, script: &str) -> String {
     write("app.yaml", &format!("title: t\nkind: script\n{lines}"));
     write("index.php", "<?php");
     write("prepare.php", &format!("<?php {script}"));
-    let places = Places { family: vec!["debian".into()], ..Places::from_env() };
+    let places = SearchPaths { family: vec!["debian".into()], ..SearchPaths::from_env() };
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Directory(app)).expect("app");
     let choice = RuntimeChoice {
@@ -302,7 +304,7 @@ fn refused(lines: &str, script: &str) -> String {
         journal: directory.path().join("journal"),
         ..KeeperOptions::default()
     };
-    let keep = under(&options);
+    let keep = keeper_per_directory(&options);
     let error = match prepare(&catalogue, &choice, &app, &Placement::default(), keep) {
         Err(error @ RuntimeError::Missing { .. }) => return format!("skipped: {error}"),
         Err(error) => error,
@@ -324,7 +326,7 @@ fn client() -> ureq::Agent {
         .into()
 }
 
-fn get(running: &Running, target: &str, cookie: &str) -> (u16, String) {
+fn get(running: &RunningStack, target: &str, cookie: &str) -> (u16, String) {
     let call = client().get(format!("{}{target}", running.url())).header("Cookie", cookie);
     read(call.call().unwrap_or_else(|error| panic!("{target}: {error}")))
 }

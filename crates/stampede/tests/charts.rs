@@ -20,7 +20,7 @@ use stampede::fact::Fact;
 use stampede::report::page::Page;
 use stampede::report::page::model::{Curve, Evidence, FORMAT, Number, Resources, Series, Times};
 use stampede::report::{junit, svg};
-use stampede::store::record::Judged;
+use stampede::store::record::Validity;
 use stampede::summary::{RunData, summarize};
 use words::says;
 
@@ -250,7 +250,7 @@ fn nothing_of_a_run_is_ever_markup() {
     let mut run = fixture::run(vec![case(PLANTED, PLANTED, "open", "const(5,10s)")], 2);
     run.record.cases[0].app = PLANTED.to_owned();
     run.record.expect.of_run.push(PLANTED.into());
-    for judged in [Judged::Invalid, Judged::Suspect] {
+    for judged in [Validity::Invalid, Validity::Suspect] {
         let answered_ns = spread(500, MS);
         let requests =
             Requests { answered_ns, verdict: (judged, vec![PLANTED]), ..Requests::default() };
@@ -341,7 +341,7 @@ fn a_chart_as_it_is_written() {
 /// case has nothing else. The chart says both.
 #[test]
 fn a_trial_that_does_not_count_is_faint_and_said() {
-    let drawn = |verdict: &[Judged], unfinished: &[bool]| {
+    let drawn = |verdict: &[Validity], unfinished: &[bool]| {
         let mut run = fixture::run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 2);
         for judged in verdict {
             let verdict = (*judged, vec!["p99 schedule lag 12 ms"]);
@@ -360,11 +360,11 @@ fn a_trial_that_does_not_count_is_faint_and_said() {
         });
         svg::charts(&page_of(&run, trials.collect())).remove(0).1
     };
-    let valid = drawn(&[Judged::Invalid, Judged::Valid], &[false, false]);
+    let valid = drawn(&[Validity::Invalid, Validity::Valid], &[false, false]);
     assert!(!valid.contains("opacity=\"0.35\"") && !valid.contains("(invalid)"), "{valid}");
-    let valid = drawn(&[Judged::Valid], &[false, true]);
+    let valid = drawn(&[Validity::Valid], &[false, true]);
     assert!(!valid.contains("opacity=\"0.35\"") && !valid.contains("unfinished"), "{valid}");
-    let invalid = drawn(&[Judged::Invalid], &[false, true]);
+    let invalid = drawn(&[Validity::Invalid], &[false, true]);
     assert!(invalid.contains("nginx-fpm (invalid)"), "{invalid}");
     let why = says("text", "p99 schedule lag 12 ms");
     assert!(invalid.contains(&format!("trial 1 is invalid, its line is faint: {why}.")));

@@ -13,7 +13,7 @@ use fixture::{Requests, add, case, spread};
 use serde_json::Value;
 use stampede::fact::{ChangeFound, Fact, Found};
 use stampede::store::RunDirectory;
-use stampede::store::record::{AgainstRecord, FORMAT, Judged, SentRecord, Spread};
+use stampede::store::record::{AgainstRecord, FORMAT, SentRecord, Spread, Validity};
 use stampede::summary::model::Expected;
 use stampede::summary::{RunData, summarize};
 use words::{CODES, says};
@@ -79,7 +79,7 @@ fn after() -> RunData {
     run.trials.retain(|trial| (trial.record.case, trial.record.round) != (1, 5));
     let trial = add(&mut run, case, last);
     trial.record.number = 10;
-    trial.record.verdict.judged = Judged::Suspect;
+    trial.record.verdict.judged = Validity::Suspect;
     trial.record.verdict.reasons = vec![Fact::bare("a load thread was 85 % busy".to_owned())];
     run
 }
@@ -171,7 +171,7 @@ fn a_percentile_that_no_summary_keeps_is_computed() {
 fn a_case_without_a_trial_that_counts_is_exit_code_3() {
     let mut after = after();
     for trial in after.trials.iter_mut().filter(|trial| trial.record.case == 0) {
-        trial.record.verdict.judged = Judged::Invalid;
+        trial.record.verdict.judged = Validity::Invalid;
         trial.record.verdict.reasons = vec![Fact::bare("p99 schedule lag 12.3 ms".to_owned())];
     }
     let output = diff(&[&before(), &after], &["--expect", "p95 worse < 5%"]);

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Place, finish, stderr, stdout};
-use stampede::runtime::{Catalogue, Places};
+use stampede::runtime::{Catalogue, SearchPaths};
 use words::says;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -255,7 +255,7 @@ fn an_extension_for_another_php_is_an_error() {
 /// Checks every runtime of the catalogue, even if nothing of it is installed.
 #[test]
 fn every_script_of_the_catalogue_is_there() {
-    let catalogue = Catalogue::load(Places::default());
+    let catalogue = Catalogue::load(SearchPaths::default());
     let mut scripts = 0;
     for name in catalogue.runtime_names() {
         let runtime = catalogue.runtime(name).expect("a runtime");

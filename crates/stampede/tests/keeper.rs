@@ -72,13 +72,13 @@ fn the_first_run_alone_until_the_others_are_asked_for() {
         let mut stack = Stack::start(&spec, &place.options).unwrap();
         wait_for_log(&place, "up", 1);
         assert_eq!(stack.processes().len(), 1);
-        stack.go(2).unwrap();
+        stack.start_until(2).unwrap();
         wait_for_log(&place, "up", 2);
         let roles: Vec<&str> = stack.processes().iter().map(|one| one.role.as_str()).collect();
         assert_eq!(roles, ["database", "php"]);
         let roots: Vec<usize> = stack.group().roles.iter().map(|role| role.roots.len()).collect();
         assert_eq!(roots, [1, 1]);
-        stack.go(usize::MAX).expect("there are no others");
+        stack.start_until(usize::MAX).expect("there are no others");
         let exits = stack.stop().unwrap();
         assert!(place.log_text().ends_with("php\ndata\n"), "{}", place.log_text());
         assert_eq!(exits.len(), 2, "{exits:?}");
@@ -107,7 +107,7 @@ fn what_runs_beside_ends_alone_and_leaves_the_directory() {
     step.input = Some(input.clone());
     let mut spec = place.stack(vec![step]);
     spec.id += "-0";
-    let beside = keeper.beside(&spec).unwrap();
+    let beside = keeper.start_beside(&spec).unwrap();
     wait_until(|| !beside.exited().is_empty()).expect("it ends");
     beside.stop().unwrap();
     assert_eq!(place.log_text(), "given");

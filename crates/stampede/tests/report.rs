@@ -9,7 +9,7 @@ use console::measure_text_width;
 use report_fixture::{Requests, add, case, closed, open, run, spread, steady_and_peak, troubled};
 use stampede::fact::Fact;
 use stampede::report::{Colour, Letters, Style, answer, csv, json, markdown, text};
-use stampede::store::record::Judged;
+use stampede::store::record::Validity;
 use stampede::summary::model::CaseVerdict;
 use stampede::summary::{RunData, summarize};
 use words::says;
@@ -111,8 +111,8 @@ fn json_for_machines() {
 #[test]
 fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
     let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 3);
-    for verdict in [Judged::Valid, Judged::Invalid, Judged::Valid] {
-        let why = if verdict == Judged::Valid { vec![] } else { vec!["p99 schedule lag 12 ms"] };
+    for verdict in [Validity::Valid, Validity::Invalid, Validity::Valid] {
+        let why = if verdict == Validity::Valid { vec![] } else { vec!["p99 schedule lag 12 ms"] };
         let requests = Requests {
             answered_ns: spread(2_000, 2_000_000),
             verdict: (verdict, why),
@@ -140,7 +140,7 @@ fn reasons_of_the_same_kind_share_a_line() {
         add(&mut run, 0, Requests { answered_ns, ..Requests::default() });
         let verdict = &mut run.trials[trial as usize].record.verdict;
         let busy_share = 0.85 + 0.01 * f64::from(trial);
-        verdict.judged = if trial < 4 { Judged::Invalid } else { Judged::Suspect };
+        verdict.judged = if trial < 4 { Validity::Invalid } else { Validity::Suspect };
         verdict.reasons = vec![Generator::Busy { busy_share }.into()];
     }
     let page = page(&run, 200);

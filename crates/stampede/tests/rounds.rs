@@ -14,7 +14,7 @@ use report_fixture::{MS, Requests, SECOND, add, case, run};
 use serde_json::Value;
 use stampede::fact::{Fact, IntervalOf};
 use stampede::report::{self, Style};
-use stampede::store::record::{AutoEnd, AutoRecord, Judged, LookRecord};
+use stampede::store::record::{AutoCheckRecord, AutoEnd, AutoRecord, Validity};
 use stampede::summary::steady::{self, Steady};
 use stampede::summary::{RunData, Summary, narrow, summarize};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Workers};
@@ -245,7 +245,7 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     let mut run = measured(&[best, few, far]);
     for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 1) {
         if trial.record.round > 2 {
-            trial.record.verdict.judged = Judged::Invalid;
+            trial.record.verdict.judged = Validity::Invalid;
         }
     }
     let summary = summarize(&run);
@@ -257,7 +257,7 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     );
     for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 2) {
         if trial.record.round > 2 {
-            trial.record.verdict.judged = Judged::Invalid;
+            trial.record.verdict.judged = Validity::Invalid;
         }
     }
     let summary = summarize(&run);
@@ -283,7 +283,7 @@ fn an_invalid_trial_is_shown_and_the_repeated_one_counts_in_its_round() {
     let mut run = measured(&[("a", &[10.0, 20.0, 30.0]), ("b", &[20.0, 40.2, 60.0])]);
     // The trial of `a` in the second round was 100 times too slow and was repeated.
     run.record.order[1].push(0);
-    run.trials[1].record.verdict.judged = Judged::Invalid;
+    run.trials[1].record.verdict.judged = Validity::Invalid;
     let slow = vec![2_000 * MS; 400];
     run.trials[1].times.as_mut().expect("times").response_time = report_fixture::times(&slow);
     let repeated =
@@ -383,8 +383,10 @@ fn a_run_that_decides_itself_is_whole_only_once_it_has() {
     assert!(!run.record.is_whole(5), "it may go on to 8");
     if let Some(auto) = &mut run.record.auto {
         auto.ended = Some(AutoEnd::Precision);
-        auto.looks
-            .push(LookRecord { rounds: 5, found: Fact::bare("after 5 rounds: enough".to_owned()) });
+        auto.looks.push(AutoCheckRecord {
+            rounds: 5,
+            found: Fact::bare("after 5 rounds: enough".to_owned()),
+        });
     }
     assert!(run.record.is_whole(5));
     let look = says("rounds_look text", "`rounds: auto`: after 5 rounds: enough");

@@ -6,7 +6,8 @@ use std::path::Path;
 use stampede::keeper::KeeperOptions;
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    COMMON, Catalogue, Placement, Places, RuntimeError, prepare, start, under, verify,
+    COMMON, Catalogue, Placement, RuntimeError, SearchPaths, keeper_per_directory, prepare, start,
+    verify,
 };
 
 const PAGE: &str = include_str!("../../../docs/add-a-runtime.md");
@@ -27,7 +28,7 @@ fn the_worked_example_works() {
     for file in ["runtime.yaml", "fpm.conf.j2", "httpd.conf.j2"] {
         std::fs::write(own.join(file), block(&format!("my-apache-fpm/{file}"))).expect("file");
     }
-    let mut places = Places::from_env();
+    let mut places = SearchPaths::from_env();
     places.runtimes.push(directory.path().into());
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
@@ -43,8 +44,13 @@ fn the_worked_example_works() {
         journal: directory.path().join("journal"),
         ..KeeperOptions::default()
     };
-    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), under(&options))
-    {
+    let prepared = match prepare(
+        &catalogue,
+        &choice,
+        &app,
+        &Placement::default(),
+        keeper_per_directory(&options),
+    ) {
         Ok(prepared) => prepared,
         Err(error @ RuntimeError::Missing { .. }) => return eprintln!("SKIPPED: {error}"),
         Err(error) => panic!("{error}: {error:?}"),

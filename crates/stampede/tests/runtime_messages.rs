@@ -9,7 +9,8 @@ use std::path::Path;
 
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    Catalogue, Failure, Keep, Placement, Places, RuntimeError, State, list, prepare,
+    Catalogue, Failure, Placement, RuntimeError, RuntimeState, SearchPaths, Supervisor, list,
+    prepare,
 };
 
 fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
@@ -23,8 +24,12 @@ fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
 }
 
 /// Places that know the embedded directories, find no program, and belong to a Debian.
-fn bare() -> Places {
-    Places { temp: std::env::temp_dir(), family: vec!["debian".into()], ..Places::default() }
+fn bare() -> SearchPaths {
+    SearchPaths {
+        temp: std::env::temp_dir(),
+        family: vec!["debian".into()],
+        ..SearchPaths::default()
+    }
 }
 
 fn said(error: &RuntimeError) -> String {
@@ -41,11 +46,11 @@ fn said(error: &RuntimeError) -> String {
 }
 
 /// Fails if it is called: everything here must be refused before a directory is made.
-fn never(_id: &str, path: &std::path::Path) -> Result<Box<dyn Keep>, Failure> {
+fn never(_id: &str, path: &std::path::Path) -> Result<Box<dyn Supervisor>, Failure> {
     Err(format!("`{}` would be made", path.display()).into())
 }
 
-fn refused(places: Places, choice: &RuntimeChoice) -> String {
+fn refused(places: SearchPaths, choice: &RuntimeChoice) -> String {
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let prepared = prepare(&catalogue, choice, &app, &Placement::default(), never);
@@ -97,7 +102,7 @@ fn a_common_setting_may_say_what_is_so_anyway() {
 #[test]
 fn a_missing_program_names_the_command_that_gets_it() {
     assert_words!("missing_debian", refused(bare(), &choice("nginx-fpm", &[])));
-    let unknown = Places { family: vec!["plan9".into()], ..bare() };
+    let unknown = SearchPaths { family: vec!["plan9".into()], ..bare() };
     assert_words!("missing_elsewhere", refused(unknown, &choice("nginx-fpm", &[])));
 }
 
@@ -105,9 +110,9 @@ fn a_missing_program_names_the_command_that_gets_it() {
 fn a_named_program_that_is_not_there_says_who_named_it() {
     let given = [("nginx", Scalar::Text("/nowhere/nginx".into()))];
     assert_words!("named_in_plan", refused(bare(), &choice("nginx-fpm", &given)));
-    let places = Places {
+    let places = SearchPaths {
         named: BTreeMap::from([("STAMPEDE_PHP_FPM".into(), "/nowhere/fpm".into())]),
-        path: Places::from_env().path,
+        path: SearchPaths::from_env().path,
         ..bare()
     };
     let text = refused(places, &choice("nginx-fpm", &[]));
@@ -172,7 +177,7 @@ fn a_wrong_directory_points_into_its_file() {
     ] {
         assert!(good.contains(from), "{from}");
         fs::write(own.join("runtime.yaml"), good.replacen(from, to, 1)).expect("file");
-        let places = Places { runtimes: vec![directory.path().into()], ..bare() };
+        let places = SearchPaths { runtimes: vec![directory.path().into()], ..bare() };
         let error = Catalogue::load(places).runtime("own").expect_err("wrong");
         let text = said(&error).replace(&*directory.path().to_string_lossy(), "DIRECTORY");
         assert_words!(snapshot, text);
@@ -183,7 +188,7 @@ fn a_wrong_directory_points_into_its_file() {
 fn a_port_that_is_taken_is_refused_before_anything_is_made() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("bind");
     let port = listener.local_addr().expect("address").port();
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let placement = Placement { port: Some(port), ..Placement::default() };
     let error = prepare(&catalogue, &choice("php-builtin", &[]), &app, &placement, never);
@@ -199,7 +204,7 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
 #[test]
 fn a_working_directory_with_odd_characters_is_refused() {
     let directory = tempfile::Builder::new().prefix("odd name").tempdir().expect("directory");
-    let places = Places { temp: directory.path().into(), ..Places::from_env() };
+    let places = SearchPaths { temp: directory.path().into(), ..SearchPaths::from_env() };
     let text = refused(places, &choice("php-builtin", &[]));
     if !text.contains("needs") {
         assert!(text.contains("may have only letters"), "{text}");
@@ -215,7 +220,7 @@ fn the_list_says_what_is_missing() {
     }
     assert!(!names.contains(&"common"));
     let builtin = listed.iter().find(|runtime| runtime.name == "php-builtin").expect("listed");
-    let State::Missing { missing, install } = &builtin.state else { panic!("{builtin:?}") };
+    let RuntimeState::Missing { missing, install } = &builtin.state else { panic!("{builtin:?}") };
     assert_eq!(missing, &["php"]);
     assert_eq!(install.as_deref(), Some("stampede install php-builtin"));
 }

@@ -24,15 +24,15 @@ use stampede::keeper::spec::{
 use stampede::observed::{Shown, compare_observed};
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    App, Catalogue, Failure, Guard, Keep, Placement, Places, Running, RuntimeError, prepare, start,
-    under, verify,
+    App, Catalogue, Failure, Placement, RunningStack, RuntimeError, SearchPaths, StackHandle,
+    Supervisor, keeper_per_directory, prepare, start, verify,
 };
 
 /// A working directory that is removed on drop.
 struct Directory(PathBuf);
 
 impl Directory {
-    fn keep(_id: &str, path: &Path) -> Result<Box<dyn Keep>, Failure> {
+    fn keep(_id: &str, path: &Path) -> Result<Box<dyn Supervisor>, Failure> {
         std::fs::create_dir(path)?;
         Ok(Box::new(Directory(path.to_owned())))
     }
@@ -52,20 +52,23 @@ struct Held {
 }
 
 impl Held {
-    fn start(spec: &StackSpec, directory: Option<Directory>) -> Result<Box<dyn Guard>, Failure> {
+    fn start(
+        spec: &StackSpec,
+        directory: Option<Directory>,
+    ) -> Result<Box<dyn StackHandle>, Failure> {
         let all = spec.processes.clone();
         let mut held = Held { children: Mutex::default(), all, _directory: directory };
-        held.go(if spec.first == 0 { usize::MAX } else { spec.first })?;
+        held.start_until(if spec.first == 0 { usize::MAX } else { spec.first })?;
         Ok(Box::new(held))
     }
 }
 
-impl Keep for Directory {
-    fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+impl Supervisor for Directory {
+    fn start_beside(&self, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
         Held::start(spec, None)
     }
 
-    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
         Held::start(spec, Some(*self))
     }
 }
@@ -112,8 +115,8 @@ impl Held {
     }
 }
 
-impl Guard for Held {
-    fn go(&mut self, number: usize) -> Result<(), Failure> {
+impl StackHandle for Held {
+    fn start_until(&mut self, number: usize) -> Result<(), Failure> {
         let children = self.children.get_mut().expect("lock");
         for process in self.all.iter().take(number).skip(children.len()) {
             children.push(spawned(process)?);
@@ -175,7 +178,7 @@ fn hello(catalogue: &Catalogue) -> App {
 }
 
 /// Starts a runtime. `None`: something is missing, which is printed.
-fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<Running> {
+fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<RunningStack> {
     let app = hello(catalogue);
     match prepare(catalogue, choice, &app, &Placement::default(), Directory::keep) {
         Ok(prepared) => match start(prepared) {
@@ -195,7 +198,7 @@ fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<Running> {
 }
 
 fn catalogue() -> Catalogue {
-    Catalogue::load(Places::from_env())
+    Catalogue::load(SearchPaths::from_env())
 }
 
 fn workers(count: i64) -> [(&'static str, Scalar); 1] {
@@ -381,15 +384,20 @@ fn under_the_keeper_the_same_is_seen() {
     for name in catalogue.runtime_names() {
         let begun = Instant::now();
         let choice = choice(name, &workers(2));
-        let prepared =
-            match prepare(&catalogue, &choice, &app, &Placement::default(), under(&options)) {
-                Ok(prepared) => prepared,
-                Err(error @ (RuntimeError::Missing { .. } | RuntimeError::WrongKind { .. })) => {
-                    eprintln!("SKIPPED {name}: {error}");
-                    continue;
-                }
-                Err(error) => panic!("{name}: {error:?}"),
-            };
+        let prepared = match prepare(
+            &catalogue,
+            &choice,
+            &app,
+            &Placement::default(),
+            keeper_per_directory(&options),
+        ) {
+            Ok(prepared) => prepared,
+            Err(error @ (RuntimeError::Missing { .. } | RuntimeError::WrongKind { .. })) => {
+                eprintln!("SKIPPED {name}: {error}");
+                continue;
+            }
+            Err(error) => panic!("{name}: {error:?}"),
+        };
         let dir = prepared.stack.spec.work.clone();
         let running = start(prepared).unwrap_or_else(|error| panic!("{error}: {error:?}"));
         let started = begun.elapsed();

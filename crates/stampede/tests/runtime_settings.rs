@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bench_support::Bench;
 use stampede::plan::model::Scalar;
-use stampede::runtime::{HeldBy, Running, RuntimeManifest};
+use stampede::runtime::{HeldBy, RunningStack, RuntimeManifest};
 
 /// Long enough for anything that an idle machine does at once.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,7 +25,7 @@ struct Answer {
 }
 
 impl Connection {
-    fn open(running: &Running) -> Connection {
+    fn open(running: &RunningStack) -> Connection {
         let stream = TcpStream::connect(running.addr()).expect("connects");
         stream.set_nodelay(true).expect("set");
         Connection(stream)

@@ -12,10 +12,10 @@ use stampede::fact::Fact;
 use stampede::fact::stored::Damage;
 use stampede::keeper::spec::{Exit, IsolationRecord};
 use stampede::monitor::sample::ResourceSample;
-use stampede::store::hlog::no_times;
+use stampede::store::hlog::empty_time_set;
 use stampede::store::record::{
-    CaseRecord, ErrorRecord, FORMAT, Judged, LoadModel, LoadRecord, PhaseRecord, RunRecord,
-    RuntimeRecord, SecondRecord, TrialRecord, Verdict,
+    CaseRecord, ErrorRecord, FORMAT, LoadModel, LoadRecord, PhaseRecord, RunRecord, RuntimeRecord,
+    SecondRecord, TrialRecord, Validity, Verdict,
 };
 use stampede::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
 use stampede_load::report::{Connections, Counts, End, Second, TimeSet};
@@ -69,7 +69,7 @@ fn trial_record(number: u32, load: Option<LoadRecord>) -> TrialRecord {
         budget_cpus: 1,
         budget_unequal: false,
         exits: vec![Exit { process: 0, role: "php".to_owned(), code: Some(0), signal: None }],
-        verdict: Verdict { judged: Judged::Valid, reasons: Vec::new(), notes: Vec::new() },
+        verdict: Verdict { judged: Validity::Valid, reasons: Vec::new(), notes: Vec::new() },
     }
 }
 
@@ -107,7 +107,7 @@ fn second(index: u32, service: &[u64], failed: &[(&str, u64)]) -> Second {
         failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
     let ok = service.len() as u64;
     let counts = Counts { planned: ok, started: ok, ok, failed, dropped: 2, ..Counts::default() };
-    let times = TimeSet { service_time: times_of(service), ..no_times() };
+    let times = TimeSet { service_time: times_of(service), ..empty_time_set() };
     Second { index, counts, times, in_flight_max: 4, busy: Nanos(99) }
 }
 
@@ -115,7 +115,7 @@ fn second(index: u32, service: &[u64], failed: &[(&str, u64)]) -> Second {
 fn two_seconds(run: &RunDirectory, number: u32) -> std::path::PathBuf {
     let mut trial =
         run.trial(&trial_record(number, None), "nginx-fpm hello day").expect("a directory");
-    let mut totals = no_times();
+    let mut totals = empty_time_set();
     for (index, service) in [[1_000_000, 2_000_000], [3_000_000, 40_000_000]].iter().enumerate() {
         let second = second(index as u32, service, &[("http:502", 3)]);
         totals.service_time.merge(&second.times.service_time);
@@ -306,7 +306,7 @@ fn a_failure_to_write_fails_the_trial() {
     let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
     let directory = trial.path().to_owned();
     // A directory in the log's place: reading it as a file fails, for root too.
-    trial.keep_log(results.path(), |text| text);
+    trial.save_log(results.path(), |text| text);
     trial.event(&Event::Second(&second(0, &[5_000_000], &[])));
     let error = trial.finish(&trial_record(1, None), None).expect_err("remembered");
     assert!(matches!(error, StoreError::Read { .. }), "{error}");
@@ -360,7 +360,7 @@ proptest! {
         let mut told = trial_record(1, Some(load_record(counts, share)));
         told.runtime.settings = settings;
         let reasons = reasons.into_iter().map(Fact::bare).collect();
-        told.verdict = Verdict { judged: Judged::Suspect, reasons, notes: Vec::new() };
+        told.verdict = Verdict { judged: Validity::Suspect, reasons, notes: Vec::new() };
         run.trial(&trial_record(1, None), "x").expect("a directory").finish(&told, None).expect("written");
 
         let stored = read_below(results.path(), "last").expect("it reads");
@@ -375,7 +375,7 @@ proptest! {
         let results = tempfile::tempdir().expect("a directory");
         let run = new_run(results.path(), "a", MORNING);
         let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
-        let mut totals = no_times();
+        let mut totals = empty_time_set();
         for (index, ns) in seconds.iter().enumerate() {
             let mut told = second(index as u32, ns, &[]);
             told.times.schedule_lag = times_of(&ns.iter().map(|ns| ns / 7).collect::<Vec<_>>());
@@ -386,7 +386,7 @@ proptest! {
         trial.finish(&trial_record(1, None), Some(&totals)).expect("written");
 
         let trial = only_trial(results.path());
-        let mut merged = no_times();
+        let mut merged = empty_time_set();
         let add = |_, times: &TimeSet| {
             merged.service_time.merge(&times.service_time);
             merged.schedule_lag.merge(&times.schedule_lag);

@@ -9,7 +9,7 @@ use report_fixture::{MS, Requests, SECOND, add, case, closed, open, run, trouble
 use stampede::event::{Event, Listen};
 use stampede::fact::{Mismatch, Notice};
 use stampede::plan::model::{self as asked, Bound, Expectation, Relation};
-use stampede::store::record::Judged;
+use stampede::store::record::Validity;
 use stampede::store::{RunDirectory, read_below};
 use stampede::summary::judge::judge;
 use stampede::summary::model::{CaseVerdict, Expected, Figure, Primary, Stat, Summary};
@@ -136,12 +136,12 @@ fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
         notes: vec!["a process was started"],
         ..Requests::default()
     };
-    add(&mut run, 0, requests(2, (Judged::Valid, vec![])));
-    add(&mut run, 0, requests(8, (Judged::Suspect, vec!["steal time 3 %"])));
+    add(&mut run, 0, requests(2, (Validity::Valid, vec![])));
+    add(&mut run, 0, requests(8, (Validity::Suspect, vec!["steal time 3 %"])));
     add(
         &mut run,
         0,
-        requests(900, (Judged::Invalid, vec!["p99 schedule lag 12 ms", "steal time 9 %"])),
+        requests(900, (Validity::Invalid, vec!["p99 schedule lag 12 ms", "steal time 9 %"])),
     );
     let summary = summarize(&run);
     let case = &summary.cases[0];

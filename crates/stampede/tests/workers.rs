@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bench_support::Bench;
 use common::{Place, fact, finish, skipped, stderr, stdout, summary, trials};
 use stampede::plan::model::{AppChoice, Scalar};
-use stampede::runtime::{App, Catalogue, Places, Running, verify};
+use stampede::runtime::{App, Catalogue, RunningStack, SearchPaths, verify};
 use words::says;
 
 const LIMIT: Duration = Duration::from_secs(180);
@@ -52,7 +52,7 @@ fn bench() -> (Bench, tempfile::TempDir) {
 }
 
 /// Runs a check on every installed runtime that keeps an app in memory, with one worker.
-fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running, &App)) {
+fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &RunningStack, &App)) {
     let (bench, _directory) = bench();
     let settings = [&[("workers", Scalar::Int(1))], settings].concat();
     for name in bench.catalogue.runtime_names() {
@@ -65,14 +65,14 @@ fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running, &App)
 }
 
 /// Returns status and body.
-fn ask(running: &Running, target: &str) -> (u16, String) {
+fn ask(running: &RunningStack, target: &str) -> (u16, String) {
     let config = ureq::Agent::config_builder().http_status_as_error(false).build();
     let answer = ureq::Agent::from(config).get(format!("{}{target}", running.url())).call();
     let mut answer = answer.expect("an answer");
     (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
 }
 
-fn told(running: &Running, target: &str) -> serde_json::Value {
+fn told(running: &RunningStack, target: &str) -> serde_json::Value {
     let (status, body) = ask(running, target);
     assert_eq!(status, 200, "{target}: {body}");
     serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"))
@@ -80,7 +80,7 @@ fn told(running: &Running, target: &str) -> serde_json::Value {
 
 /// Retries until a worker answers: a request that a runtime gives to a worker that has just ended
 /// fails.
-fn told_at_last(running: &Running) -> serde_json::Value {
+fn told_at_last(running: &RunningStack) -> serde_json::Value {
     let deadline = Instant::now() + Duration::from_secs(5);
     while ask(running, "/").0 != 200 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
@@ -88,7 +88,7 @@ fn told_at_last(running: &Running) -> serde_json::Value {
     told(running, "/")
 }
 
-fn logged(running: &Running, text: &str) -> bool {
+fn logged(running: &RunningStack, text: &str) -> bool {
     let deadline = Instant::now() + Duration::from_secs(5);
     while Instant::now() < deadline {
         let has = |log: &std::path::PathBuf| {
@@ -447,7 +447,8 @@ fn catalogue(files: &[(&str, &str)]) -> (Catalogue, tempfile::TempDir) {
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("directory");
         std::fs::write(path, text).expect("file");
     }
-    let places = Places { runtimes: vec![directory.path().to_owned()], ..Places::from_env() };
+    let places =
+        SearchPaths { runtimes: vec![directory.path().to_owned()], ..SearchPaths::from_env() };
     (Catalogue::load(places), directory)
 }
 

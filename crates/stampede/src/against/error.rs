@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::prepare::BadEnd;
+use super::prepare::CommandFailure;
 
 use crate::runtime::{LOOKED_FOR, nearest};
 
@@ -87,7 +87,7 @@ pub enum AgainstError {
         /// The command as typed.
         command: String,
         /// How the command ended.
-        end: BadEnd,
+        end: CommandFailure,
         /// The command's last lines, with a line break before them; or empty.
         log: String,
     },

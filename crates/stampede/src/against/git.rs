@@ -23,16 +23,16 @@ impl Repository {
     ///
     /// # Errors
     /// git is not installed, there is no repository, or git refuses it.
-    pub fn of(directory: &Path) -> Result<Repository, AgainstError> {
+    pub fn find(directory: &Path) -> Result<Repository, AgainstError> {
         let git = |args: &[&str]| run(directory, None, args);
         let top = match git(&SHOW_TOP) {
-            Ok(top) => path_of(&top),
+            Ok(top) => path_from_line(&top),
             Err(AgainstError::Git { command, said }) => {
-                return Err(refused(directory, command, said));
+                return Err(explain_refusal(directory, command, said));
             }
             Err(other) => return Err(other),
         };
-        let prefix = path_of(&git(&["rev-parse", "--show-prefix"])?).components().collect();
+        let prefix = path_from_line(&git(&["rev-parse", "--show-prefix"])?).components().collect();
         Ok(Repository { top, prefix, directory: directory.to_path_buf() })
     }
 
@@ -46,11 +46,11 @@ impl Repository {
         let found = named.then(|| self.line(&["rev-parse", "--verify", "--quiet", &wanted]));
         match found {
             Some(Ok(commit)) if !commit.is_empty() => Ok(commit),
-            _ => Err(self.unknown(rev)),
+            _ => Err(self.unknown_revision(rev)),
         }
     }
 
-    fn unknown(&self, rev: &str) -> AgainstError {
+    fn unknown_revision(&self, rev: &str) -> AgainstError {
         let refs = [
             "for-each-ref",
             "--format=%(refname:short)",
@@ -103,7 +103,7 @@ impl Repository {
     /// # Errors
     /// Those of git.
     pub fn ignored(&self) -> Result<Vec<PathBuf>, AgainstError> {
-        self.others(&["--ignored", "--exclude-standard"])
+        self.list_untracked(&["--ignored", "--exclude-standard"])
     }
 
     /// What git neither tracks nor ignores in the directory.
@@ -111,10 +111,10 @@ impl Repository {
     /// # Errors
     /// Those of git.
     pub fn untracked(&self) -> Result<Vec<PathBuf>, AgainstError> {
-        self.others(&["--exclude-standard"])
+        self.list_untracked(&["--exclude-standard"])
     }
 
-    fn others(&self, which: &[&str]) -> Result<Vec<PathBuf>, AgainstError> {
+    fn list_untracked(&self, which: &[&str]) -> Result<Vec<PathBuf>, AgainstError> {
         let all = [&["ls-files", "--others", "--directory", "-z"], which, &["--", "."]].concat();
         let listed = run(&self.directory, None, &all)?;
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
@@ -143,7 +143,7 @@ impl Repository {
 /// Why git finds no working tree for a directory. git's exit code is the same for all reasons, so
 /// it is asked again with every owner trusted. If that works, git does not trust the repository's
 /// owner.
-fn refused(directory: &Path, command: String, said: String) -> AgainstError {
+fn explain_refusal(directory: &Path, command: String, said: String) -> AgainstError {
     let trusting = [&["-c", "safe.directory=*"][..], &SHOW_TOP].concat();
     if run(directory, None, &trusting).is_ok() {
         return AgainstError::Untrusted { command, said };
@@ -191,7 +191,7 @@ fn run(directory: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>,
     Err(AgainstError::Git { command: args.first().map_or("", |word| word).to_owned(), said })
 }
 
-fn path_of(line: &[u8]) -> PathBuf {
+fn path_from_line(line: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(line.strip_suffix(b"\n").unwrap_or(line)))
 }
 
@@ -200,17 +200,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repository_of_another_user_is_told_from_none_and_from_a_broken_one() {
+    fn errors_distinguish_a_foreign_a_missing_and_a_broken_repository() {
         let directory = tempfile::tempdir().expect("a directory");
-        let none = Repository::of(directory.path());
+        let none = Repository::find(directory.path());
         assert!(matches!(none, Err(AgainstError::NotARepository { .. })), "{none:?}");
         std::fs::write(directory.path().join(".git"), "gitdir: nowhere\n").expect("written");
-        let broken = Repository::of(directory.path());
+        let broken = Repository::find(directory.path());
         assert!(matches!(broken, Err(AgainstError::Git { .. })), "{broken:?}");
 
         let directory = tempfile::tempdir().expect("a directory");
         run(directory.path(), None, &["init", "--quiet"]).expect("a repository");
-        let own = Repository::of(directory.path());
+        let own = Repository::find(directory.path());
         assert!(own.is_ok(), "{own:?}");
         for path in [directory.path().to_path_buf(), directory.path().join(".git")] {
             if std::os::unix::fs::chown(path, Some(NOBODY), None).is_err() {
@@ -218,7 +218,7 @@ mod tests {
                 return;
             }
         }
-        let anothers = Repository::of(directory.path());
+        let anothers = Repository::find(directory.path());
         assert!(matches!(anothers, Err(AgainstError::Untrusted { .. })), "{anothers:?}");
     }
 

@@ -18,14 +18,14 @@ use crate::fact::app::Versions;
 use crate::fresh;
 use crate::keeper::{Keeper, KeeperError, KeeperOptions};
 use crate::plan::model::{Against, AppChoice, Plan};
-use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, lead_settings};
+use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
 use crate::store::mask_secrets;
 use crate::store::record::AgainstRecord;
 use crate::summary::words;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct AgainstRequest<'a> {
     /// The revision: `--against`.
     pub rev: &'a str,
     /// `--against-prepare`: the command to run in each copy; `None`: nothing is run.
@@ -39,7 +39,7 @@ pub struct Asked<'a> {
 /// The copies of the other version. They are removed when this value is dropped, and however
 /// stampede ends.
 #[derive(Debug)]
-pub struct Copies {
+pub struct VersionCopies {
     /// Removes the directory of the copies at the end.
     _keeper: Keeper,
 }
@@ -53,17 +53,17 @@ pub struct Copies {
 pub fn add(
     plan: &mut Plan,
     catalogue: &Catalogue,
-    asked: Asked<'_>,
-) -> Result<Copies, AgainstError> {
+    request: AgainstRequest<'_>,
+) -> Result<VersionCopies, AgainstError> {
     if let Some(external) = plan.runtimes.iter().find(|choice| choice.is_external()) {
         return Err(AgainstError::External { runtime: external.name.clone() });
     }
     // The repositories are asked first: if one has an error, there is no copy yet to remove.
-    let found = plan.apps.iter().map(|app| Found::of(app, asked.rev));
-    let found = found.collect::<Result<Vec<Found>, AgainstError>>()?;
+    let found = plan.apps.iter().map(|app| VersionedApp::find(app, request.rev));
+    let found = found.collect::<Result<Vec<VersionedApp>, AgainstError>>()?;
     let make = |id: &str| {
         let directory = std::env::temp_dir().join(format!("stampede-{id}"));
-        Keeper::guard(id, &directory, asked.keeper).map(|keeper| (keeper, directory))
+        Keeper::guard(id, &directory, request.keeper).map(|keeper| (keeper, directory))
     };
     let name = || format!("against-{}", fresh::token());
     let (keeper, directory) = fresh::under_a_free_name(name, make, KeeperError::is_taken)
@@ -73,21 +73,21 @@ pub fn add(
         // The directory is private, since the copied files may be secret.
         let own = directory.join(index.to_string());
         private_directory(&own)?;
-        let copy = Copy { found, own: &own, asked, keeper: &keeper };
+        let copy = Copy { found, own: &own, request, keeper: &keeper };
         let (choice, mut brought) = copy.make(catalogue)?;
         of.insert(plan.apps.len(), index);
         plan.apps.push(choice);
-        notices.push(Notice::Against(found.versions(asked.rev, &brought)?));
-        let record = record.get_or_insert_with(|| found.record(asked));
+        notices.push(Notice::Against(found.versions(request.rev, &brought)?));
+        let record = record.get_or_insert_with(|| found.record(request));
         record.brought.append(&mut brought);
     }
     plan.notices.extend(notices);
     plan.against = record.map(|record| Against { record, of });
-    Ok(Copies { _keeper: keeper })
+    Ok(VersionCopies { _keeper: keeper })
 }
 
 /// An app whose other version exists in its repository.
-struct Found {
+struct VersionedApp {
     choice: AppChoice,
     directory: PathBuf,
     repository: Repository,
@@ -96,33 +96,33 @@ struct Found {
     changed: usize,
 }
 
-impl Found {
-    fn of(choice: &AppChoice, rev: &str) -> Result<Found, AgainstError> {
+impl VersionedApp {
+    fn find(choice: &AppChoice, rev: &str) -> Result<VersionedApp, AgainstError> {
         let directory = match choice {
             AppChoice::Named(app) => return Err(AgainstError::NotADirectory { app: app.clone() }),
             AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => {
                 directory.clone()
             }
         };
-        let repository = Repository::of(&directory)?;
+        let repository = Repository::find(&directory)?;
         let commit = repository.commit(rev)?;
         if !repository.has_directory(&commit) {
             let directory = repository.prefix.clone();
             return Err(AgainstError::NotThere { rev: rev.to_owned(), directory });
         }
         let (head, changed) = (repository.head(), repository.changed()?);
-        Ok(Found { choice: choice.clone(), directory, repository, commit, head, changed })
+        Ok(VersionedApp { choice: choice.clone(), directory, repository, commit, head, changed })
     }
 
-    fn record(&self, asked: Asked<'_>) -> AgainstRecord {
+    fn record(&self, request: AgainstRequest<'_>) -> AgainstRecord {
         AgainstRecord {
-            label: format!("@{}", words::cut(asked.rev, LONGEST_LABEL)),
-            rev: asked.rev.to_owned(),
+            label: format!("@{}", words::cut(request.rev, LONGEST_LABEL)),
+            rev: request.rev.to_owned(),
             commit: self.commit.clone(),
             head: self.head.clone(),
             changed: u32::try_from(self.changed).unwrap_or(u32::MAX),
             brought: Vec::new(),
-            prepare: mask_secrets(asked.prepare.unwrap_or_default()),
+            prepare: mask_secrets(request.prepare.unwrap_or_default()),
         }
     }
 
@@ -144,10 +144,10 @@ const LONGEST_LABEL: usize = 24;
 
 /// The copy of one app while it is being made.
 struct Copy<'a> {
-    found: &'a Found,
+    found: &'a VersionedApp,
     /// The directory for the copy.
     own: &'a Path,
-    asked: Asked<'a>,
+    request: AgainstRequest<'a>,
     keeper: &'a Keeper,
 }
 
@@ -160,14 +160,18 @@ impl Copy<'_> {
         private_directory(&tree)?;
         self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
         let app = tree.join(prefix);
-        let wanted = self.wanted(&app)?;
-        copy_some(top, &tree, &wanted.iter().map(|place| prefix.join(place)).collect::<Vec<_>>())
-            .map_err(|source| self.of_app(source))?;
+        let untracked_paths = self.untracked_paths(&app)?;
+        copy_some(
+            top,
+            &tree,
+            &untracked_paths.iter().map(|place| prefix.join(place)).collect::<Vec<_>>(),
+        )
+        .map_err(|source| self.app_error(source))?;
         // A setting that names a database file by its full path must lead to the copy's file.
-        lead_settings(&app, top, &tree).map_err(|source| self.of_app(source))?;
-        if let Some(command) = self.asked.prepare.filter(|_| !self.asked.is_dry) {
+        rewrite_settings_paths(&app, top, &tree).map_err(|source| self.app_error(source))?;
+        if let Some(command) = self.request.prepare.filter(|_| !self.request.is_dry) {
             prepare::run(self.keeper, command, &app, self.own).map_err(|error| {
-                let (rev, command) = (self.asked.rev.to_owned(), command.to_owned());
+                let (rev, command) = (self.request.rev.to_owned(), command.to_owned());
                 AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
             })?;
         }
@@ -181,47 +185,48 @@ impl Copy<'_> {
             RuntimeError::NoApp { .. } => {
                 let directory = if prefix.as_os_str().is_empty() { "." } else { "" };
                 let directory = prefix.join(directory);
-                AgainstError::NoApp { rev: self.asked.rev.to_owned(), directory }
+                AgainstError::NoApp { rev: self.request.rev.to_owned(), directory }
             }
-            other => self.of_app(other),
+            other => self.app_error(other),
         })?;
         let shown = |place: &PathBuf| place.display().to_string();
-        Ok((choice, wanted.iter().map(shown).collect()))
+        Ok((choice, untracked_paths.iter().map(shown).collect()))
     }
 
     /// The paths that the app needs and git does not have: all that git ignores (packages,
     /// settings, built files), and settings and packages that are merely untracked. Other new files
     /// belong to the working tree only.
-    fn wanted(&self, app: &Path) -> Result<Vec<PathBuf>, AgainstError> {
+    fn untracked_paths(&self, app: &Path) -> Result<Vec<PathBuf>, AgainstError> {
         let repository = &self.found.repository;
         let is_needed = |place: &PathBuf| {
             let name = place.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with(".env") || place.as_path() == Path::new(VENDOR)
         };
         let untracked = repository.untracked()?.into_iter().filter(is_needed);
-        let mut wanted: Vec<PathBuf> = repository.ignored()?.into_iter().chain(untracked).collect();
+        let mut untracked_paths: Vec<PathBuf> =
+            repository.ignored()?.into_iter().chain(untracked).collect();
         // Files that the other version has in git are its own.
-        wanted
+        untracked_paths
             .retain(|place| !is_left_out(place) && fs::symlink_metadata(app.join(place)).is_err());
-        wanted.sort();
-        wanted.dedup();
+        untracked_paths.sort();
+        untracked_paths.dedup();
         let is_vendor = |place: &PathBuf| place.as_path() == Path::new(VENDOR);
-        if wanted.iter().any(is_vendor)
+        if untracked_paths.iter().any(is_vendor)
             && let Some(what) = other_packages(&self.found.directory, app)
         {
-            if self.asked.prepare.is_none() {
-                let rev = self.asked.rev.to_owned();
+            if self.request.prepare.is_none() {
+                let rev = self.request.rev.to_owned();
                 return Err(AgainstError::OtherPackages { rev, what });
             }
-            if !self.asked.is_dry {
-                wanted.retain(|place| !is_vendor(place));
+            if !self.request.is_dry {
+                untracked_paths.retain(|place| !is_vendor(place));
             }
         }
-        Ok(wanted)
+        Ok(untracked_paths)
     }
 
-    fn of_app(&self, source: RuntimeError) -> AgainstError {
-        AgainstError::App { rev: self.asked.rev.to_owned(), source: Box::new(source) }
+    fn app_error(&self, source: RuntimeError) -> AgainstError {
+        AgainstError::App { rev: self.request.rev.to_owned(), source: Box::new(source) }
     }
 }
 

@@ -16,14 +16,14 @@ use crate::{fresh, interrupt};
 #[error("{end}{log}")]
 pub struct PrepareError {
     /// How the command ended.
-    pub end: BadEnd,
+    pub end: CommandFailure,
     /// The command's last lines with secrets masked, with a line break before them; or empty.
     pub log: String,
 }
 
 /// How a command ended that failed.
 #[derive(Debug, thiserror::Error)]
-pub enum BadEnd {
+pub enum CommandFailure {
     /// It ended by itself.
     #[error("ended with exit code {code}")]
     ExitCode {
@@ -76,12 +76,12 @@ pub fn run(
         }],
         first: 0,
     };
-    let end = match keeper.beside(&stack).map(|stack| ended(&stack)) {
+    let end = match keeper.start_beside(&stack).map(|stack| ended(&stack)) {
         Ok(Some(Exit { code: Some(0), .. })) => return Ok(()),
-        Ok(Some(Exit { code: Some(code), .. })) => BadEnd::ExitCode { code },
-        Ok(Some(_)) => BadEnd::Killed,
-        Ok(None) => BadEnd::NoEnd { within: WITHIN },
-        Err(error) => BadEnd::NotStarted(Box::new(error)),
+        Ok(Some(Exit { code: Some(code), .. })) => CommandFailure::ExitCode { code },
+        Ok(Some(_)) => CommandFailure::Killed,
+        Ok(None) => CommandFailure::NoEnd { within: WITHIN },
+        Err(error) => CommandFailure::NotStarted(Box::new(error)),
     };
     Err(PrepareError { end, log: last_lines(&log) })
 }

@@ -14,7 +14,7 @@ use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
 use crate::summary::model::{CaseSummary, Expected, Found, LoadModel};
 use crate::summary::why::Cause;
-use crate::trial::search_context::{Run, SearchContext, TrialResult, lasted};
+use crate::trial::search_context::{SearchContext, SearchRun, TrialResult, trial_length};
 use crate::trial::verdict::{self, Fault};
 
 /// Measures one trial. Returns `None` if the user wanted to end before the trial was over.
@@ -23,7 +23,7 @@ use crate::trial::verdict::{self, Fault};
 /// Only if results cannot be written.
 pub fn measure(
     context: &SearchContext,
-    run: &mut Run<'_>,
+    run: &mut SearchRun<'_>,
     choice: &RuntimeChoice,
     spec: &TrialSpec,
 ) -> Result<Option<(Point, TrialResult)>, StoreError> {
@@ -86,7 +86,7 @@ fn point(look: &TrialResult, spec: &TrialSpec) -> Point {
             What::Rate(rate) => Some(rate),
         },
         length_s: spec.length_s,
-        took_s: lasted(record).as_secs_f64(),
+        took_s: trial_length(record).as_secs_f64(),
         seen,
         why,
         throughput_per_second: figures.throughput_per_second.value(),

@@ -18,7 +18,7 @@ use super::users::User;
 use super::watch::{self, Worker};
 use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use crate::runtime::{
-    self, Answer, App, Catalogue, Mode, Placement, Running, RuntimeError, WATCHED, WatchMode,
+    self, Answer, App, Catalogue, Mode, Placement, RunningStack, RuntimeError, WATCHED, WatchMode,
     client_config, plain_agent, read_answer,
 };
 
@@ -85,7 +85,7 @@ pub trait Starts {
 
 /// A runtime that was started for one pass.
 pub struct HarnessSession {
-    running: Running,
+    running: RunningStack,
     users: Vec<User>,
     client: Agent,
     sent: u64,
@@ -171,7 +171,8 @@ impl Harness {
     ) -> Result<HarnessSession, RuntimeError> {
         let ask = ask.map(str::to_owned);
         let placement = Placement { watch: Some(watch), ask, ..self.placement.clone() };
-        let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
+        let running =
+            runtime::start_without_any_request(&self.catalogue, choice, &self.app, &placement)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
         let client = plain_agent(client_config(self.timeout));
@@ -317,7 +318,7 @@ impl HarnessSession {
     }
 
     /// Returns the running stack.
-    pub fn running(&self) -> &Running {
+    pub fn running(&self) -> &RunningStack {
         &self.running
     }
 

@@ -18,10 +18,10 @@ use crate::mask::mask_json;
 use crate::plan::model::{Expectation, Figure, Plan};
 use crate::plan::{self, Overrides};
 use crate::report::svg;
-use crate::runtime::{Catalogue, Places};
+use crate::runtime::{Catalogue, SearchPaths};
 use crate::store::record::RunRecord;
 use crate::store::{RunDirectory, StoreError};
-use crate::trial::search_context::{Run, SearchContext};
+use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::trial::{cases, refusal};
 use crate::{interrupt, keeper, machine, progress, store};
 
@@ -42,7 +42,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let mut progress = progress::for_stderr();
     context.begin(progress.as_mut());
     let path = started.path().to_owned();
-    let mut run = Run::new(record.clone(), started, progress.as_mut());
+    let mut run = SearchRun::new(record.clone(), started, progress.as_mut());
     let report = |hunts: &[CapacitySearch]| report(&context, &record, &wanted, hunts);
     let measure = |index: usize, request: &_| {
         let choice = &context.plan.runtimes[index];
@@ -142,7 +142,7 @@ pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
     let (rate, for_) = (text_of("1"), text_of("1s"));
     let mut flags = Overrides { rate, for_, is_rate_searched: true, ..flags };
     flags.warm_up = flags.warm_up.or_else(|| text_of(WARM_UP));
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let read = match is_plan {
         true => plan::read(path, &flags),
         false => plan::from_flags(&Overrides { runtimes: text_of(what), ..flags }),

@@ -24,7 +24,7 @@ use crate::check::{code, grow, orders, places, text, work};
 use crate::fact;
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
-use crate::runtime::{App, Catalogue, Places};
+use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::summary::words;
 use crate::trial::{budget, comparison, refusal};
@@ -151,7 +151,7 @@ impl Stacks {
             plan::stack_from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
         let facts = machine::facts();
         budget::fit(&mut plan, &facts).map_err(|error| Failure::from_refusal(&error))?;
-        let catalogue = Catalogue::load(Places::from_env());
+        let catalogue = Catalogue::load(SearchPaths::from_env());
         let app = refusal::apps(&plan, &catalogue)
             .map_err(|refusal| Failure::from_refusal(&refusal))?
             .swap_remove(0);
@@ -166,7 +166,7 @@ impl Stacks {
             catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
         }
         let directory = plan.apps[0].directory().map(Path::to_path_buf);
-        let placement = comparison::place(&plan.budget).placements.swap_remove(0);
+        let placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
         keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
         let mut choices = plan.runtimes;

@@ -8,7 +8,8 @@ use super::args_check::CheckArgs;
 use super::shell::tell;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{
-    App, DATABASE_VARIABLES, Fill, OwnDatabase, RuntimeError, filling, own_database, with_scratch,
+    App, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed, own_database,
+    with_scratch_database,
 };
 
 /// Returns `app` as it is checked. A check must not write to a user's own database. A database made
@@ -35,12 +36,12 @@ pub fn scratched(
         None => Ok(app),
         Some(_) if file.is_none() && (args.own_database || is_given) => Ok(app),
         Some(own) => {
-            let fill = filling(&app, &own, file.as_deref()).ok_or_else(|| empty(&own))?;
+            let fill = choose_seed(&app, &own, file.as_deref()).ok_or_else(|| empty(&own))?;
             let kind = own.kind.ok_or_else(|| strange(&own))?;
             // The app gets the address of the scratch database instead.
             env.retain(|name, _| !DATABASE_VARIABLES.contains(&name.as_str()));
             tell(&format!("note: {}", said(&own, kind, &fill)));
-            Ok(with_scratch(&app, kind, &fill))
+            Ok(with_scratch_database(&app, kind, &fill))
         }
     }
 }
@@ -53,11 +54,13 @@ pub fn hint(error: &RuntimeError, app: &App) -> Option<&'static str> {
     is_it.then_some("the check uses a temporary database in place of the app's own: fill it with `--database dump.sql`")
 }
 
-fn said(own: &OwnDatabase, kind: &str, fill: &Fill) -> String {
+fn said(own: &OwnDatabase, kind: &str, fill: &DatabaseSeed) -> String {
     let filled = match fill {
-        Fill::File(file) if own.file.as_ref() == Some(file) => "with a copy of it".to_owned(),
-        Fill::File(file) => format!("with `{}`", file.display()),
-        Fill::Migrations(commands) => format!("by `{}`", commands.replace('\n', "`, `")),
+        DatabaseSeed::File(file) if own.file.as_ref() == Some(file) => {
+            "with a copy of it".to_owned()
+        }
+        DatabaseSeed::File(file) => format!("with `{}`", file.display()),
+        DatabaseSeed::Migrations(commands) => format!("by `{}`", commands.replace('\n', "`, `")),
     };
     format!(
         "stampede will not use the app's own database at {}, but a temporary {kind} database, filled {filled}",

@@ -11,7 +11,7 @@ use super::plan_flags::overrides;
 use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::against::{self, Asked, Copies};
+use crate::against::{self, AgainstRequest, VersionCopies};
 use crate::fact::Notice;
 use crate::keeper::KeeperOptions;
 use crate::mask::mask_json;
@@ -19,7 +19,7 @@ use crate::plan::model::{Fairness, LoadChoice, Plan};
 use crate::plan::{Overrides, WithSteady};
 use crate::progress::words;
 use crate::report::{self, Shown};
-use crate::runtime::{Catalogue, Mode, Places};
+use crate::runtime::{Catalogue, Mode, SearchPaths};
 use crate::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use crate::suggest::{fill, fill_length, suggest};
 use crate::summary::Summary;
@@ -30,7 +30,7 @@ use crate::{interrupt, keeper, machine, plan, progress, store};
 
 /// Runs a comparison and prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let mut plan = read(&args, &catalogue)?;
     let out = plan.out.clone();
     let facts = machine::facts();
@@ -77,13 +77,13 @@ fn other_version(
     args: &CompareArgs,
     plan: &mut Plan,
     catalogue: &Catalogue,
-) -> Result<Option<Copies>, Failure> {
+) -> Result<Option<VersionCopies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
     // The apps are checked first, so that a mistake in the directory is reported as such.
     refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
-    let asked = Asked { rev, prepare, is_dry: args.dry_run, keeper: &options };
+    let asked = AgainstRequest { rev, prepare, is_dry: args.dry_run, keeper: &options };
     let copies =
         against::add(plan, catalogue, asked).map_err(|error| Failure::from_against(&error))?;
     Ok(Some(copies))
@@ -281,7 +281,7 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
         text.push_str(&format!("round {round}\n"));
         for &index in cases {
             let case = &record.cases[index];
-            let length: Nanos = comparison.trial_expected(index);
+            let length: Nanos = comparison.expected_trial_length(index);
             text.push_str(&format!(
                 "  {} · {} · {} ({}), {}\n",
                 case.runtime,

@@ -84,7 +84,7 @@ impl Failure {
 
     /// Does the same, but leaves out a hint that names the command that was just run.
     pub fn from_runtime_alone(error: &RuntimeError) -> Failure {
-        let hint = error.hint().filter(|_| !error.is_for_a_look_alone());
+        let hint = error.hint().filter(|_| !error.suggests_starting_alone());
         Failure { hint, ..Failure::new(error) }
     }
 

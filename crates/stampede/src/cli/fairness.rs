@@ -11,8 +11,8 @@ use super::tune::{WORKERS, report, tune, write};
 use crate::fact::Notice;
 use crate::fact::app::NotTuned;
 use crate::plan::model::{Plan, Scalar};
-use crate::runtime::{Catalogue, Places};
-use crate::trial::search_context::{Run, SearchContext};
+use crate::runtime::{Catalogue, SearchPaths};
+use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::settings::{Setting, variant};
 use crate::tune::tuning_search::{Objective, TuningSearch};
 use crate::{interrupt, machine, progress};
@@ -49,7 +49,7 @@ enum Found {
 }
 
 fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let context = SearchContext::new(alone(plan, index)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if let Some(why) = &context.refused[0] {
@@ -69,7 +69,7 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     let path = directory.path().to_owned();
     let mut progress = progress::for_stderr();
     context.begin(progress.as_mut());
-    let run = Run::new(record.clone(), directory, progress.as_mut());
+    let run = SearchRun::new(record.clone(), directory, progress.as_mut());
     let tuned = tune(&context, run, TuningSearch::new(objective, settings.to_vec()), |tuned| {
         write(&path, &report(&context, &record, tuned))
     });

@@ -15,12 +15,12 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::Failure;
 use super::shell::tell;
 use crate::interrupt;
-use crate::runtime::{Catalogue, Get, LIB, Places, Release, RuntimeDirectory, sha256};
+use crate::runtime::{BuildRecipe, Catalogue, LIB, Release, RuntimeDirectory, SearchPaths, sha256};
 
 /// How one need is made, and where it goes.
 #[derive(Debug)]
 pub struct Recipe {
-    get: Get,
+    get: BuildRecipe,
     /// The script and the files beside it.
     files: BTreeMap<String, Vec<u8>>,
     /// The directory `lib` in stampede's own directory.
@@ -62,7 +62,7 @@ impl Recipe {
     fn new(
         catalogue: &Catalogue,
         runtime: &RuntimeDirectory,
-        get: &Get,
+        get: &BuildRecipe,
     ) -> Result<Recipe, Failure> {
         let own = catalogue.places.own.clone().ok_or_else(|| {
             Failure::rendered("there is no directory of stampede's own to put it into".to_owned())
@@ -98,7 +98,7 @@ impl Recipe {
     }
 
     /// Returns shell commands that do the same, for people.
-    pub fn commands(&self, places: &Places) -> String {
+    pub fn commands(&self, places: &SearchPaths) -> String {
         let names: Vec<&str> = self.files.keys().map(String::as_str).collect();
         let directory = Path::new(&self.get.run).parent().unwrap_or(Path::new(""));
         let quoted = |path: &Path| shell_words::quote(&path.display().to_string()).into_owned();
@@ -141,7 +141,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Interrupted (the caller handles the signals), or a file cannot be written.
-    pub fn take_release(&self, places: &Places) -> Result<bool, Failure> {
+    pub fn take_release(&self, places: &SearchPaths) -> Result<bool, Failure> {
         let Some(release) = self.release() else { return Ok(false) };
         let Some(curl) = tool(places, "curl") else {
             let need = self.need();
@@ -186,7 +186,7 @@ impl Recipe {
     ///
     /// # Errors
     /// A tool is missing, the script fails and prints why, or a file cannot be written.
-    pub fn run(&self, places: &Places) -> Result<(), Failure> {
+    pub fn run(&self, places: &SearchPaths) -> Result<(), Failure> {
         let tools = self.tools(places)?;
         let place = tempfile::Builder::new()
             .prefix("stampede-get-")
@@ -229,7 +229,7 @@ impl Recipe {
         unwanted
     }
 
-    fn tools(&self, places: &Places) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    fn tools(&self, places: &SearchPaths) -> Result<BTreeMap<String, PathBuf>, Failure> {
         let find = |name: &String| match tool(places, name) {
             Some(path) => Ok((name.clone(), path)),
             None => {
@@ -319,14 +319,14 @@ fn remove(directory: &Path) -> std::io::Result<()> {
     }
 }
 
-fn php_of(places: &Places, runtime: &RuntimeDirectory) -> Option<PathBuf> {
+fn php_of(places: &SearchPaths, runtime: &RuntimeDirectory) -> Option<PathBuf> {
     let name = &runtime.manifest.php.as_ref()?.value;
     let need = runtime.manifest.needs.get(name)?;
     places.find(name, need, None, None).ok().flatten().map(|found| found.path)
 }
 
 /// Finds a tool: by `STAMPEDE_GO`, in PATH, or where Go's own installation puts it.
-fn tool(places: &Places, name: &str) -> Option<PathBuf> {
+fn tool(places: &SearchPaths, name: &str) -> Option<PathBuf> {
     let named = places.named.get(&format!("STAMPEDE_{}", variable(name))).map(PathBuf::from);
     let in_path = places.path.iter().map(|directory| directory.join(name));
     let by_itself = (name == "go").then(|| PathBuf::from(GO));

@@ -11,7 +11,7 @@ use crate::fact;
 use crate::keeper;
 use crate::plan::model::{AppChoice, Plan};
 use crate::plan::{self, Overrides};
-use crate::runtime::{App, Catalogue, Places};
+use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::suggest::{Suggestion, suggest, written};
 use crate::trial::refusal;
 
@@ -21,7 +21,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     if out.exists() {
         return Err(exists(&out));
     }
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let overrides = Overrides {
         app: Some(args.app.clone().unwrap_or_else(|| ".".to_owned())),
         kind: args.kind.clone(),

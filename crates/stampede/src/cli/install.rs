@@ -17,14 +17,16 @@ use super::get::{self, Recipe};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::interrupt;
-use crate::runtime::{self, Catalogue, Listed, Places, RuntimeDirectory, State};
+use crate::runtime::{
+    self, Catalogue, RuntimeDirectory, RuntimeListing, RuntimeState, SearchPaths,
+};
 
 /// The script that `make demo` runs too, so that both install in the same way.
 const SCRIPT: &str = include_str!("../../../../scripts/install-packages");
 
 /// Installs what is missing, or prints the commands.
 pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let runtimes: Vec<RuntimeDirectory> = args
         .runtimes
         .iter()
@@ -33,7 +35,8 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     let places = &catalogue.places;
     let lacks = |runtime: &RuntimeDirectory| lacks(&catalogue, runtime, args.build);
     let is_incomplete = |runtime: &&RuntimeDirectory| {
-        !is_complete(&runtime::listed(&catalogue, &runtime.name)) || !lacks(runtime).is_empty()
+        !is_complete(&runtime::describe_runtime(&catalogue, &runtime.name))
+            || !lacks(runtime).is_empty()
     };
     let incomplete: Vec<&RuntimeDirectory> = runtimes.iter().filter(is_incomplete).collect();
     let mut recipes = get::wanted(&catalogue, &incomplete, lacks, args.build)?;
@@ -69,8 +72,10 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         recipe.run(places)?;
         installed.push(recipe.need().to_owned());
     }
-    let listed: Vec<Listed> =
-        runtimes.iter().map(|runtime| runtime::listed(&catalogue, &runtime.name)).collect();
+    let listed: Vec<RuntimeListing> = runtimes
+        .iter()
+        .map(|runtime| runtime::describe_runtime(&catalogue, &runtime.name))
+        .collect();
     let missing = listed.iter().find(|one| !is_complete(one));
     if let Some(one) = missing {
         let text = format!("`{}` still lacks {}", one.name, lacking(one));
@@ -93,7 +98,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
 
 /// Downloads releases. Returns the needs that are in place now, and leaves the other recipes in
 /// `recipes`.
-fn take_releases(recipes: &mut Vec<Recipe>, places: &Places) -> Result<Vec<String>, Failure> {
+fn take_releases(recipes: &mut Vec<Recipe>, places: &SearchPaths) -> Result<Vec<String>, Failure> {
     let mut taken = Vec::new();
     let mut left = Vec::new();
     for recipe in recipes.drain(..) {
@@ -106,30 +111,30 @@ fn take_releases(recipes: &mut Vec<Recipe>, places: &Places) -> Result<Vec<Strin
     Ok(taken)
 }
 
-fn is_complete(one: &Listed) -> bool {
-    matches!(one.state, State::Found { .. })
+fn is_complete(one: &RuntimeListing) -> bool {
+    matches!(one.state, RuntimeState::Found { .. })
 }
 
 /// Returns the missing needs of a runtime. With `build`, also the needs that are releases and could
 /// be built.
 fn lacks(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool) -> Vec<String> {
-    match runtime::listed(catalogue, &runtime.name).state {
-        State::Missing { missing, .. } => missing,
-        State::Found { versions, custom_builds } if build => {
+    match runtime::describe_runtime(catalogue, &runtime.name).state {
+        RuntimeState::Missing { missing, .. } => missing,
+        RuntimeState::Found { versions, custom_builds } if build => {
             let recipes = runtime.manifest.get.iter().filter(|get| !get.release.is_empty());
             let is_release =
                 |need: &String| versions.contains_key(need) && !custom_builds.contains_key(need);
             recipes.map(|get| get.need.value.clone()).filter(is_release).collect()
         }
-        State::Found { .. } | State::Wrong { .. } => Vec::new(),
+        RuntimeState::Found { .. } | RuntimeState::Wrong { .. } => Vec::new(),
     }
 }
 
-fn lacking(one: &Listed) -> String {
+fn lacking(one: &RuntimeListing) -> String {
     match &one.state {
-        State::Found { .. } => String::new(),
-        State::Missing { missing, .. } => missing.join(", "),
-        State::Wrong { problem } => problem.clone(),
+        RuntimeState::Found { .. } => String::new(),
+        RuntimeState::Missing { missing, .. } => missing.join(", "),
+        RuntimeState::Wrong { problem } => problem.clone(),
     }
 }
 
@@ -179,7 +184,11 @@ fn missing(words: BTreeSet<String>, recipes: &[Recipe]) -> Result<Vec<String>, F
     Ok(if unseen && commands(&words)?.is_empty() { Vec::new() } else { words })
 }
 
-fn all_commands(words: &[String], recipes: &[Recipe], places: &Places) -> Result<String, Failure> {
+fn all_commands(
+    words: &[String],
+    recipes: &[Recipe],
+    places: &SearchPaths,
+) -> Result<String, Failure> {
     if words.is_empty() && recipes.is_empty() {
         return Ok("# nothing is missing\n".to_owned());
     }

@@ -16,10 +16,10 @@ use crate::event::Event;
 use crate::fact::{NoPeak, Notice};
 use crate::plan::AT_A_TIME;
 use crate::plan::model::{LoadChoice, Plan};
-use crate::runtime::{Catalogue, Places};
+use crate::runtime::{Catalogue, SearchPaths};
 use crate::store::RunDirectory;
-use crate::store::record::{Judged, PeakRate, PeakRecord};
-use crate::trial::search_context::{Run, SearchContext};
+use crate::store::record::{PeakRate, PeakRecord, Validity};
+use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::{interrupt, keeper, machine, progress};
 
 /// Sets the rate of every load that asks for a share of the peak. If the peak cannot be measured,
@@ -89,7 +89,7 @@ const SLOWEST: f64 = 0.5;
 /// Measures the baseline under the plan's first closed load. The trial's directory is deleted.
 fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     let context =
-        SearchContext::new(alone(plan), Catalogue::load(Places::from_env()), machine::facts())
+        SearchContext::new(alone(plan), Catalogue::load(SearchPaths::from_env()), machine::facts())
             .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if let Some(why) = &context.refused[0] {
         return Ok(Err(NoPeak::Refused { reason: why.clone() }));
@@ -110,13 +110,13 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     let load = context.plan.loads[0].clone();
     let length = MEASURED;
     progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
-    let mut run = Run::new(record, directory, progress.as_mut());
+    let mut run = SearchRun::new(record, directory, progress.as_mut());
     let trial = context
         .measure(&mut run, &context.plan.runtimes[0], &load, length)
         .map_err(|error| Failure::from_store(&error))?;
     let throughput = trial.case.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
     Ok(match (throughput, trial.record.verdict.judged) {
-        (Some(throughput_per_second), Judged::Valid | Judged::Suspect) => {
+        (Some(throughput_per_second), Validity::Valid | Validity::Suspect) => {
             Ok(Peak { throughput_per_second, length })
         }
         _ => Err(NoPeak::Invalid { reasons: trial.record.verdict.reasons.clone() }),

@@ -3,11 +3,11 @@
 use super::args::ListArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::runtime::{self, Catalogue, Listed, Places, State};
+use crate::runtime::{self, Catalogue, RuntimeListing, RuntimeState, SearchPaths};
 
 /// Lists the runtimes.
 pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let listed = runtime::list(&catalogue);
     if args.json {
         let text = serde_json::to_string_pretty(&listed).map_err(|error| Failure::new(&error))?;
@@ -19,7 +19,7 @@ pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
 /// Indent of an entry's later lines, so that they begin below its text.
 const HANGING: usize = 4;
 
-fn lines(one: &Listed) -> String {
+fn lines(one: &RuntimeListing) -> String {
     let style = super::report::style();
     let mut text = format!("{:<17} {:<12} {}\n", one.name, one.mode, one.title);
     let mut add = |line: String| {
@@ -28,16 +28,16 @@ fn lines(one: &Listed) -> String {
         }
     };
     match &one.state {
-        State::Found { versions, .. } => {
+        RuntimeState::Found { versions, .. } => {
             versions.iter().for_each(|(need, version)| add(format!("✔ {need}: {version}")));
         }
-        State::Missing { missing, install } => {
+        RuntimeState::Missing { missing, install } => {
             add(format!("✘ missing: {}", missing.join(", ")));
             if let Some(command) = install {
                 add(format!("  get it: {command}"));
             }
         }
-        State::Wrong { problem } => add(format!("✘ {problem}")),
+        RuntimeState::Wrong { problem } => add(format!("✘ {problem}")),
     }
     text
 }

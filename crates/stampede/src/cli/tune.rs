@@ -22,7 +22,7 @@ use crate::runtime::RuntimeError;
 use crate::store::record::RunRecord;
 use crate::store::{RunDirectory, StoreError};
 use crate::trial::refusal::Refusal;
-use crate::trial::search_context::{Run, SearchContext};
+use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::lines::Configured;
 use crate::tune::model::{FORMAT, Line, Scaling, TuneReport};
 use crate::tune::settings::{Setting, variant};
@@ -52,7 +52,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let path = directory.path().to_owned();
     let mut progress = progress::for_stderr();
     context.begin(progress.as_mut());
-    let run = Run::new(record.clone(), directory, progress.as_mut());
+    let run = SearchRun::new(record.clone(), directory, progress.as_mut());
     let tuned = tune(&context, run, TuningSearch::new(objective, settings), |tuned| {
         write(&path, &report(&context, &record, tuned))
     });
@@ -77,7 +77,7 @@ pub struct Tuned {
 /// directory.
 pub fn tune(
     context: &SearchContext,
-    mut run: Run<'_>,
+    mut run: SearchRun<'_>,
     mut work: TuningSearch,
     mut after: impl FnMut(&Tuned) -> Result<(), StoreError>,
 ) -> Result<(Tuned, RunDirectory), StoreError> {

@@ -11,7 +11,7 @@ use crate::fact;
 use crate::mask::{mask_json, mask_secrets};
 use crate::plan::{self, Overrides};
 use crate::progress::words;
-use crate::runtime::{self, Arrived, Catalogue, Places, Running, RuntimeError};
+use crate::runtime::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};
 use crate::summary;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -22,7 +22,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         plan::stack_from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
     let facts = machine::facts();
     let notices = budget::fit(&mut plan, &facts).map_err(|error| Failure::from_refusal(&error))?;
-    let catalogue = Catalogue::load(Places::from_env());
+    let catalogue = Catalogue::load(SearchPaths::from_env());
     let [choice] = plan.runtimes.as_slice() else {
         let asked = plan.runtimes.len();
         return Err(Failure::rendered(format!("`up` starts one runtime alone, not {asked}"))
@@ -32,21 +32,23 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         .map_err(|refusal| Failure::from_refusal(&refusal))?
         .swap_remove(0);
     let traits = catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
-    for notice in
-        app.notice().into_iter().chain(notices).chain(budget::crowded(&plan, &facts, &[traits]))
-    {
+    for notice in app.notice().into_iter().chain(notices).chain(budget::memory_notices(
+        &plan,
+        &facts,
+        &[traits],
+    )) {
         tell(&format!("note: {}", fact::told(&notice)));
     }
-    let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);
+    let mut placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut running = match runtime::up_answering(&catalogue, choice, &app, &placement) {
+    let mut running = match runtime::start_with_any_answer(&catalogue, choice, &app, &placement) {
         Ok(running) => running,
         Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
         Err(error) => return Err(Failure::from_runtime_alone(&error)),
     };
-    if let Some(wrong) = running.arrived().and_then(|arrived| arrived.wrong.as_ref()) {
+    if let Some(wrong) = running.page_result().and_then(|page_result| page_result.wrong.as_ref()) {
         tell(&format!("note: the app does not answer correctly: {wrong}"));
         tell(running.last_lines().trim_end());
     }
@@ -74,7 +76,7 @@ fn overrides(args: &UpArgs) -> Overrides {
 
 /// Waits until Ctrl-C, and then returns `None`. If a process ends by itself, returns a sentence
 /// about it.
-fn wait(running: &mut Running) -> Option<String> {
+fn wait(running: &mut RunningStack) -> Option<String> {
     while !interrupt::asked() {
         if let Some(exit) = running.exited().first() {
             let how = match (exit.signal, exit.code) {
@@ -89,7 +91,7 @@ fn wait(running: &mut Running) -> Option<String> {
     None
 }
 
-fn as_text(running: &Running) -> String {
+fn as_text(running: &RunningStack) -> String {
     let record = running.record();
     let mut text = format!("{} is up: {}\n", record.title, running.url());
     text.push_str(&answered(running));
@@ -106,15 +108,15 @@ fn as_text(running: &Running) -> String {
 }
 
 /// Describes the app's answer and when it came.
-fn answered(running: &Running) -> String {
-    let Some(arrived) = running.arrived() else {
+fn answered(running: &RunningStack) -> String {
+    let Some(page_result) = running.page_result() else {
         return format!("`{}` has not been answered yet\n", running.page_path());
     };
     let after = words::time_ns(Nanos(running.record().first_answer_ns).0);
-    let Arrived { path, answer, .. } = arrived;
+    let PageResult { path, answer, .. } = page_result;
     let size = summary::words::bytes(answer.body.len() as f64);
     let mut text = String::new();
-    if let Some(redirected) = arrived.redirected() {
+    if let Some(redirected) = page_result.redirected() {
         text.push_str(&format!("{redirected}\n"));
     }
     let status = answer.status;
@@ -133,23 +135,23 @@ fn command(pid: u32) -> String {
     mask_secrets(String::from_utf8_lossy(&text).replace('\0', " ").trim_end())
 }
 
-fn as_json(running: &Running) -> String {
+fn as_json(running: &RunningStack) -> String {
     let processes: Vec<_> = running
         .processes()
         .iter()
         .map(|(role, pid)| serde_json::json!({"pid": pid, "role": role, "command": command(*pid)}))
         .collect();
-    let answer = running.arrived().map(|arrived| {
-        let path = mask_secrets(&arrived.path);
-        let title = running.without_secrets(arrived.answer.gist());
-        let location = arrived.answer.header("location").map(mask_secrets);
+    let answer = running.page_result().map(|page_result| {
+        let path = mask_secrets(&page_result.path);
+        let title = running.without_secrets(page_result.answer.gist());
+        let location = page_result.answer.header("location").map(mask_secrets);
         serde_json::json!({
             "path": path,
-            "status": arrived.answer.status,
+            "status": page_result.answer.status,
             "location": location,
             "title": title,
-            "bytes": arrived.answer.body.len(),
-            "correct": arrived.wrong.is_none(),
+            "bytes": page_result.answer.body.len(),
+            "correct": page_result.wrong.is_none(),
         })
     });
     let value = serde_json::json!({

@@ -15,12 +15,12 @@ use ureq::unversioned::transport::{
 };
 use ureq::{Agent, Error};
 
-use crate::runtime::{Plain, client_config};
+use crate::runtime::{PlainConnector, client_config};
 
 /// A client that connects to `address`, whatever host the URL names.
 pub fn client(address: &Address, timeout: Duration) -> Agent {
     let connect = ConnectTo { address: address.clone(), timeout };
-    Agent::with_parts(client_config(timeout), connect.chain(Plain), NoNames)
+    Agent::with_parts(client_config(timeout), connect.chain(PlainConnector), NoNames)
 }
 
 /// Connects and closes, to see whether somebody listens.

@@ -9,7 +9,7 @@ use crate::keeper::spec::Accounting;
 /// the path has no such part, the processes share their cgroup with others, and its figures include
 /// those.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub enum CgroupOwner {
     /// A container's id: `/docker/ID`, `/system.slice/docker-ID.scope`,
     /// `/machine.slice/libpod-ID.scope/container` …
     Container(String),
@@ -21,41 +21,41 @@ pub enum Anchor {
 /// `mountinfo`. In v1 each hierarchy has its own groups, where a unit without `CPUAccounting`
 /// shares its parent's. [`Accounting::Proc`] if no group belongs to the watched container or unit
 /// alone.
-pub fn accounting(mountinfo: &str, cgroup: &str, anchor: &Anchor) -> Accounting {
+pub fn accounting(mountinfo: &str, cgroup: &str, owner: &CgroupOwner) -> Accounting {
     let mounts = Mounts::parse(mountinfo, cgroup);
     let of_v1 = |controller: &str| {
         let mount = mounts.v1.iter().find(|mount| mount.controllers.contains(controller))?;
-        anchor.directory(&mount.top, &mount.own)
+        owner.directory(&mount.top, &mount.own)
     };
     let (cpuacct, memory) = (of_v1("cpuacct"), of_v1("memory"));
     if cpuacct.is_some() || memory.is_some() {
         return Accounting::CgroupV1 { cpuacct, memory };
     }
-    let v2 = mounts.v2.and_then(|mount| anchor.directory(&mount.top, &mount.own));
+    let v2 = mounts.v2.and_then(|mount| owner.directory(&mount.top, &mount.own));
     v2.map_or(Accounting::Proc, Accounting::CgroupV2)
 }
 
 /// Whether a group in `/proc/PID/cgroup` is named after the watched container or unit.
-pub fn is_named(cgroup: &str, anchor: &Anchor) -> bool {
+pub fn is_named(cgroup: &str, owner: &CgroupOwner) -> bool {
     let paths = cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-    paths.into_iter().any(|path| match anchor {
-        Anchor::Container(id) => path.contains(id.as_str()),
-        Anchor::Unit(group) => path == group || path.starts_with(&format!("{group}/")),
+    paths.into_iter().any(|path| match owner {
+        CgroupOwner::Container(id) => path.contains(id.as_str()),
+        CgroupOwner::Unit(group) => path == group || path.starts_with(&format!("{group}/")),
     })
 }
 
-impl Anchor {
+impl CgroupOwner {
     /// The directory of the watched container or unit: between `top` and `own`, the group of the
     /// process. The process may be in a group below it, if an init inside makes groups of its own.
     fn directory(&self, top: &Path, own: &Path) -> Option<PathBuf> {
         let below = own.strip_prefix(top).ok()?;
         let directory = match self {
-            Anchor::Container(id) => {
+            CgroupOwner::Container(id) => {
                 let mut parts = below.components();
                 let until = parts.position(|part| is_of(part, id))?;
                 top.join(below.components().take(until + 1).collect::<PathBuf>())
             }
-            Anchor::Unit(group) => {
+            CgroupOwner::Unit(group) => {
                 let group = group.trim_matches('/');
                 if group.is_empty() || !below.starts_with(group) {
                     return None;
@@ -135,18 +135,18 @@ mod tests {
     }
 
     #[test]
-    fn a_container_on_v2_is_its_scope_whatever_groups_it_makes_inside() {
+    fn a_container_on_cgroup_v2_is_read_from_its_scope_even_with_nested_groups() {
         let scope = format!("system.slice/docker-{ID}.scope");
         let fake = Fake::new(&[&scope, &format!("{scope}/init.scope")]);
-        let anchor = Anchor::Container(ID.to_owned());
+        let owner = CgroupOwner::Container(ID.to_owned());
         for inside in ["", "/init.scope"] {
-            let found = accounting(&fake.v2(), &format!("0::/{scope}{inside}\n"), &anchor);
+            let found = accounting(&fake.v2(), &format!("0::/{scope}{inside}\n"), &owner);
             assert_eq!(shown(&found), shown(&Accounting::CgroupV2(fake.path(&scope))));
         }
     }
 
     #[test]
-    fn podman_and_docker_without_systemd_name_their_groups_otherwise() {
+    fn groups_of_podman_and_of_docker_without_systemd_are_found() {
         for group in [
             format!("machine.slice/libpod-{ID}.scope/container"),
             format!("docker/{ID}"),
@@ -154,20 +154,20 @@ mod tests {
         ] {
             let wanted = group.trim_end_matches("/container").to_owned();
             let fake = Fake::new(&[&group, &wanted]);
-            let anchor = Anchor::Container(ID.to_owned());
-            let found = accounting(&fake.v2(), &format!("0::/{group}\n"), &anchor);
+            let owner = CgroupOwner::Container(ID.to_owned());
+            let found = accounting(&fake.v2(), &format!("0::/{group}\n"), &owner);
             assert_eq!(shown(&found), shown(&Accounting::CgroupV2(fake.path(&wanted))));
         }
     }
 
     #[test]
-    fn on_v1_every_hierarchy_has_its_own_directory() {
+    fn on_cgroup_v1_each_hierarchy_has_its_own_directory() {
         let groups = ["cpu,cpuacct", "memory"].map(|of| format!("{of}/docker/{ID}"));
         let fake = Fake::new(&[&groups[0], &groups[1]]);
         let cgroup = format!(
             "11:pids:/docker/{ID}\n6:memory:/docker/{ID}\n3:cpu,cpuacct:/docker/{ID}\n0::/x\n"
         );
-        let found = accounting(&fake.v1(), &cgroup, &Anchor::Container(ID.to_owned()));
+        let found = accounting(&fake.v1(), &cgroup, &CgroupOwner::Container(ID.to_owned()));
         let wanted = Accounting::CgroupV1 {
             cpuacct: Some(fake.path(&groups[0])),
             memory: Some(fake.path(&groups[1])),
@@ -176,29 +176,29 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_that_shares_a_group_with_others_is_not_that_group() {
+    fn a_group_that_a_unit_shares_with_others_is_not_used() {
         let fake = Fake::new(&["memory/system.slice/shop.service", "cpu,cpuacct/system.slice"]);
-        let anchor = Anchor::Unit("/system.slice/shop.service".to_owned());
+        let owner = CgroupOwner::Unit("/system.slice/shop.service".to_owned());
         // Without `CPUAccounting`, the unit's CPU time is counted in the group of its slice.
         let cgroup = "6:memory:/system.slice/shop.service\n3:cpu,cpuacct:/system.slice\n";
-        let found = accounting(&fake.v1(), cgroup, &anchor);
+        let found = accounting(&fake.v1(), cgroup, &owner);
         let memory = Some(fake.path("memory/system.slice/shop.service"));
         assert_eq!(shown(&found), shown(&Accounting::CgroupV1 { cpuacct: None, memory }));
-        let alone = accounting(&fake.v1(), "6:memory:/\n3:cpu,cpuacct:/\n", &anchor);
+        let alone = accounting(&fake.v1(), "6:memory:/\n3:cpu,cpuacct:/\n", &owner);
         assert_eq!(shown(&alone), "Proc");
         // The name of a unit may be the beginning of another's.
-        let other = accounting(&fake.v2(), "0::/system.slice/shop.service2\n", &anchor);
+        let other = accounting(&fake.v2(), "0::/system.slice/shop.service2\n", &owner);
         assert_eq!(shown(&other), "Proc");
     }
 
     #[test]
-    fn a_group_that_our_mount_does_not_show_is_no_source() {
-        let anchor = Anchor::Container(ID.to_owned());
+    fn a_group_outside_our_mount_is_not_used() {
+        let owner = CgroupOwner::Container(ID.to_owned());
         let fake = Fake::new(&[]);
         for cgroup in [format!("0::/../docker-{ID}.scope\n"), format!("0::/docker/{ID}\n")] {
-            assert_eq!(shown(&accounting(&fake.v2(), &cgroup, &anchor)), "Proc");
-            assert!(is_named(&cgroup, &anchor), "but it is named after it");
+            assert_eq!(shown(&accounting(&fake.v2(), &cgroup, &owner)), "Proc");
+            assert!(is_named(&cgroup, &owner), "but it is named after it");
         }
-        assert!(!is_named("0::/user.slice\n", &anchor));
+        assert!(!is_named("0::/user.slice\n", &owner));
     }
 }

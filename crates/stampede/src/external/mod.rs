@@ -20,7 +20,7 @@ use stampede_load::spec::Address;
 
 pub use error::ExternalError;
 pub use watch::ROLE;
-use watch::Watched;
+use watch::WatchedProcesses;
 
 use crate::addresses::{self, Taken, shown};
 use crate::fact::external as about;
@@ -30,10 +30,10 @@ use crate::mask::mask_foreign;
 use crate::observed::Shown;
 use crate::plan::model::{RequestSpec, Watch};
 use crate::runtime::{
-    Accepts, Answer, App, Arrived, PageRequest, Pages, Place, Site, arrive, get_with, holds_port,
-    is_redirect, sha256,
+    Accepts, Answer, AnswerContext, App, PageRequest, PageResult, Pages, Site, get_with,
+    holds_port, is_redirect, request_page, sha256,
 };
-use crate::store::record::{Given, Observed, Provider, RuntimeRecord};
+use crate::store::record::{ObservedState, Provider, RequestedSetup, RuntimeRecord};
 use crate::target::Target;
 
 /// An external runtime that was found.
@@ -44,7 +44,7 @@ pub struct External {
     target: Target,
     /// Which of the name's addresses was taken; `None`: there was no choice.
     taken: Option<Taken>,
-    watched: Option<Watched>,
+    watched: Option<WatchedProcesses>,
     watch: Option<Watch>,
 }
 
@@ -58,8 +58,8 @@ impl External {
         let mut target = Target::parse(url)?;
         let taken = target.choose(|_| true);
         ask::connect(&target.address, CONNECTS_WITHIN)
-            .map_err(|source| nobody_there(&target, source))?;
-        let watched = watch.map(Watched::find).transpose()?;
+            .map_err(|source| unreachable_error(&target, source))?;
+        let watched = watch.map(WatchedProcesses::find).transpose()?;
         Ok(External {
             name: name.to_owned(),
             url: url.to_owned(),
@@ -87,13 +87,13 @@ impl External {
 
     /// The watched processes as the monitor takes them. There is no role where nothing is watched.
     pub fn group(&self) -> ProcessGroup {
-        self.watched.as_ref().map_or(ProcessGroup { roles: Vec::new() }, Watched::group)
+        self.watched.as_ref().map_or(ProcessGroup { roles: Vec::new() }, WatchedProcesses::group)
     }
 
     /// The plan's `watch`, if the watched processes ended or were replaced; `None`: they are the
     /// same, or nothing is watched.
     pub fn gone(&self) -> Option<Watch> {
-        self.watched.as_ref().and_then(Watched::gone)
+        self.watched.as_ref().and_then(WatchedProcesses::gone)
     }
 
     /// Notices for the user before anything is sent.
@@ -108,7 +108,7 @@ impl External {
             notices.push(Notice::Elsewhere { runtime, host });
         }
         let Some(watched) = &self.watched else { return notices };
-        notices.extend(watched.about_memory().map(external));
+        notices.extend(watched.memory_note().map(external));
         // Not checked for a container: its port is forwarded to it, or is in a network of its own.
         if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
             (&self.watch, &self.target.address)
@@ -146,17 +146,17 @@ impl External {
             memory_limit: none(),
             memory_bytes: 0,
             process_group: none(),
-            accounting: self.watched.as_ref().map_or_else(none, Watched::accounting),
+            accounting: self.watched.as_ref().map_or_else(none, WatchedProcesses::accounting),
         }
     }
 
     /// What verification found, with the facts that explain it.
-    pub fn shown(&self, observed: Observed) -> Shown {
+    pub fn shown(&self, observed: ObservedState) -> Shown {
         Shown { name: self.name.clone(), given: self.given(), observed, body_bytes_mean: None }
     }
 
-    fn given(&self) -> Given {
-        Given { provider: Provider::External, ..Given::default() }
+    fn given(&self) -> RequestedSetup {
+        RequestedSetup { provider: Provider::External, ..RequestedSetup::default() }
     }
 
     /// Verifies that the runtime serves `app` correctly. PHP's version and settings are known only
@@ -169,15 +169,15 @@ impl External {
         app: &App,
         page: &PageRequest,
         requests: &[&RequestSpec],
-    ) -> Result<Observed, ExternalError> {
-        let place = self.place(app);
+    ) -> Result<ObservedState, ExternalError> {
+        let context = self.answer_context(app);
         let begun = Instant::now();
         let answer = self.page(app, page)?;
-        let mut seen = vec![place.shown(&answer), place.shown(&self.page(app, page)?)];
-        let mut pages = Pages::ask(self, &place, requests);
+        let mut seen = vec![context.shown(&answer), context.shown(&self.page(app, page)?)];
+        let mut pages = Pages::ask(self, &context, requests);
         std::thread::sleep(A_SECOND.saturating_sub(begun.elapsed()));
-        seen.push(place.shown(&self.page(app, page)?));
-        pages.ask_again(self, &place);
+        seen.push(context.shown(&self.page(app, page)?));
+        pages.request_again(self, &context);
         let first = seen.swap_remove(0);
         let answer_changes = seen.iter().any(|again| *again != first);
         let mut notices = Vec::new();
@@ -187,8 +187,8 @@ impl External {
         } else {
             first.clone()
         };
-        let (php_version, ini) = told(&answer);
-        Ok(Observed {
+        let (php_version, ini) = php_version_and_ini(&answer);
+        Ok(ObservedState {
             php_version,
             ini,
             answer_sha256: sha256(&stable),
@@ -196,7 +196,7 @@ impl External {
             answer: mask_foreign(&first),
             pages: pages.records(),
             notices,
-            ..Observed::default()
+            ..ObservedState::default()
         })
     }
 
@@ -205,29 +205,30 @@ impl External {
     /// # Errors
     /// The answer is wrong, or does not come.
     pub fn answer(&self, app: &App, page: &PageRequest) -> Result<String, ExternalError> {
-        Ok(self.place(app).shown(&self.page(app, page)?))
+        Ok(self.answer_context(app).shown(&self.page(app, page)?))
     }
 
-    fn place<'a>(&self, app: &'a App) -> Place<'a> {
+    fn answer_context<'a>(&self, app: &'a App) -> AnswerContext<'a> {
         let port = match &self.target.address {
             Address::Tcp(address) => address.port(),
             Address::Unix(_) => 0,
         };
-        Place { app, port, dir: None }
+        AnswerContext { app, port, dir: None }
     }
 
     /// Asks for the page that shows whether the app works, and follows its redirects.
     ///
     /// # Errors
     /// There is no answer.
-    pub fn arrive(&self, app: &App, page: &PageRequest) -> Result<Arrived, ExternalError> {
-        arrive(self, app, page, "/", ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)
+    pub fn request_page(&self, app: &App, page: &PageRequest) -> Result<PageResult, ExternalError> {
+        request_page(self, app, page, "/", ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)
     }
 
     fn page(&self, app: &App, page: &PageRequest) -> Result<Answer, ExternalError> {
         let path = page.path.as_deref().unwrap_or("/");
-        let answer =
-            self.ask_path(path, &page.headers, ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)?;
+        let answer = self
+            .request_path(path, &page.headers, ANSWERS_WITHIN)
+            .map_err(ExternalError::NoAnswer)?;
         // A redirect that was not followed is left for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
         match app.wrong(&answer).filter(|_| is_judged) {
@@ -238,7 +239,7 @@ impl External {
 }
 
 impl Site for External {
-    fn ask_path(
+    fn request_path(
         &self,
         path: &str,
         headers: &[(String, String)],
@@ -270,7 +271,7 @@ impl Site for External {
 
 /// PHP's version and values of php.ini, where an answer contains them: in `X-Powered-By`
 /// (`expose_php`), or as JSON in the form of the app `hello`.
-fn told(answer: &Answer) -> (String, BTreeMap<String, String>) {
+fn php_version_and_ini(answer: &Answer) -> (String, BTreeMap<String, String>) {
     let json: Value = serde_json::from_str(&answer.body).unwrap_or_default();
     let php = json["php"].as_object().cloned().unwrap_or_default();
     let texts = php.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
@@ -285,7 +286,7 @@ fn told(answer: &Answer) -> (String, BTreeMap<String, String>) {
     }
 }
 
-fn nobody_there(target: &Target, source: io::Error) -> ExternalError {
+fn unreachable_error(target: &Target, source: io::Error) -> ExternalError {
     let elsewhere = match &target.address {
         Address::Tcp(address) => addresses::elsewhere(*address),
         Address::Unix(_) => None,
@@ -314,19 +315,19 @@ mod tests {
     }
 
     #[test]
-    fn php_is_known_as_far_as_the_answer_tells() {
+    fn php_version_and_ini_are_read_from_the_answer() {
         let body = r#"{"php":{"version":"8.2.1","memory_limit":"256M","n":1}}"#;
         let ini = BTreeMap::from([("memory_limit".to_owned(), "256M".to_owned())]);
-        assert_eq!(told(&answer(&[], body)), ("8.2.1".to_owned(), ini));
-        let powered = told(&answer(&[("x-powered-by", "PHP/8.4.3")], "<html>"));
+        assert_eq!(php_version_and_ini(&answer(&[], body)), ("8.2.1".to_owned(), ini));
+        let powered = php_version_and_ini(&answer(&[("x-powered-by", "PHP/8.4.3")], "<html>"));
         assert_eq!(powered, ("8.4.3".to_owned(), BTreeMap::new()));
         for silent in ["", "{}", r#"{"php":{"memory_limit":"1M"}}"#, "[1]"] {
-            assert_eq!(told(&answer(&[("x-powered-by", "Express")], silent)).0, "");
+            assert_eq!(php_version_and_ini(&answer(&[("x-powered-by", "Express")], silent)).0, "");
         }
     }
 
     #[test]
-    fn another_machine_is_named_before_anything_is_sent() {
+    fn a_remote_machine_causes_a_notice_before_any_request() {
         let external = |url| External {
             name: "shop".to_owned(),
             url: String::new(),
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_listen_at_the_address_is_doubted() {
+    fn watched_processes_that_do_not_listen_at_the_address_cause_a_notice() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
         let notices = |pid| {
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_at_the_address_is_an_error_that_names_it() {
+    fn an_address_where_nothing_listens_is_named_in_the_error() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = free.local_addr().expect("its address");
         drop(free);

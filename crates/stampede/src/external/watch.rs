@@ -6,14 +6,14 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use super::error::ExternalError;
-use super::group::{self, Anchor};
+use super::group::{self, CgroupOwner};
 use crate::fact::external::External;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 use crate::plan::model::Watch;
 
 /// Watched processes, with what shows whether they are still the same.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct WatchedProcesses {
     watch: Watch,
     /// The main process; `None`: the unit has none.
     main: Option<Process>,
@@ -30,12 +30,12 @@ struct Process {
 /// The only role: from outside, a web server and PHP cannot be told apart.
 pub const ROLE: &str = "all";
 
-impl Watched {
+impl WatchedProcesses {
     /// Finds the processes now.
     ///
     /// # Errors
     /// They do not exist, or nothing on this machine can say where they are.
-    pub fn find(watch: &Watch) -> Result<Watched, ExternalError> {
+    pub fn find(watch: &Watch) -> Result<WatchedProcesses, ExternalError> {
         match watch {
             Watch::Pid(pid) => of_pid(*pid),
             Watch::Unit(name) => of_unit(name),
@@ -63,7 +63,7 @@ impl Watched {
 
     /// The note about how memory is read from `/proc`; `None`: it is read from a cgroup, as for
     /// other runtimes.
-    pub fn about_memory(&self) -> Option<External> {
+    pub fn memory_note(&self) -> Option<External> {
         let read = |pid: &u32| fs::read(format!("/proc/{pid}/smaps_rollup")).is_ok();
         match group::memory_name(&self.role.accounting) {
             "proc" if self.role.roots.iter().any(read) => Some(External::MemoryShared {}),
@@ -76,7 +76,7 @@ impl Watched {
     pub fn gone(&self) -> Option<Watch> {
         let same = match self.main {
             Some(main) => Process::now(main.pid) == Some(main),
-            None => Watched::find(&self.watch).is_ok(),
+            None => WatchedProcesses::find(&self.watch).is_ok(),
         };
         (!same).then(|| self.watch.clone())
     }
@@ -95,16 +95,16 @@ impl Process {
     }
 }
 
-fn of_pid(pid: u32) -> Result<Watched, ExternalError> {
+fn of_pid(pid: u32) -> Result<WatchedProcesses, ExternalError> {
     let watch = Watch::Pid(pid);
     let Some(main) = Process::now(pid) else {
         return Err(ExternalError::NoProcess { pid });
     };
     let role = RoleGroup { role: ROLE.to_owned(), accounting: Accounting::Proc, roots: vec![pid] };
-    Ok(Watched { watch, main: Some(main), role })
+    Ok(WatchedProcesses { watch, main: Some(main), role })
 }
 
-fn of_unit(name: &str) -> Result<Watched, ExternalError> {
+fn of_unit(name: &str) -> Result<WatchedProcesses, ExternalError> {
     let mut state = unit_state(name, &[])?;
     if state.get("LoadState") == "not-found"
         && let Ok(users) = unit_state(name, &["--user"])
@@ -120,9 +120,9 @@ fn of_unit(name: &str) -> Result<Watched, ExternalError> {
             return Err(ExternalError::NotRunning { thing, state: other.to_owned() });
         }
     }
-    let anchor = Anchor::Unit(state.get("ControlGroup").to_owned());
+    let owner = CgroupOwner::Unit(state.get("ControlGroup").to_owned());
     let pid = state.get("MainPID").parse().unwrap_or(0);
-    watched(Watch::Unit(name.to_owned()), pid, &anchor)
+    watched(Watch::Unit(name.to_owned()), pid, &owner)
 }
 
 /// The `key=value` lines of `systemctl show` (systemctl(1)). That command succeeds for unknown
@@ -144,7 +144,7 @@ fn unit_state(name: &str, scope: &[&str]) -> Result<Properties, ExternalError> {
         args.extend(["-p", property]);
     }
     args.extend(["--", name]);
-    let output = match ask("systemctl", &args) {
+    let output = match run_program("systemctl", &args) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(ExternalError::NoProgram { programs: "`systemctl`", what: "a unit" });
         }
@@ -153,7 +153,7 @@ fn unit_state(name: &str, scope: &[&str]) -> Result<Properties, ExternalError> {
     };
     if !output.status.success() {
         let thing = Watch::Unit(name.to_owned()).to_string();
-        return Err(ExternalError::Unknown { thing, said: said("systemctl", &output) });
+        return Err(ExternalError::Unknown { thing, said: last_error_line("systemctl", &output) });
     }
     Ok(Properties(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
@@ -161,27 +161,27 @@ fn unit_state(name: &str, scope: &[&str]) -> Result<Properties, ExternalError> {
 /// The output format of `inspect`. Docker and Podman share the names of these fields.
 const CONTAINER: &str = "{{.State.Running}} {{.State.Pid}} {{.Id}}";
 
-fn of_container(name: &str) -> Result<Watched, ExternalError> {
+fn of_container(name: &str) -> Result<WatchedProcesses, ExternalError> {
     let watch = Watch::Container(name.to_owned());
     let args = ["inspect", "--type", "container", "--format", CONTAINER, name];
     let thing = || watch.to_string();
     let mut answers = Vec::new();
     for program in ["docker", "podman"] {
-        let output = match ask(program, &args) {
+        let output = match run_program(program, &args) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(source) => return Err(ExternalError::Asking { program, source }),
             Ok(output) => output,
         };
         if !output.status.success() {
-            answers.push(said(program, &output));
+            answers.push(last_error_line(program, &output));
             continue;
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let fields: Vec<&str> = text.split_whitespace().collect();
         return match fields[..] {
             ["true", pid, id] => {
-                let anchor = Anchor::Container(id.to_owned());
-                watched(watch.clone(), pid.parse().unwrap_or(0), &anchor)
+                let owner = CgroupOwner::Container(id.to_owned());
+                watched(watch.clone(), pid.parse().unwrap_or(0), &owner)
             }
             [_, _, _] => {
                 Err(ExternalError::NotRunning { thing: thing(), state: "stopped".to_owned() })
@@ -201,25 +201,25 @@ fn of_container(name: &str) -> Result<Watched, ExternalError> {
 }
 
 /// Builds what is watched: the cgroup that belongs to it alone, or the process and all below it.
-fn watched(watch: Watch, pid: u32, anchor: &Anchor) -> Result<Watched, ExternalError> {
+fn watched(watch: Watch, pid: u32, owner: &CgroupOwner) -> Result<WatchedProcesses, ExternalError> {
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let main = Process::now(pid);
-    let cgroup = match (main, anchor) {
+    let cgroup = match (main, owner) {
         (Some(main), _) => {
             let path = format!("/proc/{}/cgroup", main.pid);
             fs::read_to_string(path).unwrap_or_default()
         }
         // A unit without a main process still has a cgroup.
-        (None, Anchor::Unit(group)) if pid == 0 => format!("0::{group}\n"),
+        (None, CgroupOwner::Unit(group)) if pid == 0 => format!("0::{group}\n"),
         (None, _) => return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid }),
     };
-    if let (Some(main), Anchor::Container(_)) = (main, anchor) {
+    if let (Some(main), CgroupOwner::Container(_)) = (main, owner) {
         // The daemon may run on another machine. Its pid then belongs to an unrelated process here.
-        if !group::is_named(&cgroup, anchor) && !is_init(main.pid) {
+        if !group::is_named(&cgroup, owner) && !is_init(main.pid) {
             return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid });
         }
     }
-    let accounting = group::accounting(&mountinfo, &cgroup, anchor);
+    let accounting = group::accounting(&mountinfo, &cgroup, owner);
     if main.is_none() && matches!(accounting, Accounting::Proc) {
         return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid });
     }
@@ -227,7 +227,7 @@ fn watched(watch: Watch, pid: u32, anchor: &Anchor) -> Result<Watched, ExternalE
     roots.extend(members(&accounting));
     roots.dedup();
     let role = RoleGroup { role: ROLE.to_owned(), accounting, roots };
-    Ok(Watched { watch, main, role })
+    Ok(WatchedProcesses { watch, main, role })
 }
 
 /// The pids that are now in the cgroup. Their CPU time is counted if the group has no figure.
@@ -252,7 +252,7 @@ fn is_init(pid: u32) -> bool {
 }
 
 /// The last line that a program printed on standard error, for a message.
-fn said(program: &str, output: &Output) -> String {
+fn last_error_line(program: &str, output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
     let line = line.map_or_else(|| output.status.to_string(), str::to_owned);
@@ -260,7 +260,7 @@ fn said(program: &str, output: &Output) -> String {
 }
 
 /// Runs a program and returns its output. A program that takes too long is killed.
-fn ask(program: &str, args: &[&str]) -> io::Result<Output> {
+fn run_program(program: &str, args: &[&str]) -> io::Result<Output> {
     let mut child = Command::new(program)
         .args(args)
         .stdin(Stdio::null())
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn properties_are_read_by_their_whole_name() {
+    fn a_property_is_found_only_by_its_whole_name() {
         let text = "MainPID=77\nControlGroup=/a=b\nExecMainPID=1\nLoadState=\n".to_owned();
         let properties = Properties(text);
         assert_eq!(properties.get("MainPID"), "77");
@@ -299,21 +299,21 @@ mod tests {
     }
 
     #[test]
-    fn we_are_watched_while_we_live_and_a_pid_of_nobody_is_not() {
-        let watched = Watched::find(&Watch::Pid(std::process::id())).expect("it is us");
+    fn a_living_process_can_be_watched_and_an_unused_pid_cannot() {
+        let watched = WatchedProcesses::find(&Watch::Pid(std::process::id())).expect("it is us");
         assert_eq!(watched.gone(), None);
         assert_eq!(watched.accounting(), "proc");
-        let about = watched.about_memory().expect("no cgroup is ours alone");
+        let about = watched.memory_note().expect("no cgroup is ours alone");
         assert_eq!(about, External::MemoryShared {});
         assert_eq!(watched.group().roles[0].roots, [std::process::id()]);
-        let nobody = Watched::find(&Watch::Pid(4_194_304)).expect_err("beyond every pid");
+        let nobody = WatchedProcesses::find(&Watch::Pid(4_194_304)).expect_err("beyond every pid");
         assert_eq!(nobody.to_string(), "there is no process with pid 4194304 on this machine");
     }
 
     #[test]
-    fn an_ended_process_is_gone_even_before_it_is_waited_for() {
+    fn a_zombie_counts_as_ended() {
         let mut child = Command::new("sleep").arg("60").spawn().expect("sleep");
-        let watched = Watched::find(&Watch::Pid(child.id())).expect("it runs");
+        let watched = WatchedProcesses::find(&Watch::Pid(child.id())).expect("it runs");
         child.kill().expect("killed");
         let begun = Instant::now();
         while watched.gone().is_none() && begun.elapsed() < Duration::from_secs(5) {

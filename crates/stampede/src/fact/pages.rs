@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::runtime::{Followed, is_redirect};
+use crate::runtime::{FollowedRedirects, is_redirect};
 use crate::store::record::PageRecord;
 
 /// The errors of the first of `count` pages.
@@ -11,7 +11,11 @@ pub fn failing(pages: &[PageRecord], count: usize) -> String {
 }
 
 /// The redirects: where those of the app's own page end, and those of the first of `count` pages.
-pub fn redirected(followed: Option<&Followed>, pages: &[PageRecord], count: usize) -> String {
+pub fn redirected(
+    followed: Option<&FollowedRedirects>,
+    pages: &[PageRecord],
+    count: usize,
+) -> String {
     let own = followed.iter().map(ToString::to_string);
     some(own.chain(pages.iter().map(wrong)), count + followed.iter().len())
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, Mismatch, pages};
-use crate::runtime::{Endless, Followed};
+use crate::runtime::{FollowedRedirects, RedirectLoop};
 use crate::store::record::PageRecord;
 use crate::summary::words;
 
@@ -40,9 +40,9 @@ pub enum Server {
         pages: Vec<PageRecord>,
         /// Where the redirects of the app's own page end. Null: it was not requested, or does not
         /// redirect.
-        followed: Option<Followed>,
+        followed: Option<FollowedRedirects>,
         /// A page with more redirects than a client follows. Null: there is none.
-        endless: Option<Endless>,
+        endless: Option<RedirectLoop>,
     },
     /// PHP ended with a fatal error before the load.
     #[serde(rename = "php_error_before_load")]

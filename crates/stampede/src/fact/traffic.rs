@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use stampede_load::traffic::{EntryError, ReadFailure, Skip};
 
 use super::{Before, Cause, Fact, Found, Nothing};
-use crate::runtime::Followed;
+use crate::runtime::FollowedRedirects;
 use crate::summary::words;
 
 /// Something about the requests of a load, or about their answers.
@@ -237,7 +237,7 @@ impl fmt::Display for Traffic {
             Traffic::OddHeaders { kind, answers } => odd_headers(f, kind, *answers),
             Traffic::Redirected { from, status, to, is_followed } => {
                 let (from, to) = (from.clone(), to.clone());
-                Followed { from, status: *status, to }.fmt(f)?;
+                FollowedRedirects { from, status: *status, to }.fmt(f)?;
                 if *is_followed { f.write_str(": the load asks for that page") } else { Ok(()) }
             }
             Traffic::NotCompared { requests, compared } => write!(

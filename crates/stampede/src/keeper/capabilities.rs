@@ -79,7 +79,7 @@ pub fn capabilities(program: &Path) -> Capabilities {
         pid_namespace,
         cpus: cpus::allowed().to_vec(),
         guarantee: guarantee(pid_namespace, kill, freezer).to_owned(),
-        hints: hints(pid_namespace, &controllers, Situation::of(&mounts)),
+        hints: hints(pid_namespace, &controllers, MissingControllersCause::of(&mounts)),
         controllers,
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn main() -> ! {
         true => sys::SpawnMode::Namespaces,
         false => sys::SpawnMode::UserNamespaces,
     };
-    std::process::exit(if keep::try_birth(spawn_mode) { 0 } else { 1 })
+    std::process::exit(if keep::can_spawn_init(spawn_mode) { 0 } else { 1 })
 }
 
 fn try_namespace(program: &Path) -> PidNamespace {
@@ -179,7 +179,7 @@ fn guarantee(pid_namespace: PidNamespace, kill: bool, freezer: bool) -> &'static
 
 /// Why controllers are missing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Situation {
+enum MissingControllersCause {
     /// The process belongs to an ordinary user.
     User,
     /// The process is root in a container, and the container's visible root group holds processes.
@@ -188,29 +188,29 @@ enum Situation {
     NoTree,
 }
 
-impl Situation {
-    fn of(mounts: &Mounts) -> Situation {
+impl MissingControllersCause {
+    fn of(mounts: &Mounts) -> MissingControllersCause {
         let top = mounts.v2.as_ref().map(|v2| v2.top.as_path());
         match top {
-            _ if !rustix::process::geteuid().is_root() => Situation::User,
-            Some(top) if cgroup::is_full_root(top) => Situation::FullRoot,
-            _ => Situation::NoTree,
+            _ if !rustix::process::geteuid().is_root() => MissingControllersCause::User,
+            Some(top) if cgroup::is_full_root(top) => MissingControllersCause::FullRoot,
+            _ => MissingControllersCause::NoTree,
         }
     }
 
     fn fix(self) -> &'static str {
         match self {
-            Situation::User => {
+            MissingControllersCause::User => {
                 "run as root, or in a delegated group (`systemd-run --user --scope -p \
                  Delegate=yes stampede …`; for cpuset also `Delegate=cpu cpuset memory pids` in \
                  `systemctl edit user@.service`)"
             }
-            Situation::FullRoot => {
+            MissingControllersCause::FullRoot => {
                 "processes stand in the container's root group; move them into one of their own \
                  (`cd /sys/fs/cgroup && mkdir -p init && xargs -rn1 <cgroup.procs \
                  >init/cgroup.procs`)"
             }
-            Situation::NoTree => {
+            MissingControllersCause::NoTree => {
                 "mount cgroups writable (in a container: `docker run --privileged`)"
             }
         }
@@ -220,7 +220,7 @@ impl Situation {
 fn hints(
     pid_namespace: PidNamespace,
     controllers: &[Controller],
-    situation: Situation,
+    situation: MissingControllersCause,
 ) -> Vec<String> {
     let mut hints = Vec::new();
     if pid_namespace == PidNamespace::No {
@@ -263,17 +263,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_has_a_way_out() {
+    fn missing_capabilities_have_hints() {
         let controllers = [
             Controller { name: "cpuset", writable: Writable::No },
             Controller { name: "memory", writable: Writable::By("cgroup-v1") },
         ];
-        let hints = hints(PidNamespace::No, &controllers, Situation::User);
+        let hints = hints(PidNamespace::No, &controllers, MissingControllersCause::User);
         assert_eq!(hints.len(), 2);
         assert!(hints[1].starts_with("cpuset: run as root"), "{hints:?}");
         // Only controllers that are really missing are mentioned.
         assert!(hints[1].ends_with("until then CPUs are pinned by affinity"), "{hints:?}");
-        assert!(super::hints(PidNamespace::User, &controllers[1..], Situation::User).is_empty());
+        assert!(
+            super::hints(PidNamespace::User, &controllers[1..], MissingControllersCause::User)
+                .is_empty()
+        );
     }
 
     #[test]

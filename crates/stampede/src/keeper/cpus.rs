@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_is_shared_and_said() {
+    fn a_single_cpu_is_recorded_as_shared() {
         let (allowed, cores) = plain(1);
         let split = split(&allowed, &cores, 0);
         assert_eq!(split, CpuSplit { stack: vec![0], load: vec![0], shared: Sharing::Cpus });
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn two_cpus_get_one_each() {
+    fn of_two_cpus_stack_and_load_get_one_each() {
         let (allowed, cores) = plain(2);
         let split = split(&allowed, &cores, 0);
         assert_eq!(split, CpuSplit { stack: vec![1], load: vec![0], shared: Sharing::Apart });
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_half_of_a_core_stays_idle_while_there_are_others() {
+    fn a_sibling_thread_stays_idle_while_other_cores_are_free() {
         let (allowed, cores) = smt();
         let split = split(&allowed, &cores, 1);
         assert_eq!(split.stack, [3]);

@@ -22,7 +22,7 @@ pub enum KeeperError {
         /// The directory.
         path: PathBuf,
         /// What is wrong with the directory.
-        why: Unsafe,
+        why: UnsafeDirectory,
     },
     /// The journal cannot be read or written. Without a journal nothing is started.
     #[error("cannot use journal `{path}`")]
@@ -109,7 +109,7 @@ pub enum KeeperError {
 /// Why a directory does not belong to this user alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum Unsafe {
+pub enum UnsafeDirectory {
     /// The path is a link, or not a directory.
     #[error("it is a link or no directory")]
     NoDirectory,
@@ -255,7 +255,7 @@ impl Failure {
 mod tests {
     use super::*;
 
-    fn said(error: &KeeperError) -> String {
+    fn message(error: &KeeperError) -> String {
         let source = std::error::Error::source(error).map(|source| format!("\nbecause: {source}"));
         let hint = error.hint().map(|hint| format!("\nhint: {hint}"));
         format!("{error}{}{}", source.unwrap_or_default(), hint.unwrap_or_default())
@@ -269,7 +269,7 @@ mod tests {
         let errors = [
             KeeperError::BadId("a/b".to_owned()),
             KeeperError::InUse(id.clone()),
-            KeeperError::JournalUnsafe { path: path(), why: Unsafe::WritableByOthers },
+            KeeperError::JournalUnsafe { path: path(), why: UnsafeDirectory::WritableByOthers },
             KeeperError::Journal { path: path(), source: errno(libc::ENOSPC) },
             KeeperError::Keeper { program: path(), source: errno(libc::EAGAIN) },
             KeeperError::Gone { id: id.clone() },
@@ -307,7 +307,7 @@ mod tests {
             },
             KeeperError::Affinity(errno(libc::EINVAL)),
         ];
-        let all: Vec<String> = errors.iter().map(said).collect();
+        let all: Vec<String> = errors.iter().map(message).collect();
         insta::assert_snapshot!(all.join("\n\n"));
     }
 }

@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The content of the file.
 #[derive(Serialize, Deserialize)]
-struct Held {
+struct HoldFile {
     spec: StackSpec,
     namespaces: NamespaceUse,
     cgroups: CgroupUse,
@@ -40,7 +40,7 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
     let held = args
         .next()
         .and_then(|path| std::fs::read(path).ok())
-        .and_then(|text| serde_json::from_slice::<Held>(&text).ok());
+        .and_then(|text| serde_json::from_slice::<HoldFile>(&text).ok());
     let Some(held) = held else {
         eprintln!("error: `__hold` wants a file");
         std::process::exit(2);
@@ -64,7 +64,7 @@ pub(super) fn listen(mut args: impl Iterator<Item = OsString>) -> ! {
     std::process::exit(if matches!(listening, Some(Ok(()))) { 0 } else { 1 })
 }
 
-fn hold(held: Held) -> Result<(), KeeperError> {
+fn hold(held: HoldFile) -> Result<(), KeeperError> {
     let options = KeeperOptions {
         namespaces: held.namespaces,
         cgroups: held.cgroups,

@@ -19,9 +19,9 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use rustix::thread::CpuSet;
 
 use super::error::{Failure, Step};
-use super::kill::{self, KillTarget, Own};
+use super::kill::{self, DescendantScope, KillTarget};
 use super::spec::{Exit, ProcessSpec};
-use super::wire::{Channel, Peer, Prepared, Reply, Task};
+use super::wire::{Channel, Peer, Reply, SpawnRequest, Task};
 use super::{cpus, proc, sys};
 
 /// First argument of the hidden command.
@@ -39,10 +39,10 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
     sys::block_signals();
     let guard = if namespaced {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-        Guard::Namespace
+        EndMethod::Namespace
     } else {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        Guard::Ourselves { id: String::new(), v2: None, freezer: None }
+        EndMethod::Ourselves { id: String::new(), v2: None, freezer: None }
     };
     let ready = || -> io::Result<Init> {
         let control = sys::take_stdin()?;
@@ -65,7 +65,7 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
 }
 
 /// What ends the stack when the keeper is gone.
-enum Guard {
+enum EndMethod {
     /// The kernel: when init ends, it kills every process in the namespace.
     Namespace,
     /// Init itself, by every means available.
@@ -84,7 +84,7 @@ struct Init {
     control: Channel,
     ended: OwnedFd,
     children: Vec<Child>,
-    guard: Guard,
+    guard: EndMethod,
 }
 
 /// Why `run` returns: the keeper is gone.
@@ -92,7 +92,7 @@ struct KeeperGone;
 
 impl Init {
     fn run(&mut self) -> KeeperGone {
-        if self.tell(&Reply::Hello).is_err() {
+        if self.report(&Reply::Hello).is_err() {
             return KeeperGone;
         }
         loop {
@@ -106,8 +106,8 @@ impl Init {
             };
             let done = match task {
                 Task::Guard { id, v2, freezer } => {
-                    if let Guard::Ourselves { .. } = self.guard {
-                        self.guard = Guard::Ourselves { id, v2, freezer };
+                    if let EndMethod::Ourselves { .. } = self.guard {
+                        self.guard = EndMethod::Ourselves { id, v2, freezer };
                     }
                     Ok(())
                 }
@@ -120,7 +120,7 @@ impl Init {
         }
     }
 
-    fn tell(&mut self, reply: &Reply) -> Result<(), KeeperGone> {
+    fn report(&mut self, reply: &Reply) -> Result<(), KeeperGone> {
         self.control.send(reply).map_err(|_| KeeperGone)
     }
 
@@ -163,22 +163,22 @@ impl Init {
                 code: status.exit_status(),
                 signal: status.terminating_signal(),
             };
-            self.tell(&Reply::Exited(exit))?;
+            self.report(&Reply::Exited(exit))?;
         }
         Ok(())
     }
 
-    fn spawn(&mut self, prepared: Prepared) -> Result<(), KeeperGone> {
+    fn spawn(&mut self, prepared: SpawnRequest) -> Result<(), KeeperGone> {
         match spawn(&prepared) {
             Ok(spawned) => {
-                let Prepared { process, spec, .. } = prepared;
+                let SpawnRequest { process, spec, .. } = prepared;
                 // Done before anything is reaped, so that a process that has already ended is
                 // reported too.
                 let pid = proc::host_pid_of_child(spawned.pid);
                 self.children.push(Child { process, pid: spawned.pid, spec, running: true });
-                self.tell(&Reply::Spawned { process, pid, refused: spawned.refused })
+                self.report(&Reply::Spawned { process, pid, refused: spawned.refused })
             }
-            Err(failure) => self.tell(&Reply::Failed(failure)),
+            Err(failure) => self.report(&Reply::Failed(failure)),
         }
     }
 
@@ -196,7 +196,7 @@ impl Init {
         }
         self.end_rest();
         self.reap()?;
-        self.tell(&Reply::Stopped)
+        self.report(&Reply::Stopped)
     }
 
     fn signal(&self, index: usize, signal: Signal) {
@@ -218,10 +218,10 @@ impl Init {
     /// Ends daemons and strays that no stopped process took with it. In a namespace the kernel does
     /// this when init ends.
     fn end_rest(&self) {
-        if let Guard::Ourselves { id, v2, freezer } = &self.guard {
+        if let EndMethod::Ourselves { id, v2, freezer } = &self.guard {
             let (v2, freezer) = (v2.as_deref(), freezer.as_deref());
-            let own = Own::AllDescendants;
-            kill::everything(&KillTarget { id, v2, freezer, known: &[], own });
+            let own = DescendantScope::AllDescendants;
+            kill::kill_all(&KillTarget { id, v2, freezer, known: &[], own });
         }
     }
 
@@ -237,7 +237,7 @@ struct Spawned {
     refused: Vec<PathBuf>,
 }
 
-fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
+fn spawn(prepared: &SpawnRequest) -> Result<Spawned, Failure> {
     let spec = &prepared.spec;
     let failure = |step: Step, path: &PathBuf, error: &io::Error| Failure {
         step,
@@ -259,10 +259,10 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
         ),
         None => Stdio::null(),
     };
-    let (mut told, tell) =
+    let (mut reports, report) =
         io::pipe().map_err(|error| failure(Step::Program, &spec.program, &error))?;
 
-    let plan = CgroupEntry::new(prepared, OwnedFd::from(tell))
+    let plan = CgroupEntry::new(prepared, OwnedFd::from(report))
         .map_err(|error| failure(Step::Program, &spec.program, &error))?;
     let mut command = Command::new(&spec.program);
     command
@@ -283,7 +283,7 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
     // Closes our copy of the pipe's write end, which the closure holds.
     drop(command);
     let mut said = Vec::new();
-    let _ = told.read_to_end(&mut said);
+    let _ = reports.read_to_end(&mut said);
     let refused = prepared
         .groups
         .iter()
@@ -318,11 +318,11 @@ struct CgroupEntry {
     groups: Vec<CString>,
     cpus: CpuSet,
     user: Option<(u32, u32)>,
-    tell: OwnedFd,
+    report: OwnedFd,
 }
 
 impl CgroupEntry {
-    fn new(prepared: &Prepared, tell: OwnedFd) -> io::Result<CgroupEntry> {
+    fn new(prepared: &SpawnRequest, report: OwnedFd) -> io::Result<CgroupEntry> {
         let procs = |directory: &PathBuf| {
             CString::new(directory.join("cgroup.procs").as_os_str().as_bytes())
         };
@@ -330,7 +330,7 @@ impl CgroupEntry {
             groups: prepared.groups.iter().map(procs).collect::<Result<_, _>>()?,
             cpus: cpus::cpu_set(&prepared.cpus),
             user: prepared.spec.user,
-            tell,
+            report,
         })
     }
 
@@ -338,7 +338,7 @@ impl CgroupEntry {
     fn enter(&self) -> io::Result<()> {
         for (index, procs) in self.groups.iter().enumerate() {
             if enter_group(procs).is_err() {
-                let _ = rustix::io::write(&self.tell, &[u8::try_from(index).unwrap_or(USER - 1)]);
+                let _ = rustix::io::write(&self.report, &[u8::try_from(index).unwrap_or(USER - 1)]);
             }
         }
         // The affinity is needed even inside a CPU set. The process inherits stampede's own
@@ -347,7 +347,7 @@ impl CgroupEntry {
         sys::default_signals();
         sys::unblock_signals();
         self.take_user().inspect_err(|_| {
-            let _ = rustix::io::write(&self.tell, &[USER]);
+            let _ = rustix::io::write(&self.report, &[USER]);
         })
     }
 

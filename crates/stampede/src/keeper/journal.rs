@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use super::error::{KeeperError, Unsafe};
+use super::error::{KeeperError, UnsafeDirectory};
 use super::proc::{self, Identity};
 use super::work::WorkRecord;
 
@@ -64,7 +64,7 @@ impl Entry {
     }
 
     /// Whether its stampede or its keeper still runs.
-    pub(super) fn guarded(&self) -> bool {
+    pub(super) fn is_guarded(&self) -> bool {
         self.same_boot() && (self.stampede.alive() || self.keeper.is_some_and(|one| one.alive()))
     }
 
@@ -106,7 +106,7 @@ impl Journal {
     /// files.
     pub(super) fn open(path: &Path) -> Result<Journal, KeeperError> {
         for directory in path.parent().into_iter().chain([path]) {
-            match private_directory(directory, Missing::Leave) {
+            match private_directory(directory, IfMissing::Leave) {
                 Err(error) if !is_gone(&error) => return Err(error),
                 _ => {}
             }
@@ -119,13 +119,13 @@ impl Journal {
     fn created(&self) -> Result<OwnedFd, KeeperError> {
         let parent = self.path.parent();
         for _ in 0..TRIES {
-            parent.map(|parent| private_directory(parent, Missing::Create)).transpose()?;
-            match private_directory(&self.path, Missing::Create) {
+            parent.map(|parent| private_directory(parent, IfMissing::Create)).transpose()?;
+            match private_directory(&self.path, IfMissing::Create) {
                 Err(error) if is_gone(&error) => {}
                 directory => return directory,
             }
         }
-        private_directory(&self.path, Missing::Create)
+        private_directory(&self.path, IfMissing::Create)
     }
 
     /// Removes the directory and its parent if no entry is left.
@@ -163,7 +163,7 @@ impl Journal {
     /// Reads one entry; `None` if it does not exist or cannot be read.
     pub(super) fn read(&self, id: &str) -> Option<Entry> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let directory = private_directory(&self.path, Missing::Leave).ok()?;
+        let directory = private_directory(&self.path, IfMissing::Leave).ok()?;
         let file = rustix::fs::openat(&directory, file_name(id), flags, Mode::empty()).ok()?;
         let mut text = String::new();
         File::from(file).read_to_string(&mut text).ok()?;
@@ -175,7 +175,7 @@ impl Journal {
     pub(super) fn entries(&self) -> Result<Vec<Entry>, KeeperError> {
         let fail = |source: rustix::io::Errno| self.error("", source.into());
         let mut found = Vec::new();
-        let directory = match private_directory(&self.path, Missing::Leave) {
+        let directory = match private_directory(&self.path, IfMissing::Leave) {
             Err(error) if is_gone(&error) => return Ok(found),
             directory => directory?,
         };
@@ -192,7 +192,7 @@ impl Journal {
     /// Removes an entry, and drafts of it whose writer was killed. Missing files are no error.
     pub(super) fn remove(&self, id: &str) {
         let name = file_name(id);
-        if let Ok(directory) = private_directory(&self.path, Missing::Leave) {
+        if let Ok(directory) = private_directory(&self.path, IfMissing::Leave) {
             let _ = rustix::fs::unlinkat(&directory, &name, AtFlags::empty());
         }
         let prefix = format!(".{name}.");
@@ -217,7 +217,7 @@ impl Journal {
     }
 
     fn remove_drafts(&self, fits: impl Fn(&str) -> bool) {
-        let Ok(directory) = private_directory(&self.path, Missing::Leave) else { return };
+        let Ok(directory) = private_directory(&self.path, IfMissing::Leave) else { return };
         let Ok(entries) = rustix::fs::Dir::read_from(&directory) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy();
@@ -242,7 +242,7 @@ fn file_name(id: &str) -> String {
 
 /// How to treat a missing directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
+enum IfMissing {
     Create,
     Leave,
 }
@@ -256,10 +256,11 @@ fn is_gone(error: &KeeperError) -> bool {
 const TRIES: u32 = 100;
 
 /// Opens a directory that only this user may write to.
-fn private_directory(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperError> {
+fn private_directory(path: &Path, missing: IfMissing) -> Result<OwnedFd, KeeperError> {
     let fail = |source: io::Error| KeeperError::Journal { path: path.to_owned(), source };
-    let unsafe_because = |why: Unsafe| KeeperError::JournalUnsafe { path: path.to_owned(), why };
-    if missing == Missing::Create {
+    let unsafe_because =
+        |why: UnsafeDirectory| KeeperError::JournalUnsafe { path: path.to_owned(), why };
+    if missing == IfMissing::Create {
         match fs::DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(fail(error)),
             _ => {}
@@ -269,16 +270,16 @@ fn private_directory(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperErr
     let directory = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(directory) => directory,
         Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-            return Err(unsafe_because(Unsafe::NoDirectory));
+            return Err(unsafe_because(UnsafeDirectory::NoDirectory));
         }
         Err(error) => return Err(fail(error.into())),
     };
     let stat = rustix::fs::fstat(&directory).map_err(|error| fail(error.into()))?;
     if stat.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(unsafe_because(Unsafe::OtherOwner));
+        return Err(unsafe_because(UnsafeDirectory::OtherOwner));
     }
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory || stat.st_mode & 0o022 != 0 {
-        return Err(unsafe_because(Unsafe::WritableByOthers));
+        return Err(unsafe_because(UnsafeDirectory::WritableByOthers));
     }
     Ok(directory)
 }
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_survives_and_goes() {
+    fn an_entry_is_written_read_and_removed() {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::open(&directory.path().join("s/journal")).unwrap();
         let mut entry = Entry::new("one", own());
@@ -307,7 +308,7 @@ mod tests {
 
     /// The writer was killed before its first entry had its final name.
     #[test]
-    fn what_a_writer_left_of_an_entry_goes_and_that_of_others_stays() {
+    fn orphaned_drafts_are_removed_and_drafts_of_others_stay() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stampede/journal");
         let journal = Journal::open(&path).unwrap();

@@ -14,12 +14,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use super::cgroup::{Freezer, Groups, Plan};
 use super::error::{Failure, KeeperError, Step};
 use super::journal::{Entry, Journal};
-use super::kill::{self, KillTarget, Own, PATIENCE};
+use super::kill::{self, DescendantScope, KillTarget, PATIENCE};
 use super::proc::{Identity, MARKER};
 use super::spec::{Exit, StackSpec};
 use super::stack::NamespaceUse;
 use super::sys::{self, SpawnMode};
-use super::wire::{Channel, News, Order, Peer, Prepared, Reply, Request, Started, Task};
+use super::wire::{
+    Channel, GuardRequest, Notification, Order, Peer, Reply, SpawnRequest, Started, Task,
+};
 use super::work::{self, WorkRecord};
 use super::{init, sweep};
 
@@ -41,7 +43,7 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
     // stampede wrote the order to the socket before it started this process. So the order is there
     // even if stampede has died since.
     if let Ok(Some(Order::Guard(request))) = control.receive() {
-        keep(&request, control, raw(parent), stampede);
+        keep(&request, control, raw_pid(parent), stampede);
     }
     std::process::exit(0)
 }
@@ -53,13 +55,13 @@ fn watch(parent: Pid) -> Option<OwnedFd> {
     (rustix::process::getppid() == Some(parent)).then_some(pidfd)
 }
 
-fn keep(request: &Request, mut control: Channel, parent: u32, stampede: Option<OwnedFd>) {
+fn keep(request: &GuardRequest, mut control: Channel, parent: u32, stampede: Option<OwnedFd>) {
     // stampede is gone already, and nothing was created yet.
     let Some(parent) = Identity::of(parent) else { return };
     let (journal, entry) = match enter(request, parent) {
         Ok(entered) => entered,
         Err(error) => {
-            let _ = control.send(&News::Failed(Failure::of(error)));
+            let _ = control.send(&Notification::Failed(Failure::of(error)));
             return;
         }
     };
@@ -71,9 +73,9 @@ fn keep(request: &Request, mut control: Channel, parent: u32, stampede: Option<O
 }
 
 /// Takes the id and creates the working directory.
-fn enter(request: &Request, stampede: Identity) -> Result<(Journal, Entry), KeeperError> {
+fn enter(request: &GuardRequest, stampede: Identity) -> Result<(Journal, Entry), KeeperError> {
     let journal = Journal::open(&request.journal)?;
-    if journal.read(&request.id).is_some_and(|entry| entry.guarded()) {
+    if journal.read(&request.id).is_some_and(|entry| entry.is_guarded()) {
         return Err(KeeperError::InUse(request.id.clone()));
     }
     let mut entry = Entry::new(&request.id, stampede);
@@ -124,8 +126,8 @@ struct Keeper {
 
 impl Keeper {
     /// Serves stampede from the created working directory to the end, and returns why it ended.
-    fn work(&mut self, request: &Request) -> End {
-        if self.control.send(&News::Guards).is_err() {
+    fn work(&mut self, request: &GuardRequest) -> End {
+        if self.control.send(&Notification::Guards).is_err() {
             return End::StampedeGone;
         }
         // Until the next order, stampede fills the directory.
@@ -195,7 +197,7 @@ impl Keeper {
             .into_iter()
             .filter_map(|role| self.groups.as_ref().map(|groups| groups.role_directories(role)))
             .collect();
-        let init = self.init.as_ref().map_or(0, |init| raw(init.pid));
+        let init = self.init.as_ref().map_or(0, |init| raw_pid(init.pid));
         Started { pids, isolation, roles, init }
     }
 
@@ -223,7 +225,7 @@ impl Keeper {
         };
         for &spawn_mode in births {
             let Ok(init) = spawn_init(spawn_mode, in_memory, &self.entry.id) else { continue };
-            self.entry.init = Identity::of(raw(init.pid));
+            self.entry.init = Identity::of(raw_pid(init.pid));
             self.entry.namespaced = spawn_mode != SpawnMode::Plain;
             self.init = Some(init);
             match self.next(None) {
@@ -240,7 +242,7 @@ impl Keeper {
         let mut process_spec = spec.processes[process].clone();
         process_spec.env.insert(MARKER.to_owned(), spec.id.clone());
         let role = process_spec.role.clone();
-        let prepared = Prepared {
+        let prepared = SpawnRequest {
             process,
             groups: self.groups.as_ref().map(|g| g.of_role(&role)).unwrap_or_default(),
             cpus: spec.cpus_by_role.get(&role).unwrap_or(&spec.cpus).clone(),
@@ -266,7 +268,7 @@ impl Keeper {
     /// Serves a running stack until its end. The keeper sleeps between events.
     fn serve(&mut self, spec: &StackSpec, started: Started) -> End {
         let (mut pids, stop_limit) = (started.pids.clone(), stop_limit(spec));
-        if self.control.send(&News::Started(started)).is_err() {
+        if self.control.send(&Notification::Started(started)).is_err() {
             return End::StampedeGone;
         }
         let mut until = None;
@@ -285,7 +287,7 @@ impl Keeper {
                         Err(end) => return end,
                     };
                     pids = started.pids.clone();
-                    if self.control.send(&News::Started(started)).is_err() {
+                    if self.control.send(&Notification::Started(started)).is_err() {
                         return End::StampedeGone;
                     }
                 }
@@ -300,7 +302,7 @@ impl Keeper {
     fn exited(&mut self, exit: Exit) {
         self.running.retain(|&process| process != exit.process);
         // If stampede is gone, the next poll reports it.
-        let _ = self.control.send(&News::Exited(exit));
+        let _ = self.control.send(&Notification::Exited(exit));
     }
 
     fn task(&mut self, task: &Task) -> Result<(), End> {
@@ -373,33 +375,33 @@ impl Keeper {
         self.end_init();
         let mut left: Vec<String> = Vec::new();
         if was_plain {
-            let prey = KillTarget {
+            let target = KillTarget {
                 id: &self.entry.id,
                 v2: v2.as_deref(),
                 freezer: freezer.as_deref(),
                 known: &known,
-                own: Own::AllDescendants,
+                own: DescendantScope::AllDescendants,
             };
-            left.extend(kill::everything(&prey).iter().map(|pid| format!("process {pid}")));
+            left.extend(kill::kill_all(&target).iter().map(|pid| format!("process {pid}")));
         }
         left.extend(sweep::remove_groups(&self.entry.cgroups));
         left.extend(self.entry.work.as_ref().and_then(WorkRecord::remove));
         if left.is_empty() {
             self.journal.remove(&self.entry.id);
         }
-        self.tell_end(end);
+        self.report_end(end);
     }
 
-    fn tell_end(&mut self, end: End) {
+    fn report_end(&mut self, end: End) {
         let failure = match end {
             End::Failed(failure) => Some(failure),
             End::InitGone => Some(Failure::new(Step::Init, PathBuf::new(), 0)),
             End::StampedeGone | End::Stopped => None,
         };
         if let Some(failure) = failure {
-            let _ = self.control.send(&News::Failed(failure));
+            let _ = self.control.send(&Notification::Failed(failure));
         }
-        let _ = self.control.send(&News::Ended);
+        let _ = self.control.send(&Notification::Ended);
     }
 }
 
@@ -449,12 +451,12 @@ fn until_left(until: Instant) -> Timespec {
     Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
 }
 
-fn raw(pid: Pid) -> u32 {
+fn raw_pid(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().unsigned_abs()
 }
 
 /// Tries whether an init can really be started this way; for `doctor`.
-pub(super) fn try_birth(spawn_mode: SpawnMode) -> bool {
+pub(super) fn can_spawn_init(spawn_mode: SpawnMode) -> bool {
     let Ok(Init { pid, pidfd, mut channel, .. }) = spawn_init(spawn_mode, &[], "probe") else {
         return false;
     };

@@ -24,12 +24,12 @@ pub(super) struct KillTarget<'a> {
     /// Processes recorded in the journal.
     pub known: &'a [Identity],
     /// Whether all descendants of this process belong to the stack too.
-    pub own: Own,
+    pub own: DescendantScope,
 }
 
 /// Which descendants of this process belong to the stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Own {
+pub(super) enum DescendantScope {
     /// All of them: this process is a keeper or an init and starts nothing else.
     AllDescendants,
     /// Only known or marked processes: stampede has other children.
@@ -37,15 +37,15 @@ pub(super) enum Own {
 }
 
 /// Kills until no process is found. Returns the pids that still exist after `PATIENCE`.
-pub(super) fn everything(prey: &KillTarget<'_>) -> Vec<u32> {
+pub(super) fn kill_all(target: &KillTarget<'_>) -> Vec<u32> {
     let deadline = Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(1);
     let mut seen = BTreeSet::new();
     let mut empty_rounds = 0;
     loop {
-        let found = round(prey);
+        let found = round(target);
         seen.extend(found.iter().copied());
-        let proof = reap(prey.own, &seen);
+        let proof = reap(target.own, &seen);
         empty_rounds = if found.is_empty() { empty_rounds + 1 } else { 0 };
         let done = match proof {
             Proof::NoChildren => found.is_empty(),
@@ -77,22 +77,22 @@ enum Proof {
 }
 
 /// Runs every search for processes once, and kills what it finds. Returns those that were alive.
-fn round(prey: &KillTarget<'_>) -> Vec<u32> {
+fn round(target: &KillTarget<'_>) -> Vec<u32> {
     let mut found = BTreeSet::new();
-    if let Some(directory) = prey.v2 {
+    if let Some(directory) = target.v2 {
         found.extend(members(directory));
         // The file is missing before Linux 5.14. Then the kills below do the work.
         let _ = fs::write(directory.join("cgroup.kill"), "1");
     }
-    let thaw = prey.freezer.filter(|directory| directory.exists()).map(freeze);
-    if let Some(directory) = prey.freezer {
+    let thaw = target.freezer.filter(|directory| directory.exists()).map(freeze);
+    if let Some(directory) = target.freezer {
         found.extend(members(directory));
     }
-    if prey.own == Own::AllDescendants {
+    if target.own == DescendantScope::AllDescendants {
         found.extend(proc::descendants(std::process::id()));
     }
-    found.extend(prey.known.iter().filter(|one| one.alive()).map(|one| one.pid));
-    found.extend(proc::marked(prey.id));
+    found.extend(target.known.iter().filter(|one| one.alive()).map(|one| one.pid));
+    found.extend(proc::marked(target.id));
     for &pid in &found {
         kill(pid);
     }
@@ -134,16 +134,16 @@ pub(super) fn kill(pid: u32) {
 }
 
 /// Collects the exit status of processes that became our children, so that no zombie stays.
-fn reap(own: Own, seen: &BTreeSet<u32>) -> Proof {
+fn reap(own: DescendantScope, seen: &BTreeSet<u32>) -> Proof {
     match own {
-        Own::AllDescendants => loop {
+        DescendantScope::AllDescendants => loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some(_)) => {}
                 Ok(None) => return Proof::Children,
                 Err(_) => return Proof::NoChildren,
             }
         },
-        Own::OnlyKnown => {
+        DescendantScope::OnlyKnown => {
             seen.iter().copied().for_each(reap_one);
             Proof::Looks
         }

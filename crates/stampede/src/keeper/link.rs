@@ -17,7 +17,7 @@ use super::journal::{Entry, Journal};
 use super::spec::Exit;
 use super::stack::KeeperOptions;
 use super::sweep::clean;
-use super::wire::{Channel, News, Order, Request, Started, encode};
+use super::wire::{Channel, GuardRequest, Notification, Order, Started, encode};
 
 /// Longest time in which the keeper creates a directory or starts a stack. It starts processes and
 /// does not wait until they are ready.
@@ -30,7 +30,7 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 pub(super) struct Link {
     entry: OwnEntry,
     orders: UnixStream,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 /// The journal's entry of one keeper.
@@ -55,14 +55,14 @@ impl OwnEntry {
 
 /// The state that the listening thread shares.
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedState {
+    state: Mutex<KeeperState>,
     changed: Condvar,
 }
 
 /// The news received so far.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct KeeperState {
     /// The working directory exists.
     pub guards: bool,
     /// stampede has finished filling the working directory, so the listener may remove it.
@@ -71,35 +71,35 @@ pub(super) struct State {
     pub started: Option<Started>,
     exits: Vec<Exit>,
     failure: Option<Failure>,
-    ended: Option<Ended>,
+    ended: Option<StackEnd>,
 }
 
 /// How a stack ended.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
+pub(super) struct StackEnd {
     /// The step that failed, or the process that ended too early.
     failure: Option<Failure>,
     /// Whether the keeper reported the end itself.
-    told: bool,
+    is_reported: bool,
     /// What could not be removed.
     left: Vec<String>,
 }
 
-impl Ended {
+impl StackEnd {
     /// Whether nothing went wrong and nothing remains.
     pub(super) fn is_orderly(&self) -> bool {
-        self.told && self.failure.is_none() && self.left.is_empty()
+        self.is_reported && self.failure.is_none() && self.left.is_empty()
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedState {
+    fn lock(&self) -> MutexGuard<'_, KeeperState> {
         // After a panic elsewhere, the state is still a usable list of exits.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `heard` returns a value; `None` after `limit`.
-    fn wait<T>(&self, limit: Duration, heard: impl Fn(&State) -> Option<T>) -> Option<T> {
+    fn wait<T>(&self, limit: Duration, heard: impl Fn(&KeeperState) -> Option<T>) -> Option<T> {
         let until = Instant::now() + limit;
         let mut state = self.lock();
         loop {
@@ -125,7 +125,7 @@ impl Link {
         let fail = |source| KeeperError::Keeper { program: options.program.clone(), source };
         let (near, far) = UnixStream::pair().map_err(fail)?;
         let orders = near.try_clone().map_err(fail)?;
-        let request = Order::Guard(Request {
+        let request = Order::Guard(GuardRequest {
             id: id.to_owned(),
             directory: directory.to_owned(),
             namespaces: options.namespaces,
@@ -138,7 +138,7 @@ impl Link {
         encode(&request).and_then(|order| send(&orders, &order)).map_err(fail)?;
         let child = execute(id, options, far).map_err(fail)?;
         let entry = OwnEntry { id: id.to_owned(), keeper: child.id(), journal };
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedState::default());
         let link = Link { entry: entry.clone(), orders, shared: Arc::clone(&shared) };
         let listener = Listener { entry, channel: Channel::new(near), child, shared };
         thread::Builder::new()
@@ -155,7 +155,7 @@ impl Link {
     }
 
     /// Records that from now on only the stack writes to the working directory.
-    pub(super) fn filled(&self) {
+    pub(super) fn mark_filled(&self) {
         self.shared.lock().is_filled = true;
     }
 
@@ -166,7 +166,10 @@ impl Link {
     }
 
     /// Waits until `heard` returns a value. Returns an error if the stack ended first.
-    pub(super) fn wait<T>(&self, heard: impl Fn(&State) -> Option<T>) -> Result<T, KeeperError> {
+    pub(super) fn wait<T>(
+        &self,
+        heard: impl Fn(&KeeperState) -> Option<T>,
+    ) -> Result<T, KeeperError> {
         let found = self.shared.wait(START_LIMIT, |state| match (heard(state), &state.ended) {
             (Some(found), _) => Some(Ok(found)),
             (None, Some(ended)) => Some(Err(ended.clone())),
@@ -179,17 +182,17 @@ impl Link {
     }
 
     /// How the stack ended; `None` if it has not.
-    pub(super) fn ended(&self) -> Option<Ended> {
+    pub(super) fn ended(&self) -> Option<StackEnd> {
         self.shared.lock().ended.clone()
     }
 
     /// Converts an end that was not orderly into an error.
-    pub(super) fn error(&self, ended: Ended) -> KeeperError {
+    pub(super) fn error(&self, ended: StackEnd) -> KeeperError {
         let id = self.entry.id.clone();
         match ended {
-            Ended { left, .. } if !left.is_empty() => KeeperError::Left { id, left },
-            Ended { failure: Some(failure), .. } => failure.into_error(&id),
-            Ended { .. } => KeeperError::Gone { id },
+            StackEnd { left, .. } if !left.is_empty() => KeeperError::Left { id, left },
+            StackEnd { failure: Some(failure), .. } => failure.into_error(&id),
+            StackEnd { .. } => KeeperError::Gone { id },
         }
     }
 
@@ -198,7 +201,7 @@ impl Link {
     pub(super) fn exits(&self, roles: &[&str]) -> Vec<Exit> {
         let state = self.shared.lock();
         let mut exits = state.exits.clone();
-        if state.ended.as_ref().is_some_and(|ended| !ended.told || ended.failure.is_some()) {
+        if state.ended.as_ref().is_some_and(|ended| !ended.is_reported || ended.failure.is_some()) {
             for (process, &role) in roles.iter().enumerate() {
                 if !exits.iter().any(|exit| exit.process == process) {
                     let (role, signal) = (role.to_owned(), Some(libc::SIGKILL));
@@ -212,7 +215,7 @@ impl Link {
     /// Waits for an end that was ordered or is expected, for `grace` and some more time. Then
     /// closes the connection, which the keeper treats as the death of stampede. A `grace` of zero
     /// closes it at once.
-    pub(super) fn end(&self, grace: Duration) -> Ended {
+    pub(super) fn end(&self, grace: Duration) -> StackEnd {
         let waited = |limit| self.shared.wait(limit, |state| state.ended.clone());
         if let Some(ended) = (!grace.is_zero()).then(|| waited(grace + END_LIMIT)).flatten() {
             return ended;
@@ -223,9 +226,9 @@ impl Link {
         }
         // The keeper does not react, so it is given up. The listener kills it and cleans up.
         let _ = self.orders.shutdown(Shutdown::Both);
-        waited(END_LIMIT).unwrap_or_else(|| Ended {
+        waited(END_LIMIT).unwrap_or_else(|| StackEnd {
             failure: None,
-            told: false,
+            is_reported: false,
             left: vec![format!("keeper {}", self.entry.keeper)],
         })
     }
@@ -244,27 +247,27 @@ struct Listener {
     entry: OwnEntry,
     channel: Channel,
     child: Child,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 impl Listener {
     fn listen(mut self) {
-        let mut told = false;
-        while let Ok(Some(news)) = self.channel.receive::<News>() {
+        let mut is_reported = false;
+        while let Ok(Some(notification)) = self.channel.receive::<Notification>() {
             let mut state = self.shared.lock();
-            match news {
-                News::Guards => state.guards = true,
-                News::Started(started) => state.started = Some(started),
-                News::Exited(exit) => state.exits.push(exit),
-                News::Failed(failure) => state.failure = Some(failure),
-                News::Ended => told = true,
+            match notification {
+                Notification::Guards => state.guards = true,
+                Notification::Started(started) => state.started = Some(started),
+                Notification::Exited(exit) => state.exits.push(exit),
+                Notification::Failed(failure) => state.failure = Some(failure),
+                Notification::Ended => is_reported = true,
             }
             drop(state);
             self.shared.changed.notify_all();
         }
         // The keeper sent its last message, or is dead, or was given up, or sent something
         // unreadable.
-        if !told {
+        if !is_reported {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
@@ -274,7 +277,7 @@ impl Listener {
         let left = if is_filled { self.entry.clean() } else { Vec::new() };
         let mut state = self.shared.lock();
         let failure = state.failure.clone();
-        state.ended = Some(Ended { failure, told, left });
+        state.ended = Some(StackEnd { failure, is_reported, left });
         drop(state);
         self.shared.changed.notify_all();
     }

@@ -44,7 +44,7 @@ pub use error::KeeperError;
 pub use stack::{
     CgroupUse, Keeper, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkingDirectory,
 };
-pub use sweep::{Swept, sweep, sweep_in};
+pub use sweep::{SweepReport, sweep, sweep_in};
 
 /// Runs the keeper, init or another hidden role if the command line asks for one, and then never
 /// returns. Otherwise does nothing. `main` calls it first, before any thread starts and before

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn we_are_alive_and_another_start_time_is_not_us() {
+    fn a_process_is_recognised_only_with_its_own_start_time() {
         let own = Identity::of(std::process::id()).unwrap();
         assert!(own.alive());
         assert!(!Identity { start_ticks: own.start_ticks + 1, ..own }.alive());

@@ -121,7 +121,7 @@ impl Keeper {
     ///
     /// # Errors
     /// As `Stack::start`.
-    pub fn beside(&self, spec: &StackSpec) -> Result<Stack, KeeperError> {
+    pub fn start_beside(&self, spec: &StackSpec) -> Result<Stack, KeeperError> {
         Stack::start(spec, &KeeperOptions { work: WorkingDirectory::Keep, ..self.options.clone() })
     }
 
@@ -134,7 +134,7 @@ impl Keeper {
     /// machine does not allow is no error: see `Stack::isolation`.
     pub fn start(self, spec: &StackSpec) -> Result<Stack, KeeperError> {
         let Keeper { link, .. } = self;
-        link.filled();
+        link.mark_filled();
         link.order(&Order::Start(Box::new(spec.clone())));
         let started = link.wait(|state| state.started.clone())?;
         let processes = describe(spec, &started);
@@ -168,7 +168,7 @@ impl Stack {
     ///
     /// # Errors
     /// As `Keeper::start`.
-    pub fn go(&mut self, number: usize) -> Result<(), KeeperError> {
+    pub fn start_until(&mut self, number: usize) -> Result<(), KeeperError> {
         let number = number.min(self.spec.processes.len());
         if self.started.pids.len() < number {
             self.link.order(&Order::Go(number));

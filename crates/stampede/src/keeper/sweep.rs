@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::cgroup;
 use super::error::KeeperError;
 use super::journal::{Entry, Journal};
-use super::kill::{self, KillTarget, Own};
+use super::kill::{self, DescendantScope, KillTarget};
 use super::work::WorkRecord;
 
 /// An init without namespaces ends its processes itself when its keeper is gone. This is the time
@@ -16,7 +16,7 @@ const INIT_GRACE: Duration = Duration::from_secs(3);
 
 /// What a sweep did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Ids of stacks that nobody guarded. They were ended and removed.
     pub stacks: Vec<String>,
     /// What could not be removed, in words.
@@ -28,7 +28,7 @@ pub struct Swept {
 ///
 /// # Errors
 /// The journal's directory does not belong to this user alone, or cannot be read.
-pub fn sweep() -> Result<Swept, KeeperError> {
+pub fn sweep() -> Result<SweepReport, KeeperError> {
     sweep_in(&Journal::default_path())
 }
 
@@ -36,11 +36,11 @@ pub fn sweep() -> Result<Swept, KeeperError> {
 ///
 /// # Errors
 /// As `sweep`.
-pub fn sweep_in(path: &Path) -> Result<Swept, KeeperError> {
+pub fn sweep_in(path: &Path) -> Result<SweepReport, KeeperError> {
     let journal = Journal::open(path)?;
-    let mut swept = Swept::default();
+    let mut swept = SweepReport::default();
     for entry in journal.entries()? {
-        if !entry.guarded() {
+        if !entry.is_guarded() {
             swept.left.extend(clean(&journal, &entry));
             swept.stacks.push(entry.id);
         }
@@ -59,14 +59,14 @@ pub(super) fn clean(journal: &Journal, entry: &Entry) -> Vec<String> {
         let by_name = |part: &str| {
             entry.cgroups.iter().map(|path| path.as_path()).find(|path| path.join(part).exists())
         };
-        let prey = KillTarget {
+        let target = KillTarget {
             id: &entry.id,
             v2: by_name("cgroup.kill"),
             freezer: by_name("freezer.state"),
             known: &entry.roots,
-            own: Own::OnlyKnown,
+            own: DescendantScope::OnlyKnown,
         };
-        left.extend(kill::everything(&prey).into_iter().map(|pid| format!("process {pid}")));
+        left.extend(kill::kill_all(&target).into_iter().map(|pid| format!("process {pid}")));
         left.extend(remove_groups(&entry.cgroups));
     }
     left.extend(entry.work.as_ref().and_then(WorkRecord::remove));

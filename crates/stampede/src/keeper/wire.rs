@@ -16,7 +16,7 @@ use super::stack::{CgroupUse, NamespaceUse, WorkingDirectory};
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
     /// Create and guard a working directory. This is the first message.
-    Guard(Request),
+    Guard(GuardRequest),
     /// Start this stack in the directory.
     Start(Box<StackSpec>),
     /// Start the remaining processes, until this number of them run.
@@ -27,7 +27,7 @@ pub(super) enum Order {
 
 /// Everything that a keeper needs to know before there is a stack.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Request {
+pub(super) struct GuardRequest {
     /// The stack's id.
     pub id: String,
     /// The stack's working directory, which the keeper creates.
@@ -40,7 +40,7 @@ pub(super) struct Request {
 
 /// A message from the keeper to stampede.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum News {
+pub(super) enum Notification {
     /// The working directory exists. It is removed when the keeper ends.
     Guards,
     /// Every process runs that is not to start later.
@@ -81,14 +81,14 @@ pub(super) enum Task {
     /// namespace ignores it.
     Guard { id: String, v2: Option<PathBuf>, freezer: Option<PathBuf> },
     /// Start one process.
-    Spawn(Box<Prepared>),
+    Spawn(Box<SpawnRequest>),
     /// Stop all in reverse order.
     Stop,
 }
 
 /// A process, with the groups that it enters before `execve`.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Prepared {
+pub(super) struct SpawnRequest {
     /// Index in the stack.
     pub process: usize,
     pub spec: ProcessSpec,
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_cross_whole_however_they_are_cut() {
+    fn messages_arrive_whole_however_their_bytes_are_split() {
         let (near, far) = UnixStream::pair().unwrap();
         let mut far = Channel::new(far);
         let line = encode(&Task::Stop).unwrap();

@@ -49,7 +49,7 @@ impl WorkRecord {
     }
 
     /// Whether that very directory still exists.
-    fn is_there(&self) -> bool {
+    fn exists(&self) -> bool {
         WorkRecord::of(&self.path).is_ok_and(|now| now == *self)
     }
 
@@ -59,7 +59,7 @@ impl WorkRecord {
             // If the directory exists, it is empty. A directory with any content is not ours.
             let _ = fs::remove_dir(&self.path);
         }
-        if !self.is_there() {
+        if !self.exists() {
             return None;
         }
         let until = Instant::now() + EMPTIED_WITHIN;
@@ -68,7 +68,7 @@ impl WorkRecord {
             // files.
             let passes =
                 matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty);
-            if !self.is_there() {
+            if !self.exists() {
                 return None;
             }
             if !passes || Instant::now() >= until {
@@ -96,7 +96,7 @@ pub(super) fn create(
     journal.write(entry)?;
     let made = match make(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_removed => {
-            ours(directory)
+            check_is_ours(directory)
         }
         made => made,
     };
@@ -117,7 +117,7 @@ fn make(directory: &Path) -> io::Result<()> {
 }
 
 /// Checks that the path is a directory and no link, and that only this user may write to it.
-fn ours(directory: &Path) -> io::Result<()> {
+fn check_is_ours(directory: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(directory)?;
     let is_ours = found.is_dir()
         && found.uid() == rustix::process::geteuid().as_raw()
@@ -129,11 +129,11 @@ fn ours(directory: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::keeper::proc::Identity;
-    use crate::keeper::sweep::{Swept, sweep_in};
+    use crate::keeper::sweep::{SweepReport, sweep_in};
 
     /// The keeper was killed after it created the directory and before it recorded the inode.
     #[test]
-    fn a_working_directory_of_which_only_the_plan_was_written_was_left() {
+    fn a_planned_working_directory_is_removed_if_the_keeper_died_after_creating_it() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("own/journal");
         let journal = Journal::open(&path).unwrap();
@@ -143,12 +143,12 @@ mod tests {
         journal.write(&entry).unwrap();
         fs::create_dir(&work).unwrap();
         let swept = sweep_in(&path).unwrap();
-        assert_eq!(swept, Swept { stacks: vec!["one".to_owned()], left: Vec::new() });
+        assert_eq!(swept, SweepReport { stacks: vec!["one".to_owned()], left: Vec::new() });
         assert!(!work.exists() && journal.entries().unwrap().is_empty());
     }
 
     #[test]
-    fn what_has_the_name_of_a_working_directory_is_never_taken_for_it() {
+    fn an_existing_path_is_never_used_as_a_new_working_directory() {
         let place = tempfile::tempdir().unwrap();
         let journal = Journal::open(&place.path().join("own/journal")).unwrap();
         let at = |name: &str| place.path().join(name);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planned_directory_with_something_in_it_is_not_ours() {
+    fn a_planned_directory_that_is_not_empty_is_not_removed() {
         let place = tempfile::tempdir().unwrap();
         let work = place.path().join("work");
         fs::create_dir(&work).unwrap();
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_took_the_name_is_not_the_working_directory() {
+    fn another_directory_of_the_same_name_is_not_the_working_directory() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("work");
         fs::create_dir(&path).unwrap();
         let record = WorkRecord::of(&path).unwrap();
-        assert!(record.is_there());
+        assert!(record.exists());
         fs::rename(&path, directory.path().join("moved")).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(!record.is_there());
+        assert!(!record.exists());
     }
 }

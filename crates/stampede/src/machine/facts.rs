@@ -93,7 +93,7 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
     let load = root.text("proc/loadavg");
     let cpus_online = parse::cpu_list(&root.text(&format!("{CPUS}/online")));
     let cpus_allowed =
-        parse::cpu_list(parse::behind(&status, "Cpus_allowed_list").unwrap_or_default());
+        parse::cpu_list(parse::value_of_key(&status, "Cpus_allowed_list").unwrap_or_default());
     let cores = cores(&root, &cpus_online);
     let mounts = parse::cgroup_mounts(&root.text("proc/mounts"));
     let controllers = |place: &String| root.text(&format!("{place}/cgroup.controllers"));
@@ -122,7 +122,7 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
         time_wait_reuse: root.line("proc/sys/net/ipv4/tcp_tw_reuse").parse().unwrap_or_default(),
         transparent_huge_pages: {
             let text = root.text("sys/kernel/mm/transparent_hugepage/enabled");
-            parse::chosen(&text).unwrap_or_default().to_owned()
+            parse::bracketed_choice(&text).unwrap_or_default().to_owned()
         },
         cgroup_v2_controllers: words(&mounts.v2.as_ref().map(controllers).unwrap_or_default()),
         cgroup_v2: mounts.v2,
@@ -146,7 +146,7 @@ impl Root<'_> {
         self.text(path).trim().to_owned()
     }
 
-    fn is_there(&self, path: &str) -> bool {
+    fn exists(&self, path: &str) -> bool {
         self.0.join(path).exists()
     }
 
@@ -161,8 +161,8 @@ impl Root<'_> {
 
 /// Returns the CPU model. arm64 has no model name, so its `CPU part` is used instead.
 fn cpu_model(cpu_info: &str) -> String {
-    let part = || parse::behind(cpu_info, "CPU part").map(|part| format!("CPU part {part}"));
-    let model = parse::behind(cpu_info, "model name").map(str::to_owned);
+    let part = || parse::value_of_key(cpu_info, "CPU part").map(|part| format!("CPU part {part}"));
+    let model = parse::value_of_key(cpu_info, "model name").map(str::to_owned);
     model.or_else(part).unwrap_or_default()
 }
 
@@ -182,7 +182,7 @@ fn cores(root: &Root<'_>, online: &[usize]) -> Vec<Vec<usize>> {
 /// Detects a virtual machine by the CPU's flag; the firmware's tables give its name where they are
 /// readable.
 fn virtual_machine(root: &Root<'_>, cpu_info: &str) -> Option<String> {
-    let flagged = parse::behind(cpu_info, "flags")
+    let flagged = parse::value_of_key(cpu_info, "flags")
         .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
     let named =
         [root.line("sys/class/dmi/id/sys_vendor"), root.line("sys/class/dmi/id/product_name")]
@@ -202,10 +202,10 @@ fn virtual_machine(root: &Root<'_>, cpu_info: &str) -> Option<String> {
 }
 
 fn container(root: &Root<'_>) -> Option<String> {
-    if root.is_there(".dockerenv") {
+    if root.exists(".dockerenv") {
         return Some("docker".to_owned());
     }
-    if root.is_there("run/.containerenv") {
+    if root.exists("run/.containerenv") {
         return Some("podman".to_owned());
     }
     let told = root.line("run/systemd/container");

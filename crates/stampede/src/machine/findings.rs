@@ -9,7 +9,7 @@ use super::facts::MachineFacts;
 
 /// One line of `stampede doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct MachineFinding {
     /// Severity.
     pub level: Level,
     /// The fact, with its value.
@@ -43,7 +43,7 @@ impl fmt::Display for Level {
 }
 
 /// Formats `warn  what: why`, with the fix on a line of its own.
-impl fmt::Display for Finding {
+impl fmt::Display for MachineFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<6}{}: {}", self.level, self.what, self.why)?;
         match &self.fix {
@@ -55,8 +55,8 @@ impl fmt::Display for Finding {
 
 /// Returns all findings in the order in which `doctor` prints them. Facts that the kernel does not
 /// show have no finding.
-pub fn findings(facts: &MachineFacts) -> Vec<Finding> {
-    let looks: [fn(&MachineFacts) -> Option<Finding>; 13] = [
+pub fn findings(facts: &MachineFacts) -> Vec<MachineFinding> {
+    let looks: [fn(&MachineFacts) -> Option<MachineFinding>; 13] = [
         cpus,
         smt,
         clock_source,
@@ -74,21 +74,21 @@ pub fn findings(facts: &MachineFacts) -> Vec<Finding> {
     looks.iter().filter_map(|look| look(facts)).collect()
 }
 
-fn fine(what: String, why: &str) -> Option<Finding> {
-    Some(Finding { level: Level::Fine, what, why: why.to_owned(), fix: None })
+fn fine(what: String, why: &str) -> Option<MachineFinding> {
+    Some(MachineFinding { level: Level::Fine, what, why: why.to_owned(), fix: None })
 }
 
-fn note(what: String, why: &str, fix: Option<&str>) -> Option<Finding> {
+fn note(what: String, why: &str, fix: Option<&str>) -> Option<MachineFinding> {
     let fix = fix.map(str::to_owned);
-    Some(Finding { level: Level::Note, what, why: why.to_owned(), fix })
+    Some(MachineFinding { level: Level::Note, what, why: why.to_owned(), fix })
 }
 
-fn warn(what: String, why: &str, fix: &str) -> Option<Finding> {
+fn warn(what: String, why: &str, fix: &str) -> Option<MachineFinding> {
     let fix = Some(fix.to_owned());
-    Some(Finding { level: Level::Warn, what, why: why.to_owned(), fix })
+    Some(MachineFinding { level: Level::Warn, what, why: why.to_owned(), fix })
 }
 
-fn cpus(facts: &MachineFacts) -> Option<Finding> {
+fn cpus(facts: &MachineFacts) -> Option<MachineFinding> {
     let (allowed, online) = (facts.cpus_allowed.len(), facts.cpus_online.len());
     match allowed {
         0 => None,
@@ -109,7 +109,7 @@ fn cpus(facts: &MachineFacts) -> Option<Finding> {
     }
 }
 
-fn smt(facts: &MachineFacts) -> Option<Finding> {
+fn smt(facts: &MachineFacts) -> Option<MachineFinding> {
     let siblings = facts.smt_siblings.first()?;
     let siblings: Vec<String> = siblings.iter().map(usize::to_string).collect();
     note(
@@ -119,7 +119,7 @@ fn smt(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-fn clock_source(facts: &MachineFacts) -> Option<Finding> {
+fn clock_source(facts: &MachineFacts) -> Option<MachineFinding> {
     let source = facts.clock_source.as_str();
     match source {
         "" => None,
@@ -141,7 +141,7 @@ pub fn reads_without_a_system_call(clock_source: &str) -> bool {
     ["tsc", "kvm-clock", "arch_sys_counter"].contains(&clock_source)
 }
 
-fn governor(facts: &MachineFacts) -> Option<Finding> {
+fn governor(facts: &MachineFacts) -> Option<MachineFinding> {
     let all: Vec<&str> = facts.governors.iter().map(String::as_str).collect();
     match all.as_slice() {
         [] => note(
@@ -160,7 +160,7 @@ fn governor(facts: &MachineFacts) -> Option<Finding> {
     }
 }
 
-fn turbo(facts: &MachineFacts) -> Option<Finding> {
+fn turbo(facts: &MachineFacts) -> Option<MachineFinding> {
     match facts.turbo? {
         true => note(
             "turbo on".to_owned(),
@@ -174,7 +174,7 @@ fn turbo(facts: &MachineFacts) -> Option<Finding> {
     }
 }
 
-fn steal(facts: &MachineFacts) -> Option<Finding> {
+fn steal(facts: &MachineFacts) -> Option<MachineFinding> {
     facts.virtual_machine.as_ref()?;
     let percent = facts.steal_share * 100.0;
     if facts.steal_share > STEAL_MAX {
@@ -190,7 +190,7 @@ fn steal(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-fn busy(facts: &MachineFacts) -> Option<Finding> {
+fn busy(facts: &MachineFacts) -> Option<MachineFinding> {
     let (load, cpus) = (facts.load_average_1min, facts.cpus_logical);
     if cpus == 0 {
         return None;
@@ -207,7 +207,7 @@ fn busy(facts: &MachineFacts) -> Option<Finding> {
 }
 
 /// Judges the hard limit, because the soft limit is raised to it before anything starts.
-fn open_files(facts: &MachineFacts) -> Option<Finding> {
+fn open_files(facts: &MachineFacts) -> Option<MachineFinding> {
     let what = match facts.open_files_hard {
         0 => return None,
         u64::MAX => "unlimited open files".to_owned(),
@@ -223,7 +223,7 @@ fn open_files(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-fn ports(facts: &MachineFacts) -> Option<Finding> {
+fn ports(facts: &MachineFacts) -> Option<MachineFinding> {
     if facts.ports_last == 0 {
         return None;
     }
@@ -244,7 +244,7 @@ fn ports(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-fn backlog(facts: &MachineFacts) -> Option<Finding> {
+fn backlog(facts: &MachineFacts) -> Option<MachineFinding> {
     match facts.somaxconn {
         0 => None,
         longest if longest < BACKLOG_MIN => warn(
@@ -256,7 +256,7 @@ fn backlog(facts: &MachineFacts) -> Option<Finding> {
     }
 }
 
-fn huge_pages(facts: &MachineFacts) -> Option<Finding> {
+fn huge_pages(facts: &MachineFacts) -> Option<MachineFinding> {
     (facts.transparent_huge_pages == "always").then_some(())?;
     note(
         "transparent huge pages `always`".to_owned(),
@@ -265,7 +265,7 @@ fn huge_pages(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-fn virtual_machine(facts: &MachineFacts) -> Option<Finding> {
+fn virtual_machine(facts: &MachineFacts) -> Option<MachineFinding> {
     let name = facts.virtual_machine.as_ref()?;
     note(
         format!("virtual machine ({name})"),
@@ -274,7 +274,7 @@ fn virtual_machine(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-fn container(facts: &MachineFacts) -> Option<Finding> {
+fn container(facts: &MachineFacts) -> Option<MachineFinding> {
     let name = facts.container.as_ref()?;
     note(
         format!("container ({name})"),

@@ -5,7 +5,7 @@ pub mod findings;
 pub mod parse;
 
 pub use facts::{MachineFacts, facts, facts_below};
-pub use findings::{Finding, Level, STEAL_MAX, findings, reads_without_a_system_call};
+pub use findings::{Level, MachineFinding, STEAL_MAX, findings, reads_without_a_system_call};
 
 #[cfg(test)]
 mod tests {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_machine_is_read_whole() {
+    fn all_facts_of_a_good_machine_are_read() {
         let expected = MachineFacts {
             kernel: "6.1.0-30-amd64".to_owned(),
             os: "Debian GNU/Linux 12 (bookworm)".to_owned(),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_machine_is_seen_through() {
+    fn all_facts_of_a_bad_machine_are_read() {
         let facts = bad();
         assert_eq!(facts.smt_siblings, [[0, 1]]);
         assert_eq!((facts.cpus_logical, facts.cpus_physical), (2, 1));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_tell_is_no_fault() {
+    fn facts_that_the_kernel_does_not_report_cause_no_warning() {
         let root = tempfile::tempdir().expect("a directory");
         let facts = facts_below(root.path(), || {});
         assert_eq!(facts, MachineFacts::default());
@@ -165,13 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn facts_survive_the_record() {
+    fn facts_survive_being_written_and_read() {
         let json = serde_json::to_value(bad()).expect("JSON");
         assert_eq!(serde_json::from_value::<MachineFacts>(json).expect("facts"), bad());
     }
 
     #[test]
-    fn this_machine_is_read() {
+    fn facts_of_this_machine_are_read() {
         let facts = facts();
         assert!(facts.memory_bytes > 0 && !facts.kernel.is_empty(), "{facts:?}");
         assert!(facts.cpus_allowed.iter().all(|cpu| facts.cpus_online.contains(cpu)));

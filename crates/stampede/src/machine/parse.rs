@@ -22,7 +22,7 @@ pub fn cpu_list(text: &str) -> Vec<usize> {
 
 /// Returns the value of `key` in lines like `key : value` (`/proc/cpuinfo`, `/proc/meminfo`,
 /// `/proc/self/status`).
-pub fn behind<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub fn value_of_key<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         (name.trim() == key).then(|| value.trim())
@@ -32,7 +32,7 @@ pub fn behind<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// Returns `MemTotal` or another value of `/proc/meminfo` in bytes; the file has KiB (written
 /// `kB`).
 pub fn memory_bytes(text: &str, key: &str) -> Option<u64> {
-    let kib: u64 = behind(text, key)?.strip_suffix("kB")?.trim().parse().ok()?;
+    let kib: u64 = value_of_key(text, key)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
 
@@ -54,7 +54,7 @@ pub fn port_range(text: &str) -> Option<(u16, u16)> {
 }
 
 /// Returns the choice in brackets: `madvise` of `always [madvise] never`.
-pub fn chosen(text: &str) -> Option<&str> {
+pub fn bracketed_choice(text: &str) -> Option<&str> {
     Some(text.split_once('[')?.1.split_once(']')?.0)
 }
 
@@ -139,14 +139,14 @@ mod tests {
                       Max open files  1024        unlimited   files\n";
         assert_eq!(open_files(limits), Some((1024, u64::MAX)));
         assert_eq!(port_range("32768\t60999\n"), Some((32768, 60999)));
-        assert_eq!(chosen("always [madvise] never\n"), Some("madvise"));
-        assert_eq!(chosen("none\n"), None);
+        assert_eq!(bracketed_choice("always [madvise] never\n"), Some("madvise"));
+        assert_eq!(bracketed_choice("none\n"), None);
     }
 
     #[test]
     fn values_behind_keys() {
         let text = "model name\t: Some CPU @ 2.80GHz\nMemTotal:       2048 kB\n";
-        assert_eq!(behind(text, "model name"), Some("Some CPU @ 2.80GHz"));
+        assert_eq!(value_of_key(text, "model name"), Some("Some CPU @ 2.80GHz"));
         assert_eq!(memory_bytes(text, "MemTotal"), Some(2 << 20));
         let os = "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
         assert_eq!(os_value(os, "PRETTY_NAME").unwrap(), "Debian GNU/Linux 12 (bookworm)");

@@ -134,7 +134,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::store::record::{Judged, LogSignal, RunRecord, Said, TrialRecord};
+    use crate::store::record::{LogEvidence, LogSignal, RunRecord, TrialRecord, Validity};
     use crate::summary::{RunData, Summary};
 
     fn run() -> RunRecord {
@@ -150,9 +150,10 @@ mod tests {
             LogSignal::PhpMemory,
             LogSignal::Other,
         ];
-        let said = |means| Said { program: "php".into(), means, lines: 1, first: "x".into() };
+        let said =
+            |means| LogEvidence { program: "php".into(), means, lines: 1, first: "x".into() };
         trial.runtime.said = means.map(said).into();
-        trial.verdict.judged = Judged::Suspect;
+        trial.verdict.judged = Validity::Suspect;
         trial
     }
 

@@ -6,30 +6,30 @@ use std::time::Instant;
 use super::host::Host;
 use super::quota::Quota;
 use super::sample::ResourceSample;
-use super::source::{Sources, Text};
+use super::source::{ReadBuffer, Sources};
 
 /// A measurement from the begin to the end of a load: CPU time that the hypervisor took (steal),
 /// and time that a CPU quota stopped this process.
 #[derive(Debug)]
-pub struct Aside {
+pub struct InterferenceMeter {
     sources: Sources,
-    text: Text,
+    text: ReadBuffer,
     host: Host,
     quota: Quota,
     began: Instant,
 }
 
-impl Aside {
+impl InterferenceMeter {
     /// Begins the measurement now.
-    pub fn begin() -> Aside {
-        Aside::of(Sources::default(), std::process::id())
+    pub fn begin() -> InterferenceMeter {
+        InterferenceMeter::of(Sources::default(), std::process::id())
     }
 
-    fn of(sources: Sources, pid: u32) -> Aside {
-        let mut text = Text::default();
+    fn of(sources: Sources, pid: u32) -> InterferenceMeter {
+        let mut text = ReadBuffer::default();
         let host = Host::open(&sources, &mut text);
         let quota = Quota::open(&sources, [pid].into_iter(), &mut text);
-        Aside { sources, text, host, quota, began: Instant::now() }
+        InterferenceMeter { sources, text, host, quota, began: Instant::now() }
     }
 
     /// Returns one sample for the whole time, without roles.
@@ -50,7 +50,7 @@ mod tests {
     use crate::monitor::fake::FakeProc;
 
     #[test]
-    fn steal_and_throttling_are_those_between_begin_and_end() {
+    fn only_steal_and_throttling_between_begin_and_end_are_counted() {
         let fake = FakeProc::new();
         let top = fake.path().join("cg").display().to_string();
         fake.put("self/mountinfo", &format!("41 31 0:38 / {top} rw - cgroup2 cgroup2 rw\n"));
@@ -58,7 +58,7 @@ mod tests {
         fake.put("cg/job/cpu.max", "50000 100000\n");
         fake.put("cg/job/cpu.stat", "throttled_usec 10\n");
         fake.put("stat", "cpu  100 0 50 900 0 0 0 4\n");
-        let aside = Aside::of(fake.sources(), 10);
+        let aside = InterferenceMeter::of(fake.sources(), 10);
         fake.put("cg/job/cpu.stat", "throttled_usec 15\n");
         fake.put("stat", "cpu  130 0 60 960 0 0 0 6\n");
         let sample = aside.end();

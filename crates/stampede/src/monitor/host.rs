@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::parse::{self, HostTicks};
 use super::sample::HostSample;
-use super::source::{Kept, Sources, Text};
+use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// Reads the machine's counters. A counter that the kernel lacks stays zero or empty.
 #[derive(Debug)]
 pub struct Host {
-    stat: Option<Kept>,
-    net: Option<Kept>,
-    pressure: Vec<(&'static str, Kept)>,
+    stat: Option<OpenFile>,
+    net: Option<OpenFile>,
+    pressure: Vec<(&'static str, OpenFile)>,
     before: Counters,
 }
 
@@ -26,8 +26,8 @@ struct Counters {
 
 impl Host {
     /// Opens the available files. Differences are counted from now.
-    pub fn open(sources: &Sources, text: &mut Text) -> Host {
-        let open = |name: &str| Kept::open(&sources.proc.join(name)).ok();
+    pub fn open(sources: &Sources, text: &mut ReadBuffer) -> Host {
+        let open = |name: &str| OpenFile::open(&sources.proc.join(name)).ok();
         let pressure = RESOURCES
             .into_iter()
             .filter_map(|name| Some((name, open(&format!("pressure/{name}"))?)))
@@ -43,7 +43,7 @@ impl Host {
     }
 
     /// Returns the changes since the previous reading.
-    pub fn read(&mut self, sources: &Sources, text: &mut Text) -> HostSample {
+    pub fn read(&mut self, sources: &Sources, text: &mut ReadBuffer) -> HostSample {
         let now = self.counters(text);
         let before = &self.before;
         let ns = |now: u64, before: u64| sources.ticks_as_ns(now.saturating_sub(before));
@@ -67,14 +67,14 @@ impl Host {
         sample
     }
 
-    fn counters(&self, text: &mut Text) -> Counters {
-        let ticks = self.stat.as_ref().and_then(|file| parse::host_ticks(text.again(file)?));
-        let net = self.net.as_ref().and_then(|file| text.again(file)).unwrap_or("");
+    fn counters(&self, text: &mut ReadBuffer) -> Counters {
+        let ticks = self.stat.as_ref().and_then(|file| parse::host_ticks(text.reread(file)?));
+        let net = self.net.as_ref().and_then(|file| text.reread(file)).unwrap_or("");
         let value = |name| parse::net_value(net, "TcpExt", name).unwrap_or(0);
         let (overflows, drops) = (value("ListenOverflows"), value("ListenDrops"));
         let delayed_acks = value("DelayedACKs");
-        let mut some = |(name, file): &(&'static str, Kept)| {
-            Some((*name, parse::pressure_some(text.again(file)?)?))
+        let mut some = |(name, file): &(&'static str, OpenFile)| {
+            Some((*name, parse::pressure_some(text.reread(file)?)?))
         };
         let pressure_us = self.pressure.iter().filter_map(&mut some).collect();
         Counters { ticks: ticks.unwrap_or_default(), overflows, drops, delayed_acks, pressure_us }
@@ -103,7 +103,7 @@ mod tests {
         fake.put("stat", "cpu  100 0 50 900 0 0 0 4\n");
         net(3, 5);
         some(70);
-        let mut text = Text::default();
+        let mut text = ReadBuffer::default();
         let mut host = Host::open(&fake.sources(), &mut text);
         fake.put("stat", "cpu  130 0 60 960 0 0 0 6\n");
         net(4, 8);

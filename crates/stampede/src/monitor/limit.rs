@@ -4,48 +4,48 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::parse;
-use super::source::{Kept, Text};
+use super::source::{OpenFile, ReadBuffer};
 use crate::keeper::spec::{Accounting, ProcessGroup};
 
 /// Reads the groups that have a limit: those of the roles, and their common parent.
 #[derive(Debug, Default)]
 pub struct Limit {
-    groups: Vec<Limited>,
+    groups: Vec<LimitedGroup>,
 }
 
 /// A group that has a limit.
 #[derive(Debug)]
-struct Limited {
-    counters: Vec<Kept>,
+struct LimitedGroup {
+    counters: Vec<OpenFile>,
     before: u64,
     /// `memory.pressure`; v2 only.
-    pressure: Option<Kept>,
+    pressure: Option<OpenFile>,
     stalled_us_before: u64,
     /// v1 only, because some kernels (6.18) leave the counters of v1 at zero.
-    uncounted: Option<Uncounted>,
+    uncounted: Option<UncountedLimit>,
 }
 
 /// Shows that a limit was reached if the kernel does not count. Both values include page cache.
 #[derive(Debug)]
-struct Uncounted {
+struct UncountedLimit {
     limit: u64,
     /// `memory.max_usage_in_bytes`.
-    most: Kept,
+    most: OpenFile,
     /// `memory.usage_in_bytes`.
-    now: Kept,
+    now: OpenFile,
 }
 
 /// The files of a cgroup version: its limit, and the counters of how often the limit was reached.
 #[derive(Debug)]
-struct Files {
+struct LimitFiles {
     limit: &'static str,
     counters: &'static [&'static str],
 }
 
 impl Limit {
     /// Opens the available files. Differences are counted from now.
-    pub fn open(group: &ProcessGroup, text: &mut Text) -> Limit {
-        let mut directories: BTreeMap<PathBuf, &Files> = BTreeMap::new();
+    pub fn open(group: &ProcessGroup, text: &mut ReadBuffer) -> Limit {
+        let mut directories: BTreeMap<PathBuf, &LimitFiles> = BTreeMap::new();
         for role in &group.roles {
             let (directory, files) = match &role.accounting {
                 Accounting::CgroupV2(directory) => (directory, &V2),
@@ -55,7 +55,9 @@ impl Limit {
             let holds = [Some(directory.as_path()), directory.parent()].into_iter().flatten();
             directories.extend(holds.map(|directory| (directory.to_owned(), files)));
         }
-        let open = |(directory, files): (&PathBuf, &&Files)| Limited::open(directory, files, text);
+        let open = |(directory, files): (&PathBuf, &&LimitFiles)| {
+            LimitedGroup::open(directory, files, text)
+        };
         let mut limit = Limit { groups: directories.iter().filter_map(open).collect() };
         limit.hits(text);
         limit.stalled_ns(text);
@@ -64,29 +66,29 @@ impl Limit {
 
     /// Number of hits since the last call. If the kernel does not count, a reading at the limit
     /// counts as one.
-    pub fn hits(&mut self, text: &mut Text) -> u64 {
+    pub fn hits(&mut self, text: &mut ReadBuffer) -> u64 {
         self.groups.iter_mut().map(|group| group.hits(text)).sum()
     }
 
     /// Waiting time since the last call, in the group that waited longest; `None`: no group reports
     /// it.
-    pub fn stalled_ns(&mut self, text: &mut Text) -> Option<u64> {
+    pub fn stalled_ns(&mut self, text: &mut ReadBuffer) -> Option<u64> {
         self.groups.iter_mut().filter_map(|group| group.stalled_ns(text)).max()
     }
 }
 
-impl Limited {
+impl LimitedGroup {
     /// Opens a group; `None` if it has no limit. v2 then says `max`, v1 a number larger than any
     /// memory.
-    fn open(directory: &Path, files: &Files, text: &mut Text) -> Option<Limited> {
+    fn open(directory: &Path, files: &LimitFiles, text: &mut ReadBuffer) -> Option<LimitedGroup> {
         let limit = text.of(&directory.join(files.limit)).and_then(parse::single)?;
-        let open = |name: &str| Kept::open(&directory.join(name)).ok();
+        let open = |name: &str| OpenFile::open(&directory.join(name)).ok();
         let uncounted = || {
             let most = open("memory.max_usage_in_bytes")?;
-            Some(Uncounted { limit, most, now: open("memory.usage_in_bytes")? })
+            Some(UncountedLimit { limit, most, now: open("memory.usage_in_bytes")? })
         };
         let counters = files.counters.iter().filter_map(|name| open(name)).collect();
-        (limit < NO_LIMIT).then(|| Limited {
+        (limit < NO_LIMIT).then(|| LimitedGroup {
             counters,
             before: 0,
             pressure: open("memory.pressure"),
@@ -95,16 +97,16 @@ impl Limited {
         })
     }
 
-    fn stalled_ns(&mut self, text: &mut Text) -> Option<u64> {
-        let now = parse::pressure_some(text.again(self.pressure.as_ref()?)?)?;
+    fn stalled_ns(&mut self, text: &mut ReadBuffer) -> Option<u64> {
+        let now = parse::pressure_some(text.reread(self.pressure.as_ref()?)?)?;
         let since = now.saturating_sub(self.stalled_us_before);
         self.stalled_us_before = self.stalled_us_before.max(now);
         Some(since * 1_000)
     }
 
-    fn hits(&mut self, text: &mut Text) -> u64 {
-        let mut of_one = |file: &Kept| {
-            let text = text.again(file)?;
+    fn hits(&mut self, text: &mut ReadBuffer) -> u64 {
+        let mut of_one = |file: &OpenFile| {
+            let text = text.reread(file)?;
             parse::keyed(text, "max").or_else(|| parse::single(text))
         };
         let now: u64 = self.counters.iter().filter_map(&mut of_one).sum();
@@ -118,20 +120,22 @@ impl Limited {
     }
 }
 
-impl Uncounted {
+impl UncountedLimit {
     /// Whether the memory reached its limit at some time, and is still within 1/16 of it.
-    fn is_met(&self, text: &mut Text) -> bool {
-        let mut used = |file| text.again(file).and_then(parse::single).unwrap_or(0);
+    fn is_met(&self, text: &mut ReadBuffer) -> bool {
+        let mut used = |file| text.reread(file).and_then(parse::single).unwrap_or(0);
         let (most, now) = (used(&self.most), used(&self.now));
         most + BATCH > self.limit && now >= self.limit - self.limit / 16
     }
 }
 
-const V2: Files = Files { limit: "memory.max", counters: &["memory.events"] };
+const V2: LimitFiles = LimitFiles { limit: "memory.max", counters: &["memory.events"] };
 /// With swap accounting both limits are the same. The kernel checks the one that includes swap
 /// first, and counts the hit there.
-const V1: Files =
-    Files { limit: "memory.limit_in_bytes", counters: &["memory.failcnt", "memory.memsw.failcnt"] };
+const V1: LimitFiles = LimitFiles {
+    limit: "memory.limit_in_bytes",
+    counters: &["memory.failcnt", "memory.memsw.failcnt"],
+};
 /// The kernel charges 64 pages at once if it can.
 const BATCH: u64 = 64 * 4096;
 /// One exbibyte. A limit of this size or more means that there is none.
@@ -163,18 +167,18 @@ mod tests {
         }
         let directory = |name| fake.path().join("stack").join(name);
         let v1 = |name| Accounting::CgroupV1 { cpuacct: None, memory: Some(directory(name)) };
-        let mut text = Text::default();
+        let mut text = ReadBuffer::default();
         let mut limit = Limit::open(&group(&[v1("php"), v1("web")]), &mut text);
         fake.put("stack/memory.failcnt", "12\n");
         assert_eq!([limit.hits(&mut text), limit.hits(&mut text)], [7, 0]);
     }
 
     #[test]
-    fn v2_tells_it_among_its_events() {
+    fn cgroup_v2_counts_limit_hits_in_memory_events() {
         let fake = FakeProc::new();
         fake.put("cg/memory.max", "1000\n");
         fake.put("cg/memory.events", "low 0\nhigh 0\nmax 3\noom 0\n");
-        let mut text = Text::default();
+        let mut text = ReadBuffer::default();
         let mut limit =
             Limit::open(&group(&[Accounting::CgroupV2(fake.path().join("cg"))]), &mut text);
         fake.put("cg/memory.events", "low 0\nhigh 0\nmax 4\noom 0\n");
@@ -186,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_by_the_groups_own_pressure() {
+    fn stalled_time_is_read_from_the_groups_own_pressure_file() {
         let fake = FakeProc::new();
         let waited = |us: u64| {
             fake.put(
@@ -197,7 +201,7 @@ mod tests {
         fake.put("stack/memory.max", "67108864\n");
         waited(1_000);
         let v2 = Accounting::CgroupV2(fake.path().join("stack/php"));
-        let mut text = Text::default();
+        let mut text = ReadBuffer::default();
         let mut limit = Limit::open(&group(&[v2]), &mut text);
         waited(1_750);
         let stalled = [limit.stalled_ns(&mut text), limit.stalled_ns(&mut text)];
@@ -207,21 +211,21 @@ mod tests {
 
     /// If memsw has the same limit it fails first, and `memory.failcnt` stays at zero.
     #[test]
-    fn v1_counts_where_memory_with_swap_has_the_limit() {
+    fn cgroup_v1_counts_hits_of_the_limit_of_memory_and_swap() {
         let fake = FakeProc::new();
         fake.put("stack/memory.limit_in_bytes", "67108864\n");
         fake.put("stack/memory.failcnt", "0\n");
         fake.put("stack/memory.memsw.failcnt", "2\n");
         let php = fake.path().join("stack/php");
         let v1 = Accounting::CgroupV1 { cpuacct: None, memory: Some(php) };
-        let mut text = Text::default();
+        let mut text = ReadBuffer::default();
         let mut limit = Limit::open(&group(&[v1]), &mut text);
         fake.put("stack/memory.memsw.failcnt", "9\n");
         assert_eq!([limit.hits(&mut text), limit.hits(&mut text)], [7, 0]);
     }
 
     #[test]
-    fn where_v1_does_not_count_a_reading_at_the_limit_does() {
+    fn where_cgroup_v1_counts_nothing_a_reading_at_the_limit_counts_as_a_hit() {
         let fake = FakeProc::new();
         let used = |most: u64, now: u64| {
             fake.put("stack/memory.max_usage_in_bytes", &format!("{}\n", most << 20));
@@ -232,7 +236,7 @@ mod tests {
         used(100, 100);
         let php = fake.path().join("stack/php");
         let v1 = Accounting::CgroupV1 { cpuacct: None, memory: Some(php) };
-        let mut text = Text::default();
+        let mut text = ReadBuffer::default();
         let mut limit = Limit::open(&group(&[v1]), &mut text);
         let mut hits = |most, now| {
             used(most, now);

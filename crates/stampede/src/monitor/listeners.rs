@@ -22,7 +22,7 @@ use super::source::Sources;
 pub struct Listeners {
     /// Inodes of the sockets that processes of the stack have open.
     own: BTreeSet<u32>,
-    asks: Option<OwnedFd>,
+    netlink: Option<OwnedFd>,
     answer: Vec<u8>,
     /// Drops so far, by inode.
     dropped: BTreeMap<u32, u32>,
@@ -36,27 +36,27 @@ impl Listeners {
             .take(PROCESSES_MAX)
             .flat_map(|pid| sockets(&sources.of_process(*pid, "fd")))
             .collect();
-        let asks = if own.is_empty() { None } else { ask().ok() };
+        let netlink = if own.is_empty() { None } else { ask().ok() };
         let mut listeners = Listeners {
             own,
-            asks,
+            netlink,
             answer: vec![0; ANSWER_BYTES],
             dropped: BTreeMap::new(),
             seen: BTreeMap::new(),
         };
-        listeners.look();
+        listeners.observe();
         listeners.seen.clear();
         listeners
     }
 
     /// Reads the state of the sockets once.
-    pub fn look(&mut self) {
+    pub fn observe(&mut self) {
         for request in [tcp(AddressFamily::INET), tcp(AddressFamily::INET6), unix()] {
             let mut found = Vec::new();
             if self.ask(&request, &mut found).is_none() {
                 // The next call opens a new socket. Otherwise it would read the rest of this answer
                 // as its own.
-                self.asks = self.asks.take().and_then(|_| ask().ok());
+                self.netlink = self.netlink.take().and_then(|_| ask().ok());
                 return;
             }
             found.into_iter().for_each(|one| self.note(one));
@@ -68,7 +68,7 @@ impl Listeners {
         std::mem::take(&mut self.seen)
     }
 
-    fn note(&mut self, found: Found) {
+    fn note(&mut self, found: ListeningSocket) {
         if !self.own.contains(&found.inode) {
             return;
         }
@@ -80,8 +80,8 @@ impl Listeners {
         seen.drops += u64::from(found.drops.wrapping_sub(before));
     }
 
-    fn ask(&mut self, request: &[u8], found: &mut Vec<Found>) -> Option<()> {
-        let socket = self.asks.as_ref()?;
+    fn ask(&mut self, request: &[u8], found: &mut Vec<ListeningSocket>) -> Option<()> {
+        let socket = self.netlink.as_ref()?;
         send(socket, request, SendFlags::empty()).ok()?;
         for _ in 0..ANSWERS_MAX {
             let (read, whole) = recv(socket, &mut self.answer[..], RecvFlags::empty()).ok()?;
@@ -117,7 +117,7 @@ fn sockets(directory: &Path) -> Vec<u32> {
 
 /// A listening socket of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+struct ListeningSocket {
     inode: u32,
     name: String,
     queued: u32,
@@ -148,7 +148,7 @@ fn messages(mut bytes: &[u8], mut give: impl FnMut(u16, &[u8])) -> End {
     End::More
 }
 
-fn parsed(kind: u16, body: &[u8]) -> Option<Found> {
+fn parsed(kind: u16, body: &[u8]) -> Option<ListeningSocket> {
     if kind != SOCK_DIAG_BY_FAMILY {
         return None;
     }
@@ -159,14 +159,14 @@ fn parsed(kind: u16, body: &[u8]) -> Option<Found> {
 }
 
 /// Parses `struct inet_diag_msg` and its attributes (`linux/inet_diag.h`).
-fn parsed_tcp(body: &[u8]) -> Option<Found> {
+fn parsed_tcp(body: &[u8]) -> Option<ListeningSocket> {
     let port = u16::from_be_bytes(body.get(4..6)?.try_into().ok()?);
     let address: IpAddr = match i32::from(*body.first()?) {
         libc::AF_INET => Ipv4Addr::from(<[u8; 4]>::try_from(body.get(8..12)?).ok()?).into(),
         _ => Ipv6Addr::from(<[u8; 16]>::try_from(body.get(8..24)?).ok()?).into(),
     };
     let memory = attribute(body.get(72..)?, INET_DIAG_SKMEMINFO);
-    Some(Found {
+    Some(ListeningSocket {
         inode: u32_at(body, 68)?,
         name: SocketAddr::new(address, port).to_string(),
         queued: u32_at(body, 56)?,
@@ -176,13 +176,13 @@ fn parsed_tcp(body: &[u8]) -> Option<Found> {
 }
 
 /// Parses `struct unix_diag_msg` and its attributes (`linux/unix_diag.h`).
-fn parsed_unix(body: &[u8]) -> Option<Found> {
+fn parsed_unix(body: &[u8]) -> Option<ListeningSocket> {
     let attributes = body.get(16..)?;
     let path = attribute(attributes, UNIX_DIAG_NAME).unwrap_or(b"unix");
     let path = String::from_utf8_lossy(path);
     let path = path.trim_matches('\0');
     let queue = attribute(attributes, UNIX_DIAG_RQLEN)?;
-    Some(Found {
+    Some(ListeningSocket {
         inode: u32_at(body, 4)?,
         name: path.rsplit('/').next().unwrap_or(path).to_owned(),
         queued: u32_at(queue, 0)?,
@@ -268,24 +268,24 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::{UnixListener, UnixStream};
 
-    fn mine() -> Listeners {
+    fn listeners_of_this_process() -> Listeners {
         Listeners::open(&Sources::default(), [std::process::id()].iter())
     }
 
     #[test]
-    fn queues_of_our_own_sockets_are_seen_and_those_of_others_are_not() {
+    fn only_queues_of_our_own_sockets_are_seen() {
         let directory = tempfile::tempdir().expect("directory");
         let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
         let unix = UnixListener::bind(directory.path().join("own.sock")).expect("a socket");
         let address = tcp.local_addr().expect("an address");
-        let mut listeners = mine();
-        if listeners.asks.is_none() {
+        let mut listeners = listeners_of_this_process();
+        if listeners.netlink.is_none() {
             println!("SKIPPED: this kernel has no socket diagnosis");
             return;
         }
         let _two = [0, 1].map(|_| TcpStream::connect(address).expect("connects"));
         let _one = UnixStream::connect(directory.path().join("own.sock")).expect("connects");
-        listeners.look();
+        listeners.observe();
         let seen = listeners.take();
         let of_tcp = &seen[&address.to_string()];
         assert_eq!((of_tcp.queued_max, of_tcp.drops), (2, 0));
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(seen["own.sock"].queued_max, 1);
         drop(unix);
         let mut of_nobody = Listeners::open(&Sources::default(), [].iter());
-        of_nobody.look();
+        of_nobody.observe();
         assert_eq!(of_nobody.take(), BTreeMap::new());
     }
 
@@ -305,21 +305,21 @@ mod tests {
         rustix::net::listen(&socket, 0).expect("listens");
         let listener = TcpListener::from(socket);
         let address = listener.local_addr().expect("an address");
-        let mut listeners = mine();
-        if listeners.asks.is_none() {
+        let mut listeners = listeners_of_this_process();
+        if listeners.netlink.is_none() {
             println!("SKIPPED: this kernel has no socket diagnosis");
             return;
         }
         let within = std::time::Duration::from_millis(50);
         let tried: Vec<_> = (0..4).map(|_| TcpStream::connect_timeout(&address, within)).collect();
         assert!(tried.iter().any(Result::is_err), "one fits into a queue of none");
-        listeners.look();
+        listeners.observe();
         let seen = listeners.take().remove(&address.to_string()).expect("it listens");
         assert!(seen.drops > 0 && seen.queued_max > seen.backlog, "{seen:?}");
     }
 
     #[test]
-    fn torn_answers_are_no_sockets() {
+    fn truncated_answers_give_no_sockets() {
         let whole = request(&[libc::AF_UNIX as u8; 24]);
         for cut in 0..whole.len() {
             let mut given = 0;

@@ -38,12 +38,12 @@ use rustix::time::{ClockId, clock_gettime};
 use stampede_load::time::Nanos;
 
 use crate::keeper::spec::ProcessGroup;
-pub use aside::Aside;
-use reader::{Position, Reader};
+pub use aside::InterferenceMeter;
+use reader::{Reader, ReadingPosition};
 pub use role::oom_kills;
 use sample::{OwnSample, ResourceSample};
 pub use source::Sources;
-pub use workers::{IdleIn, Workers, fits};
+pub use workers::{IdleIn, WorkerPattern, matches_pattern};
 
 /// A running monitor, which has one thread. Dropping this value ends it.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Monitor {
     /// As `watch`.
     pub fn watch_with(
         group: ProcessGroup,
-        workers: Option<Workers>,
+        workers: Option<WorkerPattern>,
         interval: Nanos,
         sink: impl FnMut(&mut ResourceSample) + Send + 'static,
     ) -> Result<Monitor, MonitorError> {
@@ -165,16 +165,16 @@ fn read_until(
         let wait = reading.min(look).since(now);
         let position = match ended.recv_timeout(Duration::from(wait)) {
             Err(RecvTimeoutError::Timeout) if look < reading => {
-                reader.look();
+                reader.observe();
                 continue;
             }
-            Err(RecvTimeoutError::Timeout) => Position::Middle,
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => Position::Edge,
+            Err(RecvTimeoutError::Timeout) => ReadingPosition::Middle,
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => ReadingPosition::Edge,
         };
         let mut row = reader.read(Nanos::from(began.elapsed()), own_cpu(), position);
         sink(&mut row);
         rows.push(row);
-        if position == Position::Edge {
+        if position == ReadingPosition::Edge {
             return rows;
         }
     }

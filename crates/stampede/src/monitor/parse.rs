@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stat_that_is_cut_short_is_none() {
+    fn a_truncated_stat_line_is_none() {
         let whole = stat_line("nginx");
         let enough = whole.find("987654").expect("in the line") + 1;
         for end in 0..enough {

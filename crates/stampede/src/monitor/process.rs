@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::parse::{self, ProcessStat};
-use super::source::{Sources, Text};
+use super::source::{ReadBuffer, Sources};
 
 /// A process tree over time.
 ///
@@ -42,7 +42,7 @@ impl Tree {
     }
 
     /// Reads all processes again. A process stays a member when its parent ends.
-    pub fn refresh(&mut self, sources: &Sources, text: &mut Text) {
+    pub fn refresh(&mut self, sources: &Sources, text: &mut ReadBuffer) {
         let mut now = BTreeMap::new();
         let scanned = match self.discovery {
             Discovery::ChildrenFiles => None,
@@ -148,7 +148,7 @@ impl Member {
     /// Reads one process. Clock ticks are hundredths of a second, which is too coarse for a worker
     /// with little work. The scheduler's figures are exact, but cover only living threads. Neither
     /// is ever too high, so the larger one is used.
-    fn read(sources: &Sources, pid: u32, text: &mut Text) -> Option<Member> {
+    fn read(sources: &Sources, pid: u32, text: &mut ReadBuffer) -> Option<Member> {
         let stat = read_stat(sources, pid, text)?;
         let ticks_ns = sources.ticks_as_ns(stat.own_ticks);
         Some(Member {
@@ -162,7 +162,7 @@ impl Member {
 }
 
 /// Returns the CPU time of a process's living threads; 0 on kernels without `CONFIG_SCHED_INFO`.
-fn scheduled_ns(sources: &Sources, pid: u32, threads: u32, text: &mut Text) -> u64 {
+fn scheduled_ns(sources: &Sources, pid: u32, threads: u32, text: &mut ReadBuffer) -> u64 {
     let mut of = |path: &Path| text.of(path).and_then(parse::schedstat).unwrap_or(0);
     match threads {
         1 => of(&sources.of_process(pid, "schedstat")),
@@ -184,7 +184,7 @@ enum Discovery {
     Scan,
 }
 
-fn read_stat(sources: &Sources, pid: u32, text: &mut Text) -> Option<ProcessStat> {
+fn read_stat(sources: &Sources, pid: u32, text: &mut ReadBuffer) -> Option<ProcessStat> {
     parse::process_stat(text.of(&sources.of_process(pid, "stat"))?)
 }
 
@@ -193,7 +193,13 @@ fn children_path(sources: &Sources, pid: u32, thread: u32) -> std::path::PathBuf
 }
 
 /// A child belongs to the thread that forked it, so every thread's file is read.
-fn children_of(sources: &Sources, pid: u32, threads: u32, text: &mut Text, into: &mut Vec<u32>) {
+fn children_of(
+    sources: &Sources,
+    pid: u32,
+    threads: u32,
+    text: &mut ReadBuffer,
+    into: &mut Vec<u32>,
+) {
     let mut take = |thread: u32| {
         let children = text.of(&children_path(sources, pid, thread)).unwrap_or("");
         into.extend(children.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
@@ -204,7 +210,7 @@ fn children_of(sources: &Sources, pid: u32, threads: u32, text: &mut Text, into:
     }
 }
 
-fn parents_of_all(sources: &Sources, text: &mut Text) -> BTreeMap<u32, Vec<u32>> {
+fn parents_of_all(sources: &Sources, text: &mut ReadBuffer) -> BTreeMap<u32, Vec<u32>> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for pid in numbers_in(&sources.proc) {
         if let Some(stat) = read_stat(sources, pid, text) {
@@ -227,7 +233,7 @@ mod tests {
 
     /// Reads the tree and returns its CPU time in ticks of 10 ms.
     fn ticks_after(fake: &FakeProc, tree: &mut Tree) -> u64 {
-        tree.refresh(&fake.sources(), &mut Text::default());
+        tree.refresh(&fake.sources(), &mut ReadBuffer::default());
         tree.cpu_ns() / 10_000_000
     }
 
@@ -278,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orphan_stays_a_member_and_its_time_too() {
+    fn an_orphan_stays_a_member_with_its_cpu_time() {
         let fake = FakeProc::new();
         fake.process(10, 1, [5, 0]);
         fake.process(11, 10, [7, 0]);
@@ -310,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn without_children_files_the_parents_are_asked() {
+    fn without_children_files_the_parent_of_each_process_is_read() {
         let fake = FakeProc::without_children_files();
         fake.process(10, 1, [5, 0]);
         fake.process(11, 10, [7, 0]);
@@ -327,11 +333,11 @@ mod tests {
         fake.process(10, 1, [0, 0]);
         fake.put("10/schedstat", "7300000 120 5\n");
         let mut tree = Tree::new(&fake.sources(), &[10]);
-        tree.refresh(&fake.sources(), &mut Text::default());
+        tree.refresh(&fake.sources(), &mut ReadBuffer::default());
         assert_eq!(tree.cpu_ns(), 7_300_000);
         // The time of ended threads is only in the ticks.
         fake.process(10, 1, [4, 0]);
-        tree.refresh(&fake.sources(), &mut Text::default());
+        tree.refresh(&fake.sources(), &mut ReadBuffer::default());
         assert_eq!(tree.cpu_ns(), 40_000_000);
     }
 }

@@ -11,10 +11,10 @@ use super::host::Host;
 use super::limit::Limit;
 use super::listeners::Listeners;
 use super::quota::Quota;
-use super::role::{Memory, Role};
+use super::role::{MemoryDetail, Role};
 use super::sample::{OwnSample, ResourceSample, RoleSample};
-use super::source::{Sources, Text};
-use super::workers::{Looker, Workers};
+use super::source::{ReadBuffer, Sources};
+use super::workers::{WorkerPattern, WorkerSampler};
 use crate::keeper::spec::ProcessGroup;
 
 /// Takes readings. A counter in a reading is the difference from the previous reading.
@@ -23,11 +23,11 @@ pub struct Reader {
     sources: Sources,
     roles: Vec<Role>,
     host: Host,
-    workers: Option<Looker>,
+    workers: Option<WorkerSampler>,
     listeners: Listeners,
     limit: Limit,
     quota: Quota,
-    text: Text,
+    text: ReadBuffer,
     read_at: Nanos,
     memory_read_at: Option<Nanos>,
     own: OwnSample,
@@ -35,7 +35,7 @@ pub struct Reader {
 
 /// Whether more readings follow. The last one includes the expensive figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
+pub enum ReadingPosition {
     /// One of many readings.
     Middle,
     /// The first or the last reading.
@@ -52,7 +52,7 @@ impl Reader {
         group: &ProcessGroup,
         now: Nanos,
     ) -> Result<Reader, MonitorError> {
-        let mut text = Text::default();
+        let mut text = ReadBuffer::default();
         let roles: Result<Vec<Role>, MonitorError> =
             group.roles.iter().map(|role| Role::open(&sources, role, &mut text)).collect();
         let roles = roles?;
@@ -75,38 +75,43 @@ impl Reader {
 
     /// Returns a reader that also observes the workers.
     #[must_use]
-    pub fn with_workers(mut self, workers: Option<Workers>) -> Reader {
-        self.workers = workers.map(Looker::new);
-        self.meet();
+    pub fn with_workers(mut self, workers: Option<WorkerPattern>) -> Reader {
+        self.workers = workers.map(WorkerSampler::new);
+        self.find_workers();
         self
     }
 
     /// Reads the figures that change faster than readings are taken.
-    pub fn look(&mut self) {
+    pub fn observe(&mut self) {
         if let Some(workers) = &mut self.workers {
-            workers.look(&mut self.text);
+            workers.observe(&mut self.text);
         }
-        self.listeners.look();
+        self.listeners.observe();
     }
 
     /// Finds the workers. This happens once per reading.
-    fn meet(&mut self) {
-        let Some(looker) = &mut self.workers else { return };
-        let theirs = self.roles.iter().filter(|role| role.name == looker.workers.role);
+    fn find_workers(&mut self) {
+        let Some(sampler) = &mut self.workers else { return };
+        let theirs = self.roles.iter().filter(|role| role.name == sampler.workers.role);
         let pids = theirs.flat_map(Role::pids_before).copied().collect();
-        looker.meet(&self.sources, &pids, &mut self.text);
+        sampler.find_workers(&self.sources, &pids, &mut self.text);
     }
 
     /// Takes a reading. `own` is the CPU time so far of the monitor's thread and of all threads.
-    pub fn read(&mut self, now: Nanos, own: OwnSample, position: Position) -> ResourceSample {
-        self.look();
+    pub fn read(
+        &mut self,
+        now: Nanos,
+        own: OwnSample,
+        position: ReadingPosition,
+    ) -> ResourceSample {
+        self.observe();
         let due = self.memory_read_at.is_none_or(|at| now.since(at) >= DEAR_EVERY);
         let memory = match position {
-            Position::Edge => Memory::Read,
-            Position::Middle if due => Memory::Read,
-            Position::Middle => Memory::CgroupOnly,
+            ReadingPosition::Edge => MemoryDetail::Read,
+            ReadingPosition::Middle if due => MemoryDetail::Read,
+            ReadingPosition::Middle => MemoryDetail::CgroupOnly,
         };
-        if memory == Memory::Read {
+        if memory == MemoryDetail::Read {
             self.memory_read_at = Some(now);
         }
         let (sources, text) = (&self.sources, &mut self.text);
@@ -130,7 +135,7 @@ impl Reader {
                 monitor_cpu_ns: own.monitor_cpu_ns.saturating_sub(self.own.monitor_cpu_ns),
                 cpu_ns: own.cpu_ns.saturating_sub(self.own.cpu_ns),
             },
-            workers: self.workers.as_mut().and_then(Looker::take),
+            workers: self.workers.as_mut().and_then(WorkerSampler::take),
             listeners: self.listeners.take(),
             throttled_ns: self.quota.throttled_ns(text),
             memory_limit_hits: self.limit.hits(text),
@@ -139,7 +144,7 @@ impl Reader {
         };
         self.read_at = now;
         self.own = own;
-        self.meet();
+        self.find_workers();
         sample
     }
 
@@ -199,9 +204,9 @@ mod tests {
         let mut reader = Reader::open(fake.sources(), &group(), Nanos(0)).expect("it opens");
         reader.start_own_at(own(100));
         fake.process(10, 1, [60, 0]);
-        let first = reader.read(Nanos::SECOND, own(150), Position::Middle);
+        let first = reader.read(Nanos::SECOND, own(150), ReadingPosition::Middle);
         fake.process(10, 1, [61, 0]);
-        let second = reader.read(Nanos::from_millis(2500), own(160), Position::Middle);
+        let second = reader.read(Nanos::from_millis(2500), own(160), ReadingPosition::Middle);
         let figures = |sample: &ResourceSample| {
             (sample.at_ns, sample.interval_ns, sample.roles["php"].cpu_ns, sample.own.clone())
         };
@@ -220,7 +225,7 @@ mod tests {
             ProcessGroup { roles: vec![RoleGroup { accounting, ..group().roles[0].clone() }] };
         let mut reader = Reader::open(fake.sources(), &group, Nanos(0)).expect("it opens");
         fake.put("cg/memory.events", "oom_kill 4\n");
-        let sample = reader.read(Nanos::SECOND, own(0), Position::Middle);
+        let sample = reader.read(Nanos::SECOND, own(0), ReadingPosition::Middle);
         assert_eq!(sample.roles["php"].oom_kills, 3);
     }
 
@@ -234,7 +239,7 @@ mod tests {
         let mut reader = Reader::open(fake.sources(), &group, Nanos(0)).expect("it opens");
         fake.process(10, 1, [1, 0]);
         fake.process(20, 1, [2, 0]);
-        let sample = reader.read(Nanos::SECOND, own(0), Position::Middle);
+        let sample = reader.read(Nanos::SECOND, own(0), ReadingPosition::Middle);
         let php = &sample.roles["php"];
         assert_eq!((sample.roles.len(), php.cpu_ns, php.processes), (1, 30_000_000, 2));
     }
@@ -247,7 +252,8 @@ mod tests {
         let mut reader = Reader::open(fake.sources(), &group(), Nanos(0)).expect("it opens");
         let mut read_at = Vec::new();
         for second in 1..=13 {
-            let position = if second == 13 { Position::Edge } else { Position::Middle };
+            let position =
+                if second == 13 { ReadingPosition::Edge } else { ReadingPosition::Middle };
             let sample = reader.read(Nanos::from_secs(second), own(0), position);
             let php = &sample.roles["php"];
             assert_eq!(php.memory_bytes, if php.memory_read { 64 * 1024 } else { 0 });

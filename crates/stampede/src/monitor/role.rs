@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::process::{Tree, numbers_in};
 use super::sample::RoleSample;
-use super::source::{Kept, Sources, Text};
+use super::source::{OpenFile, ReadBuffer, Sources};
 use super::{MonitorError, parse};
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 
 /// Whether a reading includes the expensive figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub enum MemoryDetail {
     /// Every figure, including proportional memory of single processes.
     Read,
     /// Only figures that a cgroup provides at no cost.
@@ -28,8 +28,8 @@ pub struct Role {
     cpu: Cpu,
     memory: MemorySource,
     /// `memory.events` (v2) or `memory.oom_control` (v1).
-    oom: Option<Kept>,
-    before: Before,
+    oom: Option<OpenFile>,
+    before: PreviousReading,
 }
 
 #[derive(Debug)]
@@ -43,22 +43,22 @@ enum Members {
 
 #[derive(Debug)]
 enum Cpu {
-    V2(Kept),
-    V1(Kept),
+    V2(OpenFile),
+    V1(OpenFile),
     Processes(Tree),
 }
 
 #[derive(Debug)]
 enum MemorySource {
-    V2(Kept),
+    V2(OpenFile),
     /// The second file is `memory.kmem.usage_in_bytes`. Kernels can be built without it.
-    V1(Kept, Option<Kept>),
+    V1(OpenFile, Option<OpenFile>),
     Processes,
 }
 
 /// The previous reading, from which differences are counted.
 #[derive(Debug, Default)]
-struct Before {
+struct PreviousReading {
     /// The highest value seen. Counters never go back.
     cpu_ns: u64,
     oom_kills: u64,
@@ -80,7 +80,7 @@ struct Thread {
 
 /// What the threads of a role did since the previous reading.
 #[derive(Clone, Copy, Debug, Default)]
-struct ThreadsSince {
+struct ThreadActivity {
     switches: u64,
     /// CPU time of the busiest thread; `None`: not all threads were read.
     cpu_ns_max: Option<u64>,
@@ -95,13 +95,13 @@ impl Role {
     pub fn open(
         sources: &Sources,
         group: &RoleGroup,
-        text: &mut Text,
+        text: &mut ReadBuffer,
     ) -> Result<Role, MonitorError> {
         let tree = || Tree::new(sources, &group.roots);
         let (members, cpu, memory) = match &group.accounting {
             Accounting::CgroupV2(directory) => {
-                let cpu = Kept::open(&directory.join("cpu.stat")).map(Cpu::V2);
-                let memory = Kept::open(&directory.join("memory.stat")).map(MemorySource::V2);
+                let cpu = OpenFile::open(&directory.join("cpu.stat")).map(Cpu::V2);
+                let memory = OpenFile::open(&directory.join("memory.stat")).map(MemorySource::V2);
                 (Some(directory), cpu, memory)
             }
             Accounting::CgroupV1 { cpuacct, memory } => {
@@ -121,24 +121,29 @@ impl Role {
             members,
             cpu: cpu.unwrap_or_else(|_| Cpu::Processes(tree())),
             memory: memory.unwrap_or(MemorySource::Processes),
-            oom: oom.and_then(|path| Kept::open(&path).ok()),
-            before: Before::default(),
+            oom: oom.and_then(|path| OpenFile::open(&path).ok()),
+            before: PreviousReading::default(),
         };
         if matches!((&role.members, &role.cpu), (Members::Tree, Cpu::V1(_) | Cpu::V2(_))) {
             role.cpu = Cpu::Processes(tree());
         }
-        role.read(sources, Memory::CgroupOnly, text);
+        role.read(sources, MemoryDetail::CgroupOnly, text);
         Ok(role)
     }
 
     /// Returns what the role used since the previous reading, and the memory that it holds now.
-    pub fn read(&mut self, sources: &Sources, memory: Memory, text: &mut Text) -> RoleSample {
+    pub fn read(
+        &mut self,
+        sources: &Sources,
+        memory: MemoryDetail,
+        text: &mut ReadBuffer,
+    ) -> RoleSample {
         let cpu_ns = self.cpu(sources, text);
         let pids = self.pids(text);
         let started = self.before.pids.as_ref().map_or(0, |before| pids.difference(before).count());
         let threads = self.threads(sources, &pids, text);
         let memory_bytes = self.memory(sources, &pids, memory, text);
-        let oom = self.oom.as_ref().and_then(|file| parse::keyed(text.again(file)?, "oom_kill"));
+        let oom = self.oom.as_ref().and_then(|file| parse::keyed(text.reread(file)?, "oom_kill"));
         let oom_kills = oom.unwrap_or(self.before.oom_kills);
         let sample = RoleSample {
             cpu_ns: cpu_ns.saturating_sub(self.before.cpu_ns),
@@ -162,13 +167,13 @@ impl Role {
     }
 
     /// CPU time so far in ns; 0 once the cgroup is gone.
-    fn cpu(&mut self, sources: &Sources, text: &mut Text) -> u64 {
+    fn cpu(&mut self, sources: &Sources, text: &mut ReadBuffer) -> u64 {
         match &mut self.cpu {
             Cpu::V2(stat) => {
-                let usage = text.again(stat).and_then(|stat| parse::keyed(stat, "usage_usec"));
+                let usage = text.reread(stat).and_then(|stat| parse::keyed(stat, "usage_usec"));
                 usage.unwrap_or(0).saturating_mul(1_000)
             }
-            Cpu::V1(usage) => text.again(usage).and_then(parse::single).unwrap_or(0),
+            Cpu::V1(usage) => text.reread(usage).and_then(parse::single).unwrap_or(0),
             Cpu::Processes(tree) => {
                 tree.refresh(sources, text);
                 tree.cpu_ns()
@@ -176,7 +181,7 @@ impl Role {
         }
     }
 
-    fn pids(&self, text: &mut Text) -> BTreeSet<u32> {
+    fn pids(&self, text: &mut ReadBuffer) -> BTreeSet<u32> {
         match (&self.members, &self.cpu) {
             (Members::Listed(procs), _) => {
                 let mut found = Vec::new();
@@ -196,8 +201,8 @@ impl Role {
         &mut self,
         sources: &Sources,
         pids: &BTreeSet<u32>,
-        text: &mut Text,
-    ) -> ThreadsSince {
+        text: &mut ReadBuffer,
+    ) -> ThreadActivity {
         let mut now = BTreeMap::new();
         let mut are_all_read = !pids.is_empty();
         for pid in pids {
@@ -208,7 +213,7 @@ impl Role {
             let status = text.of(&sources.of_process(*pid, "status"));
             let Some((threads, switches)) = status.and_then(parse::switches) else { continue };
             let task = sources.of_process(*pid, "task");
-            let mut add = |thread: u32, switches, text: &mut Text| {
+            let mut add = |thread: u32, switches, text: &mut ReadBuffer| {
                 let stat = text.of(&task.join(thread.to_string()).join("stat"));
                 let ticks = stat.and_then(parse::process_stat).map(|stat| stat.own_ticks);
                 now.insert(thread, Thread { pid: *pid, switches, ticks });
@@ -231,13 +236,13 @@ impl Role {
         are_all_read &= now.values().all(|thread| thread.ticks.is_some());
         let since = self.since(sources, &now);
         self.before.threads = now;
-        ThreadsSince { cpu_ns_max: since.cpu_ns_max.filter(|_| are_all_read), ..since }
+        ThreadActivity { cpu_ns_max: since.cpu_ns_max.filter(|_| are_all_read), ..since }
     }
 
-    fn since(&self, sources: &Sources, now: &BTreeMap<u32, Thread>) -> ThreadsSince {
+    fn since(&self, sources: &Sources, now: &BTreeMap<u32, Thread>) -> ThreadActivity {
         let is_new =
             |pid: &u32| self.before.pids.as_ref().is_some_and(|before| !before.contains(pid));
-        let mut since = ThreadsSince::default();
+        let mut since = ThreadActivity::default();
         for (id, thread) in now {
             let (switches, ticks) = match self.before.threads.get(id) {
                 Some(before) => (before.switches, before.ticks),
@@ -257,18 +262,18 @@ impl Role {
         &self,
         sources: &Sources,
         pids: &BTreeSet<u32>,
-        memory: Memory,
-        text: &mut Text,
+        memory: MemoryDetail,
+        text: &mut ReadBuffer,
     ) -> Option<u64> {
         match (&self.memory, memory) {
-            (MemorySource::V2(stat), _) => parse::memory_v2(text.again(stat)?),
+            (MemorySource::V2(stat), _) => parse::memory_v2(text.reread(stat)?),
             (MemorySource::V1(stat, kernel), _) => {
-                let user = parse::memory_v1(text.again(stat)?)?;
-                let kernel = kernel.as_ref().and_then(|kernel| text.again(kernel));
+                let user = parse::memory_v1(text.reread(stat)?)?;
+                let kernel = kernel.as_ref().and_then(|kernel| text.reread(kernel));
                 Some(user + kernel.and_then(parse::single).unwrap_or(0))
             }
-            (MemorySource::Processes, Memory::CgroupOnly) => None,
-            (MemorySource::Processes, Memory::Read) => {
+            (MemorySource::Processes, MemoryDetail::CgroupOnly) => None,
+            (MemorySource::Processes, MemoryDetail::Read) => {
                 let mut of_one = |pid: &u32| {
                     parse::proportional(text.of(&sources.of_process(*pid, "smaps_rollup"))?)
                 };
@@ -281,14 +286,14 @@ impl Role {
 
 fn v1_cpu(directory: &Option<PathBuf>) -> io::Result<Cpu> {
     let directory = directory.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    let usage = Kept::open(&directory.join("cpuacct.usage"))?;
+    let usage = OpenFile::open(&directory.join("cpuacct.usage"))?;
     Ok(Cpu::V1(usage))
 }
 
 fn v1_memory(directory: &Option<PathBuf>) -> io::Result<MemorySource> {
     let directory = directory.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    let stat = Kept::open(&directory.join("memory.stat"))?;
-    Ok(MemorySource::V1(stat, Kept::open(&directory.join("memory.kmem.usage_in_bytes")).ok()))
+    let stat = OpenFile::open(&directory.join("memory.stat"))?;
+    Ok(MemorySource::V1(stat, OpenFile::open(&directory.join("memory.kmem.usage_in_bytes")).ok()))
 }
 
 /// Returns the file in which the kernel counts the processes that it killed for lack of memory.
@@ -350,11 +355,12 @@ mod tests {
     }
 
     fn open(fake: &FakeProc, accounting: Accounting) -> Role {
-        Role::open(&fake.sources(), &group(accounting), &mut Text::default()).expect("it opens")
+        Role::open(&fake.sources(), &group(accounting), &mut ReadBuffer::default())
+            .expect("it opens")
     }
 
-    fn read(fake: &FakeProc, role: &mut Role, memory: Memory) -> RoleSample {
-        role.read(&fake.sources(), memory, &mut Text::default())
+    fn read(fake: &FakeProc, role: &mut Role, memory: MemoryDetail) -> RoleSample {
+        role.read(&fake.sources(), memory, &mut ReadBuffer::default())
     }
 
     #[test]
@@ -382,7 +388,7 @@ mod tests {
             thread_cpu_ns_max: None,
             oom_kills: 2,
         };
-        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly), expected);
+        assert_eq!(read(&fake, &mut role, MemoryDetail::CgroupOnly), expected);
     }
 
     #[test]
@@ -393,7 +399,7 @@ mod tests {
         fake.put("cg/init.scope/cgroup.procs", "10\n");
         fake.put("cg/system.slice/web.service/cgroup.procs", "11\n12\n");
         let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
-        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly).processes, 3);
+        assert_eq!(read(&fake, &mut role, MemoryDetail::CgroupOnly).processes, 3);
     }
 
     #[test]
@@ -410,7 +416,7 @@ mod tests {
         let mut role = open(&fake, accounting);
         fake.put("acct/cpuacct.usage", "1800\n");
         fake.put("mem/memory.oom_control", "oom_kill_disable 0\nunder_oom 1\noom_kill 1\n");
-        let sample = read(&fake, &mut role, Memory::CgroupOnly);
+        let sample = read(&fake, &mut role, MemoryDetail::CgroupOnly);
         assert_eq!((sample.cpu_ns, sample.memory_bytes, sample.processes), (1300, 39, 1));
         assert_eq!(sample.oom_kills, 1);
     }
@@ -423,9 +429,9 @@ mod tests {
         fake.figures(10, 0, 3);
         fake.figures(11, 0, 4);
         let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
-        let dear = read(&fake, &mut role, Memory::Read);
+        let dear = read(&fake, &mut role, MemoryDetail::Read);
         assert_eq!((dear.memory_read, dear.memory_bytes), (true, 7 * 1024));
-        let cheap = read(&fake, &mut role, Memory::CgroupOnly);
+        let cheap = read(&fake, &mut role, MemoryDetail::CgroupOnly);
         assert_eq!((cheap.memory_read, cheap.memory_bytes), (false, 0));
     }
 
@@ -440,14 +446,14 @@ mod tests {
         fake.process(10, 1, [53, 0]);
         fake.process(11, 10, [4, 0]);
         fake.figures(11, 9, 2);
-        let sample = read(&fake, &mut role, Memory::Read);
+        let sample = read(&fake, &mut role, MemoryDetail::Read);
         // 7 ticks at 100 per second.
         assert_eq!((sample.cpu_ns, sample.memory_bytes), (70_000_000, 3 * 1024));
         assert_eq!((sample.processes, sample.started, sample.context_switches), (2, 0, 2));
     }
 
     #[test]
-    fn the_busiest_thread_is_told_where_all_were_read() {
+    fn the_busiest_thread_is_reported_only_if_all_threads_were_read() {
         let fake = FakeProc::new();
         let thread = |pid: u32, ticks: u64| {
             let stat = format!("{pid} (php) S 1 0 0 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 1 0 0\n");
@@ -463,12 +469,12 @@ mod tests {
         thread(10, 53);
         thread(11, 145);
         // 95 ticks at 100 per second.
-        let sample = read(&fake, &mut role, Memory::CgroupOnly);
+        let sample = read(&fake, &mut role, MemoryDetail::CgroupOnly);
         assert_eq!(sample.thread_cpu_ns_max, Some(950_000_000));
         // One more process, whose threads cannot be read.
         fake.put("cg/cgroup.procs", "10\n11\n12\n");
         fake.figures(12, 0, 0);
-        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly).thread_cpu_ns_max, None);
+        assert_eq!(read(&fake, &mut role, MemoryDetail::CgroupOnly).thread_cpu_ns_max, None);
     }
 
     #[test]
@@ -478,7 +484,7 @@ mod tests {
         fake.figures(10, 7, 1);
         let mut role = open(&fake, Accounting::Proc);
         fake.end(10);
-        assert_eq!(read(&fake, &mut role, Memory::Read), RoleSample::default());
+        assert_eq!(read(&fake, &mut role, MemoryDetail::Read), RoleSample::default());
     }
 
     #[test]
@@ -489,14 +495,14 @@ mod tests {
         (1..=100).for_each(|pid| fake.figures(pid, 0, 0));
         let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
         (1..=100).for_each(|pid| fake.figures(pid, 1, 0));
-        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly).context_switches, 64);
+        assert_eq!(read(&fake, &mut role, MemoryDetail::CgroupOnly).context_switches, 64);
     }
 
     #[test]
     fn a_directory_without_processes_is_an_error_that_names_it() {
         let fake = FakeProc::new();
         let accounting = Accounting::CgroupV2(PathBuf::from("/nowhere/cg"));
-        let error = Role::open(&fake.sources(), &group(accounting), &mut Text::default());
+        let error = Role::open(&fake.sources(), &group(accounting), &mut ReadBuffer::default());
         let error = error.expect_err("there is no such directory").to_string();
         assert_eq!(error, "role `php` cannot be watched at `/nowhere/cg/cgroup.procs`");
     }

@@ -37,9 +37,9 @@ impl Default for Sources {
 /// A buffer for text that is read from one file after another. It allocates nothing once the
 /// largest file has been read.
 #[derive(Debug, Default)]
-pub struct Text(Vec<u8>);
+pub struct ReadBuffer(Vec<u8>);
 
-impl Text {
+impl ReadBuffer {
     /// Opens and reads a file once; `None` if the file is missing, for example because its process
     /// has just ended.
     pub fn of(&mut self, path: &Path) -> Option<&str> {
@@ -49,7 +49,7 @@ impl Text {
     }
 
     /// Reads an open file from its beginning; `None` once the file is gone.
-    pub fn again(&mut self, file: &Kept) -> Option<&str> {
+    pub fn reread(&mut self, file: &OpenFile) -> Option<&str> {
         self.fill(&file.0).ok()?;
         std::str::from_utf8(&self.0).ok()
     }
@@ -78,15 +78,15 @@ impl Text {
 
 /// A file that stays open, because opening costs more than reading.
 #[derive(Debug)]
-pub struct Kept(File);
+pub struct OpenFile(File);
 
-impl Kept {
+impl OpenFile {
     /// Opens a file.
     ///
     /// # Errors
     /// The system's error.
-    pub fn open(path: &Path) -> io::Result<Kept> {
-        File::open(path).map(Kept)
+    pub fn open(path: &Path) -> io::Result<OpenFile> {
+        File::open(path).map(OpenFile)
     }
 }
 

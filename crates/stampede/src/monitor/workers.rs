@@ -11,11 +11,11 @@ use serde::Deserialize;
 
 use super::process::numbers_in;
 use super::sample::WorkersSample;
-use super::source::{Kept, Sources, Text};
+use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// How to recognise the workers among the processes of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workers {
+pub struct WorkerPattern {
     /// Role of the workers.
     pub role: String,
     /// Name of the workers' program, as the kernel shows it; `None`: all processes of the role.
@@ -79,28 +79,33 @@ const SELECT: libc::c_long = NO_CALL;
 
 /// Looks at the workers repeatedly.
 #[derive(Debug)]
-pub struct Looker {
+pub struct WorkerSampler {
     /// How to recognise the workers.
-    pub workers: Workers,
+    pub workers: WorkerPattern,
     /// The `syscall` file of each observed worker, kept open.
-    stands: Vec<Kept>,
+    syscall_files: Vec<OpenFile>,
     /// Number of all workers. At most [`LOOKED_AT`] of them are observed.
     all: usize,
     sample: WorkersSample,
 }
 
-impl Looker {
+impl WorkerSampler {
     /// A looker that has not found any workers yet.
-    pub fn new(workers: Workers) -> Looker {
-        Looker { workers, stands: Vec::new(), all: 0, sample: WorkersSample::default() }
+    pub fn new(workers: WorkerPattern) -> WorkerSampler {
+        WorkerSampler {
+            workers,
+            syscall_files: Vec::new(),
+            all: 0,
+            sample: WorkersSample::default(),
+        }
     }
 
     /// Finds the workers among the current processes `pids` of their role.
-    pub fn meet(&mut self, sources: &Sources, pids: &BTreeSet<u32>, text: &mut Text) {
-        let named = |path: PathBuf, text: &mut Text| {
+    pub fn find_workers(&mut self, sources: &Sources, pids: &BTreeSet<u32>, text: &mut ReadBuffer) {
+        let named = |path: PathBuf, text: &mut ReadBuffer| {
             text.of(&path).map(|name| name.trim_end().to_owned()).unwrap_or_default()
         };
-        let mut stands = Vec::new();
+        let mut syscall_files = Vec::new();
         for pid in pids {
             let is_theirs = self.workers.program.as_ref().is_none_or(|program| {
                 named(sources.of_process(*pid, "comm"), text).as_bytes()
@@ -109,30 +114,31 @@ impl Looker {
             let task = sources.of_process(*pid, "task");
             match (&self.workers.threads, is_theirs) {
                 (_, false) => {}
-                (None, true) => stands.push(sources.of_process(*pid, "syscall")),
+                (None, true) => syscall_files.push(sources.of_process(*pid, "syscall")),
                 (Some(pattern), true) => {
                     let threads = numbers_in(&task).map(|thread| task.join(thread.to_string()));
-                    let fit = threads.filter(|own| fits(&named(own.join("comm"), text), pattern));
-                    stands.extend(fit.map(|own| own.join("syscall")));
+                    let fit = threads
+                        .filter(|own| matches_pattern(&named(own.join("comm"), text), pattern));
+                    syscall_files.extend(fit.map(|own| own.join("syscall")));
                 }
             }
         }
-        self.all = stands.len();
-        let looked_at = stands.iter().take(LOOKED_AT);
-        self.stands = looked_at.filter_map(|path| Kept::open(path).ok()).collect();
+        self.all = syscall_files.len();
+        let looked_at = syscall_files.iter().take(LOOKED_AT);
+        self.syscall_files = looked_at.filter_map(|path| OpenFile::open(path).ok()).collect();
     }
 
     /// Looks once. Records nothing if the kernel shows no worker.
-    pub fn look(&mut self, text: &mut Text) {
+    pub fn observe(&mut self, text: &mut ReadBuffer) {
         let (mut seen, mut busy, mut running) = (0, 0, 0);
-        for stands in &self.stands {
-            let Some(at) = text.again(stands).and_then(stands_in) else { continue };
+        for file in &self.syscall_files {
+            let Some(at) = text.reread(file).and_then(parse_worker_state) else { continue };
             let is_idle = |call| self.workers.idle_in.iter().any(|idle| idle.holds(call));
             seen += 1;
             match at {
-                Stands::Running => (busy, running) = (busy + 1, running + 1),
-                Stands::In(call) if is_idle(call) => {}
-                Stands::In(_) => busy += 1,
+                WorkerState::Running => (busy, running) = (busy + 1, running + 1),
+                WorkerState::In(call) if is_idle(call) => {}
+                WorkerState::In(_) => busy += 1,
             }
         }
         if seen > 0 {
@@ -151,22 +157,22 @@ impl Looker {
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stands {
+enum WorkerState {
     Running,
     /// It waits in a system call; -1: blocked in no call, as in a page fault.
     In(libc::c_long),
 }
 
 /// Parses `running`, or the call's number and its arguments.
-fn stands_in(text: &str) -> Option<Stands> {
+fn parse_worker_state(text: &str) -> Option<WorkerState> {
     match text.split_ascii_whitespace().next()? {
-        "running" => Some(Stands::Running),
-        call => call.parse().ok().map(Stands::In),
+        "running" => Some(WorkerState::Running),
+        call => call.parse().ok().map(WorkerState::In),
     }
 }
 
 /// Whether a thread's name fits a pattern. `*` stands for digits.
-pub fn fits(name: &str, pattern: &str) -> bool {
+pub fn matches_pattern(name: &str, pattern: &str) -> bool {
     let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
     let middle = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
     middle.is_some_and(|middle| {
@@ -185,17 +191,25 @@ mod tests {
     use super::*;
     use crate::monitor::fake::FakeProc;
 
-    fn looker(program: Option<&str>, threads: Option<&str>, idle_in: Vec<IdleIn>) -> Looker {
+    fn sampler(
+        program: Option<&str>,
+        threads: Option<&str>,
+        idle_in: Vec<IdleIn>,
+    ) -> WorkerSampler {
         let role = "php".to_owned();
         let (program, threads) = (program.map(str::to_owned), threads.map(str::to_owned));
-        Looker::new(Workers { role, program, threads, idle_in })
+        WorkerSampler::new(WorkerPattern { role, program, threads, idle_in })
     }
 
-    fn look(fake: &FakeProc, looker: &mut Looker, pids: &[u32]) -> Option<WorkersSample> {
-        let mut text = Text::default();
-        looker.meet(&fake.sources(), &pids.iter().copied().collect(), &mut text);
-        looker.look(&mut text);
-        looker.take()
+    fn observe(
+        fake: &FakeProc,
+        sampler: &mut WorkerSampler,
+        pids: &[u32],
+    ) -> Option<WorkersSample> {
+        let mut text = ReadBuffer::default();
+        sampler.find_workers(&fake.sources(), &pids.iter().copied().collect(), &mut text);
+        sampler.observe(&mut text);
+        sampler.take()
     }
 
     fn sample(busy: u32, running: u32) -> Option<WorkersSample> {
@@ -213,41 +227,41 @@ mod tests {
         call(12, libc::SYS_clock_nanosleep);
         fake.put("13/syscall", "running\n");
         fake.put("14/syscall", "-1 0x7ffd 0x7f01\n");
-        let mut looker = looker(None, None, vec![IdleIn::Accept, IdleIn::Epoll]);
-        assert_eq!(look(&fake, &mut looker, &[10, 11, 12, 13, 14]), sample(3, 1));
+        let mut sampler = sampler(None, None, vec![IdleIn::Accept, IdleIn::Epoll]);
+        assert_eq!(observe(&fake, &mut sampler, &[10, 11, 12, 13, 14]), sample(3, 1));
         call(12, libc::SYS_accept4);
-        assert_eq!(look(&fake, &mut looker, &[11, 12]), sample(0, 0));
-        assert_eq!(looker.take(), None, "each look is given once");
+        assert_eq!(observe(&fake, &mut sampler, &[11, 12]), sample(0, 0));
+        assert_eq!(sampler.take(), None, "each look is given once");
     }
 
     #[test]
-    fn workers_are_known_by_their_program_or_by_the_names_of_their_threads() {
+    fn workers_are_recognised_by_their_program_or_by_thread_names() {
         let fake = FakeProc::new();
         for (pid, name) in [(10, "rr"), (11, "a-name-of-more-"), (12, "a-name-of-more-")] {
             fake.put(&format!("{pid}/comm"), &format!("{name}\n"));
             fake.put(&format!("{pid}/syscall"), "running\n");
         }
-        let mut by_program = looker(Some("a-name-of-more-than-15"), None, vec![]);
-        assert_eq!(look(&fake, &mut by_program, &[10, 11, 12]), sample(2, 2));
+        let mut by_program = sampler(Some("a-name-of-more-than-15"), None, vec![]);
+        assert_eq!(observe(&fake, &mut by_program, &[10, 11, 12]), sample(2, 2));
         for (thread, name) in [(20, "frankenphp"), (21, "php-0"), (22, "php-1"), (23, "php-main")] {
             fake.put(&format!("20/task/{thread}/comm"), &format!("{name}\n"));
             fake.put(&format!("20/task/{thread}/syscall"), "running\n");
         }
-        let mut by_thread = looker(None, Some("php-*"), vec![]);
-        assert_eq!(look(&fake, &mut by_thread, &[20]), sample(2, 2));
+        let mut by_thread = sampler(None, Some("php-*"), vec![]);
+        assert_eq!(observe(&fake, &mut by_thread, &[20]), sample(2, 2));
     }
 
     #[test]
-    fn of_many_workers_some_stand_for_all() {
+    fn a_sample_of_many_workers_is_scaled_to_all_of_them() {
         let fake = FakeProc::new();
         let pids: Vec<u32> = (1..=128).collect();
         pids.iter().for_each(|pid| drop(fake.put(&format!("{pid}/syscall"), "running\n")));
-        assert_eq!(look(&fake, &mut looker(None, None, vec![]), &pids), sample(128, 128));
+        assert_eq!(observe(&fake, &mut sampler(None, None, vec![]), &pids), sample(128, 128));
     }
 
     #[test]
-    fn who_cannot_be_seen_is_not_idle() {
+    fn a_worker_whose_state_cannot_be_read_gives_no_sample() {
         let fake = FakeProc::new();
-        assert_eq!(look(&fake, &mut looker(None, None, vec![]), &[10]), None);
+        assert_eq!(observe(&fake, &mut sampler(None, None, vec![]), &[10]), None);
     }
 }

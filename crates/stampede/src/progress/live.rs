@@ -8,7 +8,7 @@ use super::tally::{Tally, phase_word};
 use crate::event::{Event, Listen, Phase, Until};
 use crate::mask::mask_known;
 use crate::progress::words;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 
 /// A listener that draws on a terminal.
 pub struct Live {
@@ -56,9 +56,9 @@ impl Listen for Live {
             Event::TrialEnded { record, case } => {
                 let line = plain::line(&self.tally, record, case);
                 let mark = match record.verdict.judged {
-                    Judged::Valid => style("✔").green(),
-                    Judged::Suspect => style("?").yellow(),
-                    Judged::Invalid => style("✘").red(),
+                    Validity::Valid => style("✔").green(),
+                    Validity::Suspect => style("?").yellow(),
+                    Validity::Invalid => style("✘").red(),
                 };
                 self.above(&format!("{mark} {line}"));
             }

@@ -8,7 +8,7 @@ use super::tally::Tally;
 use crate::event::{Event, Listen};
 use crate::fact;
 use crate::progress::words;
-use crate::store::record::{CaseRecord, Judged, TrialRecord};
+use crate::store::record::{CaseRecord, TrialRecord, Validity};
 
 /// A listener that writes lines to `out`.
 pub struct Plain<W: Write> {
@@ -64,9 +64,9 @@ pub fn line(tally: &Tally, record: &TrialRecord, case: &CaseRecord) -> String {
 
 fn verdict(record: &TrialRecord) -> String {
     let word = match record.verdict.judged {
-        Judged::Valid => "valid",
-        Judged::Suspect => "suspect",
-        Judged::Invalid => "INVALID",
+        Validity::Valid => "valid",
+        Validity::Suspect => "suspect",
+        Validity::Invalid => "INVALID",
     };
     let reasons = match record.verdict.reasons.as_slice() {
         [] => String::new(),

@@ -2,7 +2,7 @@
 
 use super::notes::reasons;
 use crate::fact;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 use crate::summary::model::{
     CaseSummary, CaseVerdict, Figure, Group, LoadModel, Stat, TimeFigures,
 };
@@ -132,7 +132,7 @@ fn about(summary: &Summary, group: &Group, case: &CaseSummary, row: &mut Row) {
 }
 
 fn suspect(case: &CaseSummary) -> usize {
-    case.trials.iter().filter(|trial| trial.verdict == Judged::Suspect).count()
+    case.trials.iter().filter(|trial| trial.verdict == Validity::Suspect).count()
 }
 
 fn times(name: &str, times: &TimeFigures, row: &mut Row) {

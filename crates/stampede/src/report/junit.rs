@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::summary::model::{CaseSummary, CaseVerdict, Expected, Found, Group, Judged};
+use crate::summary::model::{CaseSummary, CaseVerdict, Expected, Found, Group, Validity};
 use crate::summary::{Summary, words};
 
 /// Renders a run. The results follow the exit code of `compare`: an error stands for code 3, a
@@ -67,7 +67,7 @@ fn measured(group: &Group, row: &CaseSummary) -> TestCase {
 }
 
 /// The test case that says whether an expectation was met.
-fn expectation(group: &Group, row: &CaseSummary, judged: &Judged) -> TestCase {
+fn expectation(group: &Group, row: &CaseSummary, judged: &Validity) -> TestCase {
     let status = match &judged.outcome {
         Expected::Met => TestCaseStatus::success(),
         Expected::NotMet { figure } => {

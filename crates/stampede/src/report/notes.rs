@@ -5,7 +5,7 @@ use super::columns::{broken, figure, rows};
 use super::layout::{Section, Sign};
 use super::why;
 use crate::fact::{Fact, Found};
-use crate::store::record::{Judged, Provider};
+use crate::store::record::{Provider, Validity};
 use crate::summary::breaking::Breaking;
 use crate::summary::headline::noun;
 use crate::summary::model::{
@@ -114,9 +114,9 @@ fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
         CaseVerdict::Valid | CaseVerdict::Suspect | CaseVerdict::Invalid => {
             for (judged, reason) in grouped(&case.reasons) {
                 let (weight, sign) = match judged {
-                    Some(Judged::Invalid) => (Weight::Bad, "! "),
-                    Some(Judged::Suspect) => (Weight::Doubt, "? "),
-                    Some(Judged::Valid) | None => (Weight::Plain, ""),
+                    Some(Validity::Invalid) => (Weight::Bad, "! "),
+                    Some(Validity::Suspect) => (Weight::Doubt, "? "),
+                    Some(Validity::Valid) | None => (Weight::Plain, ""),
                 };
                 add(weight, format!("{sign}{name}: {reason}"));
             }
@@ -133,7 +133,7 @@ fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
 /// Reasons with their weight, a line each. Reasons of the same kind in three trials and more, which
 /// differ only in their figures, share a line with the figures of the first: a busy machine would
 /// fill the screen otherwise.
-fn grouped(reasons: &[CaseReason]) -> Vec<(Option<Judged>, String)> {
+fn grouped(reasons: &[CaseReason]) -> Vec<(Option<Validity>, String)> {
     let key = |reason: &CaseReason| {
         (reason.judged, reason.reasons.iter().map(Fact::code).collect::<Vec<_>>())
     };
@@ -160,7 +160,7 @@ fn grouped(reasons: &[CaseReason]) -> Vec<(Option<Judged>, String)> {
 /// The first invalid trials with their figures, and how many more there are.
 fn about_invalid(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
     let name = &case.runtime;
-    let invalid = case.trials.iter().filter(|trial| trial.verdict == Judged::Invalid);
+    let invalid = case.trials.iter().filter(|trial| trial.verdict == Validity::Invalid);
     let shown = invalid.filter_map(|trial| Some((trial.number, invalid_figures(trial)?)));
     let shown: Vec<(u32, String)> = shown.collect();
     for (number, figures) in shown.iter().take(INVALID_MAX) {

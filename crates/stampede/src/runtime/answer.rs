@@ -183,7 +183,7 @@ pub(super) fn gist(body: &str) -> String {
 
 /// Says which of the expected parts that name the PHP version is not in the answer; `None`: all
 /// are.
-pub(crate) fn lacks_version(answer: &Answer, app: &App, version: &str) -> Option<String> {
+pub(crate) fn missing_version_text(answer: &Answer, app: &App, version: &str) -> Option<String> {
     let parts = app.manifest.expect.contains.iter().filter(|part| part.contains(PHP_VERSION));
     let mut parts = parts.map(|part| part.replace(PHP_VERSION, version));
     let part = parts.find(|part| !answer.body.contains(part.as_str()))?;
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_its_title_or_its_first_line() {
+    fn the_gist_of_a_page_is_its_title_or_its_first_line() {
         let html = "<!DOCTYPE html>\n<html><head><TITLE lang=en>\n  No table\n `orders` </TITLE>";
         assert_eq!(gist(html), "No table `orders`");
         for (body, said) in [
@@ -297,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_answer_is_the_same_whatever_moved() {
+    fn a_masked_answer_stays_the_same_when_masked_parts_change() {
         let masks = masks("/pid");
         assert_eq!(masks.apply(r#"{"pid":1,"a":[2]}"#), masks.apply(r#"{ "pid": 9, "a": [2] }"#));
         assert_ne!(masks.apply(r#"{"pid":1,"a":[2]}"#), masks.apply(r#"{"pid":1,"a":[3]}"#));
     }
 
     #[test]
-    fn a_star_masks_values_and_keeps_keys() {
+    fn a_star_in_a_pointer_masks_values_and_keeps_keys() {
         let masks = masks("/php/*");
         let one = masks.apply(r#"{"php":{"a":1}}"#);
         assert_eq!(one, masks.apply(r#"{"php":{"a":2}}"#));

@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_of_an_answer_follow_from_its_request() {
+    fn the_number_of_queries_follows_from_the_request() {
         let one = Queries { each: 1, or_more: false, times: None, paths: BTreeMap::new() };
         let paths = BTreeMap::from([("/rows".to_owned(), one)]);
         let queries = Queries { each: 2, or_more: false, times: Some("n".into()), paths };

@@ -13,8 +13,8 @@ use super::database::Database;
 use super::detect::detect;
 use super::error::{RuntimeError, nearest};
 use super::front::Front;
-use super::locate::Places;
-use super::manifest::{Get, RuntimeManifest, VariantManifest};
+use super::locate::SearchPaths;
+use super::manifest::{BuildRecipe, RuntimeManifest, VariantManifest};
 use super::setting;
 use crate::plan::model::{AppChoice, AppKind, Scalar};
 
@@ -30,11 +30,11 @@ const COMMON_GET: &str = "get";
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// The places where programs are looked for.
-    pub places: Places,
+    pub places: SearchPaths,
     runtimes: BTreeMap<String, Directory>,
     apps: BTreeMap<String, Directory>,
     /// The recipes that get needs, by the need's name. Read at first use.
-    recipes: OnceLock<BTreeMap<String, Get>>,
+    recipes: OnceLock<BTreeMap<String, BuildRecipe>>,
 }
 
 /// A directory of the catalogue: embedded, or on disk.
@@ -65,7 +65,7 @@ impl Catalogue {
     /// Loads the embedded directories, then `~/.config/stampede/{runtimes,apps}`, then the
     /// directories of `STAMPEDE_RUNTIMES` and `STAMPEDE_APPS`. Later directories override earlier
     /// ones of the same name. Manifests are read when they are needed.
-    pub fn load(places: Places) -> Catalogue {
+    pub fn load(places: SearchPaths) -> Catalogue {
         let mut runtimes = embedded(&RUNTIMES);
         let mut apps = embedded(&APPS);
         let own = places.config.iter();
@@ -122,20 +122,21 @@ impl Catalogue {
         }
         let own: Vec<&str> = manifest.get.iter().map(|get| get.need.value.as_str()).collect();
         let others = manifest.needs.keys().filter(|need| !own.contains(&need.as_str()));
-        let added: Vec<Get> = others.filter_map(|need| self.recipes().get(need).cloned()).collect();
+        let added: Vec<BuildRecipe> =
+            others.filter_map(|need| self.recipes().get(need).cloned()).collect();
         manifest.get.extend(added);
     }
 
     /// All recipes, by the need's name. Directories with errors are skipped: the error is reported
     /// when that runtime is asked for.
-    fn recipes(&self) -> &BTreeMap<String, Get> {
+    fn recipes(&self) -> &BTreeMap<String, BuildRecipe> {
         self.recipes.get_or_init(|| {
             let mut recipes = BTreeMap::new();
             for name in self.runtime_names() {
                 let read = self.runtimes[name].manifest(name, "runtime.yaml");
                 let read = read.and_then(|(file, text)| parse::<RuntimeManifest>(&file, &text));
                 for get in read.map(|manifest| manifest.get).unwrap_or_default() {
-                    let get = Get { of: name.to_owned(), ..get };
+                    let get = BuildRecipe { of: name.to_owned(), ..get };
                     recipes.entry(get.need.value.clone()).or_insert(get);
                 }
             }
@@ -145,7 +146,7 @@ impl Catalogue {
 
     /// The files that a recipe's script finds beside it: those of its own directory, and the shared
     /// ones.
-    pub fn files_of(&self, get: &Get) -> BTreeMap<String, Vec<u8>> {
+    pub fn files_of(&self, get: &BuildRecipe) -> BTreeMap<String, Vec<u8>> {
         let own = Path::new(&get.run).parent().unwrap_or(Path::new(""));
         let of = |name: &str, sub| self.runtimes.get(name).map(|directory| directory.files(sub));
         let common = of(COMMON, Path::new(COMMON_GET));
@@ -301,13 +302,13 @@ impl RuntimeDirectory {
     }
 
     /// The names of the runtime's own settings and of its needs.
-    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+    pub fn own_setting_names(&self) -> impl Iterator<Item = &str> {
         self.manifest.settings.keys().chain(self.manifest.needs.keys()).map(String::as_str)
     }
 
     /// How a plan gives the runtime's own setting or needed program `name`: `pm: static`, with
     /// `value` if the setting allows it. `None`: there is no such setting or program.
-    pub fn example_of(&self, name: &str, value: Option<&Scalar>) -> Option<String> {
+    pub fn setting_example(&self, name: &str, value: Option<&Scalar>) -> Option<String> {
         // These characters need no quotes in YAML.
         let plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
         let shown = value.map(ToString::to_string).filter(|text| text.chars().all(plain));

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory};
-use super::deployed::Deployed;
+use super::deployed::DeploymentSteps;
 use super::entry;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
-use super::locate::Located;
+use super::locate::ResolvedNeed;
 use super::manifest::{AppKind, HeldBy};
 use super::setting::Settings;
 use super::{framework, locate, preparation, setting};
@@ -18,7 +18,7 @@ use crate::store::record::CustomBuild;
 
 /// The properties of a runtime that planning needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traits {
+pub struct RuntimeTraits {
     /// What holds a worker: a request or a connection.
     pub held_by: HeldBy,
     /// The number of workers that the runtime will have.
@@ -29,7 +29,7 @@ pub struct Traits {
     pub custom_build: Option<CustomBuild>,
 }
 
-impl Traits {
+impl RuntimeTraits {
     /// The suffix of the runtime's name in tables: empty, or ` (custom build)`.
     pub fn mark(&self) -> &'static str {
         self.custom_build.map_or("", |_| CustomBuild::MARK)
@@ -38,23 +38,23 @@ impl Traits {
 
 /// Everything that a runtime needs to serve an app, found in the catalogue and on this machine. To
 /// find it, programs were started only to print their version.
-pub(super) struct Found {
+pub(super) struct ResolvedRuntime {
     /// The runtime with what its settings add to it.
     pub runtime: RuntimeDirectory,
     /// The settings in force.
     pub settings: Settings,
     /// The runtime's programs and libraries.
-    pub needs: BTreeMap<String, Located>,
+    pub needs: BTreeMap<String, ResolvedNeed>,
     /// The app's frameworks and their versions.
     pub frameworks: BTreeMap<String, String>,
     /// The steps of a deployment for the app's copy.
-    pub deployed: Deployed,
+    pub deployed: DeploymentSteps,
     /// The PHP program for the app's scripts, which prepare the app or are run as commands; `None`:
     /// no PHP is needed, or none was found for a command.
     pub php: Option<PathBuf>,
 }
 
-impl Found {
+impl ResolvedRuntime {
     /// Finds everything. `is_asked`: whether a command of the app will be run besides the scripts
     /// that prepare it.
     ///
@@ -65,14 +65,14 @@ impl Found {
         choice: &RuntimeChoice,
         app: &App,
         is_asked: bool,
-    ) -> Result<Found, RuntimeError> {
+    ) -> Result<ResolvedRuntime, RuntimeError> {
         let (name, places) = (&choice.name, &catalogue.places);
-        let runtime = catalogue.serving(choice, app)?;
+        let runtime = catalogue.with_database_for(choice, app)?;
         check_app(name, &runtime, app)?;
         let settings = setting::resolve(name, &runtime.manifest, &choice.settings)?;
         check_entry(name, &runtime, app, &settings)?;
         let frameworks = framework::versions(app, places)?;
-        let deployed = Deployed::find(name, app, &settings, places)?;
+        let deployed = DeploymentSteps::find(name, app, &settings, places)?;
         let php = || preparation::php(app, places, settings.programs.get("php"));
         let php = match app.manifest.prepare {
             Some(_) => Some(php()?),
@@ -82,7 +82,7 @@ impl Found {
         };
         let needs = locate::all(places, name, &runtime, &settings.programs)?;
         runtime.can_reach_database(name, places, &needs)?;
-        Ok(Found { runtime, settings, needs, frameworks, deployed, php })
+        Ok(ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php })
     }
 }
 
@@ -92,9 +92,10 @@ impl Catalogue {
     ///
     /// # Errors
     /// The first thing that does not fit, as `prepare` would report it.
-    pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
-        let Found { runtime, settings, needs, .. } = Found::find(self, choice, app, false)?;
-        Ok(Traits {
+    pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<RuntimeTraits, RuntimeError> {
+        let ResolvedRuntime { runtime, settings, needs, .. } =
+            ResolvedRuntime::find(self, choice, app, false)?;
+        Ok(RuntimeTraits {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),
             closes: closes_by_default(&runtime.manifest) && !settings.is_on("keep_alive"),
@@ -143,7 +144,8 @@ fn check_entry(
     app: &App,
     settings: &Settings,
 ) -> Result<(), RuntimeError> {
-    let file = entry::lacking(app, settings).filter(|_| runtime.manifest.mode.keeps_memory());
+    let file =
+        entry::missing_entry_file(app, settings).filter(|_| runtime.manifest.mode.keeps_memory());
     file.map_or(Ok(()), |file| {
         Err(RuntimeError::NotEntered {
             runtime: name.to_owned(),

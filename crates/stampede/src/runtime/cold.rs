@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::copy::io_error;
 use super::error::RuntimeError;
 use super::port;
-use super::prepare::{Prepared, PreparedStack};
-use super::start::Running;
+use super::prepare::{PreparedStack, StackSetup};
+use super::start::RunningStack;
 
 /// The pause between two readings of CPU time.
 const LOOK: Duration = Duration::from_millis(50);
@@ -23,19 +23,19 @@ const QUIET_TICKS: u64 = 1;
 /// How long after it listens a stack that never rests counts as started.
 const RESTS_WITHIN: Duration = Duration::from_secs(10);
 
-impl Prepared {
+impl PreparedStack {
     /// Empties the directories of the app's caches. OPcache is empty at every start, since it has
     /// no file cache.
     ///
     /// # Errors
     /// A file cannot be removed.
-    pub fn with_caches_empty(mut self) -> Result<Prepared, RuntimeError> {
+    pub fn with_caches_empty(mut self) -> Result<PreparedStack, RuntimeError> {
         self.stack.empty_caches()?;
         Ok(self)
     }
 }
 
-impl PreparedStack {
+impl StackSetup {
     fn empty_caches(&mut self) -> Result<(), RuntimeError> {
         let app = self.spec.work.join("app");
         for cache in &self.app.manifest.caches {
@@ -78,20 +78,20 @@ fn empty(directory: &Path) -> Result<(), RuntimeError> {
 ///
 /// # Errors
 /// Those of `start`.
-pub fn start_unasked(prepared: Prepared) -> Result<Running, RuntimeError> {
-    let (running, begun) = Running::begin(prepared)?;
-    running.wait_until_it_rests(begun).map_err(|error| running.explained(error))?;
+pub fn start_without_request(prepared: PreparedStack) -> Result<RunningStack, RuntimeError> {
+    let (running, begun) = RunningStack::begin(prepared)?;
+    running.wait_until_idle(begun).map_err(|error| running.explain_with_oom(error))?;
     running.settle()
 }
 
-impl Running {
+impl RunningStack {
     /// Waits until the stack listens and spends no more CPU time. Listening is not enough: a front
     /// listens before PHP does, and workers may still boot, which takes CPU time.
-    fn wait_until_it_rests(&self, begun: Instant) -> Result<(), RuntimeError> {
+    fn wait_until_idle(&self, begun: Instant) -> Result<(), RuntimeError> {
         let mut looks = VecDeque::new();
         let mut listens_since: Option<Instant> = None;
         loop {
-            self.check_asked()?;
+            self.check_interrupt()?;
             self.check_exits()?;
             if listens_since.is_none() && port::is_listening(self.stack.port) {
                 listens_since = Some(Instant::now());
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_link_leads_to_is_not_emptied() {
+    fn the_target_of_a_link_is_not_emptied() {
         let place = tempfile::tempdir().unwrap();
         let app = place.path().join("app");
         fs::create_dir_all(app.join("var/cache/prod/deep")).unwrap();

@@ -51,7 +51,7 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
 pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
-    let mut copying = Copying { root: &real, to, emptied, within: vec![real.clone()] };
+    let mut copying = TreeCopy { root: &real, to, emptied, within: vec![real.clone()] };
     copying.directory(&real, to)
 }
 
@@ -59,12 +59,12 @@ pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
 /// [`all`]. Whatever is never copied is skipped.
 pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
-    let mut copying = Copying { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
+    let mut copying = TreeCopy { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
     let copy = to;
     for place in places.iter().filter(|place| !is_left_out(place)) {
         let (from, to) = (real.join(place), to.join(place));
         let kind = fs::symlink_metadata(&from).map_err(io_error("read", &from))?.file_type();
-        no_link_before(place, copy)?;
+        check_no_link_on_way(place, copy)?;
         make_dir(to.parent().unwrap_or(&to))?;
         if kind.is_symlink() {
             copying.link(&from, &to, false)?;
@@ -79,7 +79,7 @@ pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), Run
 
 /// Checks that no directory on the way to `place` below `to` is a link. The other version may have
 /// a link there that leads out of the copy.
-fn no_link_before(place: &Path, to: &Path) -> Result<(), RuntimeError> {
+fn check_no_link_on_way(place: &Path, to: &Path) -> Result<(), RuntimeError> {
     let above = place.ancestors().skip(1).filter(|directory| !directory.as_os_str().is_empty());
     let link = above.into_iter().find(|directory| to.join(directory).is_symlink());
     match link {
@@ -98,21 +98,27 @@ pub(crate) fn is_left_out(place: &Path) -> bool {
 /// Rewrites full paths below `root` in the settings files of `directory`, which is a part of the
 /// copy `to`. They then name the same places of the copy. For copies that git made, whose settings
 /// still name the original directory.
-pub(crate) fn lead_settings(directory: &Path, root: &Path, to: &Path) -> Result<(), RuntimeError> {
+pub(crate) fn rewrite_settings_paths(
+    directory: &Path,
+    root: &Path,
+    to: &Path,
+) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let entries = fs::read_dir(directory).map_err(io_error("read", directory))?;
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with(SETTINGS) && path.is_file() && !path.is_symlink() {
             let text = fs::read_to_string(&path).ok();
-            let Some(led) = text.and_then(|text| moved(&text, &real, to)) else { continue };
+            let Some(led) = text.and_then(|text| with_moved_paths(&text, &real, to)) else {
+                continue;
+            };
             fs::write(&path, led).map_err(io_error("write", &path))?;
         }
     }
     Ok(())
 }
 
-struct Copying<'a> {
+struct TreeCopy<'a> {
     /// The app's directory, with links resolved.
     root: &'a Path,
     to: &'a Path,
@@ -123,7 +129,7 @@ struct Copying<'a> {
     within: Vec<PathBuf>,
 }
 
-impl Copying<'_> {
+impl TreeCopy<'_> {
     fn directory(&mut self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
         make_dir(to)?;
         let place = to.strip_prefix(self.to).unwrap_or(to);
@@ -133,7 +139,7 @@ impl Copying<'_> {
             let entry = entry.map_err(io_error("read", from))?;
             let (path, to) = (entry.path(), to.join(entry.file_name()));
             // If TMPDIR is inside the app, the copy itself is among the entries.
-            if is_left_out(&path) || is_work(&path, &to) {
+            if is_left_out(&path) || is_working_directory(&path, &to) {
                 continue;
             }
             let kind = entry.file_type().map_err(io_error("read", &path))?;
@@ -152,7 +158,7 @@ impl Copying<'_> {
     fn file(&self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
         let name = to.file_name().unwrap_or_default().to_string_lossy();
         let text = name.starts_with(SETTINGS).then(|| fs::read_to_string(from).ok()).flatten();
-        let Some(moved) = text.and_then(|text| moved(&text, self.root, self.to)) else {
+        let Some(moved) = text.and_then(|text| with_moved_paths(&text, self.root, self.to)) else {
             fs::copy(from, to).map_err(io_error("copy", from))?;
             return Ok(());
         };
@@ -163,11 +169,11 @@ impl Copying<'_> {
 
     fn link(&mut self, from: &Path, to: &Path, without_files: bool) -> Result<(), RuntimeError> {
         let Ok(real) = fs::canonicalize(from) else { return Ok(()) };
-        if let Ok(inside) = real.strip_prefix(self.root) {
+        if let Ok(relative_to_root) = real.strip_prefix(self.root) {
             let place = to.strip_prefix(self.to).unwrap_or(to);
             let up = place.components().count().saturating_sub(1);
             let target: PathBuf = std::iter::repeat_n("..", up).collect();
-            return symlink(target.join(inside), to).map_err(io_error("copy", from));
+            return symlink(target.join(relative_to_root), to).map_err(io_error("copy", from));
         }
         if real.is_file() && !without_files {
             return self.file(&real, to);
@@ -183,14 +189,14 @@ impl Copying<'_> {
 }
 
 /// Whether `path` is the working directory that contains `to`.
-fn is_work(path: &Path, to: &Path) -> bool {
+fn is_working_directory(path: &Path, to: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("stampede-") && to.starts_with(path)
 }
 
 /// Returns `text` with full paths that lie in `root`, also through links, replaced by paths below
 /// `to`; `None`: there are none.
-fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
+fn with_moved_paths(text: &str, root: &Path, to: &Path) -> Option<String> {
     let mut led = String::with_capacity(text.len());
     let (mut rest, mut has_moved) = (text, false);
     while let Some(begin) = rest.find('/') {
@@ -202,7 +208,7 @@ fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
         // kept.
         let is_whole = !led.ends_with(|c: char| c.is_alphanumeric() || "._-~$}".contains(c));
         let slashes = path.len() - path.trim_start_matches('/').len();
-        match inside(path, root).filter(|_| is_whole) {
+        match relative_to_root(path, root).filter(|_| is_whole) {
             Some(place) => {
                 led.push_str(&path[..slashes - 1]);
                 let place: PathBuf = to.components().chain(place.components()).collect();
@@ -218,7 +224,7 @@ fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
 }
 
 /// The place of `path` below `root`; `None`: it is elsewhere. The path need not exist yet.
-fn inside(path: &str, root: &Path) -> Option<PathBuf> {
+fn relative_to_root(path: &str, root: &Path) -> Option<PathBuf> {
     let path = Path::new(path);
     let mut there = path.ancestors();
     let (real, known) = there.find_map(|part| Some((fs::canonicalize(part).ok()?, part)))?;
@@ -238,13 +244,13 @@ pub(crate) fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error
 
 /// Gives the copy to the user that PHP runs as: readable, and writable only below `writable`. Other
 /// users have no access, since an app's directory may hold secrets.
-pub(crate) fn hand_over(
+pub(crate) fn give_to_user(
     copy: &Path,
     writable: &[String],
     user: u32,
     group: u32,
 ) -> Result<(), RuntimeError> {
-    give(copy, 0, group, 0o750, 0o640)?;
+    set_owner_and_mode(copy, 0, group, 0o750, 0o640)?;
     let root = fs::canonicalize(copy).map_err(io_error("read", copy))?;
     for directory in writable {
         let directory = copy.join(directory);
@@ -253,7 +259,7 @@ pub(crate) fn hand_over(
         // the copy must not change its owner.
         let real = fs::canonicalize(&directory).map_err(io_error("read", &directory))?;
         if real.starts_with(&root) {
-            give(&real, user, group, 0o750, 0o640)?;
+            set_owner_and_mode(&real, user, group, 0o750, 0o640)?;
         }
     }
     Ok(())
@@ -261,7 +267,7 @@ pub(crate) fn hand_over(
 
 /// Sets owner and mode of a path and everything below it. Links are not followed: their targets are
 /// handled where they lie.
-pub(super) fn give(
+pub(super) fn set_owner_and_mode(
     path: &Path,
     user: u32,
     group: u32,
@@ -282,7 +288,13 @@ pub(super) fn give(
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))?;
     if meta.is_dir() {
         for entry in fs::read_dir(path).map_err(io_error("read", path))? {
-            give(&entry.map_err(io_error("read", path))?.path(), user, group, dirs, files)?;
+            set_owner_and_mode(
+                &entry.map_err(io_error("read", path))?.path(),
+                user,
+                group,
+                dirs,
+                files,
+            )?;
         }
     }
     Ok(())
@@ -298,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_the_same_and_never_out() {
+    fn copied_links_lead_to_the_same_files_and_never_out_of_the_copy() {
         let place = tempfile::tempdir().unwrap();
         let (app, copied) = (place.path().join("app"), place.path().join("deep/er/copy"));
         for (file, text) in [
@@ -362,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writable_directory_may_be_a_link_in_the_copy_and_none_leads_out() {
+    fn a_writable_directory_may_be_a_link_only_within_the_copy() {
         let place = tempfile::tempdir().unwrap();
         let (copy, out) = (place.path().join("copy"), place.path().join("out"));
         for directory in [copy.join("data/storage"), out.clone()] {
@@ -376,7 +388,8 @@ mod tests {
         if user != 0 {
             return;
         }
-        hand_over(&copy, &["storage".into(), "var".into(), "new/one".into()], user, group).unwrap();
+        give_to_user(&copy, &["storage".into(), "var".into(), "new/one".into()], user, group)
+            .unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&copy.join("data/storage")), 0o750);
         assert_eq!(mode(&out), 0o700);
@@ -384,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_name_the_directory_name_the_copy() {
+    fn paths_in_settings_are_rewritten_to_the_copy() {
         let place = tempfile::tempdir().unwrap();
         let at = fs::canonicalize(place.path()).unwrap();
         let (app, copied) = (at.join("releases/5"), at.join("copy"));
@@ -413,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_behind_a_link_in_the_app_come_without_their_files_too() {
+    fn caches_behind_a_link_are_copied_without_their_files_too() {
         let place = tempfile::tempdir().unwrap();
         let (app, copied) = (place.path().join("app"), place.path().join("copy"));
         write(&app.join("data/storage/logs/laravel.log"), "old");
@@ -425,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_and_logs_come_without_their_files() {
+    fn caches_and_logs_are_copied_without_their_files() {
         let place = tempfile::tempdir().unwrap();
         let (app, copied) = (place.path().join("app"), place.path().join("copy"));
         let left = ["var/cache/prod/App_Kernel.php", "bootstrap/cache/config.php", "var/log/a.log"];

@@ -19,13 +19,13 @@ use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory, parse};
 use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
-use super::locate::{self, Located, Places};
+use super::locate::{self, ResolvedNeed, SearchPaths};
 use super::logs;
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
 use super::preparation::{BuildContext, Input, Step};
 use super::prepare::Placement;
 use super::setting::Settings;
-use super::start::{Guard, ended};
+use super::start::{StackHandle, ended};
 use super::template::render;
 use super::user::User;
 use crate::interrupt;
@@ -71,7 +71,7 @@ struct DatabaseManifest {
     /// The needs, as in a runtime's manifest.
     needs: BTreeMap<String, Need>,
     /// The commands that create the database, in order. Each begins with the name of a need.
-    make: Vec<Make>,
+    make: Vec<CreateCommand>,
     /// Templates of the shared directory.
     #[serde(default)]
     files: Vec<Spanned<String>>,
@@ -90,7 +90,7 @@ struct DatabaseManifest {
     /// How to recognise a user's file that is such a database itself; `None`: the database is not a
     /// file.
     #[serde(default)]
-    file: Option<OneFile>,
+    file: Option<FileDatabase>,
     /// The packages to install, as in a runtime's manifest.
     #[serde(default)]
     install: BTreeMap<String, Install>,
@@ -99,7 +99,7 @@ struct DatabaseManifest {
 /// A database that consists of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OneFile {
+struct FileDatabase {
     /// The first bytes of the file.
     begins: String,
     /// The file's name in the database's directory.
@@ -111,7 +111,7 @@ struct OneFile {
 /// A command that creates a part of a database.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Make {
+struct CreateCommand {
     /// The command, as a template.
     run: String,
     /// The command's standard input, as a template in which `schema` is the app's SQL.
@@ -123,12 +123,12 @@ struct Make {
 #[derive(Clone, Debug)]
 pub struct Database {
     name: String,
-    make: Vec<Make>,
+    make: Vec<CreateCommand>,
     env: BTreeMap<String, String>,
     extensions: Vec<String>,
     queries: String,
     fill: String,
-    file: Option<OneFile>,
+    file: Option<FileDatabase>,
 }
 
 impl Catalogue {
@@ -136,18 +136,18 @@ impl Catalogue {
     ///
     /// # Errors
     /// Those of `chosen`; or the app cannot use the database, or has no use for one.
-    pub fn serving(
+    pub fn with_database_for(
         &self,
         choice: &RuntimeChoice,
         app: &App,
     ) -> Result<RuntimeDirectory, RuntimeError> {
         let runtime = self.chosen(choice)?;
         let asked = choice.settings.get(SETTING).map(ToString::to_string);
-        let Some(name) = which(app, choice, asked)? else { return Ok(runtime) };
+        let Some(name) = choose_database(app, choice, asked)? else { return Ok(runtime) };
         let file = format!("database-{name}.yaml");
         let text = runtime.common_text(&file)?;
         let manifest: DatabaseManifest = parse(&format!("common/{file}"), &text)?;
-        let both = Arc::new(beside(&runtime.manifest, &manifest));
+        let both = Arc::new(with_database_processes(&runtime.manifest, &manifest));
         let DatabaseManifest { make, env, extensions, queries, fill, file, .. } = manifest;
         let database = Database { name, make, env, extensions, queries, fill, file };
         let database = Some(Arc::new(database));
@@ -156,7 +156,7 @@ impl Catalogue {
 }
 
 /// The database that the plan asks for, or else the app's first; `None`: the app has none.
-fn which(
+fn choose_database(
     app: &App,
     choice: &RuntimeChoice,
     asked: Option<String>,
@@ -186,11 +186,14 @@ fn which(
 }
 
 /// Returns `runtime` with the database's processes before its own.
-fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeManifest {
+fn with_database_processes(
+    runtime: &RuntimeManifest,
+    database: &DatabaseManifest,
+) -> RuntimeManifest {
     let mut both = runtime.clone();
     both.title = format!("{}, with {}", both.title, database.title);
     let DatabaseManifest { needs, files, install, .. } = database.clone();
-    both.take_in(needs, files, install);
+    both.merge_needs(needs, files, install);
     both.processes.splice(0..0, database.processes.iter().cloned());
     // The extensions that reach the database must not make rows incomparable, since the database
     // belongs to what is compared.
@@ -202,13 +205,13 @@ fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeMani
 /// Where a database is created, and with which programs.
 pub(super) struct DatabaseContext<'a> {
     /// The working directory, and how a program is run in it.
-    pub workshop: &'a BuildContext<'a>,
+    pub build: &'a BuildContext<'a>,
     /// Programs by their name.
-    pub needs: &'a BTreeMap<String, Located>,
+    pub needs: &'a BTreeMap<String, ResolvedNeed>,
 }
 
 /// What an error names, and where its log is.
-pub(super) struct DatabaseEnv<'a> {
+pub(super) struct ErrorContext<'a> {
     /// The runtime's name.
     pub runtime: &'a str,
     /// The working directory.
@@ -227,8 +230,8 @@ impl RuntimeDirectory {
     pub(super) fn can_reach_database(
         &self,
         name: &str,
-        places: &Places,
-        needs: &BTreeMap<String, Located>,
+        places: &SearchPaths,
+        needs: &BTreeMap<String, ResolvedNeed>,
     ) -> Result<(), RuntimeError> {
         let php = self.manifest.php.as_ref().and_then(|php| needs.get(&php.value));
         let dir = php.and_then(|php| locate::extension_dir(&php.path));
@@ -281,11 +284,11 @@ impl RuntimeDirectory {
     pub(super) fn make_database(
         &self,
         app: &App,
-        place: &DatabaseContext<'_>,
+        context: &DatabaseContext<'_>,
     ) -> Result<Option<QueryCounter>, RuntimeError> {
         let Some(database) = &self.database else { return Ok(None) };
-        database.make(app, place)?;
-        let (program, args) = place.command(&database.queries)?;
+        database.make(app, context)?;
+        let (program, args) = context.command(&database.queries)?;
         Ok(Some(QueryCounter { program, args }))
     }
 
@@ -296,19 +299,19 @@ impl RuntimeDirectory {
     pub(super) fn fill_database(
         &self,
         app: &App,
-        place: &DatabaseContext<'_>,
+        context: &DatabaseContext<'_>,
     ) -> Result<(), RuntimeError> {
         let file = app.manifest.database.as_ref().and_then(|database| database.file.as_deref());
         let (Some(database), Some(file)) = (&self.database, file) else { return Ok(()) };
         if database.is_one(file)? {
             return Ok(());
         }
-        let (program, args) = place.command(&database.fill)?;
+        let (program, args) = context.command(&database.fill)?;
         let (program, args, env) = (program.as_path(), args.as_slice(), &BTreeMap::new());
         let first = database.fill.split_whitespace().next().unwrap_or_default();
-        let (what, cwd) = (&format!("{first} < {}", file.display()), place.workshop.dir);
+        let (what, cwd) = (&format!("{first} < {}", file.display()), context.build.dir);
         let step = Step { what, program, args, cwd, env, input: Input::File(file) };
-        place.workshop.step(app, &step).map(drop)
+        context.build.step(app, &step).map(drop)
     }
 }
 
@@ -318,8 +321,8 @@ impl Database {
     ///
     /// # Errors
     /// A command fails; its last lines are part of the error.
-    fn make(&self, app: &App, place: &DatabaseContext<'_>) -> Result<(), RuntimeError> {
-        let BuildContext { dir, user, .. } = *place.workshop;
+    fn make(&self, app: &App, context: &DatabaseContext<'_>) -> Result<(), RuntimeError> {
+        let BuildContext { dir, user, .. } = *context.build;
         let directory = dir.join(DIRECTORY);
         make_dir(&directory)?;
         // The database trusts every client, so other users must not be able to enter its directory.
@@ -333,13 +336,13 @@ impl Database {
         own.map_or(Ok(()), |own| self.take(own, &directory, user))?;
         let values = context! { dir => dir.to_string_lossy(), schema => app.schema()? };
         for make in &self.make {
-            let (program, args) = place.command(&make.run)?;
+            let (program, args) = context.command(&make.run)?;
             let input = render("input of the database", &make.input, &values)?;
             let (program, args, env) = (program.as_path(), args.as_slice(), &BTreeMap::new());
             let what = make.run.split_whitespace().next().unwrap_or_default();
             let step =
                 Step { what, program, args, cwd: &directory, env, input: Input::Text(&input) };
-            place.workshop.step(app, &step)?;
+            context.build.step(app, &step)?;
         }
         Ok(())
     }
@@ -378,7 +381,7 @@ impl Database {
 impl DatabaseContext<'_> {
     /// Program and arguments of a command line whose first word is the name of a need.
     fn command(&self, line: &str) -> Result<(PathBuf, Vec<String>), RuntimeError> {
-        let dir = self.workshop.dir;
+        let dir = self.build.dir;
         let line =
             render("a command of the database", line, &context! { dir => dir.to_string_lossy() })?;
         let words = shell_words::split(&line).unwrap_or_default();
@@ -463,7 +466,7 @@ impl QueryCounter {
         }
         let output = child.wait_with_output()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        match (output.status.success(), sum(&text)) {
+        match (output.status.success(), sum_of_last_words(&text)) {
             (true, Some(queries)) => Ok(queries),
             _ => {
                 let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -478,21 +481,21 @@ impl QueryCounter {
     /// Waits until the database answers. The counting query is not one of the app's queries.
     ///
     /// # Errors
-    /// A process of `guard` ends, the database does not answer in time, or the user interrupts.
+    /// A process of `handle` ends, the database does not answer in time, or the user interrupts.
     pub(super) fn wait_until_up(
         &self,
-        guard: &dyn Guard,
-        told: &DatabaseEnv<'_>,
+        handle: &dyn StackHandle,
+        error_context: &ErrorContext<'_>,
     ) -> Result<(), RuntimeError> {
         let begun = Instant::now();
-        let runtime = told.runtime.to_owned();
-        let log = || match logs::last_lines(told.dir, told.env) {
+        let runtime = error_context.runtime.to_owned();
+        let log = || match logs::last_lines(error_context.dir, error_context.env) {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
         };
         loop {
             let said = self.queries();
-            let exits = guard.exited();
+            let exits = handle.exited();
             if !exits.is_empty() {
                 let exits = exits.iter().map(ended).collect::<Vec<_>>().join(", ");
                 return Err(RuntimeError::Ended { runtime, exits, log: log() });
@@ -517,40 +520,42 @@ pub(super) fn servers(processes: &[ProcessSpec]) -> impl Iterator<Item = &Proces
 
 /// A database that runs while something is prepared with it. When this value is dropped, the
 /// database is killed.
-pub(super) struct Alone(Box<dyn Guard>);
+pub(super) struct PreparationDatabase(Box<dyn StackHandle>);
 
 /// Starts only the servers among `processes`. `None`: there are none.
 ///
 /// # Errors
 /// A server does not start.
-pub(super) fn up_alone(
-    workshop: &BuildContext<'_>,
-    asks: Option<&QueryCounter>,
+pub(super) fn start_servers(
+    build: &BuildContext<'_>,
+    query_counter: Option<&QueryCounter>,
     processes: &[ProcessSpec],
-    told: &DatabaseEnv<'_>,
-) -> Result<Option<Alone>, RuntimeError> {
+    error_context: &ErrorContext<'_>,
+) -> Result<Option<PreparationDatabase>, RuntimeError> {
     let servers: Vec<ProcessSpec> = servers(processes).cloned().collect();
-    let Some(asks) = asks.filter(|_| !servers.is_empty()) else { return Ok(None) };
-    let guard = workshop
-        .beside(servers)
-        .map_err(|source| RuntimeError::Keeper { runtime: told.runtime.into(), source })?;
-    asks.wait_until_up(guard.as_ref(), told)?;
-    Ok(Some(Alone(guard)))
+    let Some(query_counter) = query_counter.filter(|_| !servers.is_empty()) else {
+        return Ok(None);
+    };
+    let handle = build
+        .start_beside(servers)
+        .map_err(|source| RuntimeError::Keeper { runtime: error_context.runtime.into(), source })?;
+    query_counter.wait_until_up(handle.as_ref(), error_context)?;
+    Ok(Some(PreparationDatabase(handle)))
 }
 
-impl Alone {
+impl PreparationDatabase {
     /// Stops the database in order, so that all it has written is there at the next start.
     ///
     /// # Errors
     /// It had ended before.
-    pub fn stop(self, told: &DatabaseEnv<'_>) -> Result<(), RuntimeError> {
-        let lost = |source| RuntimeError::Lost { runtime: told.runtime.into(), source };
+    pub fn stop(self, error_context: &ErrorContext<'_>) -> Result<(), RuntimeError> {
+        let lost = |source| RuntimeError::Lost { runtime: error_context.runtime.into(), source };
         self.0.stop().map(drop).map_err(lost)
     }
 }
 
 /// The sum of the last words of all lines; `None`: a last word is no number, or there is no line.
-fn sum(text: &str) -> Option<u64> {
+fn sum_of_last_words(text: &str) -> Option<u64> {
     let mut all = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let number: u64 = line.split_whitespace().last()?.parse().ok()?;
@@ -564,11 +569,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn last_words_are_added() {
-        assert_eq!(sum("4711\n"), Some(4711));
-        assert_eq!(sum("Com_select\t3\nCom_update\t4\n"), Some(7));
-        assert_eq!(sum("ERROR 2002\n"), Some(2002));
-        assert_eq!(sum("cannot connect\n"), None);
-        assert_eq!(sum(""), None);
+    fn the_last_words_of_all_lines_are_added() {
+        assert_eq!(sum_of_last_words("4711\n"), Some(4711));
+        assert_eq!(sum_of_last_words("Com_select\t3\nCom_update\t4\n"), Some(7));
+        assert_eq!(sum_of_last_words("ERROR 2002\n"), Some(2002));
+        assert_eq!(sum_of_last_words("cannot connect\n"), None);
+        assert_eq!(sum_of_last_words(""), None);
     }
 }

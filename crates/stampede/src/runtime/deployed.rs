@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::app::App;
-use super::copy::give;
+use super::copy::set_owner_and_mode;
 use super::error::RuntimeError;
-use super::locate::Places;
+use super::locate::SearchPaths;
 use super::manifest::Need;
 use super::preparation::{BuildContext, Input, Step};
 use super::setting::Settings;
@@ -25,7 +25,7 @@ const MAP: &str = "vendor/composer/autoload_classmap.php";
 
 /// The steps of a deployment that the settings ask for, found before anything starts.
 #[derive(Debug)]
-pub(super) struct Deployed {
+pub(super) struct DeploymentSteps {
     /// The file to preload, relative to the app's directory; `None`: nothing is preloaded.
     pub preload: Option<String>,
     /// Composer's program and its option for the autoloader; `None`: the autoloader stays as it is.
@@ -34,7 +34,7 @@ pub(super) struct Deployed {
     path: String,
 }
 
-impl Deployed {
+impl DeploymentSteps {
     /// Finds what `settings` ask for `app`, under the runtime `name`.
     ///
     /// # Errors
@@ -43,12 +43,12 @@ impl Deployed {
         name: &str,
         app: &App,
         settings: &Settings,
-        places: &Places,
-    ) -> Result<Deployed, RuntimeError> {
-        let asked = Asked { name, app, settings };
+        places: &SearchPaths,
+    ) -> Result<DeploymentSteps, RuntimeError> {
+        let asked = DeploymentRequest { name, app, settings };
         let directories = places.path.iter().map(|directory| directory.display().to_string());
         let path = directories.collect::<Vec<_>>().join(":");
-        Ok(Deployed { preload: asked.preload()?, composer: asked.composer(places)?, path })
+        Ok(DeploymentSteps { preload: asked.preload()?, composer: asked.composer(places)?, path })
     }
 
     /// Lets Composer write the autoloader of the copy, from the installed packages only and without
@@ -59,52 +59,52 @@ impl Deployed {
     pub fn write_autoloader(
         &self,
         app: &App,
-        workshop: &BuildContext<'_>,
+        build: &BuildContext<'_>,
         env: &BTreeMap<String, String>,
     ) -> Result<(), RuntimeError> {
         let Some((program, how)) = &self.composer else { return Ok(()) };
-        let home = workshop.dir.join("tmp/composer").display().to_string();
+        let home = build.dir.join("tmp/composer").display().to_string();
         let own = [("COMPOSER_HOME", home.as_str()), ("COMPOSER_DISABLE_NETWORK", "1")];
         let mut env = env.clone();
-        env.extend([("PATH", self.path.as_str())].into_iter().chain(own).map(owned));
+        env.extend([("PATH", self.path.as_str())].into_iter().chain(own).map(owned_pair));
         // Composer is not part of the runtime: its PHP uses the machine's own configuration.
         env.remove("PHP_INI_SCAN_DIR");
         let args: Vec<String> =
             ["dump-autoload", how, "--no-scripts", "--no-plugins", "--no-interaction", "--no-ansi"]
                 .map(String::from)
                 .to_vec();
-        let cwd = &workshop.dir.join("app");
+        let cwd = &build.dir.join("app");
         let step =
             Step { what: "composer", program, args: &args, cwd, env: &env, input: Input::Text("") };
-        let Some(user) = workshop.user else { return workshop.step(app, &step).map(drop) };
+        let Some(user) = build.user else { return build.step(app, &step).map(drop) };
         let vendor = cwd.join(VENDOR);
-        give(&vendor, user.uid, user.gid, 0o750, 0o640)?;
-        workshop.step(app, &step)?;
-        give(&vendor, 0, user.gid, 0o750, 0o640)
+        set_owner_and_mode(&vendor, user.uid, user.gid, 0o750, 0o640)?;
+        build.step(app, &step)?;
+        set_owner_and_mode(&vendor, 0, user.gid, 0o750, 0o640)
     }
 }
 
-fn owned((key, value): (&str, &str)) -> (String, String) {
+fn owned_pair((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
 /// What is asked for: the runtime's name, the app and the settings.
-struct Asked<'a> {
+struct DeploymentRequest<'a> {
     name: &'a str,
     app: &'a App,
     settings: &'a Settings,
 }
 
-impl Asked<'_> {
-    fn word(&self, setting: &str) -> &str {
+impl DeploymentRequest<'_> {
+    fn setting_text(&self, setting: &str) -> &str {
         self.settings.values.get(setting).and_then(|value| value.as_str()).unwrap_or_default()
     }
 
-    fn bad(&self, setting: &str, because: &str, allowed: &str) -> RuntimeError {
+    fn bad_setting(&self, setting: &str, because: &str, allowed: &str) -> RuntimeError {
         RuntimeError::BadSetting {
             runtime: self.name.into(),
             setting: setting.into(),
-            value: self.word(setting).into(),
+            value: self.setting_text(setting).into(),
             because: format!(": {because}"),
             allowed: allowed.into(),
         }
@@ -113,20 +113,24 @@ impl Asked<'_> {
     fn preload(&self) -> Result<Option<String>, RuntimeError> {
         const ALLOWED: &str = "off, or a PHP file of the app, such as `config/preload.php`";
         let app = &self.app.name;
-        let file = match self.word(PRELOAD) {
+        let file = match self.setting_text(PRELOAD) {
             "off" | "" => return Ok(None),
             "app" => self.app.manifest.preload.clone().ok_or_else(|| {
-                self.bad(PRELOAD, &format!("app `{app}` names no file for it"), ALLOWED)
+                self.bad_setting(PRELOAD, &format!("app `{app}` names no file for it"), ALLOWED)
             })?,
             file => file.trim_start_matches("./").to_owned(),
         };
         let is_below =
             Path::new(&file).components().all(|part| matches!(part, Component::Normal(_)));
         if !is_below || self.app.file(&file).is_none() {
-            return Err(self.bad(PRELOAD, &format!("app `{app}` has no file `{file}`"), ALLOWED));
+            return Err(self.bad_setting(
+                PRELOAD,
+                &format!("app `{app}` has no file `{file}`"),
+                ALLOWED,
+            ));
         }
         if !self.settings.is_on("opcache") {
-            return Err(self.bad(
+            return Err(self.bad_setting(
                 PRELOAD,
                 "it is OPcache that preloads, and `opcache` is off",
                 "off, or `opcache: on`",
@@ -135,15 +139,18 @@ impl Asked<'_> {
         Ok(Some(file))
     }
 
-    fn composer(&self, places: &Places) -> Result<Option<(PathBuf, &'static str)>, RuntimeError> {
-        let how = match self.word(AUTOLOADER) {
+    fn composer(
+        &self,
+        places: &SearchPaths,
+    ) -> Result<Option<(PathBuf, &'static str)>, RuntimeError> {
+        let how = match self.setting_text(AUTOLOADER) {
             "optimized" => "--optimize",
             "authoritative" => "--classmap-authoritative",
             _ => return Ok(None),
         };
         if self.app.file("composer.json").is_none() || self.app.file(MAP).is_none() {
             let because = format!("app `{}` has no vendor directory of Composer", self.app.name);
-            return Err(self.bad(
+            return Err(self.bad_setting(
                 AUTOLOADER,
                 &because,
                 "as-is, or an app with `vendor/autoload.php`",
@@ -154,7 +161,7 @@ impl Asked<'_> {
             .any(|name| self.app.is_link(name))
         {
             let because = format!("the vendor directory of app `{}` is a link", self.app.name);
-            return Err(self.bad(
+            return Err(self.bad_setting(
                 AUTOLOADER,
                 &because,
                 "as-is, or an app with a vendor directory of its own",
@@ -163,7 +170,8 @@ impl Asked<'_> {
         let need =
             Need { programs: vec!["composer".into(), "composer.phar".into()], ..Need::default() };
         let found = places.find("composer", &need, None, None)?;
-        let missing = || RuntimeError::NoComposer { autoloader: self.word(AUTOLOADER).into() };
+        let missing =
+            || RuntimeError::NoComposer { autoloader: self.setting_text(AUTOLOADER).into() };
         Ok(Some((found.ok_or_else(missing)?.path, how)))
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn detect(
         database: None,
     };
     let mut app = App::new(name, "app.yaml", manifest, Directory::OnDisk(path.to_path_buf()))?;
-    app.said = Some(project.said(&app, &found));
+    app.said = Some(project.describe(&app, &found));
     Ok(app)
 }
 
@@ -80,7 +80,7 @@ const INDEX: &str = "index.php";
 const COMPOSER: &str = "composer.json";
 
 /// A framework, and how it is recognised.
-struct Known {
+struct FrameworkRule {
     kind: AppKind,
     /// The framework's name in the list of versions.
     name: &'static str,
@@ -94,8 +94,8 @@ struct Known {
 }
 
 /// The known frameworks. Lumen comes before Laravel, since it has Laravel's files.
-const KNOWN: [Known; 3] = [
-    Known {
+const KNOWN: [FrameworkRule; 3] = [
+    FrameworkRule {
         kind: AppKind::Lumen,
         name: "lumen",
         title: "Lumen",
@@ -103,7 +103,7 @@ const KNOWN: [Known; 3] = [
         files: &[&["artisan", "bootstrap/app.php"]],
         says: Some(("bootstrap/app.php", "Laravel\\Lumen\\")),
     },
-    Known {
+    FrameworkRule {
         kind: AppKind::Laravel,
         name: "laravel",
         title: "Laravel",
@@ -111,7 +111,7 @@ const KNOWN: [Known; 3] = [
         files: &[&["artisan", "bootstrap/app.php"]],
         says: None,
     },
-    Known {
+    FrameworkRule {
         kind: AppKind::Symfony,
         name: "symfony",
         title: "Symfony",
@@ -133,7 +133,7 @@ struct Project<'a> {
 }
 
 /// What a project was recognised as.
-struct Found {
+struct Recognition {
     kind: AppKind,
     /// The framework's title, such as `Symfony`; `None`: no known framework.
     title: Option<&'static str>,
@@ -209,20 +209,20 @@ impl Project<'_> {
 
     /// Recognises the project by the packages that it requires, or else by its files. If nothing is
     /// known, it is a front controller and nothing more.
-    fn recognised(&self) -> Found {
+    fn recognised(&self) -> Recognition {
         let required = KNOWN.iter().find_map(|known| {
             let package = known.packages.iter().find(|package| self.requires(package))?;
             let by = RecognisedBy::Requires { package: (*package).to_owned() };
-            Some(self.found(known, Some(package), by))
+            Some(self.recognition(known, Some(package), by))
         });
         let by_files = || {
             KNOWN.iter().find_map(|known| {
                 let installed = known.packages.iter().find(|package| self.has_package(package));
                 let by = self.looks_like(known, installed.is_some())?;
-                Some(self.found(known, installed.copied(), by))
+                Some(self.recognition(known, installed.copied(), by))
             })
         };
-        required.or_else(by_files).or_else(|| self.wordpress()).unwrap_or_else(|| Found {
+        required.or_else(by_files).or_else(|| self.wordpress()).unwrap_or_else(|| Recognition {
             kind: AppKind::Script,
             title: None,
             by: match self.composer.is_null() {
@@ -238,7 +238,7 @@ impl Project<'_> {
     }
 
     /// The files that identify the project as `known`; `None`: it is something else.
-    fn looks_like(&self, known: &Known, installed: bool) -> Option<RecognisedBy> {
+    fn looks_like(&self, known: &FrameworkRule, installed: bool) -> Option<RecognisedBy> {
         let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
         let files = known.files.iter().find(all)?.iter().map(|file| (*file).to_owned()).collect();
         let Some((file, text)) = known.says else { return Some(RecognisedBy::Files { files }) };
@@ -249,7 +249,12 @@ impl Project<'_> {
 
     /// Builds the result. `package` is the installed package that has the version; `None`: the
     /// framework is not among the project's own packages.
-    fn found(&self, known: &Known, package: Option<&str>, by: RecognisedBy) -> Found {
+    fn recognition(
+        &self,
+        known: &FrameworkRule,
+        package: Option<&str>,
+        by: RecognisedBy,
+    ) -> Recognition {
         let need = |package: &str| Framework {
             own: None,
             package: package.to_owned(),
@@ -260,10 +265,10 @@ impl Project<'_> {
         // In a vendor directory with another name, the version is not looked for.
         let package = package.filter(|_| self.has(framework::AUTOLOAD));
         let need = package.map(|package| (known.name.to_owned(), need(package)));
-        Found { kind: known.kind, title: Some(known.title), by, need }
+        Recognition { kind: known.kind, title: Some(known.title), by, need }
     }
 
-    fn wordpress(&self) -> Option<Found> {
+    fn wordpress(&self) -> Option<Recognition> {
         let docroot =
             if self.docroot == "." { String::new() } else { format!("{}/", self.docroot) };
         let files = WORDPRESS.map(|below| format!("{docroot}{below}wp-includes/version.php"));
@@ -278,7 +283,7 @@ impl Project<'_> {
             }),
             install: Default::default(),
         };
-        Some(Found {
+        Some(Recognition {
             kind: AppKind::Script,
             title: Some("WordPress"),
             by: RecognisedBy::Files { files: vec![file.clone()] },
@@ -287,7 +292,7 @@ impl Project<'_> {
     }
 
     /// What the project was detected as, and why.
-    fn said(&self, app: &App, found: &Found) -> Detected {
+    fn describe(&self, app: &App, found: &Recognition) -> Detected {
         let version = found.need.as_ref().and_then(|(_, need)| framework::version(app, need));
         let version = version.and_then(|version| Some(version.split(' ').next()?.to_owned()));
         Detected {
@@ -492,14 +497,14 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_logs_is_writable_where_it_is_there() {
+    fn a_directory_of_logs_is_writable_if_it_exists() {
         let slim = [INDEX_THERE, ("logs/README.md", "")];
         let app = detected(&slim, None).expect("an app");
         assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "logs"]);
     }
 
     #[test]
-    fn its_kind_can_be_said() {
+    fn the_kind_of_a_project_can_be_given() {
         let files = [INDEX_THERE, ("bin/console", ""), ("src/Kernel.php", "<?php")];
         let app = detected(&files, Some(AppKind::Script)).expect("an app");
         assert_eq!(app.manifest.kind, AppKind::Script);
@@ -512,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_directory_alone_is_doubted() {
+    fn a_public_directory_alone_is_a_doubtful_sign() {
         let (_place, shop) = project(&[INDEX_THERE, ("composer.json", "{}")]);
         let app = detect("public".into(), &shop.join("public"), None).expect("an app");
         let said = app.notice().expect("a notice").to_string();

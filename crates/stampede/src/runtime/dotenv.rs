@@ -41,11 +41,11 @@ pub(super) fn secrets(app: &App, env: &BTreeMap<String, String>) -> BTreeMap<Str
 
 /// Registers the secrets of an app, so that they are masked in everything that is written.
 pub fn learn_secrets(app: &App) {
-    learn(app, &app.manifest.env);
+    learn_secrets_with_env(app, &app.manifest.env);
 }
 
 /// The same, with the environment `env`.
-pub(super) fn learn(app: &App, env: &BTreeMap<String, String>) {
+pub(super) fn learn_secrets_with_env(app: &App, env: &BTreeMap<String, String>) {
     secrets(app, env).iter().for_each(|(name, value)| mask::named(name, value));
 }
 
@@ -68,15 +68,15 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
 /// database the load reaches.
 pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<Notice> {
     let database = own_database(app, choice).map(|own| Notice::OwnDatabase { at: own.at });
-    overruled(app, &app_env(app, choice)).into_iter().chain(database).collect()
+    overruled_env_notice(app, &app_env(app, choice)).into_iter().chain(database).collect()
 }
 
 /// The notice that `APP_ENV` or `APP_DEBUG` in the files differs from the environment that the app
 /// is measured in; `None`: they agree.
-fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
+fn overruled_env_notice(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
     let said = values(app);
     let other = |key: &&str| match (said.get(*key), env.get(*key)) {
-        (Some(said), Some(given)) => !same(said, given),
+        (Some(said), Some(given)) => !means_same(said, given),
         _ => false,
     };
     let (mut own, mut given) = (Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
 }
 
 /// Whether two values mean the same; `false` and `0` do.
-fn same(a: &str, b: &str) -> bool {
+fn means_same(a: &str, b: &str) -> bool {
     let plain = |text: &str| match text.to_lowercase().as_str() {
         "false" | "" | "(false)" => "0".to_owned(),
         "true" | "(true)" => "1".to_owned(),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn later_files_win_and_broken_lines_are_passed_over() {
+    fn later_files_take_precedence_and_broken_lines_are_skipped() {
         let (app, _directory) = app_with(&[
             (".env", "A=1\nnonsense here\nB=\"two words\" # why\nexport C='3'\n"),
             (".env.local", "A=local\n"),
@@ -138,19 +138,19 @@ mod tests {
     }
 
     #[test]
-    fn another_environment_than_the_apps_own_is_said() {
+    fn an_environment_other_than_the_apps_own_causes_a_notice() {
         let env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")])
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         let (dev, _directory) = app_with(&[(".env", "APP_ENV=dev\nAPP_DEBUG=true\n")]);
         insta::assert_snapshot!(
-            overruled(&dev, &env).unwrap(),
+            overruled_env_notice(&dev, &env).unwrap(),
             @"the app's `.env` says APP_ENV=dev APP_DEBUG=true; it is measured with APP_ENV=prod APP_DEBUG=0 (`env:` in a plan changes that)"
         );
         for text in ["", "APP_ENV=prod\nAPP_DEBUG=false\n"] {
             let (app, _directory) = app_with(&[(".env", text)]);
-            assert_eq!(overruled(&app, &env), None, "{text}");
+            assert_eq!(overruled_env_notice(&app, &env), None, "{text}");
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) const fn file(kind: AppKind) -> Option<&'static str> {
 }
 
 /// The entry file that `app` lacks; `None`: the app has it, or this cannot be told.
-pub(super) fn lacking(app: &App, settings: &Settings) -> Option<&'static str> {
+pub(super) fn missing_entry_file(app: &App, settings: &Settings) -> Option<&'static str> {
     let kind = app.manifest.kind;
     let entry = file(kind)?;
     let is_there = match kind {
@@ -63,10 +63,10 @@ fn has_kernel(app: &App) -> bool {
 mod tests {
     use super::*;
     use crate::plan::model::AppChoice;
-    use crate::runtime::{Catalogue, Places};
+    use crate::runtime::{Catalogue, SearchPaths};
 
     /// What a project of these files lacks for workers to enter it.
-    fn lacks(files: &[(&str, &str)], adapter: &str) -> Option<&'static str> {
+    fn missing_for(files: &[(&str, &str)], adapter: &str) -> Option<&'static str> {
         let place = tempfile::tempdir().expect("directory");
         let shop = place.path().join("shop");
         for (file, text) in files {
@@ -74,9 +74,10 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("parent")).expect("directory");
             std::fs::write(path, text).expect("file");
         }
-        let app = Catalogue::load(Places::default()).app(&AppChoice::Directory(shop)).expect("app");
+        let app =
+            Catalogue::load(SearchPaths::default()).app(&AppChoice::Directory(shop)).expect("app");
         let values = [("adapter".to_owned(), adapter.into())].into();
-        lacking(&app, &Settings { values, ..Settings::default() })
+        missing_entry_file(&app, &Settings { values, ..Settings::default() })
     }
 
     #[test]
@@ -87,7 +88,7 @@ mod tests {
         let project = |composer: &str, more: (&str, &str)| {
             let index = ("public/index.php", "<?php");
             let files = [index, ("bin/console", ""), ("config/bundles.php", "<?php")];
-            lacks(&[&files[..], &[("composer.json", composer), more]].concat(), "own")
+            missing_for(&[&files[..], &[("composer.json", composer), more]].concat(), "own")
         };
         let kernel = "<?php namespace App; class Kernel {}";
         let (src, none) = (in_directory("\"src/\""), ("readme", ""));
@@ -103,16 +104,16 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_have_their_file_or_lack_it() {
+    fn entry_files_of_other_kinds_are_found_or_missing() {
         let index = ("public/index.php", "<?php");
         let symfony = [index, ("bin/console", ""), ("config/bundles.php", "<?php")];
-        assert_eq!(lacks(&symfony, "own"), Some("src/Kernel.php"));
-        assert_eq!(lacks(&symfony, "symfony-runtime"), None);
+        assert_eq!(missing_for(&symfony, "own"), Some("src/Kernel.php"));
+        assert_eq!(missing_for(&symfony, "symfony-runtime"), None);
         let laravel = r#"{"require": {"laravel/framework": "*"}}"#;
         let laravel = [index, ("composer.json", laravel), ("vendor/autoload.php", "<?php")];
-        assert_eq!(lacks(&laravel, "own"), Some("bootstrap/app.php"));
+        assert_eq!(missing_for(&laravel, "own"), Some("bootstrap/app.php"));
         let whole = [&laravel[..], &[("bootstrap/app.php", "<?php")]].concat();
-        assert_eq!(lacks(&whole, "own"), None);
-        assert_eq!(lacks(&[index], "own"), None);
+        assert_eq!(missing_for(&whole, "own"), None);
+        assert_eq!(missing_for(&[index], "own"), None);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::database::CountError;
 use super::detect::LOOKED_FOR;
 use super::locate::ExtensionError;
-use super::problem::{GivenBy, PrepareEnd, Unverified};
+use super::problem::{PrepareEnd, ProgramSource, Unverified};
 use crate::summary::words;
 
 /// Why a runtime or an app cannot be used. The hint is separate: see [`RuntimeError::hint`].
@@ -233,7 +233,7 @@ pub enum RuntimeError {
         /// The path as given.
         program: PathBuf,
         /// Where the program was named.
-        given_by: GivenBy,
+        given_by: ProgramSource,
     },
     /// PHP does not load an extension: it was built for another PHP, or is no extension.
     #[error("PHP does not load `{extension}`: {why}")]
@@ -445,10 +445,10 @@ impl RuntimeError {
             E::WorkingDirectory { .. } | E::WorkingDirectoryName { .. } => {
                 Some("set TMPDIR to a directory that everybody may enter, like `/tmp`".into())
             }
-            E::Ended { runtime, .. } => Some(look_alone(runtime)),
-            E::NotReady { runtime, .. } => Some(look_alone(runtime)),
+            E::Ended { runtime, .. } => Some(start_alone_hint(runtime)),
+            E::NotReady { runtime, .. } => Some(start_alone_hint(runtime)),
             E::Unverified { runtime, .. } | E::WrongPage { runtime, .. } => {
-                Some(look_alone(runtime))
+                Some(start_alone_hint(runtime))
             }
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Template { .. } | E::Io { .. } | E::External { .. } | E::Interrupted { .. } => None,
@@ -558,7 +558,7 @@ pub fn has(limit_bytes: u64) -> String {
     }
 }
 
-fn look_alone(runtime: &str) -> String {
+fn start_alone_hint(runtime: &str) -> String {
     format!("look at it alone with `stampede up {runtime}`")
 }
 
@@ -585,7 +585,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_typo_finds_its_name_and_noise_finds_none() {
+    fn a_typo_finds_the_nearest_name_and_noise_finds_none() {
         let known = ["workers", "max_requests", "memory_limit"];
         assert_eq!(nearest("wokers", known), Some("workers".into()));
         assert_eq!(nearest("max_request", known), Some("max_requests".into()));

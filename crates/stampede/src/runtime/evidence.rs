@@ -10,10 +10,10 @@ use super::catalogue::parse;
 use super::error::RuntimeError;
 use super::fastcgi;
 use super::logs::{self, LogMarks};
-use super::start::Running;
-use crate::monitor::Workers;
+use super::start::RunningStack;
+use crate::monitor::WorkerPattern;
 use crate::monitor::sample::PoolSample;
-use crate::store::record::{LogSignal, Said};
+use crate::store::record::{LogEvidence, LogSignal};
 
 /// The file of the shared directory that lists log texts and their meaning: need → texts.
 const SAYS: &str = "log-patterns.yaml";
@@ -25,7 +25,7 @@ const PHP: &str = "php";
 /// A text in a log, and its meaning.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Says {
+struct LogPattern {
     /// The part of the line that identifies it, literally.
     says: String,
     means: LogSignal,
@@ -36,12 +36,12 @@ struct Says {
 
 /// The status page of PHP-FPM.
 #[derive(Clone, Debug)]
-pub struct Pool {
+pub struct FpmStatusPage {
     socket: PathBuf,
     path: String,
 }
 
-impl Pool {
+impl FpmStatusPage {
     /// Asks for the status page once; `None`: no answer in time, or one that cannot be read.
     pub fn ask(&self) -> Option<PoolSample> {
         let page = fastcgi::get(&self.socket, &self.path, "json", WITHIN).ok()?;
@@ -57,17 +57,17 @@ impl Pool {
     }
 }
 
-impl Running {
+impl RunningStack {
     /// How the workers can be recognised, and where they wait when they have no work; `None`: the
     /// runtime does not say.
-    pub fn workers(&self) -> Option<Workers> {
+    pub fn workers(&self) -> Option<WorkerPattern> {
         let asked = &self.stack.runtime.manifest.effective_workers;
         let count = asked.processes.as_ref();
         let program = count.and_then(|count| count.program.as_ref()).and_then(|need| {
             let path = &self.stack.needs.get(&need.value)?.path;
             Some(path.file_name()?.to_string_lossy().into_owned())
         });
-        (!asked.idle_in.is_empty()).then(|| Workers {
+        (!asked.idle_in.is_empty()).then(|| WorkerPattern {
             role: count.map_or(PHP.to_owned(), |count| count.role.value.clone()),
             program,
             threads: count.and_then(|count| count.threads.clone()),
@@ -76,9 +76,12 @@ impl Running {
     }
 
     /// The runtime's status page; `None`: it has none.
-    pub fn pool(&self) -> Option<Pool> {
+    pub fn pool(&self) -> Option<FpmStatusPage> {
         let socket = self.stack.status.clone()?;
-        Some(Pool { socket, path: self.stack.runtime.manifest.effective_workers.path.clone() })
+        Some(FpmStatusPage {
+            socket,
+            path: self.stack.runtime.manifest.effective_workers.path.clone(),
+        })
     }
 
     /// Log lines since `marks` that report a limit or a failure. Texts that a program logs only
@@ -86,10 +89,10 @@ impl Running {
     ///
     /// # Errors
     /// An overriding `common` directory lacks the file of log texts, or has a wrong one.
-    pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, RuntimeError> {
+    pub fn log_evidence(&self, marks: &LogMarks) -> Result<Vec<LogEvidence>, RuntimeError> {
         let text = self.stack.runtime.common_text(SAYS)?;
-        let all: BTreeMap<String, Vec<Says>> = parse(&format!("common/{SAYS}"), &text)?;
-        let own: BTreeMap<&String, &Vec<Says>> =
+        let all: BTreeMap<String, Vec<LogPattern>> = parse(&format!("common/{SAYS}"), &text)?;
+        let own: BTreeMap<&String, &Vec<LogPattern>> =
             all.iter().filter(|(need, _)| self.stack.needs.contains_key(*need)).collect();
         let mut said = Vec::new();
         for (once, since) in [(false, marks), (true, &LogMarks::default())] {
@@ -109,10 +112,17 @@ impl Running {
     }
 }
 
-fn count(said: &mut Vec<Said>, program: &str, means: LogSignal, line: impl FnOnce() -> String) {
+fn count(
+    said: &mut Vec<LogEvidence>,
+    program: &str,
+    means: LogSignal,
+    line: impl FnOnce() -> String,
+) {
     match said.iter_mut().find(|one| one.program == program && one.means == means) {
         Some(one) => one.lines += 1,
-        None => said.push(Said { program: program.to_owned(), means, lines: 1, first: line() }),
+        None => {
+            said.push(LogEvidence { program: program.to_owned(), means, lines: 1, first: line() })
+        }
     }
 }
 

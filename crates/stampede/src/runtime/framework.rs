@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::app::App;
 use super::app_manifest::{Framework, VersionIn};
 use super::error::RuntimeError;
-use super::locate::Places;
+use super::locate::SearchPaths;
 
 /// Each framework of the app with its version. If the app has a vendor directory, it runs with the
 /// frameworks in there, whatever else is installed.
@@ -18,7 +18,7 @@ use super::locate::Places;
 /// One error with all frameworks that were not found.
 pub(super) fn versions(
     app: &App,
-    places: &Places,
+    places: &SearchPaths,
 ) -> Result<BTreeMap<String, String>, RuntimeError> {
     let mut found = BTreeMap::new();
     let mut missing = Vec::new();
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_ends_where_it_no_longer_looks_like_one() {
+    fn a_version_ends_at_the_first_character_that_cannot_be_part_of_it() {
         let constant = "public const VERSION = '6.4.21';\n";
         assert_eq!(after(constant, "const VERSION = '").as_deref(), Some("6.4.21"));
         let lumen = "return 'Lumen (10.0.4) (Laravel Components ^10.0)';";

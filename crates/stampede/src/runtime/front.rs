@@ -69,7 +69,7 @@ impl Catalogue {
         }
         let file = format!("front-{asked}.yaml");
         let front: FrontManifest = parse(&format!("common/{file}"), &runtime.common_text(&file)?)?;
-        let manifest = Arc::new(behind(&runtime.manifest, front));
+        let manifest = Arc::new(with_front_processes(&runtime.manifest, front));
         let closes = closes_by_default(&runtime.manifest);
         let kept = runtime.manifest.worker_held_by == HeldBy::Request && !closes;
         Ok(RuntimeDirectory { manifest, front: Some(Front { kept }), ..runtime })
@@ -77,10 +77,10 @@ impl Catalogue {
 }
 
 /// Returns `runtime` with `front` before it.
-fn behind(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
+fn with_front_processes(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
     let mut both = runtime.clone();
     both.title = format!("{}, behind {}", both.title, front.title);
-    both.take_in(front.needs, front.files, front.install);
+    both.merge_needs(front.needs, front.files, front.install);
     both.processes.extend(front.processes);
     both.ports.push(BEHIND.to_owned());
     // Clients connect to the front. It keeps their connections, and holds no worker for them.

@@ -4,7 +4,7 @@ use super::error::RuntimeError;
 
 impl RuntimeError {
     /// Whether the error's hint is to start the runtime alone.
-    pub fn is_for_a_look_alone(&self) -> bool {
+    pub fn suggests_starting_alone(&self) -> bool {
         use RuntimeError as E;
         matches!(
             self,

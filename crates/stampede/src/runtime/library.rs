@@ -4,7 +4,7 @@ use std::path::Path;
 
 use include_dir::{Dir, include_dir};
 
-use super::copy::{extract, hand_over, io_error};
+use super::copy::{extract, give_to_user, io_error};
 use super::error::RuntimeError;
 use super::user::User;
 
@@ -16,5 +16,5 @@ pub(super) fn copy_to(directory: &Path, user: Option<&User>) -> Result<(), Runti
     extract(&SOURCE, SOURCE.path(), &directory.join("src"))?;
     let autoload = directory.join("autoload.php");
     std::fs::write(&autoload, AUTOLOAD).map_err(io_error("write", &autoload))?;
-    user.map_or(Ok(()), |user| hand_over(directory, &[], user.uid, user.gid))
+    user.map_or(Ok(()), |user| give_to_user(directory, &[], user.uid, user.gid))
 }

@@ -11,7 +11,7 @@ use crate::store::record::CustomBuild;
 
 /// One line of `stampede runtimes`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Listed {
+pub struct RuntimeListing {
     /// The runtime's name in plans.
     pub name: String,
     /// Title for readers.
@@ -19,13 +19,13 @@ pub struct Listed {
     /// The mode: `per-request`, `worker` or `event-loop`.
     pub mode: String,
     /// Whether it can be started here.
-    pub state: State,
+    pub state: RuntimeState,
 }
 
 /// Whether a runtime can be started here.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RuntimeState {
     /// All needs are here.
     Found {
         /// Need → its version as printed, or its path if it prints none.
@@ -49,22 +49,27 @@ pub enum State {
 }
 
 /// Lists every runtime of the catalogue, sorted by name.
-pub fn list(catalogue: &Catalogue) -> Vec<Listed> {
-    catalogue.runtime_names().into_iter().map(|name| listed(catalogue, name)).collect()
+pub fn list(catalogue: &Catalogue) -> Vec<RuntimeListing> {
+    catalogue.runtime_names().into_iter().map(|name| describe_runtime(catalogue, name)).collect()
 }
 
 /// Describes one runtime of the catalogue.
-pub fn listed(catalogue: &Catalogue, name: &str) -> Listed {
+pub fn describe_runtime(catalogue: &Catalogue, name: &str) -> RuntimeListing {
     let runtime = match catalogue.runtime(name) {
         Ok(runtime) => runtime,
         Err(error) => {
-            let state = State::Wrong { problem: error.to_string() };
-            return Listed { name: name.into(), title: String::new(), mode: String::new(), state };
+            let state = RuntimeState::Wrong { problem: error.to_string() };
+            return RuntimeListing {
+                name: name.into(),
+                title: String::new(),
+                mode: String::new(),
+                state,
+            };
         }
     };
     let manifest = &runtime.manifest;
     let state = match locate::all(&catalogue.places, name, &runtime, &BTreeMap::new()) {
-        Ok(found) => State::Found {
+        Ok(found) => RuntimeState::Found {
             custom_builds: found
                 .iter()
                 .filter_map(|(need, found)| Some((need.clone(), found.custom_build?)))
@@ -77,9 +82,11 @@ pub fn listed(catalogue: &Catalogue, name: &str) -> Listed {
                 })
                 .collect(),
         },
-        Err(RuntimeError::Missing { missing, install, .. }) => State::Missing { missing, install },
-        Err(error) => State::Wrong { problem: error.to_string() },
+        Err(RuntimeError::Missing { missing, install, .. }) => {
+            RuntimeState::Missing { missing, install }
+        }
+        Err(error) => RuntimeState::Wrong { problem: error.to_string() },
     };
     let (title, mode) = (manifest.title.clone(), manifest.mode.name().into());
-    Listed { name: name.into(), title, mode, state }
+    RuntimeListing { name: name.into(), title, mode, state }
 }

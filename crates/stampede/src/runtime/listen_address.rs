@@ -22,7 +22,7 @@ pub enum ListenAddress {
 
 /// A process that is started once another process listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct After {
+pub struct DelayedStart {
     /// The process's index in the stack.
     pub process: usize,
     /// The address that it waits for.
@@ -33,21 +33,21 @@ pub struct After {
 ///
 /// # Errors
 /// A template is wrong.
-pub(super) fn waits(
+pub(super) fn delayed_starts(
     manifest: &RuntimeManifest,
     values: &Value,
-) -> Result<Vec<After>, RuntimeError> {
-    let mut waits = Vec::new();
+) -> Result<Vec<DelayedStart>, RuntimeError> {
+    let mut delayed_starts = Vec::new();
     for (process, one) in manifest.processes.iter().enumerate() {
         if let Some(after) = &one.after {
             let place = format!("runtime.yaml: after of `{}`", one.role);
-            waits.push(After {
+            delayed_starts.push(DelayedStart {
                 process,
                 listen_address: ListenAddress::parse(&render(&place, after, values)?),
             });
         }
     }
-    Ok(waits)
+    Ok(delayed_starts)
 }
 
 impl ListenAddress {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_door_is_open_while_one_listens() {
+    fn an_address_is_open_while_a_process_listens() {
         let directory =
             tempfile::Builder::new().prefix("with space").tempdir().expect("a directory");
         let path = directory.path().join("a.sock");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_accepts_listens() {
+    fn only_sockets_that_accept_connections_count_as_listening() {
         let path = Path::new("/tmp/a b/x.sock");
         let line = |flags| {
             format!("0000000000000000: 00000002 00000000 {flags} 0001 01 1234 /tmp/a b/x.sock")

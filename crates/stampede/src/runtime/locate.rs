@@ -14,13 +14,13 @@ use serde::Serialize;
 use super::catalogue::RuntimeDirectory;
 use super::error::RuntimeError;
 use super::manifest::Need;
-use super::problem::GivenBy;
+use super::problem::ProgramSource;
 use crate::store::record::CustomBuild;
 
 /// The parts of the environment that decide where things are found. Passed in as a value, so that a
 /// test can make it empty.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct SearchPaths {
     /// Environment variables that name programs: `STAMPEDE_` and the need in capitals.
     pub named: BTreeMap<String, String>,
     /// stampede's own directory, `~/.local/share/stampede`: programs in `bin`, and in `lib` one
@@ -46,7 +46,7 @@ pub struct Places {
 
 /// A program or library that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located {
+pub struct ResolvedNeed {
     /// The absolute path.
     pub path: PathBuf,
     /// The version as the program prints it; empty: it prints none.
@@ -77,9 +77,9 @@ const SBIN: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 /// longer does not print its version.
 const VERSION_WITHIN: Duration = Duration::from_secs(5);
 
-impl Places {
+impl SearchPaths {
     /// Reads the environment of this process.
-    pub fn from_env() -> Places {
+    pub fn from_env() -> SearchPaths {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let home = var("HOME").map(PathBuf::from);
         let below_home = |name: &str, rest: &str| {
@@ -88,7 +88,7 @@ impl Places {
         let list = |name: &str| var(name).map(|value| directories(&value)).unwrap_or_default();
         let mut path = list("PATH");
         path.extend(SBIN.iter().map(PathBuf::from).filter(|sbin| !list("PATH").contains(sbin)));
-        Places {
+        SearchPaths {
             named: std::env::vars().filter(|(name, _)| name.starts_with("STAMPEDE_")).collect(),
             own: below_home("XDG_DATA_HOME", ".local/share").map(|data| data.join("stampede")),
             path,
@@ -121,13 +121,14 @@ impl Places {
         need: &Need,
         in_plan: Option<&str>,
         php: Option<&Path>,
-    ) -> Result<Option<Located>, RuntimeError> {
+    ) -> Result<Option<ResolvedNeed>, RuntimeError> {
         let variable = format!("STAMPEDE_{}", name.to_uppercase().replace('-', "_"));
-        let named = in_plan.map(|path| (path, GivenBy::Setting(name.to_owned()))).or_else(|| {
-            self.named
-                .get(&variable)
-                .map(|path| (path.as_str(), GivenBy::Variable(variable.clone())))
-        });
+        let named =
+            in_plan.map(|path| (path, ProgramSource::Setting(name.to_owned()))).or_else(|| {
+                self.named
+                    .get(&variable)
+                    .map(|path| (path.as_str(), ProgramSource::Variable(variable.clone())))
+            });
         let path = match named {
             Some((path, given_by)) => {
                 let path = PathBuf::from(path);
@@ -146,7 +147,7 @@ impl Places {
         match version(&path, need, php) {
             Ok(version) => {
                 let custom_build = CustomBuild::of_version(&version);
-                Ok(Some(Located { path, version, custom_build }))
+                Ok(Some(ResolvedNeed { path, version, custom_build }))
             }
             Err(why) => Err(RuntimeError::Extension { extension: path, why }),
         }
@@ -216,11 +217,11 @@ impl Places {
 /// # Errors
 /// All needs that were not found, in one error with the command that installs them.
 pub fn all(
-    places: &Places,
+    places: &SearchPaths,
     name: &str,
     runtime: &RuntimeDirectory,
     in_plan: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, Located>, RuntimeError> {
+) -> Result<BTreeMap<String, ResolvedNeed>, RuntimeError> {
     let mut found = BTreeMap::new();
     let mut missing = Vec::new();
     // Extensions come last, since they are for the PHP that was found.
@@ -228,7 +229,7 @@ pub fn all(
         runtime.manifest.needs.iter().partition(|(_, need)| need.extension.is_some());
     for (name, need) in others.into_iter().chain(extensions) {
         let php = runtime.manifest.php.as_ref().and_then(|php| found.get(&php.value));
-        let php = php.map(|php: &Located| php.path.clone());
+        let php = php.map(|php: &ResolvedNeed| php.path.clone());
         let in_plan = in_plan.get(name).map(String::as_str);
         match places.find(name, need, in_plan, php.as_deref())? {
             Some(located) => {
@@ -246,7 +247,7 @@ pub fn all(
 
 /// How the runtime with these needs was built if one of them is no upstream release; `None`: all
 /// are.
-pub fn custom_build(found: &BTreeMap<String, Located>) -> Option<CustomBuild> {
+pub fn custom_build(found: &BTreeMap<String, ResolvedNeed>) -> Option<CustomBuild> {
     found.values().find_map(|found| found.custom_build)
 }
 
@@ -332,7 +333,7 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, Exten
     static KNOWN: Cache<Result<String, ExtensionError>> = LazyLock::new(Mutex::default);
     let known = || match (&need.extension, php) {
         (Some(extension), Some(php)) => extension_version(path, extension, php),
-        _ => Ok(told_version(path, need).unwrap_or_default()),
+        _ => Ok(printed_version(path, need).unwrap_or_default()),
     };
     // The same extension file may have a different answer for each PHP.
     let php_path = php.map_or(Path::new(""), |php| php.strip_prefix("/").unwrap_or(php));
@@ -341,7 +342,7 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, Exten
     cached(&KNOWN, &key, known)
 }
 
-fn told_version(path: &Path, need: &Need) -> Option<String> {
+fn printed_version(path: &Path, need: &Need) -> Option<String> {
     if let Some(command) = &need.version {
         return printed(path, shell_words::split(command).ok()?.get(1..)?, "");
     }
@@ -518,11 +519,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn working_directories_are_in_memory_where_that_is_asked_for_and_there_is_some() {
+    fn working_directories_are_in_memory_if_requested_and_possible() {
         let temp = Path::new("/tmp");
         let of = |memory: Option<&str>, asked: bool| {
             let memory = memory.map(PathBuf::from);
-            let places = Places { temp: temp.into(), memory, ..Places::default() };
+            let places = SearchPaths { temp: temp.into(), memory, ..SearchPaths::default() };
             places.working_directories(asked).to_path_buf()
         };
         for none in [None, Some("/proc"), Some("/nowhere")] {
@@ -553,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_on_the_way_may_have_the_version() {
+    fn a_directory_in_the_path_may_have_the_version() {
         let directory = tempfile::tempdir().expect("directory");
         for version in ["9", "15", "15-old"] {
             let bin = directory.path().join(version).join("bin");
@@ -565,12 +566,12 @@ mod tests {
             files: vec![directory.path().join("*/bin/postgres").display().to_string()],
             ..Need::default()
         };
-        let found = Places::default().find("postgres", &need, None, None).expect("no error");
+        let found = SearchPaths::default().find("postgres", &need, None, None).expect("no error");
         assert_eq!(found.map(|found| found.path), Some(directory.path().join("15/bin/postgres")));
     }
 
     #[test]
-    fn extensions_beside_a_php_are_its_own() {
+    fn extensions_beside_a_php_belong_to_it() {
         let directory = tempfile::tempdir().expect("directory");
         let php = directory.path().join("frankenphp");
         std::fs::write(&php, "\0/tmp/20220829\0").expect("file");

@@ -123,7 +123,7 @@ impl LogMarks {
     pub fn of(dir: &Path, docroot: &Path) -> LogMarks {
         let length = |file: PathBuf| Some((file.clone(), fs::metadata(&file).ok()?.len()));
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot));
-        LogMarks(all.filter(|file| is_of_process(file)).filter_map(length).collect())
+        LogMarks(all.filter(|file| is_process_log(file)).filter_map(length).collect())
     }
 
     /// Calls `take` with each line that was written since then, up to a maximum per log. The lines
@@ -139,7 +139,7 @@ impl LogMarks {
     }
 
     fn lines_of(&self, files: Vec<PathBuf>, mut take: impl FnMut(&Path, &str)) {
-        for file in files.into_iter().filter(|file| is_of_process(file)) {
+        for file in files.into_iter().filter(|file| is_process_log(file)) {
             let from = self.0.get(&file).copied().unwrap_or(0);
             let Ok(mut log) = fs::File::open(&file) else { continue };
             if log.seek(SeekFrom::Start(from)).is_err() {
@@ -157,7 +157,7 @@ impl LogMarks {
     /// The last lines that were written since then, as many of each log, with secrets masked.
     pub fn last_lines_since(&self, dir: &Path, env: &BTreeMap<String, String>) -> Vec<String> {
         let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
-        let texts = files(dir).into_iter().filter(|file| is_of_process(file));
+        let texts = files(dir).into_iter().filter(|file| is_process_log(file));
         let texts: Vec<String> = texts.map(|file| tail(&file, from(&file))).collect();
         let spoke: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
         let each = (WORDS_LINES / spoke.len().max(1)).max(1);
@@ -175,7 +175,7 @@ impl LogMarks {
 }
 
 /// Whether a log is a process's messages, and not its list of requests.
-fn is_of_process(file: &Path) -> bool {
+fn is_process_log(file: &Path) -> bool {
     file.file_name().is_none_or(|name| name != ACCESS)
 }
 
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn last_words_are_what_came_since() {
+    fn last_lines_are_those_logged_since_the_mark() {
         let place = tempfile::tempdir().expect("directory");
         let logs = place.path().join("logs");
         fs::create_dir(&logs).expect("directory");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_apps_own_log_the_entries_are_shown() {
+    fn entries_of_the_apps_own_log_are_shown() {
         let place = tempfile::tempdir().expect("directory");
         let directory = place.path().join("app/storage/logs");
         fs::create_dir_all(&directory).expect("directory");

@@ -59,16 +59,16 @@ pub struct RuntimeManifest {
     /// The processes, started in this order and stopped in the reverse order.
     pub processes: Vec<ProcessManifest>,
     /// When the runtime counts as started.
-    pub ready: Ready,
+    pub ready: ReadyCheck,
     /// How the number of workers is determined.
     pub effective_workers: EffectiveWorkers,
     /// The role that may start more processes than `workers`. The youngest ones are ended once the
     /// runtime is ready.
     #[serde(default)]
-    pub surplus: Option<Surplus>,
+    pub surplus: Option<SurplusRole>,
     /// What differs from other runtimes whatever php.ini says.
     #[serde(default)]
-    pub forced: Forced,
+    pub forced: SapiOverrides,
     /// Whether the runtime needs stampede's PHP library, in `php` of the working directory.
     #[serde(default)]
     pub php_library: bool,
@@ -79,7 +79,7 @@ pub struct RuntimeManifest {
     /// Recipes for needs that no package has. `stampede install` runs them for needs that were not
     /// found.
     #[serde(default)]
-    pub get: Vec<Get>,
+    pub get: Vec<BuildRecipe>,
     /// How to install what the runtime needs, by distribution family.
     #[serde(default)]
     pub install: BTreeMap<String, Install>,
@@ -87,7 +87,7 @@ pub struct RuntimeManifest {
 
 impl RuntimeManifest {
     /// Adds what another part of the stack needs. Needs of the same name are the same.
-    pub(super) fn take_in(
+    pub(super) fn merge_needs(
         &mut self,
         needs: BTreeMap<String, Need>,
         files: Vec<Spanned<String>>,
@@ -109,7 +109,7 @@ impl RuntimeManifest {
 /// contains ` (assembled)` or ` (library)`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Get {
+pub struct BuildRecipe {
     /// The need that the recipe makes.
     pub need: Spanned<String>,
     /// The upstream program by the machine's architecture (`x86_64`). It is tried before the
@@ -286,7 +286,7 @@ pub struct Stop {
     /// The signal's name, without `SIG`.
     pub signal: Signal,
     /// The time until the process is killed.
-    pub grace: Wait,
+    pub grace: ConfigDuration,
 }
 
 /// The signals that may stop a process.
@@ -318,12 +318,12 @@ impl Signal {
 /// When a runtime counts as started.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ready {
+pub struct ReadyCheck {
     /// The path that is asked if the app names none.
     #[serde(default = "root")]
     pub path: String,
     /// The longest time until the first correct answer.
-    pub within: Wait,
+    pub within: ConfigDuration,
 }
 
 /// How the number of workers is determined: from a FastCGI status page, or by counting.
@@ -341,7 +341,7 @@ pub struct EffectiveWorkers {
     pub field: Option<String>,
     /// The processes to count.
     #[serde(default)]
-    pub processes: Option<Count>,
+    pub processes: Option<ProcessCount>,
     /// A template that renders `true` where fewer workers than asked for are right before the load.
     #[serde(default)]
     pub grows: Option<String>,
@@ -354,7 +354,7 @@ pub struct EffectiveWorkers {
 /// The processes of a role, or the threads of these processes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Count {
+pub struct ProcessCount {
     /// The role.
     pub role: Spanned<String>,
     /// Counts only the processes that run this need. For a role whose web server itself starts PHP.
@@ -372,7 +372,7 @@ pub struct Count {
 /// A role that may start too many processes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Surplus {
+pub struct SurplusRole {
     /// The role.
     pub role: Spanned<String>,
 }
@@ -380,7 +380,7 @@ pub struct Surplus {
 /// What a SAPI has or sets by itself. A `*` at the end stands for any text.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Forced {
+pub struct SapiOverrides {
     /// Names of extensions.
     #[serde(default)]
     pub extensions: Vec<String>,
@@ -407,12 +407,12 @@ pub struct Install {
 
 /// A length of time: `5s`, `500ms`, `2m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait(pub Duration);
+pub struct ConfigDuration(pub Duration);
 
-impl<'de> Deserialize<'de> for Wait {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wait, D::Error> {
+impl<'de> Deserialize<'de> for ConfigDuration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ConfigDuration, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse_wait(&text).map(Wait).ok_or_else(|| {
+        parse_wait(&text).map(ConfigDuration).ok_or_else(|| {
             de::Error::custom(format!("`{text}` is not a length of time like `5s` or `500ms`"))
         })
     }

@@ -55,34 +55,38 @@ pub(crate) use answer::{client_config, get_with, read as read_answer, sha256};
 pub use app::App;
 pub use app_manifest::AppManifest;
 pub use catalogue::{Catalogue, RuntimeDirectory};
-pub use check::Traits;
-pub(crate) use copy::{is_left_out, lead_settings, some as copy_some};
+pub use check::RuntimeTraits;
+pub(crate) use copy::{is_left_out, rewrite_settings_paths, some as copy_some};
 pub use database::{CountError, ROLE as DATABASE_ROLE};
 pub(crate) use detect::LOOKED_FOR;
 pub use dotenv::{env_notices, learn_secrets};
 pub use error::{RuntimeError, ended, has, nearest};
-pub use evidence::Pool;
-pub use list::{Listed, State, list, listed};
-pub use locate::{ExtensionError, LIB, Located, Places};
+pub use evidence::FpmStatusPage;
+pub use list::{RuntimeListing, RuntimeState, describe_runtime, list};
+pub use locate::{ExtensionError, LIB, ResolvedNeed, SearchPaths};
 pub use logs::LogMarks;
-pub use manifest::{AppKind, Get, HeldBy, Mode, Release, RuntimeManifest};
+pub use manifest::{AppKind, BuildRecipe, HeldBy, Mode, Release, RuntimeManifest};
 pub use own_database::{
-    DATABASE_VARIABLES, Fill, OwnDatabase, filling, own_database, with_scratch,
+    DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, choose_seed, own_database, with_scratch_database,
 };
 pub use page::{
-    Accepts, Arrived, Endless, Followed, PageRequest, Redirect, Site, arrive, inside, is_redirect,
+    Accepts, FollowedRedirects, PageRequest, PageResult, Redirect, RedirectLoop, Site, is_redirect,
+    path_on_same_host, request_page,
 };
-pub(crate) use pages::{Pages, Place};
+pub(crate) use pages::{AnswerContext, Pages};
 pub use php_errors::PhpErrors;
-pub(crate) use plain::{Plain, agent as plain_agent};
-pub(crate) use port::ours as holds_port;
-pub use prepare::{Placement, Prepared, PreparedStack, prepare};
-pub use problem::GivenBy;
+pub(crate) use plain::{PlainConnector, agent as plain_agent};
+pub(crate) use port::is_ours as holds_port;
+pub use prepare::{Placement, PreparedStack, StackSetup, prepare};
+pub use problem::ProgramSource;
 pub use ready::{start, start_answering};
-pub use setting::{COMMON, Common, Kind, Settings};
+pub use setting::{COMMON, CommonSetting, SettingKind, Settings};
 pub(crate) use stable::without_numbers;
-pub use start::{Failure, Guard, Keep, Running};
-pub use up::{under, up, up_answering, up_cold, up_silent, up_unasked};
+pub use start::{Failure, RunningStack, StackHandle, Supervisor};
+pub use up::{
+    keeper_per_directory, start_cold, start_cold_without_request, start_runtime,
+    start_with_any_answer, start_without_any_request,
+};
 pub use user::User;
-pub use verify::{answer_of, verify, verify_pages};
+pub use verify::{comparable_answer, verify, verify_pages};
 pub use watched::{WATCHED, WatchMode};

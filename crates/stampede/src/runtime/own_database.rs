@@ -38,7 +38,7 @@ pub struct OwnDatabase {
 
 /// What fills a scratch database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fill {
+pub enum DatabaseSeed {
     /// A file: SQL, or a database file of SQLite.
     File(PathBuf),
     /// Commands of the app's console, one per line.
@@ -54,19 +54,20 @@ pub fn own_database(app: &App, choice: &RuntimeChoice) -> Option<OwnDatabase> {
 
 /// What fills a scratch database in place of `own`: the file that the user names, a copy of
 /// SQLite's file, or the app's own migrations. `None`: the contents are not known.
-pub fn filling(app: &App, own: &OwnDatabase, named: Option<&Path>) -> Option<Fill> {
+pub fn choose_seed(app: &App, own: &OwnDatabase, named: Option<&Path>) -> Option<DatabaseSeed> {
     let own_file = own.file.clone().filter(|file| file.is_file());
     let file = named.map(Path::to_path_buf).or(own_file);
-    file.map(Fill::File).or_else(|| preparation::migrations(app).map(Fill::Migrations))
+    file.map(DatabaseSeed::File)
+        .or_else(|| preparation::migrations(app).map(DatabaseSeed::Migrations))
 }
 
 /// Returns `app` with a scratch database of this kind in place of its own.
 #[must_use]
-pub fn with_scratch(app: &App, kind: &str, fill: &Fill) -> App {
+pub fn with_scratch_database(app: &App, kind: &str, fill: &DatabaseSeed) -> App {
     let mut app = app.clone();
     let file = match fill {
-        Fill::File(file) => Some(file.clone()),
-        Fill::Migrations(commands) => {
+        DatabaseSeed::File(file) => Some(file.clone()),
+        DatabaseSeed::Migrations(commands) => {
             let prepare = app.manifest.prepare.get_or_insert_default();
             *prepare = format!("{prepare}\n{commands}").trim().to_owned();
             None
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_the_apps_own_is_named_without_its_password() {
+    fn the_apps_own_database_is_named_without_its_password() {
         let said = |text: &str| of(text).map(|own| own.at).unwrap_or_default();
         for (text, found) in [
             (
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_stand_in_for_it_is_known_by_its_scheme() {
+    fn the_scheme_decides_which_kind_of_database_can_replace_it() {
         let kind = |text: &str| of(text).expect("a database").kind;
         let cases = [
             ("DATABASE_URL=mysql://u:p@h/d?serverVersion=8.0", Some(MARIADB)),

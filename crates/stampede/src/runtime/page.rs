@@ -23,7 +23,7 @@ pub trait Site {
     ///
     /// # Errors
     /// The client's error.
-    fn ask_path(
+    fn request_path(
         &self,
         path: &str,
         headers: &[(String, String)],
@@ -106,7 +106,7 @@ pub struct Redirect {
 
 /// The answer of a page after redirects on the same host were followed.
 #[derive(Clone, Debug)]
-pub struct Arrived {
+pub struct PageResult {
     /// The path of the last answer.
     pub path: String,
     /// The redirects that led there, in their order.
@@ -117,24 +117,24 @@ pub struct Arrived {
     pub wrong: Option<String>,
 }
 
-impl Arrived {
+impl PageResult {
     /// The redirects that were followed; `None`: there were none.
-    pub fn redirected(&self) -> Option<Followed> {
+    pub fn redirected(&self) -> Option<FollowedRedirects> {
         let Redirect { from, status, .. } = self.redirects.first()?.clone();
-        Some(Followed { from, status, to: self.path.clone() })
+        Some(FollowedRedirects { from, status, to: self.path.clone() })
     }
 
     /// The redirects, if there are more than stampede follows; `None`: there are not.
-    pub fn never_ends(&self) -> Option<Endless> {
+    pub fn redirect_loop(&self) -> Option<RedirectLoop> {
         let first = self.redirects.first().filter(|_| self.redirects.len() >= HOPS_MAX)?;
         is_redirect(self.answer.status)
-            .then(|| Endless { first: first.clone(), last: self.path.clone() })
+            .then(|| RedirectLoop { first: first.clone(), last: self.path.clone() })
     }
 }
 
 /// Redirects that were followed to their end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Followed {
+pub struct FollowedRedirects {
     /// Path that was asked.
     pub from: String,
     /// HTTP status of the first.
@@ -143,7 +143,7 @@ pub struct Followed {
     pub to: String,
 }
 
-impl fmt::Display for Followed {
+impl fmt::Display for FollowedRedirects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` redirects to `{}` ({})", self.from, self.to, self.status)
     }
@@ -151,14 +151,14 @@ impl fmt::Display for Followed {
 
 /// More redirects than anybody follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Endless {
+pub struct RedirectLoop {
     /// The first of them.
     pub first: Redirect,
     /// Path of the last that was followed.
     pub last: String,
 }
 
-impl fmt::Display for Endless {
+impl fmt::Display for RedirectLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Redirect { from, status, location } = &self.first;
         write!(
@@ -179,42 +179,43 @@ pub const fn is_redirect(status: u16) -> bool {
 ///
 /// # Errors
 /// The client's error.
-pub fn arrive(
+pub fn request_page(
     site: &impl Site,
     app: &App,
     page: &PageRequest,
     default_path: &str,
     within: Duration,
-) -> Result<Arrived, ureq::Error> {
+) -> Result<PageResult, ureq::Error> {
     let path = page.path.as_deref().unwrap_or(default_path);
-    let mut arrived = Arrived {
+    let mut page_result = PageResult {
         path: path.to_owned(),
         redirects: Vec::new(),
-        answer: site.ask_path(path, &page.headers, within)?,
+        answer: site.request_path(path, &page.headers, within)?,
         wrong: None,
     };
     let follows = page.accepts == Accepts::Correct && !is_redirect(app.manifest.expect.status);
     let known = [Some(path), page.path.as_deref()].into_iter().flatten().map(str::to_owned);
     let mut known: Vec<String> = known.collect();
-    while follows && arrived.redirects.len() < HOPS_MAX {
-        let Some(next) = next(site, &arrived, &page.headers) else { break };
+    while follows && page_result.redirects.len() < HOPS_MAX {
+        let Some(next) = next(site, &page_result, &page.headers) else { break };
         if known.contains(&next) {
             break;
         }
         known.push(next.clone());
-        arrived.redirects.push(Redirect {
-            from: std::mem::replace(&mut arrived.path, next),
-            status: arrived.answer.status,
-            location: arrived.answer.header("location").unwrap_or_default().to_owned(),
+        page_result.redirects.push(Redirect {
+            from: std::mem::replace(&mut page_result.path, next),
+            status: page_result.answer.status,
+            location: page_result.answer.header("location").unwrap_or_default().to_owned(),
         });
-        arrived.answer = site.ask_path(&arrived.path, &page.headers, within)?;
+        page_result.answer = site.request_path(&page_result.path, &page.headers, within)?;
     }
-    arrived.wrong = match page.accepts {
-        Accepts::Correct => app.wrong(&arrived.answer),
-        Accepts::Any => is_server_error(arrived.answer.status)
-            .then(|| format!("status {}, `{}`", arrived.answer.status, arrived.answer.gist())),
+    page_result.wrong = match page.accepts {
+        Accepts::Correct => app.wrong(&page_result.answer),
+        Accepts::Any => is_server_error(page_result.answer.status).then(|| {
+            format!("status {}, `{}`", page_result.answer.status, page_result.answer.gist())
+        }),
     };
-    Ok(arrived)
+    Ok(page_result)
 }
 
 const fn is_server_error(status: u16) -> bool {
@@ -222,16 +223,20 @@ const fn is_server_error(status: u16) -> bool {
 }
 
 /// The path on the same host to which an answer redirects; `None`: it does not.
-fn next(site: &impl Site, arrived: &Arrived, headers: &[(String, String)]) -> Option<String> {
-    if !is_redirect(arrived.answer.status) {
+fn next(
+    site: &impl Site,
+    page_result: &PageResult,
+    headers: &[(String, String)],
+) -> Option<String> {
+    if !is_redirect(page_result.answer.status) {
         return None;
     }
-    inside(site, &arrived.path, headers, arrived.answer.header("location")?)
+    path_on_same_host(site, &page_result.path, headers, page_result.answer.header("location")?)
 }
 
 /// The path on the same host to which `location` leads, from an answer for `path`. `None`: it leads
 /// to another host.
-pub fn inside(
+pub fn path_on_same_host(
     site: &impl Site,
     path: &str,
     headers: &[(String, String)],
@@ -267,10 +272,10 @@ const HOPS_MAX: usize = 5;
 mod tests {
     use super::*;
 
-    struct Here(&'static str);
+    struct FakeSite(&'static str);
 
-    impl Site for Here {
-        fn ask_path(
+    impl Site for FakeSite {
+        fn request_path(
             &self,
             _: &str,
             _: &[(String, String)],
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_redirect_is_followed_on_the_same_host_only() {
-        let to = |location: &str| inside(&Here(""), "/a/b?q=1", &[], location);
+        let to = |location: &str| path_on_same_host(&FakeSite(""), "/a/b?q=1", &[], location);
         let some = |path: &str| Some(path.to_owned());
         for (location, path) in [
             ("/en/", "/en/"),
@@ -318,16 +323,16 @@ mod tests {
     }
 
     #[test]
-    fn the_host_that_was_asked_for_is_the_same_host() {
+    fn a_redirect_to_the_requested_host_stays_on_the_same_host() {
         let headers = [("host".to_owned(), "shop.test".to_owned())];
-        let to = |location: &str| inside(&Here(""), "/", &headers, location);
+        let to = |location: &str| path_on_same_host(&FakeSite(""), "/", &headers, location);
         assert_eq!(to("http://shop.test/en").as_deref(), Some("/en"));
         assert_eq!(to("http://www.shop.test/en"), None);
     }
 
     #[test]
-    fn a_site_below_a_path_keeps_to_it() {
-        let to = |location: &str| inside(&Here("/shop"), "/", &[], location);
+    fn redirects_of_a_site_below_a_path_stay_below_it() {
+        let to = |location: &str| path_on_same_host(&FakeSite("/shop"), "/", &[], location);
         assert_eq!(to("en/").as_deref(), Some("/en/"));
         assert_eq!(to("/shop/en/").as_deref(), Some("/en/"));
         assert_eq!(to("/shopping"), None);

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::answer::{Answer, gist};
 use super::app::App;
 use super::page::{Site, is_redirect};
-use super::stable::{placeless, timeless, tokenless};
+use super::stable::{without_place, without_times, without_tokens};
 use crate::interrupt;
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::plan::model::RequestSpec;
@@ -26,7 +26,7 @@ const ALL_WITHIN: Duration = Duration::from_secs(60);
 const AGAIN_WITHIN: Duration = Duration::from_secs(20);
 
 /// The app and where it runs, which its answers may show.
-pub struct Place<'a> {
+pub struct AnswerContext<'a> {
     /// The app.
     pub app: &'a App,
     /// The port on which it answers.
@@ -35,7 +35,7 @@ pub struct Place<'a> {
     pub dir: Option<&'a Path>,
 }
 
-impl Place<'_> {
+impl AnswerContext<'_> {
     /// Status, headers and body of an answer as one text, without what changes by itself.
     pub(crate) fn shown(&self, answer: &Answer) -> String {
         let text = answer.masked(&self.app.masks);
@@ -51,7 +51,7 @@ impl Place<'_> {
     }
 
     fn stable(&self, text: &str) -> String {
-        tokenless(&timeless(&placeless(text, self.port, self.dir)))
+        without_tokens(&without_times(&without_place(text, self.port, self.dir)))
     }
 }
 
@@ -70,9 +70,9 @@ static PHP_ERROR: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The load's requests with their answers.
-pub(crate) struct Pages<'a>(Vec<Asked<'a>>);
+pub(crate) struct Pages<'a>(Vec<AnsweredRequest<'a>>);
 
-struct Asked<'a> {
+struct AnsweredRequest<'a> {
     request: &'a RequestSpec,
     /// SHA-256 of the body, since there may be thousands of large bodies.
     body: [u8; 32],
@@ -83,22 +83,23 @@ impl<'a> Pages<'a> {
     /// Asks each of `requests` of `site`.
     pub(crate) fn ask(
         site: &impl Site,
-        place: &Place<'_>,
+        context: &AnswerContext<'_>,
         requests: &[&'a RequestSpec],
     ) -> Pages<'a> {
         let begun = Instant::now();
         let is_in_time = || begun.elapsed() < ALL_WITHIN && !interrupt::asked();
         let asked = requests.iter().take_while(|_| is_in_time()).map(|request| {
             let path = mask_secrets(&request.path);
-            let Ok(answer) = site.ask_path(&request.path, &request.headers, WITHIN) else {
+            let Ok(answer) = site.request_path(&request.path, &request.headers, WITHIN) else {
                 // A request without an answer is not judged here: the load itself will show the
                 // failure.
                 let record = PageRecord { path, ..PageRecord::default() };
-                return Asked { request, body: hash(""), record };
+                return AnsweredRequest { request, body: hash(""), record };
             };
             let location = answer.header("location").filter(|_| is_redirect(answer.status));
-            let location = location.map(|to| mask_foreign(&placeless(to, place.port, place.dir)));
-            let body = place.body(&answer);
+            let location =
+                location.map(|to| mask_foreign(&without_place(to, context.port, context.dir)));
+            let body = context.body(&answer);
             let record = PageRecord {
                 path,
                 status: answer.status,
@@ -111,27 +112,27 @@ impl<'a> Pages<'a> {
                 title_changes: false,
                 php_error: php_error(&body),
             };
-            Asked { request, body: hash(&body), record }
+            AnsweredRequest { request, body: hash(&body), record }
         });
         Pages(asked.collect())
     }
 
     /// Asks again for each page that was answered, within the timeout.
-    pub(crate) fn ask_again(&mut self, site: &impl Site, place: &Place<'_>) {
+    pub(crate) fn request_again(&mut self, site: &impl Site, context: &AnswerContext<'_>) {
         let begun = Instant::now();
         let answered = self.0.iter_mut().filter(|asked| asked.record.status != 0);
         for asked in answered.take_while(|_| begun.elapsed() < AGAIN_WITHIN && !interrupt::asked())
         {
             let RequestSpec { path, headers, .. } = asked.request;
-            let Ok(again) = site.ask_path(path, headers, WITHIN) else { continue };
-            let body = place.body(&again);
+            let Ok(again) = site.request_path(path, headers, WITHIN) else { continue };
+            let body = context.body(&again);
             asked.record.changes = again.status != asked.record.status || hash(&body) != asked.body;
             asked.record.title_changes = gist(&body) != asked.record.title;
         }
     }
 
     /// Marks all pages as not changing, for an app whose correct answer is known.
-    pub(super) fn are_known(&mut self) {
+    pub(super) fn mark_as_constant(&mut self) {
         for asked in &mut self.0 {
             asked.record.changes = false;
         }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_php_error_of_the_app_is_seen_and_a_page_about_errors_is_none() {
+    fn a_php_error_is_seen_and_a_page_about_errors_is_not_mistaken_for_one() {
         let plain =
             "<p>ok\nPHP Fatal error:  Uncaught Error: no f() in {dir}/app/index.php:1\nStack";
         let said = "Fatal error: Uncaught Error: no f() in {dir}/app/index.php";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::logs::{self, LogMarks};
-use super::start::Running;
+use super::start::RunningStack;
 use crate::mask::mask_foreign;
 
 /// Fatal errors that were logged.
@@ -31,7 +31,7 @@ const FATAL: [&str; 5] = [
 /// The most characters of the first line: the message and its place, without a stack trace.
 const LINE_MAX: usize = 300;
 
-impl Running {
+impl RunningStack {
     /// The fatal errors in the logs since `marks`; `None`: there are none.
     pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
         let mut by_file: BTreeMap<PathBuf, u64> = BTreeMap::new();
@@ -40,7 +40,7 @@ impl Running {
             let Some(at) = FATAL.iter().find_map(|begin| line.find(begin)) else { return };
             *by_file.entry(file.to_path_buf()).or_default() += 1;
             first.get_or_insert_with(|| {
-                self.in_short(&mask_foreign(&logs::mask(&line[at..], &self.stack.secrets)))
+                self.short_message(&mask_foreign(&logs::mask(&line[at..], &self.stack.secrets)))
             });
         });
         Some(PhpErrors { lines: *by_file.values().max()?, first: first? })
@@ -48,7 +48,7 @@ impl Running {
 
     /// The message and its place without the stack trace, with paths relative to the app's
     /// directory.
-    fn in_short(&self, line: &str) -> String {
+    fn short_message(&self, line: &str) -> String {
         let end = STACK.iter().filter_map(|stack| line.find(stack)).min().unwrap_or(line.len());
         let app = format!("{}/app/", self.dir().display());
         let words: Vec<&str> = line[..end].split_whitespace().collect();

@@ -13,27 +13,27 @@ use stampede_load::protocol::plain_head;
 
 /// A client that connects to the host that the URL names.
 pub(crate) fn agent(config: Config) -> Agent {
-    let connect = DefaultConnector::default().chain(Plain);
+    let connect = DefaultConnector::default().chain(PlainConnector);
     Agent::with_parts(config, connect, DefaultResolver::default())
 }
 
-/// A connector that wraps each connection in a [`PlainLine`].
+/// A connector that wraps each connection in a [`PlainConnection`].
 #[derive(Debug)]
-pub(crate) struct Plain;
+pub(crate) struct PlainConnector;
 
-impl<In: Transport> Connector<In> for Plain {
-    type Out = PlainLine<In>;
+impl<In: Transport> Connector<In> for PlainConnector {
+    type Out = PlainConnection<In>;
 
     fn connect(
         &self,
         details: &ConnectionDetails<'_>,
         chained: Option<In>,
-    ) -> Result<Option<PlainLine<In>>, Error> {
+    ) -> Result<Option<PlainConnection<In>>, Error> {
         let config = details.config;
-        let around = |inner| PlainLine {
+        let around = |inner| PlainConnection {
             inner,
             buffers: LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size()),
-            came: Vec::new(),
+            received: Vec::new(),
             ready: Vec::new(),
             part: Part::Head,
         };
@@ -43,11 +43,11 @@ impl<In: Transport> Connector<In> for Plain {
 
 /// A connection that rewrites the head of each answer into plain headers.
 #[derive(Debug)]
-pub(crate) struct PlainLine<In> {
+pub(crate) struct PlainConnection<In> {
     inner: In,
     buffers: LazyBuffers,
     /// The bytes that were read and may be part of a head.
-    came: Vec<u8>,
+    received: Vec<u8>,
     /// The bytes that are ready for the client.
     ready: Vec<u8>,
     part: Part,
@@ -60,24 +60,24 @@ enum Part {
     Body,
 }
 
-impl<In: Transport> PlainLine<In> {
-    /// Moves what can be decided by now from `came` to `ready`.
+impl<In: Transport> PlainConnection<In> {
+    /// Moves what can be decided by now from `received` to `ready`.
     fn take(&mut self) {
         while self.part == Part::Head {
-            match plain_head(&self.came) {
+            match plain_head(&self.received) {
                 Ok(Some((length, plain))) => {
                     // An interim answer (status 1xx) is followed by another head.
                     let is_interim = plain.get(9) == Some(&b'1');
                     self.part = if is_interim { Part::Head } else { Part::Body };
                     self.ready.extend_from_slice(&plain);
-                    self.came.drain(..length);
+                    self.received.drain(..length);
                 }
-                Ok(None) if self.came.len() < HEAD_BYTES_MAX => return,
+                Ok(None) if self.received.len() < HEAD_BYTES_MAX => return,
                 // The client gets the bytes as they are, and reports what is wrong.
                 Ok(None) | Err(_) => self.part = Part::Body,
             }
         }
-        self.ready.append(&mut self.came);
+        self.ready.append(&mut self.received);
     }
 
     /// Passes to the client as many bytes as it has room for. Returns whether there were any.
@@ -91,13 +91,13 @@ impl<In: Transport> PlainLine<In> {
     }
 }
 
-impl<In: Transport> Transport for PlainLine<In> {
+impl<In: Transport> Transport for PlainConnection<In> {
     fn buffers(&mut self) -> &mut dyn Buffers {
         &mut self.buffers
     }
 
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        if self.came.is_empty() && self.ready.is_empty() {
+        if self.received.is_empty() && self.ready.is_empty() {
             self.part = Part::Head;
         }
         let mut sent = 0;
@@ -125,7 +125,7 @@ impl<In: Transport> Transport for PlainLine<In> {
                 return Ok(self.hand_on());
             }
             let buffers = self.inner.buffers();
-            self.came.extend_from_slice(buffers.input());
+            self.received.extend_from_slice(buffers.input());
             let count = buffers.input().len();
             buffers.input_consume(count);
         }
@@ -152,10 +152,10 @@ mod tests {
     use crate::runtime::answer::{client, get};
 
     /// Status, headers and body.
-    type Seen = (u16, Vec<(String, String)>, String);
+    type HttpAnswer = (u16, Vec<(String, String)>, String);
 
     /// What the client reads of `answer`, sent in pieces of `piece` bytes.
-    fn asked(answer: &'static str, piece: usize) -> Option<Seen> {
+    fn read_answer(answer: &'static str, piece: usize) -> Option<HttpAnswer> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let server = std::thread::spawn(move || {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_heads_are_read_however_they_come() {
+    fn odd_heads_are_read_however_their_bytes_are_split() {
         for piece in [1, 7, 1_000] {
             for answer in [
                 "HTTP/1.1 200 OK\r\nX: a\r\n\tb\r\nnothing\r\nContent-Length : 2\r\n\r\nok",
@@ -187,16 +187,16 @@ mod tests {
             ] {
                 let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
                 let headers = vec![pair("x", "a b"), pair("content-length", "2")];
-                let seen = asked(answer, piece);
+                let seen = read_answer(answer, piece);
                 assert_eq!(seen, Some((200, headers, "ok".to_owned())), "{answer:?}");
             }
         }
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn bytes_that_are_no_answer_are_an_error() {
         for answer in ["SSH-2.0-x\r\n\r\n", "", "HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n"] {
-            assert_eq!(asked(answer, 100), None, "{answer:?}");
+            assert_eq!(read_answer(answer, 100), None, "{answer:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::error::RuntimeError;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
-use crate::monitor::fits;
+use crate::monitor::matches_pattern;
 
 /// The address of all traffic.
 pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -19,8 +19,8 @@ pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
 ///
 /// # Errors
 /// The given port is in use. The error names the process if it can be seen.
-pub fn free(given: Option<u16>) -> Result<u16, RuntimeError> {
-    let Some(port) = given else { return another(&[]) };
+pub fn free_port(given: Option<u16>) -> Result<u16, RuntimeError> {
+    let Some(port) = given else { return another_free_port(&[]) };
     can_bind(port).map_err(|_| {
         let by = listeners(port).first().map_or(String::new(), |listener| {
             format!(" by process `{}` (pid {})", listener.name, listener.pid)
@@ -36,9 +36,9 @@ pub fn free(given: Option<u16>) -> Result<u16, RuntimeError> {
 ///
 /// # Errors
 /// No port is free.
-pub fn another(taken: &[u16]) -> Result<u16, RuntimeError> {
+pub fn another_free_port(taken: &[u16]) -> Result<u16, RuntimeError> {
     let below = ephemeral().saturating_sub(LOWEST);
-    let candidates = (0..below).map(|_| LOWEST + turn() % below);
+    let candidates = (0..below).map(|_| LOWEST + next_candidate() % below);
     let by_kernel = std::iter::repeat_n(0, 100);
     candidates
         .chain(by_kernel)
@@ -65,7 +65,7 @@ fn ephemeral() -> u16 {
 
 /// A new number at each call. The sequence begins elsewhere in each process, so that two processes
 /// that start at once do not try the same ports.
-fn turn() -> u16 {
+fn next_candidate() -> u16 {
     static TURN: AtomicU16 = AtomicU16::new(0);
     let turn = TURN.fetch_add(1, Ordering::Relaxed);
     (std::process::id() as u16).wrapping_mul(1009).wrapping_add(turn)
@@ -88,19 +88,19 @@ pub fn listeners(port: u16) -> Vec<Listener> {
     }
     let pids = pids_of(Path::new("/proc"));
     pids.into_iter()
-        .filter(|pid| holds(*pid, &inodes) == Holds::Yes)
+        .filter(|pid| socket_ownership(*pid, &inodes) == SocketOwnership::Yes)
         .map(|pid| Listener { pid, name: comm(pid) })
         .collect()
 }
 
 /// Whether a process of the group listens on `port`; `None`: this cannot be seen.
-pub fn ours(port: u16, group: &ProcessGroup) -> Option<bool> {
+pub fn is_ours(port: u16, group: &ProcessGroup) -> Option<bool> {
     let inodes = listening_inodes(port);
-    let held: Vec<Holds> =
-        group.roles.iter().flat_map(pids).map(|pid| holds(pid, &inodes)).collect();
+    let held: Vec<SocketOwnership> =
+        group.roles.iter().flat_map(pids).map(|pid| socket_ownership(pid, &inodes)).collect();
     match () {
-        () if held.contains(&Holds::Yes) => Some(true),
-        () if inodes.is_empty() || held.contains(&Holds::Hidden) => None,
+        () if held.contains(&SocketOwnership::Yes) => Some(true),
+        () if inodes.is_empty() || held.contains(&SocketOwnership::Hidden) => None,
         () => Some(false),
     }
 }
@@ -134,7 +134,7 @@ pub fn pids(role: &RoleGroup) -> Vec<u32> {
         Some(text) => text.lines().filter_map(|line| line.parse().ok()).collect(),
         None => descendants(&role.roots),
     };
-    pids.into_iter().filter(|pid| lives(*pid)).collect()
+    pids.into_iter().filter(|pid| is_alive(*pid)).collect()
 }
 
 /// When a process began, in clock ticks since boot; orders processes by age.
@@ -143,7 +143,7 @@ pub fn began(pid: u32) -> u64 {
 }
 
 /// Whether a process exists and is no zombie.
-pub fn lives(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.state != 'Z')
 }
 
@@ -211,7 +211,7 @@ pub fn thread_names(pid: u32, name: &str) -> usize {
     let tasks = format!("/proc/{pid}/task");
     let tids = pids_of(Path::new(&tasks)).into_iter();
     let names = tids.filter_map(|tid| fs::read_to_string(format!("{tasks}/{tid}/comm")).ok());
-    names.filter(|text| fits(text.trim_end(), name)).collect::<BTreeSet<String>>().len()
+    names.filter(|text| matches_pattern(text.trim_end(), name)).collect::<BTreeSet<String>>().len()
 }
 
 fn comm(pid: u32) -> String {
@@ -236,20 +236,22 @@ fn inode(line: &str, port: u16) -> Option<u64> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum SocketOwnership {
     Yes,
     No,
     Hidden,
 }
 
-fn holds(pid: u32, inodes: &BTreeSet<u64>) -> Holds {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Holds::Hidden };
+fn socket_ownership(pid: u32, inodes: &BTreeSet<u64>) -> SocketOwnership {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return SocketOwnership::Hidden;
+    };
     let held = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| {
         let inode = link.to_str().and_then(|link| link.strip_prefix("socket:["));
         let inode = inode.and_then(|inode| inode.trim_end_matches(']').parse().ok());
         inode.is_some_and(|inode: u64| inodes.contains(&inode))
     });
-    if held { Holds::Yes } else { Holds::No }
+    if held { SocketOwnership::Yes } else { SocketOwnership::No }
 }
 
 #[cfg(test)]
@@ -257,28 +259,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_taken_port_names_the_process() {
+    fn the_error_about_a_taken_port_names_the_process() {
         let listener = TcpListener::bind((HOST, 0)).expect("bind");
         let port = listener.local_addr().expect("address").port();
-        let error = free(Some(port)).expect_err("taken").to_string();
+        let error = free_port(Some(port)).expect_err("taken").to_string();
         assert!(error.starts_with(&format!("port {port} is taken by process `")), "{error}");
         assert!(error.contains(&format!("(pid {})", std::process::id())), "{error}");
         drop(listener);
-        assert_eq!(free(Some(port)).expect("free again"), port);
+        assert_eq!(free_port(Some(port)).expect("free again"), port);
     }
 
     #[test]
-    fn a_port_is_none_of_the_kernels_and_another_each_time() {
-        let (first, second) = (free(None).expect("a port"), free(None).expect("a port"));
+    fn a_free_port_is_outside_the_ephemeral_range_and_differs_each_time() {
+        let (first, second) = (free_port(None).expect("a port"), free_port(None).expect("a port"));
         // Where the kernel's range begins at or below `LOWEST`, there are no ports below it.
         let has_below = ephemeral() > LOWEST;
         assert!(!has_below || (LOWEST..ephemeral()).contains(&first), "{first}");
         assert_ne!(first, second);
-        assert_ne!(another(&[second + 1]).expect("a port"), second + 1);
+        assert_ne!(another_free_port(&[second + 1]).expect("a port"), second + 1);
     }
 
     #[test]
-    fn a_process_runs_what_it_was_started_from() {
+    fn a_process_is_recognised_by_the_program_it_was_started_from() {
         let directory = tempfile::tempdir().expect("directory");
         let program = directory.path().join("a-name-of-more-than-15-bytes");
         std::os::unix::fs::symlink("/bin/sleep", &program).expect("link");
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_count_by_their_name() {
+    fn threads_are_counted_by_their_names() {
         let (ends, waits) = std::sync::mpsc::channel::<()>();
         let waits = std::sync::Arc::new(std::sync::Mutex::new(waits));
         let started = std::sync::Arc::new(std::sync::Barrier::new(6));
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listening_line_gives_its_inode() {
+    fn the_inode_of_a_listening_socket_is_read_from_its_line() {
         let line =
             "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1";
         assert_eq!(inode(line, 8080), Some(4711));

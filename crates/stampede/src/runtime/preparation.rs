@@ -12,11 +12,11 @@ use stampede_load::time::Nanos;
 use super::app::App;
 use super::copy::io_error;
 use super::error::RuntimeError;
-use super::locate::{self, Places};
+use super::locate::{self, SearchPaths};
 use super::logs;
 use super::manifest::{AppKind, Need};
 use super::problem::PrepareEnd;
-use super::start::{Failure, Guard, Keep};
+use super::start::{Failure, StackHandle, Supervisor};
 use super::user::User;
 use crate::interrupt;
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
@@ -28,7 +28,7 @@ use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 /// There is no such PHP.
 pub(super) fn php(
     app: &App,
-    places: &Places,
+    places: &SearchPaths,
     in_plan: Option<&String>,
 ) -> Result<PathBuf, RuntimeError> {
     let need = Need { programs: vec!["php*".into()], ..Need::default() };
@@ -93,7 +93,7 @@ const MIGRATIONS_OF_SYMFONY: &str = "doctrine/doctrine-migrations-bundle";
 /// happens.
 pub(super) struct BuildContext<'a> {
     /// The keeper that starts the programs.
-    pub keep: &'a dyn Keep,
+    pub keep: &'a dyn Supervisor,
     /// The stack's id.
     pub id: &'a str,
     /// The working directory.
@@ -129,13 +129,13 @@ impl StepContext<'_> {
     /// A command that prepares the app fails.
     pub fn run(
         &self,
-        workshop: &BuildContext<'_>,
+        build: &BuildContext<'_>,
     ) -> Result<Option<Result<String, Arc<RuntimeError>>>, RuntimeError> {
         let Some(php) = self.php else { return Ok(None) };
-        let run = |lines: &str| workshop.run(self.app, php, self.env, lines);
+        let run = |lines: &str| build.run(self.app, php, self.env, lines);
         self.app.manifest.prepare.as_deref().map(run).transpose()?;
         let script = |ask: &&str| ask.split_whitespace().next().unwrap_or_default().to_owned();
-        let ask = self.ask.filter(|ask| workshop.dir.join("app").join(script(ask)).is_file());
+        let ask = self.ask.filter(|ask| build.dir.join("app").join(script(ask)).is_file());
         Ok(ask.map(|ask| run(ask).map_err(Arc::new)))
     }
 }
@@ -208,7 +208,7 @@ impl BuildContext<'_> {
         let log = self.dir.join("logs/prepare.log");
         let (input, is_ours) = match step.input {
             Input::Text("") => (None, false),
-            Input::Text(text) => (Some(self.given(text)?), true),
+            Input::Text(text) => (Some(self.write_input(text)?), true),
             Input::File(file) => (Some(file.to_path_buf()), false),
         };
         let process = ProcessSpec {
@@ -222,11 +222,11 @@ impl BuildContext<'_> {
             log: log.clone(),
             stop: StopSpec { signal: libc::SIGKILL, grace: Nanos(0) },
         };
-        let ended = self.beside(vec![process]).map(|guard| ended(guard.as_ref()));
-        input.filter(|_| is_ours).map_or(Ok(()), |input| removed(&input))?;
+        let ended = self.start_beside(vec![process]).map(|handle| ended(handle.as_ref()));
+        input.filter(|_| is_ours).map_or(Ok(()), |input| remove_file(&input))?;
         let how = match ended {
             // The log of a successful step is removed: it would not explain a later failure.
-            Ok(Some(Exit { code: Some(0), .. })) => return taken(&log),
+            Ok(Some(Exit { code: Some(0), .. })) => return take_log(&log),
             Ok(Some(Exit { code: Some(code), .. })) => PrepareEnd::Exited { exit_code: code },
             Ok(Some(_)) => PrepareEnd::Killed,
             Ok(None) if interrupt::asked() => PrepareEnd::Interrupted,
@@ -244,9 +244,12 @@ impl BuildContext<'_> {
     ///
     /// # Errors
     /// The keeper's error.
-    pub fn beside(&self, processes: Vec<ProcessSpec>) -> Result<Box<dyn Guard>, Failure> {
+    pub fn start_beside(
+        &self,
+        processes: Vec<ProcessSpec>,
+    ) -> Result<Box<dyn StackHandle>, Failure> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        self.keep.beside(&StackSpec {
+        self.keep.start_beside(&StackSpec {
             id: format!("{}-{}", self.id, NEXT.fetch_add(1, Ordering::Relaxed)),
             work: self.dir.to_path_buf(),
             in_memory: Vec::new(),
@@ -260,7 +263,7 @@ impl BuildContext<'_> {
 
     /// Writes a step's input into a file, so that nobody has to write while the step runs. The user
     /// that PHP runs as cannot change anything in this directory.
-    fn given(&self, text: &str) -> Result<PathBuf, RuntimeError> {
+    fn write_input(&self, text: &str) -> Result<PathBuf, RuntimeError> {
         let path = self.dir.join("input");
         std::fs::write(&path, text).map_err(io_error("write", &path))?;
         let closed = std::fs::Permissions::from_mode(0o600);
@@ -269,23 +272,23 @@ impl BuildContext<'_> {
     }
 }
 
-fn removed(path: &Path) -> Result<(), RuntimeError> {
+fn remove_file(path: &Path) -> Result<(), RuntimeError> {
     std::fs::remove_file(path).map_err(io_error("remove", path))
 }
 
 /// Reads a log's text and removes the log.
-fn taken(log: &Path) -> Result<String, RuntimeError> {
+fn take_log(log: &Path) -> Result<String, RuntimeError> {
     let bytes = std::fs::read(log).map_err(io_error("read", log))?;
-    removed(log)?;
+    remove_file(log)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// How the only process ended. `None`: the wait ended before it, after the timeout or an interrupt.
 /// The process then ends with its guard.
-fn ended(guard: &dyn Guard) -> Option<Exit> {
+fn ended(handle: &dyn StackHandle) -> Option<Exit> {
     let begun = Instant::now();
     while begun.elapsed() < WITHIN && !interrupt::asked() {
-        if let Some(exit) = guard.exited().pop() {
+        if let Some(exit) = handle.exited().pop() {
             return Some(exit);
         }
         std::thread::sleep(RETRY);

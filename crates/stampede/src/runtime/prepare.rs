@@ -15,23 +15,23 @@ use stampede_load::time::Nanos;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory};
-use super::check::Found;
-use super::copy::{hand_over, io_error, make_dir};
-use super::database::{self, DatabaseEnv, QueryCounter};
-use super::deployed::Deployed;
+use super::check::ResolvedRuntime;
+use super::copy::{give_to_user, io_error, make_dir};
+use super::database::{self, ErrorContext, QueryCounter};
+use super::deployed::DeploymentSteps;
 use super::dotenv;
 use super::error::RuntimeError;
 use super::front;
 use super::library;
-use super::listen_address::{self, After};
-use super::locate::{self, Located};
+use super::listen_address::{self, DelayedStart};
+use super::locate::{self, ResolvedNeed};
 use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
 use super::page::PageRequest;
 use super::port;
 use super::preparation::{BuildContext, StepContext};
 use super::reach;
 use super::setting::Settings;
-use super::start::{Failure, Keep};
+use super::start::{Failure, Supervisor};
 use super::template::render;
 use super::user::{self, User};
 use super::watched::{WatchMode, watched};
@@ -40,7 +40,7 @@ use crate::fresh;
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
-use crate::store::record::{CustomBuild, Given, Provider, RuntimeRecord};
+use crate::store::record::{CustomBuild, Provider, RequestedSetup, RuntimeRecord};
 
 /// Where a stack may run, and what is done besides.
 #[derive(Clone, Debug, Default)]
@@ -64,15 +64,15 @@ pub struct Placement {
 
 /// A stack that can be started. If this value is dropped before the start, its working directory is
 /// removed.
-pub struct Prepared {
+pub struct PreparedStack {
     /// The parts of the stack.
-    pub stack: PreparedStack,
-    pub(super) keep: Box<dyn Keep>,
+    pub stack: StackSetup,
+    pub(super) keep: Box<dyn Supervisor>,
 }
 
 /// What was found, chosen and rendered for a stack.
 #[derive(Debug)]
-pub struct PreparedStack {
+pub struct StackSetup {
     /// The name of the runtime or variant.
     pub name: String,
     /// The runtime's directory in the catalogue.
@@ -82,7 +82,7 @@ pub struct PreparedStack {
     /// The settings in force.
     pub settings: Settings,
     /// The runtime's needs as they were found.
-    pub needs: BTreeMap<String, Located>,
+    pub needs: BTreeMap<String, ResolvedNeed>,
     /// The port on 127.0.0.1.
     pub port: u16,
     /// The processes and limits that the keeper is asked to start.
@@ -101,9 +101,9 @@ pub struct PreparedStack {
     /// The directories of the app's copy that were emptied.
     pub emptied: Vec<String>,
     /// The counter of the database's queries; `None`: there is no database.
-    pub asks: Option<QueryCounter>,
+    pub query_counter: Option<QueryCounter>,
     /// The processes that wait for another one, in their order.
-    pub waits: Vec<After>,
+    pub delayed_starts: Vec<DelayedStart>,
     /// What the command of [`Placement::ask`] printed, or its error; `None`: there was no command.
     pub printed: Option<Result<String, Arc<RuntimeError>>>,
     /// The page that shows whether the app works.
@@ -132,25 +132,25 @@ pub fn prepare(
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
-    keep: impl FnMut(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
-) -> Result<Prepared, RuntimeError> {
-    let found = Found::find(catalogue, choice, app, placement.ask.is_some())?;
-    let Found { runtime, mut settings, needs, frameworks, deployed, php } = found;
+    keep: impl FnMut(&str, &Path) -> Result<Box<dyn Supervisor>, Failure>,
+) -> Result<PreparedStack, RuntimeError> {
+    let found = ResolvedRuntime::find(catalogue, choice, app, placement.ask.is_some())?;
+    let ResolvedRuntime { runtime, mut settings, needs, frameworks, deployed, php } = found;
     let user = user::unprivileged();
-    let port = port::free(placement.port)?;
+    let port = port::free_port(placement.port)?;
     let (id, dir, keep) = working_directory(&catalogue.places, app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
     let env = app_env(app, choice);
-    dotenv::learn(app, &env);
+    dotenv::learn_secrets_with_env(app, &env);
     let probe = format!("stampede-probe-{}.php", fresh::token());
     fill(&dir, app, &probe, user.as_ref())?;
     placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     let (keeper, owner, secrets) = (keep.as_ref(), user.as_ref(), dotenv::secrets(app, &env));
     let build = BuildContext { keep: keeper, id: &id, dir: &dir, user: owner, secrets: &secrets };
-    let place = database::DatabaseContext { workshop: &build, needs: &needs };
-    let asks = runtime.make_database(app, &place)?;
+    let place = database::DatabaseContext { build: &build, needs: &needs };
+    let query_counter = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
     deployed.write_autoloader(app, &build, &steps_env)?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
@@ -159,20 +159,20 @@ pub fn prepare(
     settings.is_on("access_log").then(|| access_log(&dir, user.as_ref())).transpose()?;
 
     let parts =
-        Parts { choice, runtime: &runtime, app, settings: &settings, needs: &needs, deployed };
+        Inputs { choice, runtime: &runtime, app, settings: &settings, needs: &needs, deployed };
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
-    let waits = listen_address::waits(&runtime.manifest, &values)?;
-    let told = DatabaseEnv { runtime: &choice.name, dir: &dir, env: &secrets };
+    let delayed_starts = listen_address::delayed_starts(&runtime.manifest, &values)?;
+    let error_context = ErrorContext { runtime: &choice.name, dir: &dir, env: &secrets };
     let own =
         StepContext { app, php: php.as_deref(), env: &steps_env, ask: placement.ask.as_deref() };
-    let asks_it = asks.as_ref().filter(|_| own.needs_database());
-    let servers = database::up_alone(&build, asks_it, &processes, &told)?;
+    let asks_it = query_counter.as_ref().filter(|_| own.needs_database());
+    let servers = database::start_servers(&build, asks_it, &processes, &error_context)?;
     runtime.fill_database(app, &place)?;
     let printed = own.run(&build)?;
-    servers.map_or(Ok(()), |servers| servers.stop(&told))?;
-    let (status, grows) = said_of_workers(&runtime.manifest.effective_workers, &values)?;
+    servers.map_or(Ok(()), |servers| servers.stop(&error_context))?;
+    let (status, grows) = worker_status_source(&runtime.manifest.effective_workers, &values)?;
     let given = parts.given(grows);
     let record = RuntimeRecord { given, ..parts.record(files, &processes, frameworks) };
     let spec = StackSpec {
@@ -182,10 +182,10 @@ pub fn prepare(
         cpus: placement.cpus.clone(),
         cpus_by_role: cpus_by_role(placement, &settings),
         memory_bytes: placement.memory_bytes,
-        first: first(&processes, &waits),
+        first: first(&processes, &delayed_starts),
         processes,
     };
-    let stack = PreparedStack {
+    let stack = StackSetup {
         name: choice.name.clone(),
         app: app.clone(),
         ready_within: runtime.manifest.ready.within.0,
@@ -199,16 +199,16 @@ pub fn prepare(
         probe,
         secrets,
         emptied: Vec::new(),
-        asks,
-        waits,
+        query_counter,
+        delayed_starts,
         printed,
         page: PageRequest::of(app, &[]),
     };
-    Ok(Prepared { stack, keep })
+    Ok(PreparedStack { stack, keep })
 }
 
 /// The status page's socket, and whether fewer workers than asked for are right before the load.
-fn said_of_workers(
+fn worker_status_source(
     asked: &EffectiveWorkers,
     values: &Value,
 ) -> Result<(Option<String>, bool), RuntimeError> {
@@ -219,9 +219,9 @@ fn said_of_workers(
 }
 
 /// The number of processes that are started first; 0: all.
-fn first(processes: &[ProcessSpec], waits: &[After]) -> usize {
+fn first(processes: &[ProcessSpec], delayed_starts: &[DelayedStart]) -> usize {
     match database::servers(processes).count() {
-        0 => waits.first().map_or(0, |after| after.process),
+        0 => delayed_starts.first().map_or(0, |after| after.process),
         servers => servers,
     }
 }
@@ -239,13 +239,13 @@ fn cpus_by_role(placement: &Placement, settings: &Settings) -> BTreeMap<String, 
 /// The app's environment: the defaults, then the app's variables, then the plan's. Later ones
 /// override earlier ones.
 pub(super) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
-    let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
+    let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned_pair));
     env.extend(app.manifest.env.clone());
     env.extend(choice.env.clone());
     env
 }
 
-fn owned((key, value): (&str, &str)) -> (String, String) {
+fn owned_pair((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
@@ -270,7 +270,7 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
         }
     }
     match user {
-        Some(user) => hand_over(&copy, &app.manifest.writable, user.uid, user.gid),
+        Some(user) => give_to_user(&copy, &app.manifest.writable, user.uid, user.gid),
         None => {
             app.manifest.writable.iter().try_for_each(|directory| make_dir(&copy.join(directory)))
         }
@@ -310,16 +310,16 @@ fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
 }
 
 /// What `prepare` has gathered, for the steps that follow.
-struct Parts<'a> {
+struct Inputs<'a> {
     choice: &'a RuntimeChoice,
     runtime: &'a RuntimeDirectory,
     app: &'a App,
     settings: &'a Settings,
-    needs: &'a BTreeMap<String, Located>,
-    deployed: Deployed,
+    needs: &'a BTreeMap<String, ResolvedNeed>,
+    deployed: DeploymentSteps,
 }
 
-impl Parts<'_> {
+impl Inputs<'_> {
     /// All values that templates may name.
     fn values(
         &self,
@@ -333,7 +333,7 @@ impl Parts<'_> {
         let mut ports: BTreeMap<String, u16> = BTreeMap::new();
         for name in &manifest.ports {
             let taken: Vec<u16> = ports.values().copied().chain([port]).collect();
-            ports.insert(name.clone(), port::another(&taken)?);
+            ports.insert(name.clone(), port::another_free_port(&taken)?);
         }
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         let cpus = if placement.cpus.is_empty() { all } else { placement.cpus.len() };
@@ -515,12 +515,12 @@ impl Parts<'_> {
         })
     }
 
-    fn given(&self, grows: bool) -> Given {
+    fn given(&self, grows: bool) -> RequestedSetup {
         let manifest = &self.runtime.manifest;
         let forced = &manifest.forced;
         // An extension that makes up the runtime does not count as one that the others lack.
         let own = || manifest.needs.values().filter_map(|need| need.extension.clone());
-        Given {
+        RequestedSetup {
             provider: Provider::Native,
             workers: self.settings.workers(),
             grows,
@@ -588,6 +588,6 @@ fn base_env(dir: &Path) -> BTreeMap<String, String> {
             ("LC_ALL", "C.UTF-8"),
             ("PHP_INI_SCAN_DIR", ""),
         ]
-        .map(owned),
+        .map(owned_pair),
     )
 }

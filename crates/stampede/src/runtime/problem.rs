@@ -41,7 +41,7 @@ pub enum Unverified {
     #[error("{asked}: {client_error}")]
     NoAnswer {
         /// The thing that was asked for.
-        asked: AskedOf,
+        asked: VerifyRequest,
         /// The client's error, in words.
         client_error: String,
     },
@@ -66,7 +66,7 @@ pub enum Unverified {
 /// What a runtime is asked for when it is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum AskedOf {
+pub enum VerifyRequest {
     /// The app's page.
     #[error("the page")]
     Page,
@@ -81,18 +81,18 @@ pub enum AskedOf {
 /// Where a program's file was named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GivenBy {
+pub enum ProgramSource {
     /// A setting of the plan, with its name.
     Setting(String),
     /// An environment variable, with its name.
     Variable(String),
 }
 
-impl std::fmt::Display for GivenBy {
+impl std::fmt::Display for ProgramSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            GivenBy::Setting(name) => write!(f, "setting `{name}`"),
-            GivenBy::Variable(name) => f.write_str(name),
+            ProgramSource::Setting(name) => write!(f, "setting `{name}`"),
+            ProgramSource::Variable(name) => f.write_str(name),
         }
     }
 }

@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::catalogue::RuntimeDirectory;
-use super::copy::{self, hand_over, io_error, make_dir};
+use super::copy::{self, give_to_user, io_error, make_dir};
 use super::error::RuntimeError;
-use super::locate::{self, Located};
+use super::locate::{self, ResolvedNeed};
 use super::manifest::RunAs;
 use super::user::User;
 
@@ -24,9 +24,9 @@ const NEEDS: &str = "needs";
 pub(super) fn reachable(
     dir: &Path,
     runtime: &RuntimeDirectory,
-    mut needs: BTreeMap<String, Located>,
+    mut needs: BTreeMap<String, ResolvedNeed>,
     user: Option<&User>,
-) -> Result<BTreeMap<String, Located>, RuntimeError> {
+) -> Result<BTreeMap<String, ResolvedNeed>, RuntimeError> {
     let Some(user) = user else { return Ok(needs) };
     let copies = dir.join(NEEDS);
     for (name, found) in &mut needs {
@@ -37,7 +37,7 @@ pub(super) fn reachable(
         }
     }
     if copies.is_dir() {
-        hand_over(&copies, &[], user.uid, user.gid)?;
+        give_to_user(&copies, &[], user.uid, user.gid)?;
     }
     Ok(needs)
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_directory_on_the_way_is_seen() {
+    fn a_directory_in_the_path_without_access_is_found() {
         let place = tempfile::tempdir().expect("directory");
         let file = place.path().join("closed/a/file");
         fs::create_dir_all(file.parent().expect("parent")).expect("directories");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_comes_with_all_that_is_beside_it() {
+    fn a_library_is_copied_with_all_files_beside_it() {
         let place = tempfile::tempdir().expect("directory");
         let vendor = place.path().join("own/vendor");
         fs::create_dir_all(vendor.join("react/http")).expect("directory");

@@ -12,9 +12,9 @@ use stampede_load::time::Nanos;
 
 use super::database::ROLE;
 use super::error::RuntimeError;
-use super::page::{Arrived, arrive, is_redirect};
-use super::prepare::Prepared;
-use super::start::Running;
+use super::page::{PageResult, is_redirect, request_page};
+use super::prepare::PreparedStack;
+use super::start::RunningStack;
 
 /// The pause between two attempts; a refused connection costs some microseconds.
 const RETRY: Duration = Duration::from_millis(5);
@@ -30,50 +30,50 @@ const SETTLED_AFTER: Duration = Duration::from_secs(1);
 /// # Errors
 /// A process ended, nothing answered in time, the answer is wrong, or another process has the port;
 /// each with the last lines of the logs. Or the user interrupted.
-pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
+pub fn start(prepared: PreparedStack) -> Result<RunningStack, RuntimeError> {
     let running = start_answering(prepared)?;
     running.is_right()?;
     Ok(running)
 }
 
 /// Starts a prepared stack and waits until its app answers, whatever the answer is. A runtime that
-/// accepts a request but does not answer it in time counts as started, too; its `arrived` is then
+/// accepts a request but does not answer it in time counts as started, too; its `page_result` is then
 /// `None`.
 ///
 /// # Errors
 /// As [`start`], except for a wrong answer.
-pub fn start_answering(prepared: Prepared) -> Result<Running, RuntimeError> {
-    let (mut running, begun) = Running::begin(prepared)?;
-    let ready = running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
+pub fn start_answering(prepared: PreparedStack) -> Result<RunningStack, RuntimeError> {
+    let (mut running, begun) = RunningStack::begin(prepared)?;
+    let ready = running.wait_until_ready(begun).map_err(|error| running.explain_with_oom(error))?;
     if let Some(ready) = ready {
         running.first_answer = Nanos::from(begun.elapsed());
         running.first_request = ready.took;
-        running.arrived = Some(ready.arrived);
+        running.page_result = Some(ready.page_result);
     }
     running.settle()
 }
 
 /// The answer that ended the wait.
-struct Ready {
-    arrived: Arrived,
+struct FirstAnswer {
+    page_result: PageResult,
     /// How long the answer took.
     took: Nanos,
 }
 
 /// A wrong answer, and since when it has been the same.
-struct Wrong {
+struct WrongAnswer {
     status: u16,
     gist: String,
     since: Instant,
 }
 
-impl Wrong {
+impl WrongAnswer {
     /// Returns `before` if the answer is still the same, or else a new value that begins now.
-    fn or_new(before: Option<Wrong>, arrived: &Arrived) -> Wrong {
-        let (status, gist) = (arrived.answer.status, arrived.answer.gist());
+    fn continued_or_new(before: Option<WrongAnswer>, page_result: &PageResult) -> WrongAnswer {
+        let (status, gist) = (page_result.answer.status, page_result.answer.gist());
         match before.filter(|before| before.status == status && before.gist == gist) {
             Some(before) => before,
-            None => Wrong { status, gist, since: Instant::now() },
+            None => WrongAnswer { status, gist, since: Instant::now() },
         }
     }
 
@@ -84,7 +84,7 @@ impl Wrong {
 
 /// Whether an answer is a web server's error page about a server behind it that is not there yet.
 /// Such a page has no text of its own.
-fn is_of_gateway(status: u16, gist: &str) -> bool {
+fn comes_from_gateway(status: u16, gist: &str) -> bool {
     let names = ["bad gateway", "unavailable", "not available", "gateway time"];
     let gist = gist.to_ascii_lowercase();
     matches!(status, 502..=504)
@@ -93,57 +93,57 @@ fn is_of_gateway(status: u16, gist: &str) -> bool {
             || names.iter().any(|name| gist.contains(name)))
 }
 
-impl Running {
+impl RunningStack {
     /// Checks that the page's last answer is right. A redirect that leads elsewhere is no error:
     /// the load decides whether it is measured.
     fn is_right(&self) -> Result<(), RuntimeError> {
-        let Some(arrived) = &self.arrived else {
-            return Err(self.explained(self.not_ready("no answer")));
+        let Some(page_result) = &self.page_result else {
+            return Err(self.explain_with_oom(self.not_ready("no answer")));
         };
-        let status = arrived.answer.status;
-        let Some(wrong) = arrived.wrong.clone().filter(|_| !is_redirect(status)) else {
+        let status = page_result.answer.status;
+        let Some(wrong) = page_result.wrong.clone().filter(|_| !is_redirect(status)) else {
             return Ok(());
         };
         let wrong = self.without_secrets(wrong);
         let within = Nanos::from(self.stack.ready_within);
-        if self.may_be_of_gateway(arrived) || self.first_answer >= within {
-            return Err(self.explained(self.not_ready(&wrong)));
+        if self.may_come_from_gateway(page_result) || self.first_answer >= within {
+            return Err(self.explain_with_oom(self.not_ready(&wrong)));
         }
-        Err(self.explained(RuntimeError::WrongPage {
+        Err(self.explain_with_oom(RuntimeError::WrongPage {
             runtime: self.name().to_owned(),
-            path: arrived.path.clone(),
+            path: page_result.path.clone(),
             wrong,
             log: self.log_lines(),
         }))
     }
 
     /// Whether an answer may come from a web server of the stack that waits for PHP.
-    fn may_be_of_gateway(&self, arrived: &Arrived) -> bool {
+    fn may_come_from_gateway(&self, page_result: &PageResult) -> bool {
         let roles = self.stack.spec.processes.iter().map(|process| process.role.as_str());
         let roles: BTreeSet<&str> = roles.filter(|role| *role != ROLE).collect();
-        roles.len() > 1 && is_of_gateway(arrived.answer.status, &arrived.answer.gist())
+        roles.len() > 1 && comes_from_gateway(page_result.answer.status, &page_result.answer.gist())
     }
 
     /// Waits for the answer that shows that the runtime is ready; `None`: the runtime accepts
     /// requests, and has answered none in time.
-    fn wait_until_ready(&self, begun: Instant) -> Result<Option<Ready>, RuntimeError> {
+    fn wait_until_ready(&self, begun: Instant) -> Result<Option<FirstAnswer>, RuntimeError> {
         let within = self.stack.ready_within;
         let mut ask_within = ASK_WITHIN;
-        let mut wrong: Option<Wrong> = None;
+        let mut wrong: Option<WrongAnswer> = None;
         let mut answered = None;
         let mut is_taken = false;
         let mut last = "no connection".to_string();
         while begun.elapsed() < within {
-            self.check_asked()?;
+            self.check_interrupt()?;
             let sent = Instant::now();
             let left = within.saturating_sub(begun.elapsed()).max(RETRY_WRONG);
-            match self.arrive(ask_within.min(left)) {
-                Ok(arrived) => {
+            match self.request_page(ask_within.min(left)) {
+                Ok(page_result) => {
                     let took = Nanos::from(sent.elapsed());
-                    let is_right = arrived.wrong.is_none();
-                    let seen = Wrong::or_new(wrong, &arrived);
-                    let is_its_own = !self.may_be_of_gateway(&arrived);
-                    let ready = Ready { arrived, took };
+                    let is_right = page_result.wrong.is_none();
+                    let seen = WrongAnswer::continued_or_new(wrong, &page_result);
+                    let is_its_own = !self.may_come_from_gateway(&page_result);
+                    let ready = FirstAnswer { page_result, took };
                     if is_right || (is_its_own && seen.has_settled()) {
                         return Ok(Some(ready));
                     }
@@ -169,8 +169,8 @@ impl Running {
     }
 
     /// Asks for the page and follows its redirects.
-    fn arrive(&self, within: Duration) -> Result<Arrived, ureq::Error> {
+    fn request_page(&self, within: Duration) -> Result<PageResult, ureq::Error> {
         let ready = &self.stack.runtime.manifest.ready.path;
-        arrive(self, &self.stack.app, &self.stack.page, ready, within)
+        request_page(self, &self.stack.app, &self.stack.page, ready, within)
     }
 }

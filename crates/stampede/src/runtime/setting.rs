@@ -13,18 +13,18 @@ use super::manifest::{RuntimeManifest, SettingSpec};
 use crate::plan::model::Scalar;
 
 /// A setting with the same meaning for every runtime.
-pub struct Common {
+pub struct CommonSetting {
     /// The name as written in plans.
     pub name: &'static str,
     /// The meaning in one line.
     pub meaning: &'static str,
     /// The allowed values.
-    pub kind: Kind,
+    pub kind: SettingKind,
 }
 
 /// The allowed values of a common setting, and its default.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum SettingKind {
     /// A whole number, at least `min`.
     Number {
         /// The default.
@@ -49,38 +49,46 @@ pub enum Kind {
 }
 
 /// All common settings. The defaults are those of docs/how-it-measures.md ("The same conditions").
-pub const COMMON: &[Common] = &[
+pub const COMMON: &[CommonSetting] = &[
     // The default of 8 is the same on every machine, and enough to keep four CPUs busy without I/O.
-    common("workers", "PHP workers", Kind::Number { default: 8, min: 1 }),
+    common("workers", "PHP workers", SettingKind::Number { default: 8, min: 1 }),
     common("max_requests", "requests after which a worker is replaced; 0: never", ZERO),
-    common("memory_limit", "php.ini memory_limit", Kind::Size { default: "256M" }),
-    common("opcache", "OPcache", Kind::Switch { default: true }),
-    common("jit", "OPcache's JIT", Kind::Word(&["disable", "off", "tracing", "function"])),
-    common(PRELOAD, "PHP file of the app that OPcache preloads", Kind::WordOrFile(&["off", "app"])),
-    common(AUTOLOADER, "Composer's autoloader in the app's copy", Kind::Word(&AUTOLOADERS)),
-    common("access_log", "a log line per request", Kind::Switch { default: false }),
-    common("compression", "compressed answers", Kind::Switch { default: false }),
-    common("keep_alive", "connections stay open after an answer", Kind::Switch { default: true }),
+    common("memory_limit", "php.ini memory_limit", SettingKind::Size { default: "256M" }),
+    common("opcache", "OPcache", SettingKind::Switch { default: true }),
+    common("jit", "OPcache's JIT", SettingKind::Word(&["disable", "off", "tracing", "function"])),
+    common(
+        PRELOAD,
+        "PHP file of the app that OPcache preloads",
+        SettingKind::WordOrFile(&["off", "app"]),
+    ),
+    common(AUTOLOADER, "Composer's autoloader in the app's copy", SettingKind::Word(&AUTOLOADERS)),
+    common("access_log", "a log line per request", SettingKind::Switch { default: false }),
+    common("compression", "compressed answers", SettingKind::Switch { default: false }),
+    common(
+        "keep_alive",
+        "connections stay open after an answer",
+        SettingKind::Switch { default: true },
+    ),
     common("keepalive_timeout", "seconds an idle connection stays open", SEVENTY_FIVE),
     common("buffers", "KiB of an answer that the web server takes off PHP's hands", BUFFERS),
-    common("front", "web server before it", Kind::Word(&FRONTS)),
-    common(SETTING, "what the app keeps its data in", Kind::Word(&DATABASES)),
-    common(CPUS, "whose CPUs it runs on", Kind::Word(&CPUS_OF)),
+    common("front", "web server before it", SettingKind::Word(&FRONTS)),
+    common(SETTING, "what the app keeps its data in", SettingKind::Word(&DATABASES)),
+    common(CPUS, "whose CPUs it runs on", SettingKind::Word(&CPUS_OF)),
 ];
 
 /// The settings that do not depend on the runtime: every runtime has them.
 const OF_ALL: [&str; 3] = [SETTING, CPUS, AUTOLOADER];
 
 /// The default is 16 buffers of 16 KiB.
-const BUFFERS: Kind = Kind::Number { default: 256, min: 32 };
-const ZERO: Kind = Kind::Number { default: 0, min: 0 };
-const SEVENTY_FIVE: Kind = Kind::Number { default: 75, min: 1 };
+const BUFFERS: SettingKind = SettingKind::Number { default: 256, min: 32 };
+const ZERO: SettingKind = SettingKind::Number { default: 0, min: 0 };
+const SEVENTY_FIVE: SettingKind = SettingKind::Number { default: 75, min: 1 };
 /// The prefix of raw lines for a rendered file: `append.nginx.conf`, in a plan `append:
 /// {nginx.conf: "…"}`.
 const APPEND: &str = "append.";
 
-const fn common(name: &'static str, meaning: &'static str, kind: Kind) -> Common {
-    Common { name, meaning, kind }
+const fn common(name: &'static str, meaning: &'static str, kind: SettingKind) -> CommonSetting {
+    CommonSetting { name, meaning, kind }
 }
 
 /// The settings in force for one runtime.
@@ -193,7 +201,7 @@ pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), Runt
     Ok(())
 }
 
-fn find(name: &str) -> Option<&'static Common> {
+fn find(name: &str) -> Option<&'static CommonSetting> {
     COMMON.iter().find(|common| common.name == name)
 }
 
@@ -229,7 +237,7 @@ fn accept(
     let spec = manifest.settings.get(key);
     if let Some(spec) = spec {
         let because = spec.because.as_deref().unwrap_or_default();
-        let accepted = narrow(spec, value).ok_or_else(|| bad(because, allowed_by(spec)))?;
+        let accepted = restrict(spec, value).ok_or_else(|| bad(because, allowed_by(spec)))?;
         if find(key).is_none() {
             return Ok(accepted);
         }
@@ -288,35 +296,35 @@ fn check_file(
     })
 }
 
-impl Kind {
+impl SettingKind {
     /// The value if the plan gives none.
     pub fn default_value(self) -> Value {
         match self {
-            Kind::Number { default, .. } => default.into(),
-            Kind::Switch { default } => default.into(),
-            Kind::Size { default } => default.into(),
-            Kind::Word(words) | Kind::WordOrFile(words) => words[0].into(),
+            SettingKind::Number { default, .. } => default.into(),
+            SettingKind::Switch { default } => default.into(),
+            SettingKind::Size { default } => default.into(),
+            SettingKind::Word(words) | SettingKind::WordOrFile(words) => words[0].into(),
         }
     }
 
     fn accept(self, value: &Scalar) -> Option<Value> {
         match self {
-            Kind::Number { min, .. } => match value {
+            SettingKind::Number { min, .. } => match value {
                 Scalar::Int(number) if *number >= min => Some((*number).into()),
                 _ => None,
             },
-            Kind::Switch { .. } => switch(value).map(Value::from),
-            Kind::Size { .. } => {
+            SettingKind::Switch { .. } => switch(value).map(Value::from),
+            SettingKind::Size { .. } => {
                 let text = value.to_string();
                 let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
                 let whole = digits.parse::<i64>().is_ok() && text.len() - digits.len() <= 1;
                 whole.then(|| text.into())
             }
-            Kind::Word(words) => {
-                words.iter().find(|word| says(value, word)).map(|word| (*word).into())
+            SettingKind::Word(words) => {
+                words.iter().find(|word| is_word(value, word)).map(|word| (*word).into())
             }
-            Kind::WordOrFile(words) => {
-                let word = words.iter().find(|word| says(value, word)).copied();
+            SettingKind::WordOrFile(words) => {
+                let word = words.iter().find(|word| is_word(value, word)).copied();
                 let file = || match value {
                     Scalar::Text(file) if file.ends_with(".php") => Some(file.as_str()),
                     _ => None,
@@ -328,16 +336,18 @@ impl Kind {
 
     fn allowed(self) -> String {
         match self {
-            Kind::Number { min, .. } => format!("a whole number from {min}"),
-            Kind::Switch { .. } => "on, off".into(),
-            Kind::Size { .. } => "a size like `256M`, or -1 for none".into(),
-            Kind::Word(words) => words.join(", "),
-            Kind::WordOrFile(words) => format!("{}, or a PHP file of the app", words.join(", ")),
+            SettingKind::Number { min, .. } => format!("a whole number from {min}"),
+            SettingKind::Switch { .. } => "on, off".into(),
+            SettingKind::Size { .. } => "a size like `256M`, or -1 for none".into(),
+            SettingKind::Word(words) => words.join(", "),
+            SettingKind::WordOrFile(words) => {
+                format!("{}, or a PHP file of the app", words.join(", "))
+            }
         }
     }
 }
 
-fn narrow(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
+fn restrict(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
     if !spec.one_of.is_empty() {
         return spec.one_of.iter().find(|one| same(one, value)).map(json);
     }
@@ -354,7 +364,7 @@ fn narrow(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
 
 /// Whether a setting allows this value.
 pub(super) fn allows(spec: &SettingSpec, value: &Scalar) -> bool {
-    narrow(spec, value).is_some()
+    restrict(spec, value).is_some()
 }
 
 fn allowed_by(spec: &SettingSpec) -> String {
@@ -389,7 +399,7 @@ fn switch(value: &Scalar) -> Option<bool> {
     }
 }
 
-fn says(value: &Scalar, word: &str) -> bool {
+fn is_word(value: &Scalar, word: &str) -> bool {
     match value {
         Scalar::Bool(false) => word == "off" || word == "none",
         Scalar::Bool(true) => word == "on",
@@ -426,7 +436,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_plan_may_say_for_all_runtimes_are_the_common_settings() {
+    fn plan_wide_settings_are_the_common_settings() {
         let mut plan = crate::plan::SETTINGS.to_vec();
         let common = COMMON.iter().map(|common| common.name);
         let mut common: Vec<&str> = common.filter(|name| *name != "keep_alive").collect();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// Returns `body` without the address `127.0.0.1:port` and without the directory `dir`.
-pub(super) fn placeless(body: &str, port: u16, dir: Option<&Path>) -> String {
+pub(super) fn without_place(body: &str, port: u16, dir: Option<&Path>) -> String {
     let mut text = match dir {
         Some(dir) => body.replace(&*dir.to_string_lossy(), "{dir}"),
         None => body.to_owned(),
@@ -20,14 +20,14 @@ pub(super) fn placeless(body: &str, port: u16, dir: Option<&Path>) -> String {
 }
 
 /// Returns `text` with each time and date replaced by one sign: `it is 10:02:33` → `it is ~`.
-pub(super) fn timeless(text: &str) -> String {
+pub(super) fn without_times(text: &str) -> String {
     TIMES.replace_all(text, "~").into_owned()
 }
 
 /// Returns `text` with each unreadable token replaced by one sign: `?v=4ff61e95f0db` → `?v=~`. Such
 /// tokens come from a file's time or path, from a session or at random, and differ in each copy of
 /// an app.
-pub(super) fn tokenless(text: &str) -> String {
+pub(super) fn without_tokens(text: &str) -> String {
     let token = |found: &Captures<'_>| {
         let token = &found[0];
         let has = |is: fn(&u8) -> bool| token.as_bytes().iter().any(is);
@@ -88,7 +88,7 @@ mod tests {
             ("phone 0123456789", "phone 0123456789"),
             ("ratio 16:9", "ratio 16:9"),
         ] {
-            assert_eq!(timeless(text), left, "{text}");
+            assert_eq!(without_times(text), left, "{text}");
         }
     }
 
@@ -106,20 +106,20 @@ mod tests {
             ("bootstrap-5-3-2 col-md-12", "bootstrap-5-3-2 col-md-12"),
             ("internationalization", "internationalization"),
         ] {
-            assert_eq!(tokenless(text), left, "{text}");
+            assert_eq!(without_tokens(text), left, "{text}");
         }
     }
 
     #[test]
-    fn a_place_is_left_out() {
+    fn address_and_directory_are_left_out() {
         let dir = Path::new("/tmp/stampede-1/0");
         let text = "http://127.0.0.1:8081/x http://localhost/x /tmp/stampede-1/0/app http://localhost:8081/";
         let left = "http://localhost/x http://localhost/x {dir}/app http://localhost/";
-        assert_eq!(placeless(text, 8081, Some(dir)), left);
+        assert_eq!(without_place(text, 8081, Some(dir)), left);
     }
 
     #[test]
-    fn words_are_what_is_left_without_numbers() {
+    fn without_numbers_only_words_differ() {
         assert_eq!(without_numbers("took 1.25 s, 12 rows"), without_numbers("took 3 s, 9 rows"));
         assert_ne!(without_numbers("took 1 s"), without_numbers("error 1 s"));
     }

@@ -8,43 +8,43 @@ use std::time::{Duration, Instant};
 use stampede_load::time::Nanos;
 
 use super::answer::{Answer, client, get_with};
-use super::database::{CountError, DatabaseEnv, QueryCounter};
+use super::database::{CountError, ErrorContext, QueryCounter};
 use super::error::RuntimeError;
-use super::listen_address::{After, ListenAddress};
+use super::listen_address::{DelayedStart, ListenAddress};
 use super::logs::{self, LogMarks};
-use super::page::{Arrived, PageRequest, Site};
+use super::page::{PageRequest, PageResult, Site};
 use super::port::{self, HOST};
-use super::prepare::{Prepared, PreparedStack};
+use super::prepare::{PreparedStack, StackSetup};
 use crate::interrupt;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
 use crate::keeper::{Keeper, Stack};
 use crate::monitor;
 use crate::observed::Shown;
-use crate::store::record::{Observed, RuntimeRecord};
+use crate::store::record::{ObservedState, RuntimeRecord};
 
 /// Guards a working directory, which is removed when this value is dropped. The keeper implements
 /// it; tests have a simpler implementation.
-pub trait Keep: Send {
+pub trait Supervisor: Send {
     /// Starts a stack in the directory.
     ///
     /// # Errors
     /// A process could not be started. Then no process runs, and nothing is left.
-    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
+    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure>;
     /// Starts another stack in the directory, which ends by itself.
     ///
     /// # Errors
     /// As `start`; the directory stays.
-    fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
+    fn start_beside(&self, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure>;
 }
 
 /// Holds the processes of a stack, and ends them however this value is dropped. The keeper's stack
 /// implements it; tests have a simpler implementation.
-pub trait Guard: Send + Sync {
+pub trait StackHandle: Send + Sync {
     /// Starts the waiting processes in order, until `number` processes of the stack run.
     ///
     /// # Errors
-    /// As `Keep::start`.
-    fn go(&mut self, number: usize) -> Result<(), Failure>;
+    /// As `Supervisor::start`.
+    fn start_until(&mut self, number: usize) -> Result<(), Failure>;
     /// The processes that ended by themselves so far.
     fn exited(&self) -> Vec<Exit>;
     /// The processes by role.
@@ -64,13 +64,13 @@ pub trait Guard: Send + Sync {
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A runtime that was started. Its processes end when this value is dropped.
-pub struct Running {
-    guard: Box<dyn Guard>,
-    pub(super) stack: PreparedStack,
+pub struct RunningStack {
+    handle: Box<dyn StackHandle>,
+    pub(super) stack: StackSetup,
     pub(super) first_answer: Nanos,
     pub(super) first_request: Nanos,
     /// The first answer of the page; `None`: no request was sent, or none was answered in time.
-    pub(super) arrived: Option<Arrived>,
+    pub(super) page_result: Option<PageResult>,
 }
 
 /// The pause between two checks whether a process listens.
@@ -78,19 +78,19 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// How long a process may take to end after SIGKILL.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
 
-impl Keep for Keeper {
-    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+impl Supervisor for Keeper {
+    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
         Ok(Box::new(Keeper::start(*self, spec)?))
     }
 
-    fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
-        Ok(Box::new(Keeper::beside(self, spec)?))
+    fn start_beside(&self, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
+        Ok(Box::new(Keeper::start_beside(self, spec)?))
     }
 }
 
-impl Guard for Stack {
-    fn go(&mut self, number: usize) -> Result<(), Failure> {
-        Ok(Stack::go(self, number)?)
+impl StackHandle for Stack {
+    fn start_until(&mut self, number: usize) -> Result<(), Failure> {
+        Ok(Stack::start_until(self, number)?)
     }
 
     fn exited(&self) -> Vec<Exit> {
@@ -114,38 +114,39 @@ impl Guard for Stack {
     }
 }
 
-impl Running {
+impl RunningStack {
     /// Lets the keeper start the processes. Returns when the runtime's own start began: a database
     /// is up before it, and its start does not count.
-    pub(super) fn begin(prepared: Prepared) -> Result<(Running, Instant), RuntimeError> {
+    pub(super) fn begin(prepared: PreparedStack) -> Result<(RunningStack, Instant), RuntimeError> {
         let mut begun = Instant::now();
-        let Prepared { stack, keep } = prepared;
+        let PreparedStack { stack, keep } = prepared;
         let failed = |source| RuntimeError::Keeper { runtime: stack.name.clone(), source };
-        let guard = keep.start(&stack.spec).map_err(failed)?;
-        if let Some(asks) = &stack.asks {
-            let told =
-                DatabaseEnv { runtime: &stack.name, dir: &stack.spec.work, env: &stack.secrets };
-            asks.wait_until_up(guard.as_ref(), &told)?;
+        let handle = keep.start(&stack.spec).map_err(failed)?;
+        if let Some(query_counter) = &stack.query_counter {
+            let error_context =
+                ErrorContext { runtime: &stack.name, dir: &stack.spec.work, env: &stack.secrets };
+            query_counter.wait_until_up(handle.as_ref(), &error_context)?;
             begun = Instant::now();
         }
         let [first_answer, first_request] = [Nanos::default(); 2];
-        let mut running = Running { stack, guard, first_answer, first_request, arrived: None };
-        for After { process, listen_address } in running.stack.waits.clone() {
-            running.go(process)?;
+        let mut running =
+            RunningStack { stack, handle, first_answer, first_request, page_result: None };
+        for DelayedStart { process, listen_address } in running.stack.delayed_starts.clone() {
+            running.start_until(process)?;
             running.wait_for(&listen_address, begun)?;
         }
-        running.go(usize::MAX)?;
+        running.start_until(usize::MAX)?;
         Ok((running, begun))
     }
 
-    fn go(&mut self, number: usize) -> Result<(), RuntimeError> {
+    fn start_until(&mut self, number: usize) -> Result<(), RuntimeError> {
         let failed = |source| RuntimeError::Keeper { runtime: self.stack.name.clone(), source };
-        self.guard.go(number).map_err(failed)
+        self.handle.start_until(number).map_err(failed)
     }
 
     fn wait_for(&self, listen_address: &ListenAddress, begun: Instant) -> Result<(), RuntimeError> {
         while !listen_address.is_open() {
-            self.check_asked()?;
+            self.check_interrupt()?;
             self.check_exits()?;
             if begun.elapsed() > self.stack.ready_within {
                 return Err(self.not_ready(&format!("nothing listens on {listen_address}")));
@@ -156,7 +157,7 @@ impl Running {
     }
 
     /// Checks which process has the port, and ends surplus processes.
-    pub(super) fn settle(self) -> Result<Running, RuntimeError> {
+    pub(super) fn settle(self) -> Result<RunningStack, RuntimeError> {
         self.check_listener()?;
         self.end_surplus();
         Ok(self)
@@ -180,18 +181,18 @@ impl Running {
     /// The page that shows whether the app works. Once it was asked, the path is the one to which
     /// redirects led.
     pub fn page(&self) -> PageRequest {
-        let path = self.arrived.as_ref().map(|arrived| arrived.path.clone());
+        let path = self.page_result.as_ref().map(|page_result| page_result.path.clone());
         let mut page = self.stack.page.clone();
         page.path = path.or(page.path);
         page
     }
 
     /// The first answer of the page; `None`: no request was sent, or none was answered in time.
-    pub fn arrived(&self) -> Option<&Arrived> {
-        self.arrived.as_ref()
+    pub fn page_result(&self) -> Option<&PageResult> {
+        self.page_result.as_ref()
     }
 
-    /// The path of the page: see [`Running::page`].
+    /// The path of the page: see [`RunningStack::page`].
     pub fn page_path(&self) -> String {
         self.page().path.unwrap_or_else(|| self.stack.runtime.manifest.ready.path.clone())
     }
@@ -201,17 +202,17 @@ impl Running {
     /// # Errors
     /// The database's counter fails.
     pub fn queries(&self) -> Option<Result<u64, CountError>> {
-        self.stack.asks.as_ref().map(QueryCounter::queries)
+        self.stack.query_counter.as_ref().map(QueryCounter::queries)
     }
 
     /// The processes by role.
     pub fn group(&self) -> ProcessGroup {
-        self.guard.group()
+        self.handle.group()
     }
 
     /// How the processes are isolated.
     pub fn isolation(&self) -> IsolationRecord {
-        self.guard.isolation()
+        self.handle.isolation()
     }
 
     /// The living processes as role and pid, including workers.
@@ -225,12 +226,12 @@ impl Running {
 
     /// The processes that ended by themselves so far.
     pub fn exited(&self) -> Vec<Exit> {
-        self.guard.exited()
+        self.handle.exited()
     }
 
     /// Why the processes were ended early; `None`: they were not.
     pub fn lost(&self) -> Option<RuntimeError> {
-        let source = self.guard.lost()?;
+        let source = self.handle.lost()?;
         Some(RuntimeError::Lost { runtime: self.stack.name.clone(), source })
     }
 
@@ -276,7 +277,7 @@ impl Running {
     }
 
     /// The last lines that the processes logged since `marks`, with secrets masked.
-    pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
+    pub fn last_log_lines_since(&self, marks: &LogMarks) -> Vec<String> {
         marks.last_lines_since(self.dir(), &self.stack.secrets)
     }
 
@@ -295,7 +296,7 @@ impl Running {
     }
 
     /// What verification found, with the facts that explain it.
-    pub fn shown(&self, observed: Observed) -> Shown {
+    pub fn shown(&self, observed: ObservedState) -> Shown {
         let given = self.stack.record.given.clone();
         Shown { name: self.stack.name.clone(), given, observed, body_bytes_mean: None }
     }
@@ -305,8 +306,8 @@ impl Running {
     /// # Errors
     /// The guard itself was lost.
     pub fn stop(self) -> Result<Vec<Exit>, RuntimeError> {
-        let Running { stack, guard, .. } = self;
-        guard.stop().map_err(|source| RuntimeError::Lost { runtime: stack.name, source })
+        let RunningStack { stack, handle, .. } = self;
+        handle.stop().map_err(|source| RuntimeError::Lost { runtime: stack.name, source })
     }
 
     /// Asks for the page once.
@@ -314,12 +315,12 @@ impl Running {
     /// # Errors
     /// The client's error.
     pub fn ask(&self, within: Duration) -> Result<Answer, ureq::Error> {
-        self.ask_path(&self.page_path(), &self.stack.page.headers, within)
+        self.request_path(&self.page_path(), &self.stack.page.headers, within)
     }
 
     /// Checks that no process has ended: during the start none may.
     pub(super) fn check_exits(&self) -> Result<(), RuntimeError> {
-        let exits = self.guard.exited();
+        let exits = self.handle.exited();
         if exits.is_empty() {
             return Ok(());
         }
@@ -346,7 +347,7 @@ impl Running {
 
     /// Adds to an error that memory ran out, if the kernel ended processes. A missing process
     /// causes errors of many kinds, and none of them names memory.
-    pub(super) fn explained(&self, error: RuntimeError) -> RuntimeError {
+    pub(super) fn explain_with_oom(&self, error: RuntimeError) -> RuntimeError {
         match (self.oom_kills(), error) {
             (0, error) | (_, error @ RuntimeError::Interrupted { .. }) => error,
             (kills, error) => {
@@ -357,7 +358,7 @@ impl Running {
     }
 
     /// Checks whether the user has interrupted.
-    pub(super) fn check_asked(&self) -> Result<(), RuntimeError> {
+    pub(super) fn check_interrupt(&self) -> Result<(), RuntimeError> {
         match interrupt::asked() {
             true => Err(RuntimeError::Interrupted { runtime: self.stack.name.clone() }),
             false => Ok(()),
@@ -376,7 +377,7 @@ impl Running {
     /// search for a free port and the start, and its answers would look like the runtime's.
     fn check_listener(&self) -> Result<(), RuntimeError> {
         let port = self.stack.port;
-        if port::ours(port, &self.group()) != Some(false) {
+        if port::is_ours(port, &self.group()) != Some(false) {
             return Ok(());
         }
         let listener = port::listeners(port);
@@ -406,8 +407,8 @@ impl Running {
     }
 }
 
-impl Site for Running {
-    fn ask_path(
+impl Site for RunningStack {
+    fn request_path(
         &self,
         path: &str,
         headers: &[(String, String)],
@@ -432,7 +433,7 @@ fn end(pid: u32) {
         return;
     }
     let begun = Instant::now();
-    while port::lives(pid) && begun.elapsed() < GONE_WITHIN {
+    while port::is_alive(pid) && begun.elapsed() < GONE_WITHIN {
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -72,13 +72,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_not_there_is_an_error() {
+    fn an_unknown_name_is_an_error() {
         let error = render("x.conf", "a {{ nothing }} b", &context! {}).expect_err("strict");
         insta::assert_snapshot!(error, @"template `x.conf` cannot be rendered");
     }
 
     #[test]
-    fn php_texts_mean_themselves() {
+    fn php_texts_are_quoted() {
         let php = |value: serde_json::Value| php(&Value::from(Serde(value)));
         assert_eq!(php("a $b".into()), "'a $b'");
         assert_eq!(php("it's \\ so".into()), "'it\\'s \\\\ so'");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn ini_values_mean_themselves() {
+    fn ini_values_are_quoted() {
         assert_eq!(ini("256M"), "256M");
         assert_eq!(ini("a;b"), "\"a;b\"");
         assert_eq!(ini("say \"x\""), "\"say \\\"x\\\"\"");

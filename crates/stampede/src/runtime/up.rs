@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::app::App;
 use super::catalogue::Catalogue;
-use super::cold::start_unasked;
+use super::cold::start_without_request;
 use super::error::RuntimeError;
 use super::page::PageRequest;
-use super::prepare::{Placement, Prepared, prepare};
+use super::prepare::{Placement, PreparedStack, prepare};
 use super::ready::{start, start_answering};
-use super::start::{Failure, Keep, Running};
+use super::start::{Failure, RunningStack, Supervisor};
 use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::RuntimeChoice;
 
@@ -19,102 +19,102 @@ use crate::plan::model::RuntimeChoice;
 ///
 /// # Errors
 /// Those of `prepare` and `start`.
-pub fn up(
+pub fn start_runtime(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
     page: PageRequest,
-) -> Result<Running, RuntimeError> {
-    start(asking(page, warm(catalogue, choice, app, placement)?))
+) -> Result<RunningStack, RuntimeError> {
+    start(with_page(page, prepare_warm(catalogue, choice, app, placement)?))
 }
 
 /// The same, but accepts whatever the app's page answers.
 ///
 /// # Errors
 /// Those of `prepare` and `start_answering`.
-pub fn up_answering(
+pub fn start_with_any_answer(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
-) -> Result<Running, RuntimeError> {
-    start_answering(warm(catalogue, choice, app, placement)?)
+) -> Result<RunningStack, RuntimeError> {
+    start_answering(prepare_warm(catalogue, choice, app, placement)?)
 }
 
-/// The same as [`up`] with OPcache and the app's caches empty, so that the first answer is that of
+/// The same as [`start_runtime`] with OPcache and the app's caches empty, so that the first answer is that of
 /// a cold start.
 ///
 /// # Errors
 /// Those of `prepare` and `start`.
-pub fn up_cold(
+pub fn start_cold(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
     page: PageRequest,
-) -> Result<Running, RuntimeError> {
-    start(asking(page, cold(catalogue, choice, app, placement)?))
+) -> Result<RunningStack, RuntimeError> {
+    start(with_page(page, prepare_cold(catalogue, choice, app, placement)?))
 }
 
-/// The same as [`up_cold`], but sends no request before it returns.
+/// The same as [`start_cold`], but sends no request before it returns.
 ///
 /// # Errors
 /// Those of `prepare` and `start`.
-pub fn up_unasked(
+pub fn start_cold_without_request(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
     page: PageRequest,
-) -> Result<Running, RuntimeError> {
-    start_unasked(asking(page, cold(catalogue, choice, app, placement)?))
+) -> Result<RunningStack, RuntimeError> {
+    start_without_request(with_page(page, prepare_cold(catalogue, choice, app, placement)?))
 }
 
 /// Starts a runtime with the app's caches as prepared, and sends no request before it returns.
 ///
 /// # Errors
 /// Those of `prepare` and `start`.
-pub fn up_silent(
+pub fn start_without_any_request(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
-) -> Result<Running, RuntimeError> {
-    start_unasked(warm(catalogue, choice, app, placement)?)
+) -> Result<RunningStack, RuntimeError> {
+    start_without_request(prepare_warm(catalogue, choice, app, placement)?)
 }
 
-fn asking(page: PageRequest, mut prepared: Prepared) -> Prepared {
+fn with_page(page: PageRequest, mut prepared: PreparedStack) -> PreparedStack {
     prepared.stack.page = page;
     prepared
 }
 
-fn warm(
+fn prepare_warm(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
-) -> Result<Prepared, RuntimeError> {
+) -> Result<PreparedStack, RuntimeError> {
     // The limit is raised before the first runtime and not between two, so that all inherit the
     // same limit.
     let _ = stampede_load::open_files::raise_to(OPEN_FILES);
     let options = KeeperOptions::default();
-    prepare(catalogue, choice, app, placement, under(&options))
+    prepare(catalogue, choice, app, placement, keeper_per_directory(&options))
 }
 
-fn cold(
+fn prepare_cold(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
-) -> Result<Prepared, RuntimeError> {
-    warm(catalogue, choice, app, placement)?.with_caches_empty()
+) -> Result<PreparedStack, RuntimeError> {
+    prepare_warm(catalogue, choice, app, placement)?.with_caches_empty()
 }
 
 /// Guards each working directory with a keeper of its own.
-pub fn under(
+pub fn keeper_per_directory(
     options: &KeeperOptions,
-) -> impl Fn(&str, &Path) -> Result<Box<dyn Keep>, Failure> + use<'_> {
+) -> impl Fn(&str, &Path) -> Result<Box<dyn Supervisor>, Failure> + use<'_> {
     |id, directory| Ok(Box::new(Keeper::guard(id, directory, options)?))
 }
 

@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use ureq::Agent;
 
-use super::answer::{Answer, client, get, lacks_version, sha256};
+use super::answer::{Answer, client, get, missing_version_text, sha256};
 use super::app::App;
 use super::error::RuntimeError;
 use super::fastcgi;
 use super::page::{Accepts, Site, is_redirect};
-use super::pages::{Pages, Place};
+use super::pages::{AnswerContext, Pages};
 use super::port;
-use super::problem::{AskedOf, Unverified};
-use super::start::Running;
+use super::problem::{Unverified, VerifyRequest};
+use super::start::RunningStack;
 use crate::fact::{Fact, Observation};
 use crate::mask::mask_foreign;
 use crate::plan::model::RequestSpec;
-use crate::store::record::{Observed, OpcacheState};
+use crate::store::record::{ObservedState, OpcacheState};
 
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
@@ -34,8 +34,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// asked for. The first takes far longer than a fork and far less than a trial. The others keep
 /// workers busy until mod_fcgid starts another one, which it does after a second without a free
 /// one.
-const SLOW_ROUNDS: [Slow; 3] =
-    [Slow { ms: 100, most: 32 }, Slow { ms: 1500, most: 512 }, Slow { ms: 1500, most: 512 }];
+const SLOW_ROUNDS: [SlowRequests; 3] = [
+    SlowRequests { ms: 100, most: 32 },
+    SlowRequests { ms: 1500, most: 512 },
+    SlowRequests { ms: 1500, most: 512 },
+];
 /// The number of probe requests after which some worker was asked twice: one more than there are
 /// workers, several times over, since the runtime chooses the worker. It is bounded for pools of
 /// thousands. Idle php-cgi processes take turns, so only the 2001st request reaches one of 2000 a
@@ -45,7 +48,7 @@ const ASKED_MAX: u32 = 7000;
 
 /// The probe's answer; see `probe.php`.
 #[derive(Debug, Deserialize)]
-struct Probe {
+struct ProbeAnswer {
     seen: Vec<String>,
     pid: u32,
     #[serde(default)]
@@ -73,7 +76,7 @@ struct Probe {
 ///
 /// # Errors
 /// The page's answer is wrong, or the probe does not answer.
-pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
+pub fn verify(running: &RunningStack, app: &App) -> Result<ObservedState, RuntimeError> {
     verify_pages(running, app, &[])
 }
 
@@ -82,55 +85,59 @@ pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
 /// # Errors
 /// As [`verify`]. A wrong answer to one of `requests` is no error.
 pub fn verify_pages(
-    running: &Running,
+    running: &RunningStack,
     app: &App,
     requests: &[&RequestSpec],
-) -> Result<Observed, RuntimeError> {
-    ask(running, app, requests).map_err(|error| running.explained(error))
+) -> Result<ObservedState, RuntimeError> {
+    ask(running, app, requests).map_err(|error| running.explain_with_oom(error))
 }
 
 /// The app's page in the form in which it is compared.
 ///
 /// # Errors
 /// The answer is wrong, or does not come.
-pub fn answer_of(running: &Running, app: &App) -> Result<String, RuntimeError> {
-    let asker = Asker { running, client: client(ASK_WITHIN) };
-    let shown = Place::of(running, app).shown(&asker.page(app)?);
+pub fn comparable_answer(running: &RunningStack, app: &App) -> Result<String, RuntimeError> {
+    let client = ProbeClient { running, client: client(ASK_WITHIN) };
+    let shown = AnswerContext::of(running, app).shown(&client.page(app)?);
     Ok(running.without_secrets(shown))
 }
 
-impl<'a> Place<'a> {
-    fn of(running: &'a Running, app: &'a App) -> Place<'a> {
-        Place { app, port: running.addr().port(), dir: Some(running.dir()) }
+impl<'a> AnswerContext<'a> {
+    fn of(running: &'a RunningStack, app: &'a App) -> AnswerContext<'a> {
+        AnswerContext { app, port: running.addr().port(), dir: Some(running.dir()) }
     }
 }
 
-fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observed, RuntimeError> {
-    let asker = Asker { running, client: client(ASK_WITHIN) };
-    let place = Place::of(running, app);
+fn ask(
+    running: &RunningStack,
+    app: &App,
+    requests: &[&RequestSpec],
+) -> Result<ObservedState, RuntimeError> {
+    let client = ProbeClient { running, client: client(ASK_WITHIN) };
+    let context = AnswerContext::of(running, app);
     let begun = Instant::now();
-    let answer = asker.page(app)?;
-    let mut seen = vec![place.shown(&answer), place.shown(&asker.page(app)?)];
-    let mut pages = Pages::ask(running, &place, requests);
-    let probe = asker.probe("show=1")?;
-    if let Some(wrong) = lacks_version(&answer, app, &probe.php_version) {
-        return Err(asker.fail(Unverified::WrongPage { wrong }));
+    let answer = client.page(app)?;
+    let mut seen = vec![context.shown(&answer), context.shown(&client.page(app)?)];
+    let mut pages = Pages::ask(running, &context, requests);
+    let probe = client.probe("show=1")?;
+    if let Some(wrong) = missing_version_text(&answer, app, &probe.php_version) {
+        return Err(client.fail(Unverified::WrongPage { wrong }));
     }
     let missing = app.manifest.extensions.iter().filter(|name| !has(&probe.extensions, name));
     let missing = missing.map(|name| Observation::ExtensionMissing { extension: name.clone() });
     let mut notices: Vec<Fact<Observation>> = missing.map(Fact::from).collect();
-    let (isolated, leaks) = asker.isolation()?;
+    let (isolated, leaks) = client.isolation()?;
     notices.extend(leaks.into_iter().map(Fact::from));
-    let workers = asker.workers()?;
+    let workers = client.workers()?;
     let path = running.page_path();
     if app.expected_body.is_some() && requests.iter().all(|request| request.path == path) {
         // The page's text is known, and was compared with it.
-        pages.are_known();
+        pages.mark_as_constant();
     } else {
         // A page that shows the time differs after a second.
-        asker.wait_until(begun + A_SECOND)?;
-        seen.push(place.shown(&asker.page(app)?));
-        pages.ask_again(running, &place);
+        client.wait_until(begun + A_SECOND)?;
+        seen.push(context.shown(&client.page(app)?));
+        pages.request_again(running, &context);
     }
     let first = seen.swap_remove(0);
     let answer_changes = seen.iter().any(|again| *again != first);
@@ -148,7 +155,7 @@ fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observ
     extensions.sort();
     extensions.dedup();
     let ini = probe.ini.into_iter().map(|(key, value)| (key, value.replace(&dir, "{dir}")));
-    Ok(Observed {
+    Ok(ObservedState {
         php_version: probe.php_version,
         sapi: probe.sapi,
         thread_safe: probe.thread_safe,
@@ -177,31 +184,31 @@ fn has(extensions: &[String], name: &str) -> bool {
 }
 
 /// Requests that are sent at once, each of which occupies a worker.
-struct Slow {
+struct SlowRequests {
     ms: u32,
     /// The most requests sent at once; more would make the check a load of its own.
     most: u32,
 }
 
-struct Asker<'a> {
-    running: &'a Running,
+struct ProbeClient<'a> {
+    running: &'a RunningStack,
     client: Agent,
 }
 
-impl Asker<'_> {
+impl ProbeClient<'_> {
     fn fail(&self, problem: Unverified) -> RuntimeError {
         RuntimeError::Unverified { runtime: self.running.name().into(), problem }
     }
 
-    fn silent(&self, asked: AskedOf, error: &dyn std::fmt::Display) -> RuntimeError {
+    fn silent(&self, asked: VerifyRequest, error: &dyn std::fmt::Display) -> RuntimeError {
         self.fail(Unverified::NoAnswer { asked, client_error: error.to_string() })
     }
 
     /// The page that shows whether the app works, at the path to which redirects led at the start.
     fn page(&self, app: &App) -> Result<Answer, RuntimeError> {
         let (page, path) = (self.running.page(), self.running.page_path());
-        let answer = self.running.ask_path(&path, &page.headers, ASK_WITHIN);
-        let answer = answer.map_err(|error| self.silent(AskedOf::Page, &error))?;
+        let answer = self.running.request_path(&path, &page.headers, ASK_WITHIN);
+        let answer = answer.map_err(|error| self.silent(VerifyRequest::Page, &error))?;
         // A redirect that was not followed is left for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
         match app.wrong(&answer).filter(|_| is_judged) {
@@ -212,17 +219,17 @@ impl Asker<'_> {
 
     fn wait_until(&self, time: Instant) -> Result<(), RuntimeError> {
         while Instant::now() < time {
-            self.running.check_asked()?;
+            self.running.check_interrupt()?;
             std::thread::sleep(LOOK_AGAIN);
         }
         Ok(())
     }
 
-    fn probe(&self, query: &str) -> Result<Probe, RuntimeError> {
-        self.running.check_asked()?;
+    fn probe(&self, query: &str) -> Result<ProbeAnswer, RuntimeError> {
+        self.running.check_interrupt()?;
         let url = format!("{}/{}?{query}", self.running.url(), self.running.stack.probe);
         let answer =
-            get(&self.client, &url).map_err(|error| self.silent(AskedOf::Probe, &error))?;
+            get(&self.client, &url).map_err(|error| self.silent(VerifyRequest::Probe, &error))?;
         serde_json::from_str(&answer.body).map_err(|error| {
             let body: String = mask_foreign(&answer.body).chars().take(200).collect();
             self.fail(Unverified::Unreadable {
@@ -270,8 +277,8 @@ impl Asker<'_> {
         let bound = if self.are_replaced() { given.workers } else { u32::MAX };
         let mut most = 0;
         for slow in &SLOW_ROUNDS {
-            let at_once = self.answered_at_once(slow).min(bound);
-            self.running.check_asked()?;
+            let at_once = self.workers_answering_at_once(slow).min(bound);
+            self.running.check_interrupt()?;
             most = most.max(self.settled_workers()?).max(at_once);
             if given.grows || most >= given.workers {
                 break;
@@ -290,7 +297,7 @@ impl Asker<'_> {
         let given = self.running.stack.record.given.workers;
         let begun = Instant::now();
         loop {
-            let said = self.said_workers()?;
+            let said = self.reported_workers()?;
             if said <= given || !self.are_replaced() || begun.elapsed() > SETTLED_WITHIN {
                 return Ok(said);
             }
@@ -298,12 +305,12 @@ impl Asker<'_> {
         }
     }
 
-    fn said_workers(&self) -> Result<u32, RuntimeError> {
+    fn reported_workers(&self) -> Result<u32, RuntimeError> {
         let effective = &self.running.stack.runtime.manifest.effective_workers;
         match (&self.running.stack.status, &effective.processes) {
             (Some(socket), _) => {
                 let page = fastcgi::get(socket, &effective.path, "json", ASK_WITHIN)
-                    .map_err(|error| self.silent(AskedOf::StatusPage, &error))?;
+                    .map_err(|error| self.silent(VerifyRequest::StatusPage, &error))?;
                 let page: serde_json::Value = serde_json::from_str(&page).unwrap_or_default();
                 let field = effective.field.as_deref().unwrap_or("total processes");
                 Ok(page[field].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0))
@@ -327,7 +334,7 @@ impl Asker<'_> {
 
     /// The number of different workers that answered slow requests sent at once. This is a lower
     /// bound, since a runtime may queue two requests for one worker while another is idle.
-    fn answered_at_once(&self, slow: &Slow) -> u32 {
+    fn workers_answering_at_once(&self, slow: &SlowRequests) -> u32 {
         let workers = self.running.stack.settings.workers();
         let asked = workers.saturating_add(1).min(slow.most);
         let query = format!("sleep_ms={}", slow.ms);

@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use super::app::App;
 use super::error::RuntimeError;
-use super::locate::Places;
-use super::start::{Failure, Keep};
+use super::locate::SearchPaths;
+use super::start::{Failure, Supervisor};
 use crate::fresh;
 use crate::keeper::KeeperError;
 
 /// A stack's id, its working directory and its guard.
-pub(super) type Work = (String, PathBuf, Box<dyn Keep>);
+pub(super) type GuardedDirectory = (String, PathBuf, Box<dyn Supervisor>);
 
 /// Creates the stack's working directory, under a name that nobody can guess and that is not taken.
 pub(super) fn working_directory(
-    places: &Places,
+    places: &SearchPaths,
     app: &App,
-    mut keep: impl FnMut(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
-) -> Result<Result<Work, Failure>, RuntimeError> {
+    mut keep: impl FnMut(&str, &Path) -> Result<Box<dyn Supervisor>, Failure>,
+) -> Result<Result<GuardedDirectory, Failure>, RuntimeError> {
     let directories = places.working_directories(app.manifest.in_memory);
     check_plain(directories)?;
     let make = |id: &str| {

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_load_of_before_is_known_by_its_text() {
+    fn the_text_of_a_closed_load_of_an_earlier_version_is_parsed() {
         let closed =
             |concurrency, length_ns, requests| Some(Closed { concurrency, length_ns, requests });
         for (text, expected) in [

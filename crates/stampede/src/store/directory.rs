@@ -11,7 +11,7 @@ use super::hlog::Writer;
 use super::name::file_name;
 use super::read::ANSWER;
 use super::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
-use super::write::{self, Growing, Lock};
+use super::write::{self, AppendFile, Lock};
 use super::{RESULTS, StoreError, log};
 use crate::event::{Event, Listen, Phase};
 use crate::mask::mask_foreign;
@@ -85,7 +85,7 @@ impl RunDirectory {
         fs::create_dir(&path)
             .and_then(|()| fs::create_dir(path.join("logs")))
             .map_err(|source| StoreError::Write { path: path.clone(), source })?;
-        let grow = |name: &str| Growing::create(path.join(name));
+        let grow = |name: &str| AppendFile::create(path.join(name));
         let mut histograms = grow("seconds.hlog")?;
         histograms.append(Writer::head)?;
         write::record(&path.join("begun.json"), begun)?;
@@ -108,10 +108,10 @@ impl RunDirectory {
 #[derive(Debug)]
 pub struct TrialDirectory {
     path: PathBuf,
-    seconds: Growing,
-    histograms: Growing,
-    resources: Growing,
-    errors: Growing,
+    seconds: AppendFile,
+    histograms: AppendFile,
+    resources: AppendFile,
+    errors: AppendFile,
     writer: Writer,
     phase: Option<Phase>,
     /// The first failure, which `finish` returns.
@@ -126,7 +126,7 @@ impl TrialDirectory {
 
     /// Keeps the beginning of the app's answer before the load, with secrets masked. It shows where
     /// the answers of two runtimes differ. `finish` returns a failure.
-    pub fn keep_answer(&mut self, answer: &str) {
+    pub fn save_answer(&mut self, answer: &str) {
         let begin: String = answer.chars().take(ANSWER_CHARS).collect();
         let path = self.path.join(ANSWER);
         let written = fs::write(&path, mask_foreign(&begin));
@@ -135,7 +135,7 @@ impl TrialDirectory {
 
     /// Keeps the last 1 MiB of a runtime's log file in `logs/`, with secrets masked. `mask` removes
     /// the known secrets. A missing file is skipped, and `finish` returns a failure.
-    pub fn keep_log(&mut self, from: &Path, mask: impl Fn(String) -> String) {
+    pub fn save_log(&mut self, from: &Path, mask: impl Fn(String) -> String) {
         let kept = log::keep(from, &self.path.join("logs"), mask);
         self.remember(kept);
     }

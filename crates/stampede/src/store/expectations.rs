@@ -79,13 +79,13 @@ struct OnDisk {
     expect_by_load: BTreeMap<String, Vec<String>>,
     /// The meaning of each text, once. A later version wrote those that cannot be read here.
     #[serde(default)]
-    expectations: Vec<Said>,
+    expectations: Vec<ExpectationMeaning>,
 }
 
 /// The meaning of a text.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Said {
+enum ExpectationMeaning {
     Known(Expectation),
     Later(serde_json::Value),
 }
@@ -108,7 +108,7 @@ impl From<Expectations> for OnDisk {
                 .iter()
                 .map(|(load, own)| (load.clone(), texts(own)))
                 .collect(),
-            expectations: expectations.into_iter().map(Said::Known).collect(),
+            expectations: expectations.into_iter().map(ExpectationMeaning::Known).collect(),
         }
     }
 }
@@ -117,8 +117,8 @@ impl From<OnDisk> for Expectations {
     fn from(disk: OnDisk) -> Expectations {
         let said = |text: &String| {
             let known = disk.expectations.iter().find_map(|said| match said {
-                Said::Known(one) if one.text == *text => Some(one.clone().into()),
-                Said::Known(_) | Said::Later(_) => None,
+                ExpectationMeaning::Known(one) if one.text == *text => Some(one.clone().into()),
+                ExpectationMeaning::Known(_) | ExpectationMeaning::Later(_) => None,
             });
             known.unwrap_or_else(|| WrittenExpectation::from(text.as_str()))
         };
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_are_beside_the_texts_and_read_back() {
+    fn fields_are_written_beside_the_texts_and_read_back() {
         let all = Expectations {
             of_run: vec!["p95 < 100ms".into(), "from the future".into()],
             by_load: [("day".to_owned(), vec!["ok worse <= 1%".into(), "p95 < 100ms".into()])]
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_the_texts_alone_is_read_and_the_fields_win_over_the_text() {
+    fn a_run_with_texts_only_is_read_and_fields_take_precedence_over_texts() {
         let alone = json!({"expect": ["p95 < 100ms"]});
         let read: Expectations = serde_json::from_value(alone).unwrap();
         assert_eq!(read.of_run[0].read(), "p95 < 100ms".parse().ok().as_ref());

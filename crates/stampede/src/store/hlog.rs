@@ -109,7 +109,7 @@ pub struct Line {
 }
 
 /// An empty set.
-pub fn no_times() -> TimeSet {
+pub fn empty_time_set() -> TimeSet {
     TimeSet {
         response_time: Times::new(),
         service_time: Times::new(),

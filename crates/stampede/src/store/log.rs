@@ -60,14 +60,15 @@ pub fn error_lines(directory: &Path) -> Vec<(String, String)> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = tail(file, READ_MAX).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
-        let telling: Vec<String> = text.lines().filter(|line| tells(line)).map(shown).collect();
+        let telling: Vec<String> =
+            text.lines().filter(|line| reports_error(line)).map(shown).collect();
         let first = telling.len().saturating_sub(LINES_MAX);
         telling.into_iter().skip(first).map(move |line| (name.clone(), line))
     });
     lines.collect()
 }
 
-fn tells(line: &str) -> bool {
+fn reports_error(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
     TELLING.iter().any(|word| line.contains(word))
 }
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_is_kept_from_a_line_on() {
+    fn the_kept_end_of_a_log_begins_at_a_line() {
         let directory = tempfile::tempdir().expect("a directory");
         let log = directory.path().join("error.log");
         fs::write(&log, "password=abc\nsecond\nthird\n").expect("written");
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_tell_of_an_error_are_found_and_masked() {
+    fn error_lines_are_found_and_masked() {
         let directory = tempfile::tempdir().expect("a directory");
         let long = "x".repeat(500);
         let text = format!("notice: up\n[error] token=hunter2\x1b[31m\nPHP Warning: {long}\n");
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn two_logs_of_one_name_are_both_kept_and_an_absent_one_is_no_error() {
+    fn two_logs_of_the_same_name_are_both_kept_and_a_missing_log_is_no_error() {
         let directory = tempfile::tempdir().expect("a directory");
         for (role, text) in [("a", "one\n"), ("b", "token=hunter2\n")] {
             fs::create_dir(directory.path().join(role)).expect("a directory");

@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_one_harmless_name(text in "\\PC{0,200}") {
+        fn any_text_becomes_one_safe_file_name(text in "\\PC{0,200}") {
             let name = file_name(&text);
             prop_assert!(!name.is_empty() && name.len() <= LENGTH_MAX);
             prop_assert!(!name.starts_with('.') && !name.starts_with('-'));

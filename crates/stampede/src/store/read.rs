@@ -249,7 +249,7 @@ impl StoredTrial {
     /// # Errors
     /// [`StoreError::Read`], [`StoreError::DamagedHistogram`].
     pub fn totals(&self) -> Result<TimeSet, StoreError> {
-        let mut totals = hlog::no_times();
+        let mut totals = hlog::empty_time_set();
         let path = self.directory.join("total.hlog");
         if path.is_file() {
             hlog::read(&path, |line| hlog::merge(&line, &mut totals))?;
@@ -291,7 +291,7 @@ impl StoredTrial {
             {
                 take(done, &times);
             }
-            let (_, times) = under_way.get_or_insert_with(|| (second, hlog::no_times()));
+            let (_, times) = under_way.get_or_insert_with(|| (second, hlog::empty_time_set()));
             hlog::merge(&line, times);
         })?;
         if let Some((last, times)) = under_way {

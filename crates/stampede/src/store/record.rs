@@ -154,14 +154,14 @@ pub struct AutoRecord {
     /// No round begins that would end later than this after the start of the run.
     pub max_time_ns: u64,
     /// What each check found.
-    pub looks: Vec<LookRecord>,
+    pub looks: Vec<AutoCheckRecord>,
     /// The limit that ended the rounds; `None`: they have not ended.
     pub ended: Option<AutoEnd>,
 }
 
 /// One check of `rounds: auto`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LookRecord {
+pub struct AutoCheckRecord {
     /// Number of rounds before the check.
     pub rounds: u32,
     /// Why the rounds went on or stopped.
@@ -229,7 +229,7 @@ impl TrialRecord {
             budget_cpus: 0,
             budget_unequal: false,
             exits: Vec::new(),
-            verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new(), notes: Vec::new() },
+            verdict: Verdict { judged: Validity::Invalid, reasons: Vec::new(), notes: Vec::new() },
         }
     }
 }
@@ -339,17 +339,17 @@ pub struct RuntimeRecord {
     pub first_request_ns: u64,
     /// Choices that explain what the runtime shows of itself.
     #[serde(default)]
-    pub given: Given,
+    pub given: RequestedSetup,
     /// Worker threads that restarted under load. The resource series shows restarted processes.
     #[serde(default)]
     pub thread_restarts: u64,
     /// What verification found before the load.
-    pub before: Option<Observed>,
+    pub before: Option<ObservedState>,
     /// What verification found after the load.
-    pub after: Option<Observed>,
+    pub after: Option<ObservedState>,
     /// Log lines under load that show a limit or a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub said: Vec<Said>,
+    pub said: Vec<LogEvidence>,
 }
 
 /// A build that stampede made and that is not an upstream release.
@@ -382,7 +382,7 @@ impl CustomBuild {
 
 /// Log lines of one program with the same meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct LogEvidence {
     /// Program that wrote the lines: the need's name in `runtime.yaml`.
     pub program: String,
     /// Meaning of the lines.
@@ -435,7 +435,7 @@ pub enum Provider {
 /// Choices that explain what a runtime shows: what was requested, and what its SAPI decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Given {
+pub struct RequestedSetup {
     /// Where the runtime comes from.
     pub provider: Provider,
     /// Requested number of workers; 0: not known.
@@ -456,7 +456,7 @@ pub struct Given {
 
 /// What a runtime showed of itself, in its answers to requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct ObservedState {
     /// `PHP_VERSION`.
     pub php_version: String,
     /// `PHP_SAPI`.
@@ -549,7 +549,7 @@ pub struct OpcacheState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The judgement.
-    pub judged: Judged,
+    pub judged: Validity,
     /// Reasons for the judgement; empty for `valid`.
     pub reasons: Vec<Fact<Reason>>,
     /// Information that does not affect the judgement.
@@ -560,7 +560,7 @@ pub struct Verdict {
 /// The judgement of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Judged {
+pub enum Validity {
     /// The trial counts.
     Valid,
     /// The trial counts, with a mark.

@@ -32,7 +32,7 @@ mod tests {
     use crate::store::record::{CustomBuild, RuntimeRecord, SentRecord, Spread};
 
     #[test]
-    fn how_arrivals_of_a_later_version_spread_is_not_known_and_the_rest_is() {
+    fn an_unknown_spread_of_a_later_version_is_none_and_the_rest_is_read() {
         let sent = |arrivals: &str| -> SentRecord {
             let written = json!({"app_kind": "script", "requests": "GET /", "arrivals": arrivals});
             serde_json::from_value(written).expect("a record")

@@ -15,12 +15,12 @@ use crate::mask::{mask_json, mask_printed};
 /// # Errors
 /// [`StoreError::Write`].
 pub fn whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    renamed(path, bytes).map(drop)
+    write_and_rename(path, bytes).map(drop)
 }
 
 /// Does the same, and returns the file's lock. The file is locked before it gets its name, so
 /// nobody sees it unlocked.
-fn renamed(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
+fn write_and_rename(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::Write { path: path.to_owned(), source };
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
@@ -63,25 +63,25 @@ pub fn record(path: &Path, record: &impl Serialize) -> Result<(), StoreError> {
 pub fn locked_record(path: &Path, record: &impl Serialize) -> Result<Lock, StoreError> {
     let text = serde_json::to_string_pretty(record)
         .map_err(|source| StoreError::Write { path: path.to_owned(), source: source.into() })?;
-    renamed(path, (mask_json(&text) + "\n").as_bytes())
+    write_and_rename(path, (mask_json(&text) + "\n").as_bytes())
 }
 
 /// A file that only grows. Each `append` is one write, so a crash damages at most the last line.
 #[derive(Debug)]
-pub struct Growing {
+pub struct AppendFile {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
 }
 
-impl Growing {
+impl AppendFile {
     /// Creates the file.
     ///
     /// # Errors
     /// [`StoreError::Write`], also if the file exists already.
-    pub fn create(path: PathBuf) -> Result<Growing, StoreError> {
+    pub fn create(path: PathBuf) -> Result<AppendFile, StoreError> {
         match OpenOptions::new().append(true).create_new(true).open(&path) {
-            Ok(file) => Ok(Growing { path, file, buffer: Vec::new() }),
+            Ok(file) => Ok(AppendFile { path, file, buffer: Vec::new() }),
             Err(source) => Err(StoreError::Write { path, source }),
         }
     }

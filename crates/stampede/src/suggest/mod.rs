@@ -268,7 +268,7 @@ fn why(error: RuntimeError, name: &str) -> Result<(Unsuited, Todo), SuggestError
 mod tests {
     use super::*;
     use crate::plan::model::AppChoice;
-    use crate::runtime::Places;
+    use crate::runtime::SearchPaths;
 
     fn suggestion() -> Suggestion {
         let one = |name: &str| Suggested { name: name.into(), title: name.to_uppercase() };
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_any_runtime_is_an_error_that_says_how_to_get_one() {
-        let places = Places { family: vec!["debian".into()], ..Places::default() };
+        let places = SearchPaths { family: vec!["debian".into()], ..SearchPaths::default() };
         let catalogue = Catalogue::load(places);
         let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
         let error = suggest(&catalogue, &[app]).expect_err("nothing is here");

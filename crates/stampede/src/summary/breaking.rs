@@ -16,7 +16,7 @@ use super::model::{CaseSummary, Figure, TimeFigures};
 use super::over_time::{DueSecond, by_due_second};
 use super::trial::time_figures;
 use crate::plan::model::{self as asked, Bound, Expectation, Relation, Side};
-use crate::store::record::{CaseRecord, Judged};
+use crate::store::record::{CaseRecord, Validity};
 
 /// The breaking point of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -346,7 +346,7 @@ fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
 /// Combines the breaking points of the trials that count.
 pub fn over(case: &CaseSummary, rising: &Rising) -> Breaking {
     let looked_at = |trial: &&super::model::TrialSummary| {
-        trial.verdict != Judged::Invalid && !trial.over_time.is_empty()
+        trial.verdict != Validity::Invalid && !trial.over_time.is_empty()
     };
     let counted = case.trials.iter().filter(looked_at);
     let points: Vec<&BreakingPoint> =

@@ -13,7 +13,7 @@ use super::pages::Pages;
 use super::{exhausted, over_time, trial, why};
 use crate::fact::{Fact, Reason, Server};
 use crate::store::expectations::WrittenExpectation;
-use crate::store::record::{CaseRecord, Judged, Provider};
+use crate::store::record::{CaseRecord, Provider, Validity};
 
 /// Computes the case with this index in `RunRecord::cases`.
 pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
@@ -47,7 +47,7 @@ pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
             WrittenExpectation::Unread(_) => (None, Expected::Unknown { figure: None }),
         };
         let text = written.text().to_owned();
-        case.expectations.push(model::Judged { text, bound, outcome });
+        case.expectations.push(model::Validity { text, bound, outcome });
     }
     case
 }
@@ -60,7 +60,7 @@ fn planned(run: &RunData, index: usize) -> u32 {
 
 fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -> CaseSummary {
     let counted: Vec<&TrialSummary> =
-        trials.iter().filter(|trial| trial.verdict != Judged::Invalid).collect();
+        trials.iter().filter(|trial| trial.verdict != Validity::Invalid).collect();
     let mut counts = CaseCounts::default();
     counted.iter().for_each(|trial| counts.add(&trial.counts));
     let figures: Vec<&Figures> = counted.iter().map(|trial| &trial.figures).collect();
@@ -119,9 +119,9 @@ fn verdict(record: &CaseRecord, trials: &[TrialSummary]) -> (CaseVerdict, Vec<Ca
     if trials.is_empty() {
         return (CaseVerdict::Missing, of_case(Server::NoTrial {}.into()));
     }
-    let counted = trials.iter().map(|trial| trial.verdict).filter(|one| *one != Judged::Invalid);
+    let counted = trials.iter().map(|trial| trial.verdict).filter(|one| *one != Validity::Invalid);
     let worst = match counted.max() {
-        Some(Judged::Valid) => CaseVerdict::Valid,
+        Some(Validity::Valid) => CaseVerdict::Valid,
         Some(_) => CaseVerdict::Suspect,
         None => CaseVerdict::Invalid,
     };
@@ -131,14 +131,14 @@ fn verdict(record: &CaseRecord, trials: &[TrialSummary]) -> (CaseVerdict, Vec<Ca
 /// Each reason with its trials, in the trials' order. Reasons that the same trials share form one
 /// entry.
 fn reasons(trials: &[TrialSummary]) -> Vec<CaseReason> {
-    let mut each: Vec<(Judged, &Fact<Reason>, Vec<u32>)> = Vec::new();
+    let mut each: Vec<(Validity, &Fact<Reason>, Vec<u32>)> = Vec::new();
     for trial in trials {
         let weighing = trial.reasons.iter().map(|reason| (trial.verdict, reason));
-        let notes = trial.notes.iter().map(|note| (Judged::Valid, note));
+        let notes = trial.notes.iter().map(|note| (Validity::Valid, note));
         for (judged, reason) in weighing.chain(notes) {
             // Reasons whose sentences are equal count as equal, even if their figures differ
             // slightly.
-            let is_it = |one: &&mut (Judged, &Fact<Reason>, Vec<u32>)| {
+            let is_it = |one: &&mut (Validity, &Fact<Reason>, Vec<u32>)| {
                 one.0 == judged && (one.1 == reason || one.1.sentence() == reason.sentence())
             };
             match each.iter_mut().find(is_it) {
@@ -147,7 +147,7 @@ fn reasons(trials: &[TrialSummary]) -> Vec<CaseReason> {
             }
         }
     }
-    let mut lines: Vec<(Judged, Vec<u32>, Vec<Fact<Reason>>)> = Vec::new();
+    let mut lines: Vec<(Validity, Vec<u32>, Vec<Fact<Reason>>)> = Vec::new();
     for (judged, reason, numbers) in each {
         match lines.iter_mut().find(|line| line.0 == judged && line.1 == numbers) {
             Some((_, _, reasons)) => reasons.push(reason.clone()),

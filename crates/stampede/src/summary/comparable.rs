@@ -5,7 +5,7 @@ use super::input::RunData;
 use super::model::{CaseSummary, Group};
 use crate::fact::Fact;
 use crate::observed::{self, Shown};
-use crate::store::record::{Judged, TrialRecord};
+use crate::store::record::{TrialRecord, Validity};
 
 /// Records in the cases of a group how each differs from what most of them showed.
 pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
@@ -38,7 +38,7 @@ fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
 /// What the first trial that counts showed before its load.
 fn shown(run: &RunData, case: usize) -> Option<Shown> {
     let of_case = run.trials.iter().map(|trial| &trial.record).filter(|one| one.case == case);
-    let mut counted = of_case.filter(|record| record.verdict.judged != Judged::Invalid);
+    let mut counted = of_case.filter(|record| record.verdict.judged != Validity::Invalid);
     counted.find_map(|record| {
         let observed = record.runtime.before.clone()?;
         let name = run.record.cases[case].runtime.clone();

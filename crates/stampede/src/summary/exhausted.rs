@@ -17,7 +17,7 @@ use super::why::server;
 use crate::fact::{Fact, Notice};
 use crate::monitor::sample::ResourceSample;
 use crate::runtime::DATABASE_ROLE;
-use crate::store::record::{Judged, LoadModel, LogSignal, Provider, RunRecord};
+use crate::store::record::{LoadModel, LogSignal, Provider, RunRecord, Validity};
 
 /// A resource of the stack, or of the load generator, that was exhausted. Shares are 0 … 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ pub fn of_trial(trial: &TrialData, model: LoadModel, run: &RunRecord) -> Option<
 /// trial in which its use was lowest. Empty: none was exhausted in any trial. `None`: not known.
 pub fn over(trials: &[TrialSummary]) -> Option<Vec<Exhausted>> {
     let counted: Vec<&TrialSummary> =
-        trials.iter().filter(|trial| trial.verdict != Judged::Invalid).collect();
+        trials.iter().filter(|trial| trial.verdict != Validity::Invalid).collect();
     let all: Vec<&Exhausted> =
         counted.iter().flat_map(|trial| trial.exhausted.iter().flatten()).collect();
     if all.is_empty() {

@@ -12,7 +12,7 @@ use super::model::{
     CaseSummary, CaseVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
 };
 use crate::fact::NotCompared;
-use crate::store::record::{Judged, RunRecord};
+use crate::store::record::{RunRecord, Validity};
 
 /// The groups of a run in the plan's order. Nothing is compared yet.
 pub fn of(record: &RunRecord) -> Vec<Group> {
@@ -175,7 +175,7 @@ fn order(primary: Primary, a: &CaseSummary, b: &CaseSummary) -> Ordering {
 fn known(primary: Primary, case: &CaseSummary, round: u32) -> Option<f64> {
     case.trials
         .iter()
-        .find(|trial| trial.round == round && trial.verdict != Judged::Invalid)
+        .find(|trial| trial.round == round && trial.verdict != Validity::Invalid)
         .and_then(|trial| primary.figure(&trial.figures).known())
         .filter(|value| *value > 0.0)
 }

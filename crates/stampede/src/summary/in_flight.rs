@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::input::TrialData;
 use super::model::TrialSummary;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 
 /// The mean number of requests in flight, as counted and as Little's law predicts it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl InFlight {
 
     /// The check for a case: arithmetic means over the trials that count.
     pub fn over(trials: &[TrialSummary]) -> Option<InFlight> {
-        let counted = trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+        let counted = trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
         let all: Vec<InFlight> = counted.filter_map(|trial| trial.in_flight).collect();
         let mean_of = |of: fn(&InFlight) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
         let max = all.iter().map(|one| one.max).max()?;

@@ -8,7 +8,7 @@ use super::model::{CaseSummary, Expected, Figure, Figures, Found, LoadModel, Sta
 use super::trial;
 use crate::fact::FigureUnit;
 use crate::plan::model::{self as asked, Bound, Expectation, Side};
-use crate::store::record::{Judged, LoadRecord};
+use crate::store::record::{LoadRecord, Validity};
 
 /// Judges one expectation for one case. `trials` are the case's trials as read, from which a
 /// percentile is computed that is not among the case's figures. Times are response times in the
@@ -116,7 +116,7 @@ struct Measured {
 
 /// A percentile over the trials that count, like every figure.
 fn percentile(case: &CaseSummary, trials: &[&TrialData], percent: f64) -> Figure {
-    let counted = trials.iter().filter(|one| one.record.verdict.judged != Judged::Invalid);
+    let counted = trials.iter().filter(|one| one.record.verdict.judged != Validity::Invalid);
     Figure::over(counted.map(|one| trial::any_percentile(one, case.model, percent)))
 }
 

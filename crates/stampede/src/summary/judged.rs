@@ -8,7 +8,7 @@ use crate::plan::model::Bound;
 
 /// An expectation and its outcome for a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct Validity {
     /// The expectation as written in the plan.
     pub text: String,
     /// The parsed expectation. `None`: a later version wrote it, and it cannot be read.
@@ -19,7 +19,7 @@ pub struct Judged {
     pub outcome: Expected,
 }
 
-impl Judged {
+impl Validity {
     /// Whether it is about the change against another run (`worse`), which one run cannot answer.
     pub fn is_about_another_run(&self) -> bool {
         self.bound.is_some_and(|bound| bound.worse)

@@ -8,7 +8,7 @@ use super::model::TrialSummary;
 use super::steady::is_constant;
 use super::why::facts::{Facts, SECOND, turned_away};
 use super::why::limits;
-use crate::store::record::{CaseRecord, Judged, LoadModel, LoadRecord, SecondRecord};
+use crate::store::record::{CaseRecord, LoadModel, LoadRecord, SecondRecord, Validity};
 use stampede_load::report::{Counts, End};
 
 /// Whether a runtime kept up with a constant target rate.
@@ -56,7 +56,7 @@ impl KeptUp {
     /// Judges a case from the trials that count. If any trial fell behind, the result is the one
     /// with the lowest rate of answers. It is `Yes` if all kept up.
     pub fn over(trials: &[TrialSummary]) -> Option<KeptUp> {
-        let counted = || trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+        let counted = || trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
         let behind = counted().filter_map(|trial| match trial.kept_up {
             Some(KeptUp::No { answered_per_second, .. }) => {
                 Some((answered_per_second, trial.kept_up))

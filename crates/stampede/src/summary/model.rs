@@ -9,14 +9,14 @@ use super::breaking::{Breaking, BreakingPoint};
 pub use super::compared::{Comparison, Drift, Primary, Standing};
 use super::exhausted::Exhausted;
 use super::in_flight::InFlight;
-pub use super::judged::{Expected, Found, Judged};
+pub use super::judged::{Expected, Found, Validity};
 use super::kept_up::KeptUp;
 use super::over_time::{ErrorSpan, OverTime};
 use super::pages::Pages;
 use super::steady::Steady;
 use super::why::Why;
 use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
-use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
+use crate::store::record::{AutoRecord, Provider, Validity as Verdict};
 pub use crate::store::record::{LoadModel, LoadShape};
 
 /// Version of the format. It is raised when a field changes its meaning.
@@ -168,7 +168,7 @@ pub struct CaseSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
     /// The plan's expectations with their outcomes.
-    pub expectations: Vec<Judged>,
+    pub expectations: Vec<Validity>,
     /// The rate at which a rising load broke it. `None`: the load does not rise, or no trial
     /// counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,7 @@ use stampede_load::report::Counts;
 
 use super::input::TrialData;
 use super::model::CaseSummary;
-use crate::store::record::{Judged, SecondRecord};
+use crate::store::record::{SecondRecord, Validity};
 
 /// A trial by second, one column per figure: entry 0 is the first second. `offered` counts a
 /// request in the second in which it was due (closed model: started). All other columns count it in
@@ -70,7 +70,7 @@ pub struct ErrorSpan {
 /// The spans by kind of failure, including `dropped`.
 pub fn errors_of(case: &CaseSummary) -> BTreeMap<String, ErrorSpan> {
     let mut spans: BTreeMap<String, ErrorSpan> = BTreeMap::new();
-    for trial in case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid) {
+    for trial in case.trials.iter().filter(|trial| trial.verdict != Validity::Invalid) {
         let dropped = ("dropped", &trial.over_time.dropped);
         let failed = trial.over_time.failed.iter().map(|(kind, column)| (kind.as_str(), column));
         for (kind, column) in failed.chain([dropped]) {

@@ -6,7 +6,7 @@ use super::input::TrialData;
 use super::model::CaseSummary;
 use crate::fact::{Fact, Mismatch};
 use crate::observed;
-use crate::store::record::{Judged, PageRecord};
+use crate::store::record::{PageRecord, Validity};
 
 /// A row's answers when each page of the load was requested once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ impl Pages {
             let before = trial.record.runtime.before.as_ref()?;
             (!before.pages.is_empty()).then(|| before.pages.clone())
         };
-        let counted = trials.iter().filter(|one| one.record.verdict.judged != Judged::Invalid);
+        let counted = trials.iter().filter(|one| one.record.verdict.judged != Validity::Invalid);
         let found = counted.copied().find_map(|trial| shown(&trial));
         let mut first = found.or_else(|| trials.iter().find_map(shown)).unwrap_or_default();
         let asked = first.len() as u64;

@@ -7,7 +7,7 @@ use stampede_stats::steady::{FEWEST, Steadiness, steadiness};
 use super::input::TrialData;
 use super::model::CaseSummary;
 use super::words;
-use crate::store::record::{CaseRecord, Judged, LoadModel, TrialRecord};
+use crate::store::record::{CaseRecord, LoadModel, TrialRecord, Validity};
 
 /// Whether a trial was stable over time. This is only a flag: no second is left out because of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ pub(super) fn is_constant(case: &CaseRecord) -> bool {
 /// `yes`, `no` or `too short` for the trials that count. `None`: the load is not constant.
 pub fn word(case: &CaseSummary) -> Option<&'static str> {
     let all = || {
-        let counted = case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+        let counted = case.trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
         counted.filter_map(|trial| trial.steady.as_ref())
     };
     all().next()?;
@@ -95,7 +95,7 @@ pub fn word(case: &CaseSummary) -> Option<&'static str> {
 /// A sentence on the first trial that was not stable: `not steady: the median service time in trial
 /// 3 was 4.10 ms, then 3.70 ms from second 31 on`.
 pub fn not_steady(case: &CaseSummary) -> Option<String> {
-    let counted = || case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+    let counted = || case.trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
     let told = counted().filter(|trial| !matches!(trial.steady, None | Some(Steady::TooShort)));
     let told = told.count();
     let mut moved = counted().filter_map(|trial| match &trial.steady {

@@ -6,15 +6,19 @@ use super::measured::Measured;
 use super::verdict::Judgement;
 use crate::fact::{ColdOpcache, Server};
 use crate::plan::model::Begin;
-use crate::store::record::{Judged, TrialRecord};
+use crate::store::record::{TrialRecord, Validity};
 
 /// The notes and reasons about the trial's begin.
-pub(super) fn told(begin: Begin, record: &TrialRecord, measured: &Measured) -> Vec<Judgement> {
+pub(super) fn begin_facts(
+    begin: Begin,
+    record: &TrialRecord,
+    measured: &Measured,
+) -> Vec<Judgement> {
     let cold = (begin == Begin::Cold).then(|| match measured {
         Measured::Started(_) => cold(record, measured.emptied()),
         Measured::External(_) => Server::NotCold {},
     });
-    cold.map(|note| (Judged::Valid, note.into())).into_iter().chain(preloaded(record)).collect()
+    cold.map(|note| (Validity::Valid, note.into())).into_iter().chain(preloaded(record)).collect()
 }
 
 /// Which of the runtime's caches were empty when the load began.
@@ -40,7 +44,7 @@ fn preloaded(record: &TrialRecord) -> Option<Judgement> {
     let preload = preload(record)?.to_owned();
     let files = record.runtime.before.as_ref()?.preloaded;
     Some(match files {
-        0 => (Judged::Suspect, Server::NothingPreloaded { preload }.into()),
-        files => (Judged::Valid, Server::Preloaded { files }.into()),
+        0 => (Validity::Suspect, Server::NothingPreloaded { preload }.into()),
+        files => (Validity::Valid, Server::Preloaded { files }.into()),
     })
 }

@@ -6,7 +6,7 @@ use crate::keeper::Sharing;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, Fit, Plan};
 use crate::plan::{self, Subject};
-use crate::runtime::Traits;
+use crate::runtime::RuntimeTraits;
 use crate::summary::words;
 
 /// A budget that is larger than this machine.
@@ -53,7 +53,7 @@ impl OverBudget {
 /// # Errors
 /// The budget does not fit, and the plan does not say `or_less: true`.
 pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
-    let mut notices = lacking(plan, facts)?;
+    let mut notices = fit_to_machine(plan, facts)?;
     if let Budget::Shared { cpus, .. } = &mut plan.budget {
         let machine = facts.cpus_allowed.len().max(1) as u32;
         let (asked, above) = (cpus.len(), cpus.iter().filter(|count| **count > machine).copied());
@@ -65,12 +65,12 @@ pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal
             notices.push(Notice::CpusLeftOut { asked: above });
         }
     }
-    notices.extend(split(&plan.budget));
+    notices.extend(split_notice(&plan.budget));
     Ok(notices)
 }
 
 /// The notice about what it costs if stack and load share cores or CPUs; `None`: they are apart.
-pub fn shared(sharing: Sharing) -> Option<Notice> {
+pub fn sharing_notice(sharing: Sharing) -> Option<Notice> {
     match sharing {
         Sharing::Apart => None,
         Sharing::Cores => Some(Notice::CoresShared {}),
@@ -79,13 +79,13 @@ pub fn shared(sharing: Sharing) -> Option<Notice> {
 }
 
 /// The notice about a budget by role: runtimes with different roles then get different resources.
-fn split(budget: &Budget) -> Option<Notice> {
+fn split_notice(budget: &Budget) -> Option<Notice> {
     let Budget::ByRole { cpus, .. } = budget else { return None };
     let cpus = cpus.iter().map(|(role, count)| (role.clone(), *count)).collect();
     Some(Notice::BudgetSplit { cpus })
 }
 
-fn lacking(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
+fn fit_to_machine(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
     let machine = facts.cpus_allowed.len().max(1) as u32;
     let mut lacking = Vec::new();
     for (key, wanted) in wanted(&plan.budget) {
@@ -135,13 +135,13 @@ fn memory(budget: &Budget) -> u64 {
 
 /// Returns a notice for each runtime whose workers do not fit into the memory of the stack. Where
 /// the stack has no limit, the machine's memory counts.
-pub fn crowded(plan: &Plan, facts: &MachineFacts, traits: &[Traits]) -> Vec<Notice> {
+pub fn memory_notices(plan: &Plan, facts: &MachineFacts, traits: &[RuntimeTraits]) -> Vec<Notice> {
     let (is_machine, memory_bytes) = match memory(&plan.budget) {
         0 if facts.memory_bytes == 0 => return Vec::new(),
         0 => (true, facts.memory_bytes),
         limit => (false, limit),
     };
-    let one = |(choice, traits): (&crate::plan::model::RuntimeChoice, &Traits)| {
+    let one = |(choice, traits): (&crate::plan::model::RuntimeChoice, &RuntimeTraits)| {
         let (runtime, workers) = (choice.name.clone(), traits.workers);
         let least_bytes = BASE_BYTES + u64::from(workers) * WORKER_BYTES;
         (least_bytes > memory_bytes).then_some(Notice::Crowded {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_not_spoken_of() {
+    fn a_budget_that_fits_causes_no_notice() {
         assert!(fit(&mut plan("1,2", "4GiB"), &machine()).expect("fits").is_empty());
     }
 
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn or_less_takes_what_there_is_and_says_so() {
+    fn or_less_uses_the_whole_machine_and_gives_a_notice() {
         let mut plan = Plan { fit: Fit::OrLess, ..plan("2,3", "5GiB") };
         let said = fit(&mut plan, &machine()).expect("taken");
         assert_eq!(plan.budget.cpu_counts(), [2], "the same is not measured twice");
@@ -220,16 +220,19 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_cannot_fit_are_told_before() {
+    fn workers_that_do_not_fit_into_memory_cause_a_notice() {
         let traits = |workers| {
-            [Traits { held_by: HeldBy::Request, workers, closes: false, custom_build: None }]
+            [RuntimeTraits { held_by: HeldBy::Request, workers, closes: false, custom_build: None }]
         };
-        let crowded = |memory, workers| crowded(&plan("1", memory), &machine(), &traits(workers));
-        assert!(crowded("1GiB", 1_000).is_empty());
-        assert!(crowded("0", 4_000).is_empty());
-        assert!(sentences(&crowded("0", 5_000))[0].contains("but this machine has 4.00 GiB"));
+        let memory_notices =
+            |memory, workers| memory_notices(&plan("1", memory), &machine(), &traits(workers));
+        assert!(memory_notices("1GiB", 1_000).is_empty());
+        assert!(memory_notices("0", 4_000).is_empty());
+        assert!(
+            sentences(&memory_notices("0", 5_000))[0].contains("but this machine has 4.00 GiB")
+        );
         assert_eq!(
-            sentences(&crowded("1GiB", 2_000)),
+            sentences(&memory_notices("1GiB", 2_000)),
             [
                 "`a`: 2 000 workers need at least 1.72 GiB even with a tiny app, but the stack has 1.00 GiB: use fewer workers or more memory"
             ]

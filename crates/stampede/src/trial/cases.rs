@@ -9,7 +9,7 @@ use stampede_load::time::Nanos;
 
 use crate::fact::{Fact, Notice, Reason, Server, Unfit};
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
-use crate::runtime::{HeldBy, Traits};
+use crate::runtime::{HeldBy, RuntimeTraits};
 use crate::summary::words;
 
 /// One runtime × app × load, as indices into the plan.
@@ -54,13 +54,19 @@ fn cpu_counts(plan: &Plan, runtime: usize) -> usize {
 
 /// Settles `keep_alive: auto` for each load, the same for all its runtimes, and refuses cases that
 /// kept connections would not suit. Returns notices for the reader.
-pub fn settle_keep_alive(plan: &mut Plan, cases: &mut [Case], traits: &[Traits]) -> Vec<Notice> {
+pub fn settle_keep_alive(
+    plan: &mut Plan,
+    cases: &mut [Case],
+    traits: &[RuntimeTraits],
+) -> Vec<Notice> {
     let mut notices = Vec::new();
     for (index, load) in plan.loads.iter_mut().enumerate() {
         let connections = connections(load);
         let unfits: Vec<(usize, Unfit)> = (0..cases.len())
             .filter(|&case| cases[case].load == index && cases[case].refused.is_none())
-            .filter_map(|case| Some((case, unfit(&traits[cases[case].runtime], connections)?)))
+            .filter_map(|case| {
+                Some((case, keep_alive_problem(&traits[cases[case].runtime], connections)?))
+            })
             .collect();
         let kept = load.client.keep_alive;
         load.client.keep_alive = match kept {
@@ -85,19 +91,19 @@ pub fn settle_keep_alive(plan: &mut Plan, cases: &mut [Case], traits: &[Traits])
 }
 
 /// Why kept connections do not suit a runtime; `None`: they do.
-fn unfit(traits: &Traits, connections: u32) -> Option<Unfit> {
+fn keep_alive_problem(traits: &RuntimeTraits, connections: u32) -> Option<Unfit> {
     let starves = traits.held_by == HeldBy::Connection && connections > traits.workers;
     match traits {
-        Traits { workers, .. } if starves => {
+        RuntimeTraits { workers, .. } if starves => {
             Some(Unfit::Starves { workers: *workers, connections })
         }
-        Traits { closes: true, .. } => Some(Unfit::Closes {}),
+        RuntimeTraits { closes: true, .. } => Some(Unfit::Closes {}),
         _ => None,
     }
 }
 
 /// The notice that the plan's lengths were scaled; `None`: the plan's own lengths hold.
-pub fn scaled(plan: &Plan) -> Option<Notice> {
+pub fn scaling_notice(plan: &Plan) -> Option<Notice> {
     let scale = plan.time_scale;
     (scale != 1.0).then_some(Notice::TimeScale { scale })
 }
@@ -149,7 +155,7 @@ pub fn load_text(model: &Model) -> String {
                 Until::For(length) => format!("{at_a_time}, for {} s", length.as_secs_f64()),
                 Until::Requests(u64::MAX) => format!("{at_a_time}, to the end of the request file"),
                 Until::Requests(requests) => {
-                    format!("{at_a_time}, {}", counted(*requests, "request"))
+                    format!("{at_a_time}, {}", count_with_noun(*requests, "request"))
                 }
             }
         }
@@ -157,7 +163,7 @@ pub fn load_text(model: &Model) -> String {
 }
 
 /// A count with its noun: `1 request`, `1 200 requests`.
-fn counted(count: u64, thing: &str) -> String {
+fn count_with_noun(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", words::count(count))
 }
@@ -179,14 +185,14 @@ pub fn order(cases: &[Case], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
 
 /// Extends the order to `to` rounds. The existing rounds stay as they are, with their repeated
 /// trials.
-pub fn grown(cases: &[Case], rounds: &[Vec<usize>], to: u32, seed: u64) -> Vec<Vec<usize>> {
+pub fn extend_order(cases: &[Case], rounds: &[Vec<usize>], to: u32, seed: u64) -> Vec<Vec<usize>> {
     let more = order(cases, to, seed).into_iter().skip(rounds.len());
     rounds.iter().cloned().chain(more).collect()
 }
 
 /// The notice about the sites whose recorded URLs are requested from the plan's apps; `None`: there
 /// are none.
-pub fn sites(plan: &Plan) -> Option<Notice> {
+pub fn recorded_sites_notice(plan: &Plan) -> Option<Notice> {
     let requests = plan.loads.iter().flat_map(|load| &load.requests);
     let mut sites: Vec<&str> = requests.filter_map(|request| request.site.as_deref()).collect();
     sites.sort_unstable();
@@ -215,12 +221,12 @@ mod tests {
     use crate::plan::{Overrides, from_flags};
 
     /// Two runtimes with `workers` each; a connection to the second holds a worker.
-    fn case(flags: Overrides, workers: u32) -> (Plan, Vec<Case>, Vec<Traits>) {
+    fn case(flags: Overrides, workers: u32) -> (Plan, Vec<Case>, Vec<RuntimeTraits>) {
         let flags =
             Overrides { app: Some("hello".to_owned()), runtimes: Some("a,b".to_owned()), ..flags };
         let plan = from_flags(&flags).expect("a plan");
         let cases = cases(&plan);
-        let by = |held_by| Traits { held_by, workers, closes: false, custom_build: None };
+        let by = |held_by| RuntimeTraits { held_by, workers, closes: false, custom_build: None };
         (plan, cases, vec![by(HeldBy::Request), by(HeldBy::Connection)])
     }
 
@@ -234,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_already_runs_is_one_case_however_many_cpus_the_others_get() {
+    fn an_external_runtime_is_one_case_for_all_cpu_counts() {
         let flags = Overrides {
             app: Some("hello".to_owned()),
             runtimes: Some("a,external:http://127.0.0.1:1".to_owned()),
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_kept_where_nobody_starves() {
+    fn connections_are_kept_where_there_are_enough_workers() {
         let (mut plan, mut cases, traits) = case(concurrency("4", "auto"), 4);
         assert!(settle_keep_alive(&mut plan, &mut cases, &traits).is_empty());
         assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::On);
@@ -256,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn more_connections_than_workers_close_them_for_every_runtime_alike() {
+    fn with_more_connections_than_workers_no_runtime_keeps_connections() {
         let (mut plan, mut cases, traits) = case(concurrency("5", "auto"), 4);
         let notices = settle_keep_alive(&mut plan, &mut cases, &traits);
         assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
@@ -271,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn forced_keep_alive_refuses_just_the_case_that_would_starve() {
+    fn forced_keep_alive_refuses_only_the_case_whose_connections_would_starve() {
         let (mut plan, mut cases, traits) = case(concurrency("5", "on"), 4);
         assert!(settle_keep_alive(&mut plan, &mut cases, &traits).is_empty());
         let refused: Vec<bool> = cases.iter().map(|case| case.refused.is_some()).collect();
@@ -280,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_closes_every_connection_is_only_in_cases_without_kept_ones() {
+    fn a_runtime_that_closes_every_connection_has_only_cases_without_keep_alive() {
         let (mut plan, mut cases, mut traits) = case(concurrency("1", "auto"), 4);
         traits[0].closes = true;
         let notices = settle_keep_alive(&mut plan, &mut cases, &traits);
@@ -307,7 +313,7 @@ mod tests {
         assert_ne!(rounds[0], rounds[1]);
         let mut repeated = rounds.clone();
         repeated[1].push(4);
-        let grown = grown(&cases, &repeated, 5, 7);
+        let grown = extend_order(&cases, &repeated, 5, 7);
         assert_eq!(grown[..3], repeated, "what was measured stays");
         assert_eq!(grown[3..], order(&cases, 5, 7)[3..], "as if five had been planned");
         for mut round in rounds {

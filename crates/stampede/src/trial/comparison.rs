@@ -7,15 +7,16 @@ use stampede_load::time::Nanos;
 
 use super::cases::{self, Case};
 use super::refusal::{
-    Refusal, apps, found, nothing_to_measure, refuse_lacking, skip_missing, traits,
+    Refusal, apps, find_external_runtimes, nothing_to_measure, refuse_unavailable, skip_missing,
+    traits,
 };
-use super::{Ctx, budget, executor, sent};
+use super::{TrialContext, budget, executor, sent};
 use crate::external::External;
 use crate::fact::{self, Fact, Notice};
 use crate::keeper::{self, CpuSplit};
 use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Begin, Budget, Expectation, LoadChoice, Plan, RuntimeSource};
-use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
+use crate::runtime::{App, Catalogue, Placement, RuntimeTraits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
 use crate::store::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
@@ -26,7 +27,7 @@ pub struct Comparison {
     catalogue: Catalogue,
     pub(super) apps: Vec<App>,
     pub(super) cases: Vec<Case>,
-    pub(super) places: Places,
+    pub(super) places: CpuPlacements,
     pub(super) record: RunRecord,
     clock_source: String,
     machine_cpus: u32,
@@ -47,22 +48,22 @@ impl Comparison {
         let skipped = skip_missing(&mut plan, &catalogue, &apps)?;
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cases = cases::cases(&plan);
-        refuse_lacking(&plan, &catalogue, &apps, &mut cases);
+        refuse_unavailable(&plan, &catalogue, &apps, &mut cases);
         let mut notices: Vec<Notice> = apps.iter().filter_map(App::notice).collect();
         notices.append(&mut plan.notices);
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
-        notices.extend(found(&plan)?.iter().flat_map(External::notices));
+        notices.extend(find_external_runtimes(&plan)?.iter().flat_map(External::notices));
         notices.extend(skipped);
         let ours = plan.runtimes.iter().filter(|choice| !choice.is_external());
         notices
             .extend(ours.flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))));
-        notices.extend(cases::sites(&plan));
-        notices.extend(cases::scaled(&plan));
-        notices.extend(executor::announced(plan.rounds));
+        notices.extend(cases::recorded_sites_notice(&plan));
+        notices.extend(cases::scaling_notice(&plan));
+        notices.extend(executor::auto_rounds_notice(plan.rounds));
         notices.extend(lacking);
-        let places = place(&plan.budget);
-        notices.extend(budget::shared(places.split.shared));
-        notices.extend(budget::crowded(&plan, facts, &traits));
+        let places = assign_cpus(&plan.budget);
+        notices.extend(budget::sharing_notice(places.split.shared));
+        notices.extend(budget::memory_notices(&plan, facts, &traits));
         // Two versions of an app mostly give the same notices.
         let notices = fact::unique(notices);
         let record = run_record(&plan, &apps, &cases, &traits, facts, notices);
@@ -95,7 +96,7 @@ impl Comparison {
             .order
             .iter()
             .flatten()
-            .fold(Nanos(0), |sum, &case| sum.plus(self.trial_expected(case)))
+            .fold(Nanos(0), |sum, &case| sum.plus(self.expected_trial_length(case)))
     }
 
     /// The catalogue's runtimes that the plan names, each once, without external ones.
@@ -114,7 +115,7 @@ impl Comparison {
 
     /// The first app, written as command-line flags.
     pub fn app(&self) -> Vec<String> {
-        let directory = |directory: &Path| vec!["--app".to_owned(), as_directory(directory)];
+        let directory = |directory: &Path| vec!["--app".to_owned(), directory_text(directory)];
         match &self.plan.apps[0] {
             AppChoice::Named(name) => vec!["--app".to_owned(), name.clone()],
             AppChoice::Directory(path) => directory(path),
@@ -130,7 +131,7 @@ impl Comparison {
     }
 
     /// The expected length of one trial: its load, the warm-up, and the start and stop around them.
-    pub fn trial_expected(&self, case: usize) -> Nanos {
+    pub fn expected_trial_length(&self, case: usize) -> Nanos {
         let load = &self.plan.loads[self.cases[case].load];
         let length = cases::length(&load.model).unwrap_or(REQUESTS_GUESS);
         let started = match self.plan.begin {
@@ -140,8 +141,8 @@ impl Comparison {
         length.plus(started)
     }
 
-    pub(super) fn ctx<'a>(&'a self, placement: &'a Placement) -> Ctx<'a> {
-        Ctx {
+    pub(super) fn ctx<'a>(&'a self, placement: &'a Placement) -> TrialContext<'a> {
+        TrialContext {
             catalogue: &self.catalogue,
             placement,
             load_cpus: &self.places.load_cpus,
@@ -164,7 +165,7 @@ impl Comparison {
 }
 
 /// A directory's path in a form that cannot be mistaken for a name of the catalogue.
-fn as_directory(path: &Path) -> String {
+fn directory_text(path: &Path) -> String {
     let shown = path.display().to_string();
     if shown.contains('/') || shown.starts_with('.') { shown } else { format!("./{shown}") }
 }
@@ -176,7 +177,7 @@ pub fn now() -> String {
 
 /// The CPUs of the stacks and of the load.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct CpuPlacements {
     /// The CPUs of the largest stack and of the load. The load's are the same beside every stack.
     pub split: CpuSplit,
     /// The CPUs of the load threads, one each: a single one, or as many as a budget by role gives
@@ -187,7 +188,7 @@ pub struct Places {
 }
 
 /// Chooses CPUs for the stacks and for the load.
-pub fn place(budget: &Budget) -> Places {
+pub fn assign_cpus(budget: &Budget) -> CpuPlacements {
     let counts = budget.cpu_counts();
     let split = keeper::split_cpus(counts.iter().copied().max().unwrap_or(0));
     let (memory_bytes, cpus_by_role) = match budget {
@@ -213,7 +214,7 @@ pub fn place(budget: &Budget) -> Places {
         ask: None,
     };
     let load_cpus = load_cpus.to_vec();
-    Places { placements: counts.iter().map(placement).collect(), load_cpus, split }
+    CpuPlacements { placements: counts.iter().map(placement).collect(), load_cpus, split }
 }
 
 /// Gives each role the next CPUs of the stack. Where the stack has fewer than asked for, the roles
@@ -233,7 +234,7 @@ fn run_record(
     plan: &Plan,
     apps: &[App],
     cases: &[Case],
-    traits: &[Traits],
+    traits: &[RuntimeTraits],
     facts: &MachineFacts,
     notices: Vec<Notice>,
 ) -> RunRecord {
@@ -270,7 +271,7 @@ fn expectations(of_run: &[Expectation], loads: &[LoadChoice]) -> Expectations {
 }
 
 /// The name of the row of the plan's baseline. With two versions of an app it is the older one.
-fn baseline(plan: &Plan, cases: &[Case], traits: &[Traits]) -> Option<String> {
+fn baseline(plan: &Plan, cases: &[Case], traits: &[RuntimeTraits]) -> Option<String> {
     let is_it = |case: &&Case| plan.runtimes[case.runtime].name == plan.baseline;
     let is_old = |case: &&Case| match &plan.against {
         Some(against) => against.of.contains_key(&case.app),
@@ -282,7 +283,7 @@ fn baseline(plan: &Plan, cases: &[Case], traits: &[Traits]) -> Option<String> {
 }
 
 /// A row's name: the runtime's name with what tells the row apart.
-fn row_name(plan: &Plan, case: &Case, traits: &[Traits]) -> String {
+fn row_name(plan: &Plan, case: &Case, traits: &[RuntimeTraits]) -> String {
     let counts = plan.budget.cpu_counts();
     let mut name = plan.runtimes[case.runtime].name.clone();
     name += traits[case.runtime].mark();
@@ -295,7 +296,7 @@ fn row_name(plan: &Plan, case: &Case, traits: &[Traits]) -> String {
     }
 }
 
-fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[Traits]) -> CaseRecord {
+fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[RuntimeTraits]) -> CaseRecord {
     let load = &plan.loads[case.load];
     let of = plan.against.as_ref().and_then(|against| against.of.get(&case.app));
     let app = of.copied().unwrap_or(case.app);

@@ -14,7 +14,9 @@ use crate::fact::{Fact, Look, Notice};
 use crate::interrupt;
 use crate::keeper;
 use crate::plan::model::Rounds;
-use crate::store::record::{AutoEnd, AutoRecord, Judged, LookRecord, RunRecord, TrialRecord};
+use crate::store::record::{
+    AutoCheckRecord, AutoEnd, AutoRecord, RunRecord, TrialRecord, Validity,
+};
 use crate::store::{self, RunDirectory, StoreError};
 use crate::summary::{RunData, narrow, summarize};
 
@@ -36,7 +38,7 @@ pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
 
 /// The notice about what `rounds: auto` will do. The length shown before the run reaches only to
 /// the first look.
-pub fn announced(rounds: Rounds) -> Option<Notice> {
+pub fn auto_rounds_notice(rounds: Rounds) -> Option<Notice> {
     let Rounds::Auto { precision, max_time } = rounds else { return None };
     Some(Notice::RoundsAuto { looks: LOOKS.to_vec(), precision, max_time_ns: max_time.0 })
 }
@@ -68,7 +70,7 @@ impl Comparison {
             directory,
             listener,
             record: self.record.clone(),
-            left: TimeLeft::new((0..self.cases.len()).map(|case| self.trial_expected(case))),
+            left: TimeLeft::new((0..self.cases.len()).map(|case| self.expected_trial_length(case))),
             counted: vec![0; self.cases.len()],
             given_up: Vec::new(),
             number: 0,
@@ -120,7 +122,7 @@ impl RunExecutor<'_> {
             round += 1;
             if self.record.auto.is_some()
                 && !interrupt::asked()
-                && self.after(round)? == Continue::End
+                && self.decide_after(round)? == Continue::End
             {
                 break;
             }
@@ -168,7 +170,7 @@ impl RunExecutor<'_> {
         }
         trial_directory.finish(&record, sent.as_ref().ok().map(|sent| &sent.times))?;
         self.listener.event(&Event::TrialEnded { record: &record, case: named });
-        self.left.took(index, &record);
+        self.left.record_trial(index, &record);
         Ok(())
     }
 
@@ -176,7 +178,7 @@ impl RunExecutor<'_> {
     /// that had no valid trial in the earlier rounds is not repeated.
     fn repeat(&mut self, round: usize, ended: &TrialRecord) -> Result<(), StoreError> {
         let case = ended.case;
-        if ended.verdict.judged != Judged::Invalid {
+        if ended.verdict.judged != Validity::Invalid {
             self.counted[case] += 1;
             return Ok(());
         }
@@ -209,9 +211,9 @@ impl RunExecutor<'_> {
     }
 
     /// Decides after a number of rounds of `auto` whether another one begins.
-    fn after(&mut self, rounds: usize) -> Result<Continue, StoreError> {
+    fn decide_after(&mut self, rounds: usize) -> Result<Continue, StoreError> {
         let planned = rounds == self.record.order.len();
-        if planned && self.look(rounds as u32)? == Continue::End {
+        if planned && self.check_precision(rounds as u32)? == Continue::End {
             return Ok(Continue::End);
         }
         let Some(auto) = &self.record.auto else { return Ok(Continue::On) };
@@ -230,7 +232,7 @@ impl RunExecutor<'_> {
 
     /// Summarizes what is on disk, as the report will, and decides whether the result is precise
     /// enough.
-    fn look(&mut self, rounds: u32) -> Result<Continue, StoreError> {
+    fn check_precision(&mut self, rounds: u32) -> Result<Continue, StoreError> {
         let Some(auto) = &self.record.auto else { return Ok(Continue::End) };
         let precision = auto.precision_share;
         let stored = store::read_run(self.directory.path())?;
@@ -245,10 +247,10 @@ impl RunExecutor<'_> {
             return self.end(rounds as usize, AutoEnd::Rounds, found);
         };
         self.record.order =
-            cases::grown(&self.comparison.cases, &self.record.order, next, self.record.seed);
+            cases::extend_order(&self.comparison.cases, &self.record.order, next, self.record.seed);
         self.leave_out(rounds as usize);
         self.record.rounds = next;
-        self.note_look(rounds, Look::GoesOn { rounds, next, widest });
+        self.record_look(rounds, Look::GoesOn { rounds, next, widest });
         self.directory.rewrite(&self.record)?;
         Ok(Continue::On)
     }
@@ -257,7 +259,7 @@ impl RunExecutor<'_> {
         // Rounds that were planned and not begun do not count as missing.
         self.record.order.truncate(rounds);
         self.record.rounds = rounds as u32;
-        self.note_look(rounds as u32, found);
+        self.record_look(rounds as u32, found);
         if let Some(auto) = &mut self.record.auto {
             auto.ended = Some(why);
         }
@@ -265,11 +267,11 @@ impl RunExecutor<'_> {
         Ok(Continue::End)
     }
 
-    fn note_look(&mut self, rounds: u32, found: Look) {
+    fn record_look(&mut self, rounds: u32, found: Look) {
         let found = Fact::from(found);
         self.listener.event(&Event::Notice(&found.to_string()));
         if let Some(auto) = &mut self.record.auto {
-            auto.looks.push(LookRecord { rounds, found });
+            auto.looks.push(AutoCheckRecord { rounds, found });
         }
     }
 }

@@ -3,31 +3,32 @@
 
 use stampede_load::spec::Address;
 
-use super::{Ctx, Gone, NotMeasured, Subject};
+use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
 use crate::external::External;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
-use crate::monitor::Workers;
+use crate::monitor::WorkerPattern;
 use crate::observed::Shown;
 use crate::plan::model::{RequestSpec, RuntimeSource};
 use crate::runtime::{
-    self, App, Arrived, CountError, LogMarks, PageRequest, PhpErrors, Pool, Running, RuntimeError,
+    self, App, CountError, FpmStatusPage, LogMarks, PageRequest, PageResult, PhpErrors,
+    RunningStack, RuntimeError,
 };
 use crate::store::TrialDirectory;
-use crate::store::record::{LoadRecord, Observed, RuntimeRecord, Said};
+use crate::store::record::{LoadRecord, LogEvidence, ObservedState, RuntimeRecord};
 
 /// The measured runtime. All differences between the two kinds are in this file.
 pub enum Measured {
     /// Started by stampede; it stops when this value is dropped.
-    Started(Box<Running>),
+    Started(Box<RunningStack>),
     /// External: already running, not started by stampede.
-    External(Box<Existing>),
+    External(Box<MeasuredExternal>),
 }
 
 /// An external runtime, and the page that shows that its app works.
-pub struct Existing {
+pub struct MeasuredExternal {
     external: External,
     page: PageRequest,
-    arrived: Option<Arrived>,
+    page_result: Option<PageResult>,
 }
 
 /// Where requests go, and how they are written for this target.
@@ -47,38 +48,56 @@ fn page(subject: &Subject<'_>) -> PageRequest {
 
 impl Measured {
     /// Starts the runtime of the catalogue, or finds the external one.
-    pub fn up(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, NotMeasured> {
+    pub fn start(ctx: &TrialContext<'_>, subject: &Subject<'_>) -> Result<Measured, NotMeasured> {
         let choice = subject.runtime;
         let page = page(subject);
         match &choice.source {
             RuntimeSource::External { url, watch } => {
                 let external = External::find(&choice.name, url, watch.as_ref())?;
-                Ok(Measured::External(Box::new(Existing { external, page, arrived: None })))
+                Ok(Measured::External(Box::new(MeasuredExternal {
+                    external,
+                    page,
+                    page_result: None,
+                })))
             }
             RuntimeSource::Catalogue(_) => {
-                let running = runtime::up(ctx.catalogue, choice, subject.app, ctx.placement, page)?;
+                let running = runtime::start_runtime(
+                    ctx.catalogue,
+                    choice,
+                    subject.app,
+                    ctx.placement,
+                    page,
+                )?;
                 Ok(Measured::Started(Box::new(running)))
             }
         }
     }
 
     /// Starts a runtime of the catalogue with empty caches.
-    pub fn up_cold(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, NotMeasured> {
+    pub fn start_cold(
+        ctx: &TrialContext<'_>,
+        subject: &Subject<'_>,
+    ) -> Result<Measured, NotMeasured> {
         let page = page(subject);
         let running =
-            runtime::up_cold(ctx.catalogue, subject.runtime, subject.app, ctx.placement, page)?;
+            runtime::start_cold(ctx.catalogue, subject.runtime, subject.app, ctx.placement, page)?;
         Ok(Measured::Started(Box::new(running)))
     }
 
     /// Starts a runtime with empty caches and sends it no request. `page` is where the app's
     /// redirects led in an earlier start.
-    pub fn up_unasked(
-        ctx: &Ctx<'_>,
+    pub fn start_cold_without_request(
+        ctx: &TrialContext<'_>,
         subject: &Subject<'_>,
         page: PageRequest,
     ) -> Result<Measured, NotMeasured> {
-        let running =
-            runtime::up_unasked(ctx.catalogue, subject.runtime, subject.app, ctx.placement, page)?;
+        let running = runtime::start_cold_without_request(
+            ctx.catalogue,
+            subject.runtime,
+            subject.app,
+            ctx.placement,
+            page,
+        )?;
         Ok(Measured::Started(Box::new(running)))
     }
 
@@ -89,20 +108,20 @@ impl Measured {
 
     /// Asks an external runtime for the page that shows that its app works, and follows redirects.
     /// A runtime of ours was asked when it started.
-    pub fn arrive(&mut self, app: &App) -> Result<(), NotMeasured> {
+    pub fn request_page(&mut self, app: &App) -> Result<(), NotMeasured> {
         if let Measured::External(one) = self {
-            let arrived = one.external.arrive(app, &one.page)?;
-            one.page.path = Some(arrived.path.clone());
-            one.arrived = Some(arrived);
+            let page_result = one.external.request_page(app, &one.page)?;
+            one.page.path = Some(page_result.path.clone());
+            one.page_result = Some(page_result);
         }
         Ok(())
     }
 
     /// The first answer of the page; `None`: it was not asked.
-    pub fn arrived(&self) -> Option<&Arrived> {
+    pub fn page_result(&self) -> Option<&PageResult> {
         match self {
-            Measured::Started(running) => running.arrived(),
-            Measured::External(one) => one.arrived.as_ref(),
+            Measured::Started(running) => running.page_result(),
+            Measured::External(one) => one.page_result.as_ref(),
         }
     }
 
@@ -183,7 +202,11 @@ impl Measured {
     }
 
     /// Verifies the runtime: what it reports about itself, and how it answers `requests`.
-    pub fn verify(&self, app: &App, requests: &[&RequestSpec]) -> Result<Observed, NotMeasured> {
+    pub fn verify(
+        &self,
+        app: &App,
+        requests: &[&RequestSpec],
+    ) -> Result<ObservedState, NotMeasured> {
         match self {
             Measured::Started(running) => Ok(runtime::verify_pages(running, app, requests)?),
             Measured::External(one) => Ok(one.external.verify(app, &one.page, requests)?),
@@ -193,12 +216,12 @@ impl Measured {
     /// The page in the form in which it is compared; `None`: no answer, or a wrong one.
     pub fn answer(&self, app: &App) -> Option<String> {
         match self {
-            Measured::Started(running) => runtime::answer_of(running, app).ok(),
+            Measured::Started(running) => runtime::comparable_answer(running, app).ok(),
             Measured::External(one) => one.external.answer(app, &one.page).ok(),
         }
     }
 
-    pub fn shown(&self, observed: Observed) -> Shown {
+    pub fn shown(&self, observed: ObservedState) -> Shown {
         match self {
             Measured::Started(running) => running.shown(observed),
             Measured::External(one) => one.external.shown(observed),
@@ -216,10 +239,12 @@ impl Measured {
     /// Why the measured runtime is no longer the one of the trial's begin, so that the figures are
     /// not its own. Asked once a second while the load runs; the load is then stopped. `None`: it
     /// is the same.
-    pub fn gone(&self) -> Option<Gone> {
+    pub fn gone(&self) -> Option<RuntimeLoss> {
         match self {
-            Measured::Started(running) => running.lost().map(Gone::Lost),
-            Measured::External(one) => one.external.gone().map(|watch| Gone::Ended { watch }),
+            Measured::Started(running) => running.lost().map(RuntimeLoss::Lost),
+            Measured::External(one) => {
+                one.external.gone().map(|watch| RuntimeLoss::Ended { watch })
+            }
         }
     }
 
@@ -249,15 +274,15 @@ impl Measured {
     }
 
     /// The last lines that the processes logged since `marks`.
-    pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
+    pub fn last_log_lines_since(&self, marks: &LogMarks) -> Vec<String> {
         match self {
-            Measured::Started(running) => running.said_since(marks),
+            Measured::Started(running) => running.last_log_lines_since(marks),
             Measured::External(_) => Vec::new(),
         }
     }
 
     /// How the workers can be recognised; `None`: the runtime does not say.
-    pub fn workers(&self) -> Option<Workers> {
+    pub fn workers(&self) -> Option<WorkerPattern> {
         match self {
             Measured::Started(running) => running.workers(),
             Measured::External(_) => None,
@@ -265,7 +290,7 @@ impl Measured {
     }
 
     /// The runtime's status page; `None`: there is none.
-    pub fn pool(&self) -> Option<Pool> {
+    pub fn pool(&self) -> Option<FpmStatusPage> {
         match self {
             Measured::Started(running) => running.pool(),
             Measured::External(_) => None,
@@ -276,9 +301,9 @@ impl Measured {
     ///
     /// # Errors
     /// A log cannot be read.
-    pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, RuntimeError> {
+    pub fn log_evidence(&self, marks: &LogMarks) -> Result<Vec<LogEvidence>, RuntimeError> {
         match self {
-            Measured::Started(running) => running.said(marks),
+            Measured::Started(running) => running.log_evidence(marks),
             Measured::External(_) => Ok(Vec::new()),
         }
     }
@@ -318,7 +343,7 @@ impl Measured {
     pub fn end(self, directory: &mut TrialDirectory) -> Result<Vec<Exit>, RuntimeError> {
         if let Measured::Started(running) = &self {
             let masked = |text| running.without_secrets(text);
-            running.logs().iter().for_each(|log| directory.keep_log(log, masked));
+            running.logs().iter().for_each(|log| directory.save_log(log, masked));
         }
         self.stop()
     }

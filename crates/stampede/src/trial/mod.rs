@@ -33,20 +33,21 @@ use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{Begin, LoadChoice, RequestSpec, RuntimeChoice};
 use crate::runtime::{
-    self, App, Arrived, Catalogue, Followed, LogMarks, PageRequest, PhpErrors, Placement,
+    self, App, Catalogue, FollowedRedirects, LogMarks, PageRequest, PageResult, PhpErrors,
+    Placement,
 };
 use crate::store::TrialDirectory;
 use crate::store::record::{
-    Judged, LoadRecord, Observed, PhaseRecord, RuntimeRecord, TrialRecord, Verdict,
+    LoadRecord, ObservedState, PhaseRecord, RuntimeRecord, TrialRecord, Validity, Verdict,
 };
 
 use measured::Measured;
-pub use not_measured::{Gone, NotMeasured, Retry};
+pub use not_measured::{NotMeasured, Retry, RuntimeLoss};
 pub use paths::PagesError;
 use verdict::{Evidence, Judgement, ModelKind};
 
 /// What a trial needs besides its case.
-pub struct Ctx<'a> {
+pub struct TrialContext<'a> {
     /// Runtimes and apps.
     pub catalogue: &'a Catalogue,
     /// CPUs and memory of the stack.
@@ -78,7 +79,7 @@ pub struct Subject<'a> {
 /// # Errors
 /// Nothing was measured.
 pub fn trial(
-    ctx: &Ctx<'_>,
+    ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     directory: &mut TrialDirectory,
@@ -94,14 +95,14 @@ pub fn trial(
 
 /// Runs the phases of a trial in their order.
 fn measure(
-    ctx: &Ctx<'_>,
+    ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     directory: &mut TrialDirectory,
     phases: &mut Phases<'_>,
 ) -> Result<LoadResult, NotMeasured> {
     let is_ours = !subject.runtime.is_external();
-    let is_cold = is_unasked(ctx, subject);
+    let is_cold = is_cold_start(ctx, subject);
     let preflight_result = match is_cold {
         true => Some(preflight(ctx, subject, &mut record.runtime.before, phases)?),
         false => None,
@@ -111,9 +112,9 @@ fn measure(
     }
     let mut measured = match &preflight_result {
         Some(preflight_result) => {
-            Measured::up_unasked(ctx, subject, preflight_result.page.clone())?
+            Measured::start_cold_without_request(ctx, subject, preflight_result.page.clone())?
         }
-        None => Measured::up(ctx, subject)?,
+        None => Measured::start(ctx, subject)?,
     };
     record.runtime = measured.record();
     record.isolation = measured.isolation();
@@ -126,7 +127,7 @@ fn measure(
         }
         None => {
             phases.enter(Phase::Verify, None);
-            show(subject, &mut measured, &mut record.runtime.before)
+            verify_before_load(subject, &mut measured, &mut record.runtime.before)
         }
     };
     let result = result.and_then(|shown| {
@@ -142,7 +143,7 @@ fn measure(
         // What was measured is kept although the stop failed.
         Err(error) => {
             let cause = cause(&error);
-            verdict::add(&mut record.verdict, Judged::Invalid, Server::Failed { cause });
+            verdict::add(&mut record.verdict, Validity::Invalid, Server::Failed { cause });
         }
     }
     result
@@ -150,20 +151,20 @@ fn measure(
 
 /// Whether the runtime must get no request before the load: it is measured cold, and stampede
 /// starts it.
-fn is_unasked(ctx: &Ctx<'_>, subject: &Subject<'_>) -> bool {
+fn is_cold_start(ctx: &TrialContext<'_>, subject: &Subject<'_>) -> bool {
     ctx.begin == Begin::Cold && !subject.runtime.is_external()
 }
 
 /// What a start before the measured one has shown.
-struct Rehearsed {
+struct PreflightResult {
     runtime: RuntimeRecord,
-    shown: Before,
+    shown: StateBeforeLoad,
     page: PageRequest,
 }
 
 /// What was observed before the load.
-struct Before {
-    observed: Observed,
+struct StateBeforeLoad {
+    observed: ObservedState,
     /// The requests that the load sends.
     requests: Vec<RequestSpec>,
     /// Notes for the reader of the trial.
@@ -173,35 +174,35 @@ struct Before {
 /// Starts the runtime, verifies it and stops it, before the start that is measured cold. The
 /// measured start may get no request before the load, so it cannot be verified itself.
 fn preflight(
-    ctx: &Ctx<'_>,
+    ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
-    record: &mut Option<Observed>,
+    record: &mut Option<ObservedState>,
     phases: &mut Phases<'_>,
-) -> Result<Rehearsed, NotMeasured> {
+) -> Result<PreflightResult, NotMeasured> {
     phases.enter(Phase::Start, None);
-    let mut measured = Measured::up_cold(ctx, subject)?;
+    let mut measured = Measured::start_cold(ctx, subject)?;
     phases.enter(Phase::Verify, None);
-    let shown = show(subject, &mut measured, record)?;
+    let shown = verify_before_load(subject, &mut measured, record)?;
     let (runtime, page) = (measured.record(), measured.page());
     phases.enter(Phase::Stop, None);
-    measured.stop().map_err(Gone::Lost)?;
-    Ok(Rehearsed { runtime, shown, page })
+    measured.stop().map_err(RuntimeLoss::Lost)?;
+    Ok(PreflightResult { runtime, shown, page })
 }
 
 /// Verifies the runtime and asks each request of the load once. `record` is filled if the runtime
 /// is fit to be measured, even if only the load is not.
-fn show(
+fn verify_before_load(
     subject: &Subject<'_>,
     measured: &mut Measured,
-    record: &mut Option<Observed>,
-) -> Result<Before, NotMeasured> {
+    record: &mut Option<ObservedState>,
+) -> Result<StateBeforeLoad, NotMeasured> {
     let logs = measured.log_marks();
-    measured.arrive(subject.app)?;
+    measured.request_page(subject.app)?;
     let requests = paths::requests(subject, measured);
-    let asked = paths::asked(&requests);
+    let asked = paths::requests_to_verify(&requests);
     let mut observed = measured.verify(subject.app, &asked)?;
     observed.requests = requests.len() as u64;
-    let not_asked = paths::not_asked(asked.len(), observed.pages.len());
+    let unverified_note = paths::unverified_note(asked.len(), observed.pages.len());
     if let Err(error) = paths::judge(subject, &requests, &observed.pages, measured) {
         if !matches!(error, PagesError::Failing { .. }) {
             *record = Some(observed);
@@ -213,27 +214,27 @@ fn show(
     }
     *record = Some(observed.clone());
     let is_followed = subject.load.requests.is_empty();
-    let redirected = measured.arrived().and_then(Arrived::redirected);
-    let redirected = redirected.map(|Followed { from, status, to }| Traffic::Redirected {
+    let redirected = measured.page_result().and_then(PageResult::redirected);
+    let redirected = redirected.map(|FollowedRedirects { from, status, to }| Traffic::Redirected {
         from,
         status,
         to,
         is_followed,
     });
-    let notes = redirected.into_iter().chain(not_asked).collect();
-    Ok(Before { observed, requests, notes })
+    let notes = redirected.into_iter().chain(unverified_note).collect();
+    Ok(StateBeforeLoad { observed, requests, notes })
 }
 
 fn load_and_record(
-    ctx: &Ctx<'_>,
+    ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     directory: &mut TrialDirectory,
     measured: &Measured,
-    (before, phases): (Before, &mut Phases<'_>),
+    (before, phases): (StateBeforeLoad, &mut Phases<'_>),
 ) -> Result<LoadResult, NotMeasured> {
-    let Before { observed: before, requests, notes } = before;
-    directory.keep_answer(&before.answer);
+    let StateBeforeLoad { observed: before, requests, notes } = before;
+    directory.save_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
     let load = traffic::load(subject, &requests, &before.pages, &measured.request_target(), ctx)?;
@@ -251,45 +252,46 @@ fn load_and_record(
     let ended_before = measured.exited().len();
     let logs = measured.log_marks();
     let threads_before = measured.threads_begun();
-    let shown =
-        (!is_unasked(ctx, subject)).then(|| queries::shown(subject, &requests, measured)).flatten();
+    let shown = (!is_cold_start(ctx, subject))
+        .then(|| queries::per_request(subject, &requests, measured))
+        .flatten();
     let asked_before = measured.queries();
     let (result, resources) = watch::run(&load, measured, directory, phases)?;
     phases.split_drain(result.scheduled, result.lasted);
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
-    let died = died(&measured.exited(), ended_before);
-    let said = measured.said(&logs);
+    let died = ended_processes(&measured.exited(), ended_before);
+    let said = measured.log_evidence(&logs);
     let php_errors = measured.php_errors(&logs);
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
-    changed.extend(
-        other_workers
-            .map(|(workers, asked)| (Judged::Suspect, Server::Workers { workers, asked }.into())),
-    );
-    changed.extend(notes.into_iter().map(|note| (Judged::Valid, note.into())));
+    changed
+        .extend(other_workers.map(|(workers, asked)| {
+            (Validity::Suspect, Server::Workers { workers, asked }.into())
+        }));
+    changed.extend(notes.into_iter().map(|note| (Validity::Valid, note.into())));
     let did = load_record(&result, &load, subject.load);
     let php_errors =
         php_errors.map(|PhpErrors { lines, first }| Server::PhpErrors { lines, first });
-    changed.extend(php_errors.map(|errors| (Judged::Invalid, errors.into())));
-    changed.extend(verdict::unanswered(&did).map(|reason| (Judged::Invalid, reason.into())));
-    changed.extend(queries::judged(subject, &did.counts, (asked_before, asked_after), shown));
+    changed.extend(php_errors.map(|errors| (Validity::Invalid, errors.into())));
+    changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
+    changed.extend(queries::judge_count(subject, &did.counts, (asked_before, asked_after), shown));
     if measured.closes(&did) {
-        changed.push((Judged::Valid, Traffic::ConnectionsNotKept {}.into()));
+        changed.push((Validity::Valid, Traffic::ConnectionsNotKept {}.into()));
     }
-    let replaced = replaced(record, measured, &resources, &logs);
-    changed.extend(replaced.map(|note| (Judged::Valid, note.into())));
-    changed.extend(begin::told(ctx.begin, record, measured));
+    let replaced_workers = replaced_workers(record, measured, &resources, &logs);
+    changed.extend(replaced_workers.map(|note| (Validity::Valid, note.into())));
+    changed.extend(begin::begin_facts(ctx.begin, record, measured));
     match said {
         Ok(said) => record.runtime.said = said,
         Err(error) => {
             let cause = cause(&error);
-            changed.push((Judged::Valid, Server::LogUnreadable { cause }.into()));
+            changed.push((Validity::Valid, Server::LogUnreadable { cause }.into()));
         }
     }
     changed.extend(verdict::odd_headers(&result.odd));
-    changed.extend(unlimited(ctx, subject, record).map(|note| (Judged::Valid, note.into())));
+    changed.extend(unlimited(ctx, subject, record).map(|note| (Validity::Valid, note.into())));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
     record.verdict = judge(ctx, (limit, kills), &did, &load, &resources, &changed, &died);
@@ -303,11 +305,11 @@ fn after_load(
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     measured: &Measured,
-    before: Observed,
+    before: ObservedState,
 ) -> Vec<Judgement> {
     if let Some(gone) = measured.gone() {
         let cause = cause(&gone);
-        return vec![(Judged::Invalid, Server::Gone { cause }.into())];
+        return vec![(Validity::Invalid, Server::Gone { cause }.into())];
     }
     if interrupt::asked() {
         return Vec::new();
@@ -324,13 +326,13 @@ fn after_load(
         Err(_) if interrupt::asked() => Vec::new(),
         Err(error) => {
             let cause = error.cause();
-            vec![(Judged::Invalid, Server::FailedAfter { cause }.into())]
+            vec![(Validity::Invalid, Server::FailedAfter { cause }.into())]
         }
     }
 }
 
 /// Whether the answer changes by itself: it is asked for again over some seconds.
-fn changes(app: &App, measured: &Measured, after: &Observed) -> bool {
+fn changes(app: &App, measured: &Measured, after: &ObservedState) -> bool {
     (0..LOOKS).any(|_| {
         std::thread::sleep(LOOK_AGAIN);
         !interrupt::asked() && measured.answer(app).is_some_and(|again| again != after.answer)
@@ -343,7 +345,7 @@ const LOOKS: u32 = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(1200);
 
 /// The processes that ended by themselves. The first `before` of them ended before the load.
-fn died(exits: &[Exit], before: usize) -> Vec<Server> {
+fn ended_processes(exits: &[Exit], before: usize) -> Vec<Server> {
     let died = exits.iter().enumerate().map(|(index, exit)| Server::ProcessEnded {
         role: exit.role.clone(),
         signal: exit.signal,
@@ -355,7 +357,7 @@ fn died(exits: &[Exit], before: usize) -> Vec<Server> {
 
 /// Processes and threads that were started under load although nobody asked for new ones. With them
 /// go the last log lines since then: those of the workers that they replace.
-fn replaced(
+fn replaced_workers(
     record: &TrialRecord,
     measured: &Measured,
     resources: &[ResourceSample],
@@ -370,21 +372,25 @@ fn replaced(
         0 => (processes, false),
         threads => (threads, true),
     };
-    let log = measured.said_since(logs);
+    let log = measured.last_log_lines_since(logs);
     // A worker that ends because it served `max_requests` logs nothing; one that dies logs why.
     let is_worth = started > 0 && !(is_asked && log.is_empty());
     is_worth.then_some(Server::Replaced { started, threads, is_asked, log })
 }
 
 /// A memory limit that was asked for and is not in force; `None`: there is none missing.
-fn unlimited(ctx: &Ctx<'_>, subject: &Subject<'_>, record: &TrialRecord) -> Option<Machine> {
+fn unlimited(
+    ctx: &TrialContext<'_>,
+    subject: &Subject<'_>,
+    record: &TrialRecord,
+) -> Option<Machine> {
     let limit_bytes = ctx.placement.memory_bytes;
     let has_none = record.isolation.memory_bytes == 0 && !subject.runtime.is_external();
     (limit_bytes > 0 && has_none).then_some(Machine::MemoryLimitMissing { limit_bytes })
 }
 
 fn judge(
-    ctx: &Ctx<'_>,
+    ctx: &TrialContext<'_>,
     (memory_limit_bytes, oom_kills): (u64, u64),
     load: &LoadRecord,
     measured: &Load,

@@ -26,7 +26,7 @@ pub enum NotMeasured {
     External(#[from] ExternalError),
     /// The runtime ended or was replaced during the trial.
     #[error(transparent)]
-    Gone(#[from] Gone),
+    Gone(#[from] RuntimeLoss),
     /// The answers to the load's requests are not worth measuring.
     #[error(transparent)]
     Pages(#[from] PagesError),
@@ -54,7 +54,7 @@ pub enum NotMeasured {
 /// then not the runtime's.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gone {
+pub enum RuntimeLoss {
     /// The external runtime has ended, or another one has taken its place.
     #[error("what is watched, {watch}, ended during the trial")]
     #[serde(rename = "watched_ended")]
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn want_of_memory_is_the_first_reason_whatever_it_showed_as() {
+    fn lack_of_memory_is_the_first_reason_whatever_error_it_caused() {
         let source = Box::new(RuntimeError::Interrupted { runtime: "nginx-fpm".to_owned() });
         let error = RuntimeError::OutOfMemory { kills: 3, limit_bytes: 24 << 20, source };
         let reasons = NotMeasured::from(error).reasons();

@@ -10,7 +10,7 @@ use super::measured::Measured;
 use super::traffic::own_request;
 use crate::fact::{Traffic, pages};
 use crate::plan::model::RequestSpec;
-use crate::runtime::{Arrived, Endless, Followed, Redirect, is_redirect};
+use crate::runtime::{FollowedRedirects, PageResult, Redirect, RedirectLoop, is_redirect};
 use crate::store::record::PageRecord;
 
 /// The requests that the load sends: those of the plan. Where the plan has none: one for the app's
@@ -20,15 +20,15 @@ pub(super) fn requests(subject: &Subject<'_>, measured: &Measured) -> Vec<Reques
         return subject.load.requests.clone();
     }
     let mut own = own_request(subject.app);
-    if let Some(arrived) = measured.arrived() {
-        own[0].path.clone_from(&arrived.path);
+    if let Some(page_result) = measured.page_result() {
+        own[0].path.clone_from(&page_result.path);
     }
     own
 }
 
 /// The requests that are asked once before the load, without duplicates. A request that writes is
 /// not among them: it is sent only as often as the plan says.
-pub(super) fn asked(requests: &[RequestSpec]) -> Vec<&RequestSpec> {
+pub(super) fn requests_to_verify(requests: &[RequestSpec]) -> Vec<&RequestSpec> {
     let mut known = HashSet::new();
     let reads = requests.iter().filter(|request| reads(request));
     reads.filter(|request| known.insert((&request.path, &request.headers))).collect()
@@ -42,7 +42,7 @@ pub(super) fn reads(request: &RequestSpec) -> bool {
 
 /// The note that some requests were not asked before the load because there are too many. `None`:
 /// all of them were asked.
-pub(super) fn not_asked(asked: usize, pages: usize) -> Option<Traffic> {
+pub(super) fn unverified_note(asked: usize, pages: usize) -> Option<Traffic> {
     let (requests, compared) = (asked as u64, pages as u64);
     (compared < requests).then_some(Traffic::NotCompared { requests, compared })
 }
@@ -61,12 +61,12 @@ pub enum PagesError {
     },
     /// The app's own page redirects more often than stampede follows.
     #[error("{0}")]
-    Endless(Endless),
+    Endless(RedirectLoop),
     /// All requests are redirected, or some are and all others are client errors (status 4xx).
     #[error("{}", pages::redirected(followed.as_ref(), pages, pages.len()))]
     Redirected {
         /// Where the redirects of the app's own page led.
-        followed: Option<Followed>,
+        followed: Option<FollowedRedirects>,
         /// The pages that were asked before the load.
         pages: Vec<PageRecord>,
     },
@@ -91,7 +91,8 @@ pub(super) fn judge(
         !pages.is_empty() && pages.iter().all(|page| redirected(page) || failed(page));
     let has_redirects = pages.iter().any(redirected);
     // If some requests were not asked, they might be answered better than those that were.
-    let are_all_asked = requests.iter().all(reads) && pages.len() == asked(requests).len();
+    let are_all_asked =
+        requests.iter().all(reads) && pages.len() == requests_to_verify(requests).len();
     let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
     if is_failing && measured.is_ours() {
         let pages = pages.iter().filter(|page| broken(page) || failed(page));
@@ -103,16 +104,17 @@ pub(super) fn judge(
         return Err(PagesError::Failing { pages, log });
     }
     if none_is_right && has_redirects && are_all_asked {
-        let arrived = measured.arrived().filter(|_| subject.load.requests.is_empty());
+        let page_result = measured.page_result().filter(|_| subject.load.requests.is_empty());
         let mask = |text| measured.without_secrets(text);
-        if let Some(Endless { first, last }) = arrived.and_then(Arrived::never_ends) {
+        if let Some(RedirectLoop { first, last }) = page_result.and_then(PageResult::redirect_loop)
+        {
             let Redirect { from, status, location } = first;
             let first = Redirect { from: mask(from), status, location: mask(location) };
-            return Err(PagesError::Endless(Endless { first, last: mask(last) }));
+            return Err(PagesError::Endless(RedirectLoop { first, last: mask(last) }));
         }
-        let followed = arrived.and_then(Arrived::redirected);
+        let followed = page_result.and_then(PageResult::redirected);
         let followed =
-            followed.map(|one| Followed { from: mask(one.from), to: mask(one.to), ..one });
+            followed.map(|one| FollowedRedirects { from: mask(one.from), to: mask(one.to), ..one });
         let pages = pages.iter().map(|page| masked(page, measured)).collect();
         return Err(PagesError::Redirected { followed, pages });
     }

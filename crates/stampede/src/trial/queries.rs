@@ -13,7 +13,7 @@ use crate::causes::cause;
 use crate::fact::{Queries, Traffic};
 use crate::plan::model::RequestSpec;
 use crate::runtime::{App, CountError, Site as _};
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 
 /// The number of queries that the database has answered so far, or why it could not be read.
 /// `None`: there is no database that can be asked.
@@ -21,14 +21,14 @@ pub(super) type Count = Option<Result<u64, CountError>>;
 
 /// Compares the growth of the database's own query count during the load with the expected number.
 /// `None`: nothing can be said.
-pub(super) fn judged(
+pub(super) fn judge_count(
     subject: &Subject<'_>,
     counts: &Counts,
     (before, after): (Count, Count),
     shown: Option<Vec<u64>>,
 ) -> Option<Judgement> {
     let expected = match shown {
-        Some(each) => Some(of_all(&each, counts)),
+        Some(each) => Some(total_queries(&each, counts)),
         None => expected(subject.app, &subject.load.requests, counts),
     }?;
     let (before, after) = match (before, after) {
@@ -37,11 +37,11 @@ pub(super) fn judged(
         (None, _) | (_, None) => return None,
         (Some(Err(error)), _) | (_, Some(Err(error))) => {
             let cause = cause(&error);
-            return Some((Judged::Invalid, Traffic::QueriesUnknown { cause }.into()));
+            return Some((Validity::Invalid, Traffic::QueriesUnknown { cause }.into()));
         }
     };
     let (judged, queries) = compared(&expected, after.saturating_sub(before));
-    let is_none = queries.reached == 0 && judged == Judged::Invalid;
+    let is_none = queries.reached == 0 && judged == Validity::Invalid;
     let may_be_uncounted = is_none && may_be_sqlite(subject.app);
     Some((judged, Traffic::Queries(Queries { may_be_uncounted, ..queries }).into()))
 }
@@ -55,7 +55,7 @@ fn may_be_sqlite(app: &App) -> bool {
 /// Asks each request of the load once before the load, and returns the number of queries of each.
 /// Used where the app states only a lower bound. `None`: the app states the number itself, or the
 /// number cannot be counted beforehand.
-pub(super) fn shown(
+pub(super) fn per_request(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
     measured: &Measured,
@@ -69,7 +69,7 @@ pub(super) fn shown(
     }
     let count = |request: &RequestSpec| {
         let before = measured.queries()?.ok()?;
-        running.ask_path(&request.path, &request.headers, WITHIN).ok()?;
+        running.request_path(&request.path, &request.headers, WITHIN).ok()?;
         let asked = measured.queries()?.ok()?.saturating_sub(before);
         (asked >= queries.of(&request.path)).then_some(asked)
     };
@@ -81,8 +81,8 @@ const SHOWN_MAX: usize = 20;
 /// The timeout of one answer.
 const WITHIN: Duration = Duration::from_secs(30);
 
-fn of_all(each: &[u64], counts: &Counts) -> RangeInclusive<u64> {
-    in_turn(each, counts.started, counts.started.saturating_sub(counts.ok))
+fn total_queries(each: &[u64], counts: &Counts) -> RangeInclusive<u64> {
+    queries_in_turn(each, counts.started, counts.started.saturating_sub(counts.ok))
 }
 
 /// The expected number of queries: at least those of the correct answers, at most those of all
@@ -95,14 +95,14 @@ fn expected(app: &App, requests: &[RequestSpec], counts: &Counts) -> Option<Rang
         false => requests.iter().map(|request| request.path.as_str()).collect(),
     };
     let each: Vec<u64> = targets.iter().map(|target| queries.of(target)).collect();
-    let range = of_all(&each, counts);
+    let range = total_queries(&each, counts);
     let is_open = targets.iter().any(|target| queries.may_be_more(target));
     Some(if is_open { *range.start()..=u64::MAX } else { range })
 }
 
 /// The queries of `started` requests that ask `each` in turn, of which `failed` failed. Where there
 /// are several requests, the load threads may be a round apart.
-fn in_turn(each: &[u64], started: u64, failed: u64) -> RangeInclusive<u64> {
+fn queries_in_turn(each: &[u64], started: u64, failed: u64) -> RangeInclusive<u64> {
     let round: u64 = each.iter().sum();
     let (rounds, rest) = (started / each.len() as u64, started % each.len() as u64);
     let rest: u64 = each.iter().take(rest as usize).sum();
@@ -113,11 +113,11 @@ fn in_turn(each: &[u64], started: u64, failed: u64) -> RangeInclusive<u64> {
     least..=all.saturating_add(slack)
 }
 
-fn compared(expected: &RangeInclusive<u64>, reached: u64) -> (Judged, Queries) {
+fn compared(expected: &RangeInclusive<u64>, reached: u64) -> (Validity, Queries) {
     let expected_max = Some(*expected.end()).filter(|most| *most != u64::MAX);
     let queries =
         Queries { reached, expected_min: *expected.start(), expected_max, may_be_uncounted: false };
-    (if queries.fits() { Judged::Valid } else { Judged::Invalid }, queries)
+    (if queries.fits() { Validity::Valid } else { Validity::Invalid }, queries)
 }
 
 #[cfg(test)]
@@ -125,27 +125,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_in_turn_add_up() {
-        assert_eq!(in_turn(&[2], 100, 0), 200..=200);
-        assert_eq!(in_turn(&[2], 100, 3), 194..=200, "those that failed may have asked");
-        assert_eq!(in_turn(&[1, 20], 101, 0), 1030..=1072, "give or take a round");
+    fn queries_of_requests_in_turn_are_added_up() {
+        assert_eq!(queries_in_turn(&[2], 100, 0), 200..=200);
+        assert_eq!(queries_in_turn(&[2], 100, 3), 194..=200, "those that failed may have asked");
+        assert_eq!(queries_in_turn(&[1, 20], 101, 0), 1030..=1072, "give or take a round");
     }
 
     #[test]
-    fn fewer_queries_than_answers_are_another_app() {
-        let told = |range, seen| compared(&range, seen);
-        assert_eq!(told(200..=200, 200).0, Judged::Valid);
-        assert_eq!(told(200..=220, 211).0, Judged::Valid, "some failed, and some of these asked");
-        let (judged, text) = told(20_000..=20_000, 40);
-        assert_eq!(judged, Judged::Invalid);
+    fn a_wrong_number_of_queries_makes_a_trial_invalid() {
+        let judgement_of = |range, seen| compared(&range, seen);
+        assert_eq!(judgement_of(200..=200, 200).0, Validity::Valid);
+        assert_eq!(
+            judgement_of(200..=220, 211).0,
+            Validity::Valid,
+            "some failed, and some of these asked"
+        );
+        let (judged, text) = judgement_of(20_000..=20_000, 40);
+        assert_eq!(judged, Validity::Invalid);
         insta::assert_snapshot!(text.to_string(), @"the database got 40 queries; expected 20 000");
-        let open = |seen| told(200..=u64::MAX, seen);
-        assert_eq!([open(199).0, open(200).0], [Judged::Invalid, Judged::Valid]);
+        let open = |seen| judgement_of(200..=u64::MAX, seen);
+        assert_eq!([open(199).0, open(200).0], [Validity::Invalid, Validity::Valid]);
         insta::assert_snapshot!(open(199).1, @"the database got 199 queries; expected 200 or more");
         insta::assert_snapshot!(open(340).1, @"the database got 340 queries; expected 200 or more");
         assert_eq!(
-            told(200..=200, 201).0,
-            Judged::Invalid,
+            judgement_of(200..=200, 201).0,
+            Validity::Invalid,
             "somebody else asked, or it asks twice"
         );
     }

@@ -10,7 +10,8 @@ use crate::fact::{self, Cause, Notice, Server};
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Help, PlanError, Subject};
 use crate::runtime::{
-    App, Catalogue, GivenBy, HeldBy, LOOKED_FOR, RuntimeError, Traits, learn_secrets, nearest,
+    App, Catalogue, HeldBy, LOOKED_FOR, ProgramSource, RuntimeError, RuntimeTraits, learn_secrets,
+    nearest,
 };
 use crate::store::record::CaseRecord;
 use crate::summary::words;
@@ -88,14 +89,15 @@ pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
         let below = |name: &str| {
             let mut all = directories();
             all.find_map(|directory| {
-                Some((directory.example_of(name, unknown_key.value.as_ref())?, directory))
+                Some((directory.setting_example(name, unknown_key.value.as_ref())?, directory))
             })
         };
         if let Some((example, directory)) = below(&unknown_key.name) {
             return Some((unknown_key.name.clone(), None, example, directory.name));
         }
         let near = || {
-            directories().find_map(|directory| nearest(&unknown_key.name, directory.own_names()))
+            directories()
+                .find_map(|directory| nearest(&unknown_key.name, directory.own_setting_names()))
         };
         let near = near().filter(|_| wrong.nearest.is_none())?;
         let (example, directory) = below(&near)?;
@@ -119,10 +121,10 @@ pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
     let app = |choice| {
         catalogue.app(choice).map_err(|error| match (&error, choice) {
             (RuntimeError::UnknownApp { known, .. }, _) => {
-                unknown(plan, Subject::App(choice), known)
+                unknown_name_refusal(plan, Subject::App(choice), known)
             }
             (RuntimeError::NoApp { .. }, _) => match choice.directory() {
-                Some(directory) => no_app(plan, choice, directory),
+                Some(directory) => no_app_refusal(plan, choice, directory),
                 None => Refusal::Runtime(error),
             },
             _ => Refusal::Runtime(error),
@@ -135,7 +137,7 @@ pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
 
 /// The refusal of a directory without an app. It names the directory as the plan does, not its
 /// resolved path.
-fn no_app(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal {
+fn no_app_refusal(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal {
     let (is_there, directory) = (directory.is_dir(), directory.to_owned());
     let (why, expected) = match is_there {
         false => (Absence::Directory { directory }, "the directory of a project".to_owned()),
@@ -146,7 +148,7 @@ fn no_app(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal {
             ),
         ),
     };
-    refused(plan, Subject::App(choice), why, &expected)
+    refuse(plan, Subject::App(choice), why, &expected)
 }
 
 /// The traits of every runtime. Each runtime must serve every app, or at least one app where the
@@ -155,30 +157,30 @@ pub(super) fn traits(
     plan: &Plan,
     catalogue: &Catalogue,
     apps: &[App],
-) -> Result<Vec<Traits>, Refusal> {
+) -> Result<Vec<RuntimeTraits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
         if choice.is_external() {
             return Ok(ALREADY_RUNNING);
         }
         let checked = apps.iter().map(|app| catalogue.check(choice, app));
         let may_lack = plan.missing == Missing::Skip;
-        let counts = |found: &Result<Traits, RuntimeError>| {
-            !(may_lack && found.as_ref().is_err_and(is_lacking))
+        let counts = |found: &Result<RuntimeTraits, RuntimeError>| {
+            !(may_lack && found.as_ref().is_err_and(is_missing_requirement))
         };
-        let checked: Result<Vec<Traits>, _> = checked.filter(counts).collect();
+        let checked: Result<Vec<RuntimeTraits>, _> = checked.filter(counts).collect();
         let first = checked.map(|traits| traits.first().copied().unwrap_or(ALREADY_RUNNING));
-        first.map_err(|error| placed(plan, catalogue, choice, error))
+        first.map_err(|error| place_in_plan(plan, catalogue, choice, error))
     };
     plan.runtimes.iter().map(one).collect()
 }
 
 /// The traits of an external runtime. What holds its workers is not known; starved connections show
 /// when they get no answer.
-const ALREADY_RUNNING: Traits =
-    Traits { held_by: HeldBy::Request, workers: 0, closes: false, custom_build: None };
+const ALREADY_RUNNING: RuntimeTraits =
+    RuntimeTraits { held_by: HeldBy::Request, workers: 0, closes: false, custom_build: None };
 
 /// Finds the external runtimes of the plan.
-pub(super) fn found(plan: &Plan) -> Result<Vec<External>, Refusal> {
+pub(super) fn find_external_runtimes(plan: &Plan) -> Result<Vec<External>, Refusal> {
     let one = |choice: &RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(_) => None,
         RuntimeSource::External { url, watch } => {
@@ -186,7 +188,7 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<External>, Refusal> {
             Some(External::find(name, url, watch.as_ref()).map_err(|error| {
                 let subject = Subject::Setting { runtime: name, name: error.key() };
                 let help = error.help();
-                refused(plan, subject, error, help)
+                refuse(plan, subject, error, help)
             }))
         }
     };
@@ -203,7 +205,7 @@ pub(super) fn nothing_to_measure(plan: &Plan, cases: &[CaseRecord]) -> Result<()
     reasons.dedup();
     let load = plan.loads.first().map_or("", |load| load.name.as_str());
     let (load, why) = (Subject::Load(load), Absence::Case { reasons });
-    Err(refused(plan, load, why, "a load that fits at least one runtime"))
+    Err(refuse(plan, load, why, "a load that fits at least one runtime"))
 }
 
 /// Leaves out runtimes and loads that the plan allows to be missing. Returns notices for the
@@ -221,10 +223,10 @@ pub(super) fn skip_missing(
     }
     let (mut kept, mut notices) = (Vec::new(), Vec::new());
     for choice in &plan.runtimes {
-        let lacks: Option<Vec<Lacks>> =
-            apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
+        let lacks: Option<Vec<MissingRequirement>> =
+            apps.iter().map(|app| missing_requirement(catalogue, app, choice)).collect();
         match lacks.and_then(|why| why.into_iter().next()) {
-            Some(Lacks { cause, todo }) => {
+            Some(MissingRequirement { cause, todo }) => {
                 let runtime = choice.name.clone();
                 notices.push(Notice::RuntimeSkipped { runtime, cause, todo });
             }
@@ -235,7 +237,7 @@ pub(super) fn skip_missing(
         let runtime = plan.runtimes.first().map_or("", |choice| &choice.name);
         let todo = "name at least one runtime that is installed (see `stampede runtimes`)";
         let why = Absence::Runtime { skipped: notices };
-        return Err(refused(plan, Subject::Runtime(runtime), why, Help::todo(todo)));
+        return Err(refuse(plan, Subject::Runtime(runtime), why, Help::todo(todo)));
     }
     let before: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
     plan.keep_runtimes(&kept);
@@ -244,7 +246,7 @@ pub(super) fn skip_missing(
     if plan.loads.is_empty() {
         let load = Subject::Load(before.first().map_or("", String::as_str));
         let why = Absence::Load { skipped: notices };
-        return Err(refused(plan, load, why, "a load for an installed runtime"));
+        return Err(refuse(plan, load, why, "a load for an installed runtime"));
     }
     Ok(notices)
 }
@@ -255,35 +257,46 @@ fn lines(notices: &[Notice]) -> String {
 
 /// Refuses the cases whose runtime cannot serve their app, with the reason, where the plan allows
 /// missing ones. The runtime's other apps are measured.
-pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], cases: &mut [Case]) {
+pub(super) fn refuse_unavailable(
+    plan: &Plan,
+    catalogue: &Catalogue,
+    apps: &[App],
+    cases: &mut [Case],
+) {
     if plan.missing == Missing::Refuse {
         return;
     }
-    let lacks = |choice| apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
-    let all: Vec<Vec<Option<Lacks>>> = plan.runtimes.iter().map(lacks).collect();
+    let lacks =
+        |choice| apps.iter().map(|app| missing_requirement(catalogue, app, choice)).collect();
+    let all: Vec<Vec<Option<MissingRequirement>>> = plan.runtimes.iter().map(lacks).collect();
     for case in cases {
         let why = all[case.runtime][case.app].clone();
-        case.refused = why.map(|Lacks { cause, todo }| Server::Skipped { cause, todo }.into());
+        case.refused =
+            why.map(|MissingRequirement { cause, todo }| Server::Skipped { cause, todo }.into());
     }
 }
 
 /// Why a runtime is not available here, or not for this app. `None`: it is available, or has
 /// another error.
-fn lacking(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> Option<Lacks> {
-    let error = catalogue.check(choice, app).err().filter(is_lacking)?;
+fn missing_requirement(
+    catalogue: &Catalogue,
+    app: &App,
+    choice: &RuntimeChoice,
+) -> Option<MissingRequirement> {
+    let error = catalogue.check(choice, app).err().filter(is_missing_requirement)?;
     // The source of the error does not fit into one line.
     let cause = Cause { source: None, ..cause(&error) };
-    Some(Lacks { cause, todo: error.hint() })
+    Some(MissingRequirement { cause, todo: error.hint() })
 }
 
 /// What keeps a runtime from serving an app, and what the user can do.
 #[derive(Clone)]
-struct Lacks {
+struct MissingRequirement {
     cause: Cause,
     todo: Option<String>,
 }
 
-fn is_lacking(error: &RuntimeError) -> bool {
+fn is_missing_requirement(error: &RuntimeError) -> bool {
     matches!(
         error,
         RuntimeError::Missing { .. }
@@ -295,7 +308,7 @@ fn is_lacking(error: &RuntimeError) -> bool {
 
 /// Gives an error about a runtime its place in the plan, if the error is about something that the
 /// plan says. Returns any other error unchanged.
-fn placed(
+fn place_in_plan(
     plan: &Plan,
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -304,29 +317,32 @@ fn placed(
     let runtime = Subject::Runtime(&choice.name);
     let setting = |name| Subject::Setting { runtime: &choice.name, name };
     match &error {
-        RuntimeError::UnknownRuntime { known, .. } => unknown(plan, runtime, known),
+        RuntimeError::UnknownRuntime { known, .. } => unknown_name_refusal(plan, runtime, known),
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
-            match who_has(catalogue, choice, of) {
-                others if others.is_empty() => unknown(plan, setting(of), known),
+            match runtimes_with_setting(catalogue, choice, of) {
+                others if others.is_empty() => unknown_name_refusal(plan, setting(of), known),
                 others => {
                     let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
                     let expected = format!("{}{others}", words::list(&known));
                     let subject = Subject::Setting { runtime: &choice.name, name: &of.clone() };
-                    refused(plan, subject, error, &expected)
+                    refuse(plan, subject, error, &expected)
                 }
             }
         }
         RuntimeError::BadSetting { setting: of, value, allowed, .. } => {
-            let own = for_those_that_have_it(plan, catalogue, choice, of);
-            let help =
-                own.unwrap_or_else(|| (allowed.clone() + &who_has(catalogue, choice, of)).into());
+            let own = per_runtime_setting_help(plan, catalogue, choice, of);
+            let help = own.unwrap_or_else(|| {
+                (allowed.clone() + &runtimes_with_setting(catalogue, choice, of)).into()
+            });
             let (of, value, allowed) = (of.clone(), value.clone(), allowed.clone());
             let subject = Subject::Setting { runtime: &choice.name, name: &of };
-            with_nearest(refused(plan, subject, error, help), &value, &allowed)
+            with_nearest(refuse(plan, subject, error, help), &value, &allowed)
         }
         RuntimeError::NamedProgram { program, given_by } => match given_by {
-            GivenBy::Setting(name) => no_program(plan, setting(name), name, program),
-            GivenBy::Variable(_) => Refusal::Runtime(error),
+            ProgramSource::Setting(name) => {
+                missing_program_refusal(plan, setting(name), name, program)
+            }
+            ProgramSource::Variable(_) => Refusal::Runtime(error),
         },
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
@@ -335,7 +351,7 @@ fn placed(
                 false => "",
             };
             let expected = format!("an app of kind {runs}, or a runtime for `{kind}`{kind_flag}");
-            refused(plan, runtime, error, &expected)
+            refuse(plan, runtime, error, &expected)
         }
         RuntimeError::NotEntered { kind, .. } => {
             let adapter = match *kind {
@@ -343,12 +359,12 @@ fn placed(
                 _ => "",
             };
             let expected = format!("a runtime that boots the app for each request{adapter}");
-            refused(plan, runtime, error, &expected)
+            refuse(plan, runtime, error, &expected)
         }
         RuntimeError::AppLacks { packages, .. } => {
             let todo =
                 format!("run `composer require {packages}` in the app, or use another runtime");
-            refused(plan, runtime, error, Help::Do(todo))
+            refuse(plan, runtime, error, Help::Do(todo))
         }
         _ => Refusal::Runtime(error),
     }
@@ -356,7 +372,7 @@ fn placed(
 
 /// Names the runtimes that have a setting which `choice` does not have. Empty where `choice` has
 /// it.
-fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> String {
+fn runtimes_with_setting(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> String {
     let has_it = |name: &str| catalogue.runtime(name).is_ok_and(|directory| directory.has(setting));
     let own = matches!(&choice.source, RuntimeSource::Catalogue(name) if has_it(name));
     let others: Vec<String> = match own {
@@ -374,18 +390,23 @@ fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> Stri
     }
 }
 
-fn no_program(plan: &Plan, subject: Subject<'_>, name: &str, program: &Path) -> Refusal {
+fn missing_program_refusal(
+    plan: &Plan,
+    subject: Subject<'_>,
+    name: &str,
+    program: &Path,
+) -> Refusal {
     let (is_there, file) = (program.exists(), program.to_owned());
     let why = if is_there { Absence::Program { file } } else { Absence::File { file } };
     let expected =
         format!("the full path of `{name}`, or one relative to this plan: `./bin/{name}`");
-    refused(plan, subject, why, &expected)
+    refuse(plan, subject, why, &expected)
 }
 
 /// What to write in place of a plan-wide setting that `choice` does not have: the same setting in
 /// the maps of the runtimes that have it. `None`: `choice` has the setting, the plan gives it to
 /// `choice` alone, or no runtime of the plan has it.
-fn for_those_that_have_it(
+fn per_runtime_setting_help(
     plan: &Plan,
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
@@ -428,7 +449,7 @@ fn with_nearest(refusal: Refusal, value: &str, allowed: &str) -> Refusal {
     }
 }
 
-fn refused(
+fn refuse(
     plan: &Plan,
     subject: Subject<'_>,
     why: impl std::error::Error + Send + Sync + 'static,
@@ -437,7 +458,7 @@ fn refused(
     Refusal::Plan(plan::refused(plan, subject, why, help))
 }
 
-fn unknown(plan: &Plan, subject: Subject<'_>, known: &[String]) -> Refusal {
+fn unknown_name_refusal(plan: &Plan, subject: Subject<'_>, known: &[String]) -> Refusal {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     Refusal::Plan(plan::unknown(plan, subject, &known))
 }

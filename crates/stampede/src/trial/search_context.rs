@@ -6,18 +6,20 @@ use stampede_load::spec::Model;
 use stampede_load::time::Nanos;
 
 use super::cases::{self, Case};
-use super::comparison::{Places, now, place};
+use super::comparison::{CpuPlacements, assign_cpus, now};
 use super::refusal::{self, Refusal};
-use super::{Ctx, Subject, budget, sent, trial};
+use super::{Subject, TrialContext, budget, sent, trial};
 use crate::causes::chain;
 use crate::event::{Event, Left, Listen, Until};
 use crate::fact::{self, Fact, Reason};
 use crate::keeper;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
-use crate::runtime::{App, Catalogue, Traits, env_notices};
+use crate::runtime::{App, Catalogue, RuntimeTraits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CaseRecord, Closed, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
+use crate::store::record::{
+    CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord, Validity,
+};
 use crate::store::{
     RunDirectory, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id,
 };
@@ -33,8 +35,8 @@ pub struct SearchContext {
     pub refused: Vec<Option<Fact<Reason>>>,
     catalogue: Catalogue,
     app: App,
-    traits: Vec<Traits>,
-    places: Places,
+    traits: Vec<RuntimeTraits>,
+    places: CpuPlacements,
     facts: MachineFacts,
 }
 
@@ -66,17 +68,21 @@ impl SearchContext {
         let mut cases: Vec<Case> = (0..plan.runtimes.len())
             .map(|runtime| Case { runtime, app: 0, load: 0, cpus: 0, refused: None })
             .collect();
-        refusal::refuse_lacking(&plan, &catalogue, &apps, &mut cases);
+        refusal::refuse_unavailable(&plan, &catalogue, &apps, &mut cases);
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
-        notices.extend(refusal::found(&plan)?.iter().flat_map(crate::external::External::notices));
+        notices.extend(
+            refusal::find_external_runtimes(&plan)?
+                .iter()
+                .flat_map(crate::external::External::notices),
+        );
         let app = apps.into_iter().next().expect("a plan has an app");
         notices.extend(app.notice());
         let ours = plan.runtimes.iter().filter(|choice| !choice.is_external());
         notices.extend(ours.flat_map(|choice| env_notices(&app, choice)));
-        notices.extend(cases::sites(&plan));
-        let places = place(&plan.budget);
-        notices.extend(budget::shared(places.split.shared));
-        notices.extend(budget::crowded(&plan, &facts, &traits));
+        notices.extend(cases::recorded_sites_notice(&plan));
+        let places = assign_cpus(&plan.budget);
+        notices.extend(budget::sharing_notice(places.split.shared));
+        notices.extend(budget::memory_notices(&plan, &facts, &traits));
         plan.notices = fact::unique(notices);
         let refused = cases.into_iter().map(|case| case.refused).collect();
         Ok(SearchContext { plan, refused, catalogue, app, traits, places, facts })
@@ -160,7 +166,7 @@ impl SearchContext {
     /// Only when results cannot be written.
     pub fn measure(
         &self,
-        run: &mut Run<'_>,
+        run: &mut SearchRun<'_>,
         choice: &RuntimeChoice,
         load: &LoadChoice,
         left: Nanos,
@@ -189,7 +195,7 @@ impl SearchContext {
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
         let mut directory = run.directory.trial(&record, &name)?;
         let subject = Subject { runtime: choice, app: &self.app, load };
-        let ctx = Ctx {
+        let ctx = TrialContext {
             catalogue: &self.catalogue,
             placement: &self.places.placements[0],
             load_cpus: &self.places.load_cpus,
@@ -201,21 +207,21 @@ impl SearchContext {
         let path = directory.finish(&record, sent.as_ref().ok().map(|sent| &sent.times))?;
         run.listener.event(&Event::TrialEnded { record: &record, case: &named });
         let case =
-            self.judged(run, StoredTrial { record: record.clone(), directory: path }, named)?;
+            self.judge_trial(run, StoredTrial { record: record.clone(), directory: path }, named)?;
         Ok(TrialResult { record, case })
     }
 
     /// Judges a trial as the table would, by the same rules: reads the stored files and computes
     /// the figures. A trial that does not count is judged too, since a runtime that breaks under
     /// load makes its trial invalid.
-    fn judged(
+    fn judge_trial(
         &self,
-        run: &Run<'_>,
+        run: &SearchRun<'_>,
         mut trial: StoredTrial,
         case: CaseRecord,
     ) -> Result<CaseSummary, StoreError> {
         trial.record.case = 0;
-        trial.record.verdict.judged = Judged::Valid;
+        trial.record.verdict.judged = Validity::Valid;
         let stored = StoredRun {
             record: RunRecord { cases: vec![case], order: vec![vec![0]], ..run.record.clone() },
             directory: run.directory.path().to_owned(),
@@ -245,7 +251,7 @@ impl SearchContext {
 }
 
 /// The run to which trials are added.
-pub struct Run<'a> {
+pub struct SearchRun<'a> {
     /// The content of `run.json` so far.
     pub record: RunRecord,
     /// The run's directory on disk.
@@ -255,14 +261,14 @@ pub struct Run<'a> {
     number: u32,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SearchRun<'a> {
     /// A run before its first trial.
     pub fn new(
         record: RunRecord,
         directory: RunDirectory,
         listener: &'a mut dyn Listen,
-    ) -> Run<'a> {
-        Run { record, directory, listener, number: 0 }
+    ) -> SearchRun<'a> {
+        SearchRun { record, directory, listener, number: 0 }
     }
 
     /// Adds a trial of a case. Returns the case's index in the record, and how many trials the case
@@ -290,6 +296,6 @@ impl<'a> Run<'a> {
 }
 
 /// The total length of a trial.
-pub fn lasted(record: &TrialRecord) -> Nanos {
+pub fn trial_length(record: &TrialRecord) -> Nanos {
     Nanos(record.phases.last().map_or(0, |phase| phase.end_ns))
 }

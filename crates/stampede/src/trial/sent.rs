@@ -14,14 +14,14 @@ pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {
     let requests = if load.requests.is_empty() { &own[..] } else { &load.requests };
     SentRecord {
         app_kind: app.manifest.kind.name().to_owned(),
-        requests: in_words(requests),
+        requests: describe_requests(requests),
         arrivals: Spread::of(&load.model),
     }
 }
 
 /// A list of requests in words: `GET /?ms=10`. What does not fit into such a short text is given by
 /// a hash of the whole list.
-fn in_words(requests: &[RequestSpec]) -> String {
+fn describe_requests(requests: &[RequestSpec]) -> String {
     match requests {
         [RequestSpec { method, path, headers, body, .. }]
             if headers.is_empty() && body.is_empty() =>
@@ -73,9 +73,10 @@ mod tests {
     }
 
     #[test]
-    fn one_request_is_said_and_a_list_is_hashed_in_its_order() {
-        assert_eq!(in_words(&[get("/?ms=10")]), "GET /?ms=10");
-        let list = |paths: &[&str]| in_words(&paths.iter().copied().map(get).collect::<Vec<_>>());
+    fn one_request_is_shown_and_a_list_is_hashed_in_its_order() {
+        assert_eq!(describe_requests(&[get("/?ms=10")]), "GET /?ms=10");
+        let list =
+            |paths: &[&str]| describe_requests(&paths.iter().copied().map(get).collect::<Vec<_>>());
         assert!(list(&["/a", "/b"]).starts_with("2 requests, SHA-256 "), "{}", list(&["/a", "/b"]));
         assert_eq!(list(&["/a", "/b"]), list(&["/a", "/b"]));
         assert_ne!(list(&["/a", "/b"]), list(&["/b", "/a"]));
@@ -83,10 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn another_body_or_header_is_another_request_and_no_secret_of_it_is_said() {
+    fn a_different_body_or_header_changes_the_hash_and_shows_no_secret() {
         let with = |token: &str, body: &[u8]| {
             let headers = vec![("Authorization".to_owned(), format!("Bearer {token}"))];
-            in_words(&[RequestSpec { headers, body: body.to_vec(), ..get("/buy") }])
+            describe_requests(&[RequestSpec { headers, body: body.to_vec(), ..get("/buy") }])
         };
         let said = with("s3cr3t", b"a=1");
         assert!(said.starts_with("GET /buy, headers and body SHA-256 "), "{said}");

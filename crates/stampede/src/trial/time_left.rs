@@ -3,16 +3,16 @@
 
 use stampede_load::time::Nanos;
 
-use crate::store::record::{Judged, TrialRecord};
+use crate::store::record::{TrialRecord, Validity};
 
 /// The planned and the measured trial lengths, by case.
 #[derive(Clone, Debug)]
 pub struct TimeLeft {
-    cases: Vec<Taken>,
+    cases: Vec<CaseDurations>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct CaseDurations {
     /// The trial's length by the plan.
     planned: Nanos,
     /// The sum of the lengths of the trials so far.
@@ -23,14 +23,14 @@ struct Taken {
 impl TimeLeft {
     /// Starts with the planned lengths only, in the order of the cases.
     pub fn new(planned: impl Iterator<Item = Nanos>) -> TimeLeft {
-        let case = |planned| Taken { planned, took: Nanos(0), trials: 0 };
+        let case = |planned| CaseDurations { planned, took: Nanos(0), trials: 0 };
         TimeLeft { cases: planned.map(case).collect() }
     }
 
     /// Records a trial that has ended. An invalid trial is ignored: it may have been cut short.
-    pub fn took(&mut self, case: usize, record: &TrialRecord) {
+    pub fn record_trial(&mut self, case: usize, record: &TrialRecord) {
         let ended = record.phases.last().map_or(0, |phase| phase.end_ns);
-        if record.verdict.judged != Judged::Invalid && ended > 0 {
+        if record.verdict.judged != Validity::Invalid && ended > 0 {
             let case = &mut self.cases[case];
             case.took = case.took.plus(Nanos(ended));
             case.trials += 1;
@@ -57,15 +57,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_trials_so_far_tell_more_than_the_plan() {
+    fn measured_trial_lengths_take_precedence_over_planned_ones() {
         let seconds = Nanos::from_secs;
         let mut left = TimeLeft::new([10, 10, 20].into_iter().map(seconds));
         assert_eq!(left.of(0), seconds(10));
         // The first case took 12 and 14 s: 3 s more than planned. The same overrun is expected of
         // the cases not yet measured.
-        left.cases[0] = Taken { planned: seconds(10), took: seconds(26), trials: 2 };
+        left.cases[0] = CaseDurations { planned: seconds(10), took: seconds(26), trials: 2 };
         assert_eq!([left.of(0), left.of(1), left.of(2)], [13, 13, 23].map(seconds));
-        left.cases[1] = Taken { planned: seconds(10), took: seconds(9), trials: 1 };
+        left.cases[1] = CaseDurations { planned: seconds(10), took: seconds(9), trials: 1 };
         assert_eq!([left.of(1), left.of(2)], [9, 21].map(seconds), "half of 3 and -1 more");
     }
 }

@@ -10,7 +10,7 @@ use stampede_load::time::Nanos;
 use stampede_load::traffic::{AnswerShape, Request, TrafficError};
 
 use super::measured::RequestTarget;
-use super::{Ctx, Subject, paths};
+use super::{Subject, TrialContext, paths};
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
 use crate::store::record::PageRecord;
@@ -24,11 +24,11 @@ pub(super) fn load(
     requests: &[RequestSpec],
     pages: &[PageRecord],
     request_target: &RequestTarget,
-    ctx: &Ctx<'_>,
+    ctx: &TrialContext<'_>,
 ) -> Result<Load, TrafficError> {
     let choice = subject.load;
     let habits = habits(&choice.client);
-    let with_body: HashSet<_> = paths::asked(requests)
+    let with_body: HashSet<_> = paths::requests_to_verify(requests)
         .into_iter()
         .zip(pages)
         .filter(|(_, page)| page.bytes > 0)
@@ -60,7 +60,7 @@ pub(super) fn load(
 }
 
 /// Whether the load shares its CPUs with the stack. An external runtime may be on any CPU.
-fn company(subject: &Subject<'_>, ctx: &Ctx<'_>) -> Company {
+fn company(subject: &Subject<'_>, ctx: &TrialContext<'_>) -> Company {
     let stack = &ctx.placement.cpus;
     let is_apart = !stack.is_empty() && ctx.load_cpus.iter().all(|cpu| !stack.contains(cpu));
     if is_apart && !subject.runtime.is_external() { Company::Nobody } else { Company::Server }

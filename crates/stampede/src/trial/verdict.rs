@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use crate::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traffic};
 use crate::machine;
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{Judged, LoadRecord, Verdict};
+use crate::store::record::{LoadRecord, Validity, Verdict};
 use crate::summary::in_flight::OFF_SHARE;
 use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{Counts, End};
 
 /// A fact about a trial, and how the trial is judged because of it.
-pub type Judgement = (Judged, Fact<Reason>);
+pub type Judgement = (Validity, Fact<Reason>);
 
 /// The evidence that a verdict is based on.
 #[derive(Clone, Copy, Debug)]
@@ -54,16 +54,16 @@ pub enum ModelKind {
 
 /// Judges a trial. The verdict is the worst judgement that any evidence leads to.
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
-    let mut verdict = Verdict { judged: Judged::Valid, reasons: Vec::new(), notes: Vec::new() };
-    stopped(evidence, &mut verdict);
+    let mut verdict = Verdict { judged: Validity::Valid, reasons: Vec::new(), notes: Vec::new() };
+    check_end(evidence, &mut verdict);
     generator_late(evidence, &mut verdict);
     generator_busy(evidence, &mut verdict);
-    starved(evidence, &mut verdict);
-    bookkeeping(evidence, &mut verdict);
+    check_starvation(evidence, &mut verdict);
+    check_littles_law(evidence, &mut verdict);
     clipped(evidence, &mut verdict);
-    closed_meanwhile(evidence, &mut verdict);
-    ports(evidence, &mut verdict);
-    about_machine(evidence, &mut verdict);
+    note_closed_connections(evidence, &mut verdict);
+    note_source_addresses(evidence, &mut verdict);
+    check_machine(evidence, &mut verdict);
     memory(evidence, &mut verdict);
     changed(evidence, &mut verdict);
     verdict
@@ -71,7 +71,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
 
 /// The verdict for a trial that ended before its load.
 pub fn not_measured(reasons: Vec<Fact<Reason>>) -> Verdict {
-    Verdict { judged: Judged::Invalid, reasons, notes: Vec::new() }
+    Verdict { judged: Validity::Invalid, reasons, notes: Vec::new() }
 }
 
 /// Notes about answers that stampede could read although a strict client refuses them:
@@ -79,25 +79,25 @@ pub fn not_measured(reasons: Vec<Fact<Reason>>) -> Verdict {
 pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Judgement> {
     odd.iter().map(|(kind, answers)| {
         let reason = Traffic::OddHeaders { kind: kind.clone(), answers: *answers };
-        (Judged::Valid, reason.into())
+        (Validity::Valid, reason.into())
     })
 }
 
-/// Adds a reason to the verdict, or a note if the judgement is `Judged::Valid`. Each fact is listed
+/// Adds a reason to the verdict, or a note if the judgement is `Validity::Valid`. Each fact is listed
 /// once.
-pub fn add(verdict: &mut Verdict, judged: Judged, reason: impl Into<Fact<Reason>>) {
+pub fn add(verdict: &mut Verdict, judged: Validity, reason: impl Into<Fact<Reason>>) {
     verdict.judged = verdict.judged.max(judged);
     let facts = match judged {
-        Judged::Valid => &mut verdict.notes,
-        Judged::Suspect | Judged::Invalid => &mut verdict.reasons,
+        Validity::Valid => &mut verdict.notes,
+        Validity::Suspect | Validity::Invalid => &mut verdict.reasons,
     };
     fact::add(facts, reason);
 }
 
-fn stopped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+fn check_end(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     if evidence.load.end == End::Stopped {
         let lasted_ns = evidence.load.lasted_ns;
-        add(verdict, Judged::Invalid, Traffic::Stopped { lasted_ns });
+        add(verdict, Validity::Invalid, Traffic::Stopped { lasted_ns });
     }
 }
 
@@ -129,14 +129,14 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
         // A handful of late requests lies beyond every percentile that is printed. Only the mean
         // and the maximum can be affected.
         let is_sure = load.schedule_lag_ns_sure > allowed;
-        add(verdict, if is_sure { Judged::Invalid } else { Judged::Suspect }, late);
+        add(verdict, if is_sure { Validity::Invalid } else { Validity::Suspect }, late);
     }
     // Requests that were dropped while there was room for them were dropped because the generator
     // was late. Those that were dropped with all slots taken were the runtime's fault.
     let had_room = load.in_flight_max < max_in_flight;
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     if had_room && load.end == End::Complete && sent < SENT_SHARE {
-        add(verdict, Judged::Invalid, Generator::Short { sent_share: sent });
+        add(verdict, Validity::Invalid, Generator::Short { sent_share: sent });
     }
 }
 
@@ -159,8 +159,10 @@ pub fn generators_fault(verdict: &Verdict) -> Option<Fault> {
         })
     };
     match verdict.judged {
-        Judged::Invalid if has(|one| matches!(one, Generator::Short { .. })) => Some(Fault::Short),
-        Judged::Invalid if has(|one| matches!(one, Generator::Late { .. })) => Some(Fault::Late),
+        Validity::Invalid if has(|one| matches!(one, Generator::Short { .. })) => {
+            Some(Fault::Short)
+        }
+        Validity::Invalid if has(|one| matches!(one, Generator::Late { .. })) => Some(Fault::Late),
         _ => None,
     }
 }
@@ -177,7 +179,7 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let busy_share = evidence.load.busy_share_max;
     match evidence.model {
         ModelKind::Open { .. } if busy_share > BUSY_OPEN => {
-            add(verdict, Judged::Suspect, Generator::Busy { busy_share });
+            add(verdict, Validity::Suspect, Generator::Busy { busy_share });
         }
         // The throughput is correct, but it is the generator's limit and not the runtime's.
         ModelKind::Closed if evidence.load.is_generators_limit() => {
@@ -185,7 +187,7 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
             let rate_per_s = evidence.load.ok_inside as f64 / seconds;
             // JSON has no infinity.
             if rate_per_s.is_finite() {
-                add(verdict, Judged::Valid, Generator::Limit { rate_per_s, busy_share });
+                add(verdict, Validity::Valid, Generator::Limit { rate_per_s, busy_share });
             }
         }
         _ => {}
@@ -202,15 +204,15 @@ fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let peak_bytes: u64 = evidence.resources.iter().map(of).max().unwrap_or(0);
     let is_full = limit_bytes > 0 && peak_bytes as f64 >= limit_bytes as f64 * FULL_SHARE;
     if kills > 0 {
-        add(verdict, Judged::Suspect, Machine::OutOfMemory { kills, limit_bytes });
+        add(verdict, Validity::Suspect, Machine::OutOfMemory { kills, limit_bytes });
     } else if is_full {
-        add(verdict, Judged::Suspect, Machine::MemoryFull { peak_bytes, limit_bytes });
+        add(verdict, Validity::Suspect, Machine::MemoryFull { peak_bytes, limit_bytes });
     }
 }
 
 /// Invalid if connections waited in vain while others were answered. If nobody was answered, it did
 /// not matter who had the connections: the server's failures are the result.
-fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+fn check_starvation(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let connections = &evidence.load.connections;
     let Counts { ok, failed, .. } = &evidence.load.counts;
     let some_answered = *ok > 0 || failed.keys().any(|key| FailureKind::of(key).is_answered());
@@ -220,68 +222,68 @@ fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
         let most = most.filter(|(key, _)| FailureKind::of(key) != FailureKind::TIMEOUT);
         let failure = most.map(|(kind, count)| Failure { kind: kind.clone(), requests: *count });
         let (connections, opened) = (connections.never_answered, connections.opened);
-        add(verdict, Judged::Invalid, Traffic::Starved { connections, opened, failure });
+        add(verdict, Validity::Invalid, Traffic::Starved { connections, opened, failure });
     }
 }
 
 /// Checks our own figures with Little's law: the integral of the in-flight gauge must equal starts
 /// × service time.
-fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+fn check_littles_law(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let littles_law_ratio = evidence.load.littles_law_ratio;
     let enough = evidence.load.counts.started >= LITTLE_STARTS;
     if enough && (littles_law_ratio - 1.0).abs() > OFF_SHARE {
         let in_flight_mean = evidence.load.in_flight_mean.filter(|_| littles_law_ratio > 0.0);
         let in_flight_expected = in_flight_mean.map(|mean| mean / littles_law_ratio);
         let off = Generator::Bookkeeping { littles_law_ratio, in_flight_mean, in_flight_expected };
-        add(verdict, Judged::Suspect, off);
+        add(verdict, Validity::Suspect, off);
     }
 }
 
 /// Notes kept connections that the runtime closed during a request, since such failures puzzle
 /// their readers. A kept connection had an answer before. More such failures than answers have
 /// another cause.
-fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+fn note_closed_connections(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
     let of = |net| FailureKind::Net(net).count(&load.counts.failed);
     let requests = of(Net::CutShort) + of(Net::Reset);
     if load.keep_alive && requests > 0 && requests <= load.counts.ok {
-        add(verdict, Judged::Valid, Traffic::ConnectionsClosed { requests });
+        add(verdict, Validity::Valid, Traffic::ConnectionsClosed { requests });
     }
 }
 
 /// Notes that the load used several source addresses: a server that looks at the client's address
 /// sees more than one.
-fn ports(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+fn note_source_addresses(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let addresses = evidence.load.connections.sources;
     if addresses > 1 {
-        add(verdict, Judged::Valid, Machine::PortsExhausted { addresses });
+        add(verdict, Validity::Valid, Machine::PortsExhausted { addresses });
     }
 }
 
 fn clipped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let requests = evidence.load.clipped;
     if requests > 0 {
-        add(verdict, Judged::Suspect, Generator::Clipped { requests });
+        add(verdict, Validity::Suspect, Generator::Clipped { requests });
     }
 }
 
-fn about_machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+fn check_machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let source = evidence.clock_source;
     if !source.is_empty() && !machine::reads_without_a_system_call(source) {
-        add(verdict, Judged::Suspect, Machine::SlowClock { source: source.to_owned() });
+        add(verdict, Validity::Suspect, Machine::SlowClock { source: source.to_owned() });
     }
     let steal: u64 = evidence.resources.iter().map(|sample| sample.host.steal_ns).sum();
     let time: u64 = evidence.resources.iter().map(|sample| sample.interval_ns).sum();
     let share = steal as f64 / (time.max(1) as f64 * f64::from(evidence.machine_cpus.max(1)));
     if share > machine::STEAL_MAX {
-        add(verdict, Judged::Suspect, Machine::Steal { share });
+        add(verdict, Validity::Suspect, Machine::Steal { share });
     }
     let throttled_ns: u64 = evidence.resources.iter().map(|sample| sample.throttled_ns).sum();
     if throttled_ns > 0 {
-        add(verdict, Judged::Suspect, Machine::Throttled { throttled_ns });
+        add(verdict, Validity::Suspect, Machine::Throttled { throttled_ns });
     }
     for died in evidence.died {
-        add(verdict, Judged::Suspect, died.clone());
+        add(verdict, Validity::Suspect, died.clone());
     }
 }
 

@@ -14,7 +14,7 @@ use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
 use crate::monitor::Monitor;
 use crate::monitor::sample::ResourceSample;
-use crate::runtime::Pool;
+use crate::runtime::FpmStatusPage;
 use crate::store::TrialDirectory;
 
 /// Sends `load` and monitors the runtime meanwhile. The load is stopped if the runtime is gone.
@@ -31,16 +31,16 @@ pub fn run(
     // PHP-FPM starts a process for the first status request. It is sent before the monitor begins,
     // or that process would count as started under load.
     let pool = measured.pool();
-    pool.as_ref().map(Pool::ask);
+    pool.as_ref().map(FpmStatusPage::ask);
     let sink = move |sample: &mut ResourceSample| {
-        sample.pool = pool.as_ref().and_then(Pool::ask);
+        sample.pool = pool.as_ref().and_then(FpmStatusPage::ask);
         // A send fails only when the load is over and the receiver is gone.
         drop(sender.send(sample.clone()));
     };
     let (group, workers) = (measured.group(), measured.workers());
     let monitor = Monitor::watch_with(group, workers, Nanos::SECOND, sink)?;
     let stop = interrupt::stop_for_load();
-    let mut both = Both {
+    let mut listener = TrialListener {
         directory,
         phases,
         readings,
@@ -48,14 +48,14 @@ pub fn run(
         stop: stop.clone(),
         length: cases::length(&load.model),
     };
-    let result = stampede_load::run_load(load, &stop, &mut both);
+    let result = stampede_load::run_load(load, &stop, &mut listener);
     let resources = monitor.finish()?;
-    both.drain();
+    listener.drain();
     Ok((result?, resources))
 }
 
 /// Passes seconds and readings to the directory and the listener, from the thread that sends.
-struct Both<'a, 'b> {
+struct TrialListener<'a, 'b> {
     directory: &'a mut TrialDirectory,
     phases: &'a mut Phases<'b>,
     readings: Receiver<ResourceSample>,
@@ -65,22 +65,22 @@ struct Both<'a, 'b> {
     length: Option<Nanos>,
 }
 
-impl Both<'_, '_> {
-    fn tell(&mut self, event: &Event<'_>) {
+impl TrialListener<'_, '_> {
+    fn send_event(&mut self, event: &Event<'_>) {
         self.directory.event(event);
         self.phases.listener.event(event);
     }
 
     fn drain(&mut self) {
         while let Ok(sample) = self.readings.try_recv() {
-            self.tell(&Event::Resources(&sample));
+            self.send_event(&Event::Resources(&sample));
         }
     }
 }
 
-impl Listener for Both<'_, '_> {
+impl Listener for TrialListener<'_, '_> {
     fn second(&mut self, second: &Second) {
-        self.tell(&Event::Second(second));
+        self.send_event(&Event::Second(second));
         self.drain();
         let passed = Nanos::from_secs(u64::from(second.index) + 1);
         if self

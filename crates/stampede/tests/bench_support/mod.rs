@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use stampede::keeper::KeeperOptions;
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    App, Catalogue, Placement, Places, Running, RuntimeError, RuntimeManifest, prepare, start,
-    under,
+    App, Catalogue, Placement, RunningStack, RuntimeError, RuntimeManifest, SearchPaths,
+    keeper_per_directory, prepare, start,
 };
 use tempfile::TempDir;
 
@@ -28,7 +28,7 @@ pub struct Bench {
 impl Bench {
     /// Makes a bench with this app.
     pub fn new(app: &AppChoice) -> Bench {
-        let catalogue = Catalogue::load(Places::from_env());
+        let catalogue = Catalogue::load(SearchPaths::from_env());
         let app = catalogue.app(app).expect("app");
         let placement = Placement::default();
         Bench { catalogue, app, placement, directory: tempfile::tempdir().expect("directory") }
@@ -46,7 +46,7 @@ impl Bench {
 
     /// Starts a runtime. `None`: it is not installed, which is printed, or it lacks one of the
     /// settings.
-    pub fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<Running> {
+    pub fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<RunningStack> {
         let running = self.try_start(name, settings)?;
         Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
     }
@@ -56,7 +56,7 @@ impl Bench {
         &self,
         name: &str,
         settings: &[(&str, Scalar)],
-    ) -> Option<Result<Running, RuntimeError>> {
+    ) -> Option<Result<RunningStack, RuntimeError>> {
         let choice = RuntimeChoice {
             name: name.into(),
             source: RuntimeSource::Catalogue(name.into()),
@@ -72,7 +72,7 @@ impl Bench {
         let mut work = PathBuf::new();
         let keep = |id: &str, directory: &Path| {
             work = directory.to_path_buf();
-            under(&options)(id, directory)
+            keeper_per_directory(&options)(id, directory)
         };
         match prepare(&self.catalogue, &choice, &self.app, &self.placement, keep) {
             Ok(prepared) => {
@@ -99,7 +99,7 @@ impl Bench {
     }
 
     /// Starts every runtime of the catalogue with `settings`, one after another.
-    pub fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running)) {
+    pub fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &RunningStack)) {
         for name in self.catalogue.runtime_names() {
             let Some(running) = self.start(name, settings) else { continue };
             check(name, &running);

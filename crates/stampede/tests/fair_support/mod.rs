@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use serde_json::Value;
-use stampede::runtime::{AppKind, Catalogue, Places};
+use stampede::runtime::{AppKind, Catalogue, SearchPaths};
 
 use super::common::{Place, finish, stdout};
 
@@ -54,7 +54,7 @@ pub fn installed() -> Vec<String> {
     let place = Place::new();
     let output = finish(place.stampede(&["runtimes", "--json"]), Duration::from_secs(60));
     let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    let catalogue = Catalogue::load(Places::default());
+    let catalogue = Catalogue::load(SearchPaths::default());
     let mut found = Vec::new();
     for one in listed.as_array().expect("a list") {
         let name = one["name"].as_str().expect("a name").to_owned();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use stampede::fact::Fact;
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::record::{
-    CaseRecord, Closed, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord,
-    RuntimeRecord, TrialRecord, Verdict,
+    CaseRecord, Closed, LoadModel, LoadRecord, ObservedState, PhaseRecord, RunRecord,
+    RuntimeRecord, TrialRecord, Validity, Verdict,
 };
 use stampede::summary::{RunData, TrialData};
 use stampede_load::report::{Connections, Counts, End, TimeSet};
@@ -25,7 +25,7 @@ pub struct Requests {
     pub dropped: u64,
     /// One reading a second: CPU use of php and of web in CPUs, and memory of each in bytes.
     pub spent: Vec<(f64, f64, u64, u64)>,
-    pub verdict: (Judged, Vec<&'static str>),
+    pub verdict: (Validity, Vec<&'static str>),
     pub notes: Vec<&'static str>,
     pub scheduled_ns: u64,
     pub ok_inside: Option<u64>,
@@ -39,7 +39,7 @@ impl Default for Requests {
             failed: Vec::new(),
             dropped: 0,
             spent: vec![(0.5, 0.1, 64 << 20, 8 << 20); 10],
-            verdict: (Judged::Valid, Vec::new()),
+            verdict: (Validity::Valid, Vec::new()),
             notes: Vec::new(),
             scheduled_ns: 10 * SECOND,
             ok_inside: None,
@@ -111,15 +111,15 @@ pub fn run(cases: Vec<CaseRecord>, rounds: u32) -> RunData {
     }
 }
 
-pub fn observed() -> Observed {
-    Observed {
+pub fn observed() -> ObservedState {
+    ObservedState {
         php_version: "8.2.29".to_owned(),
         extensions: vec!["json".to_owned()],
         opcache: true,
         isolated: true,
         workers: 4,
         answer_sha256: "abc".to_owned(),
-        ..Observed::default()
+        ..ObservedState::default()
     }
 }
 
@@ -288,7 +288,7 @@ pub fn troubled() -> RunData {
             .to_owned(),
     ));
     add(&mut run, 0, Requests { answered_ns: spread(2_000, 2_000_000), ..Requests::default() });
-    let suspect = (Judged::Suspect, vec!["busiest load thread 85 % busy"]);
+    let suspect = (Validity::Suspect, vec!["busiest load thread 85 % busy"]);
     let long = add(
         &mut run,
         1,
@@ -304,7 +304,7 @@ pub fn troubled() -> RunData {
         before.php_version = "8.4.13".to_owned();
     }
     add(&mut run, 3, Requests { failed: vec![("net:refused", 2_000)], ..Requests::default() });
-    let invalid = (Judged::Invalid, vec!["p99 schedule lag 12.3 ms, more than 1 ms"]);
+    let invalid = (Validity::Invalid, vec!["p99 schedule lag 12.3 ms, more than 1 ms"]);
     add(
         &mut run,
         4,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use stampede::event::{Event, Listen};
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::RunDirectory;
-use stampede::store::hlog::no_times;
+use stampede::store::hlog::empty_time_set;
 use stampede::summary::RunData;
 use stampede_load::report::{Counts, Second, TimeSet};
 use stampede_load::time::Nanos;
@@ -22,7 +22,7 @@ pub fn write(directory: &Path, run: &RunData, seconds: u32) -> PathBuf {
         let case = &run.record.cases[trial.record.case];
         let mut written =
             stored.trial(&trial.record, &case.runtime.replace('/', "-")).expect("a directory");
-        let mut totals = no_times();
+        let mut totals = empty_time_set();
         for index in 0..seconds {
             let second = second(index, trial.record.number);
             totals.response_time.merge(&second.times.response_time);
@@ -44,7 +44,8 @@ pub fn second(index: u32, seed: u32) -> Second {
         _ => BTreeMap::from([("http:502".to_owned(), 2)]),
     };
     let counts = Counts { planned: 52, started: 52, ok: 50, failed, ..Counts::default() };
-    let times = TimeSet { response_time: answered.clone(), service_time: answered, ..no_times() };
+    let times =
+        TimeSet { response_time: answered.clone(), service_time: answered, ..empty_time_set() };
     Second { index, counts, times, in_flight_max: 3, busy: Nanos(99) }
 }
 

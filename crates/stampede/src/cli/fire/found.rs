@@ -11,7 +11,7 @@ use stampede_load::traffic::Tags;
 use crate::fact::{Fact, Generator, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 use crate::trial::verdict::Judgement;
 
 /// The first failed request of a kind, with secrets masked.
@@ -66,7 +66,7 @@ pub fn notes(result: &LoadResult, model: &Model) -> impl Iterator<Item = Judgeme
     let traffic = [about_slow_connects(result), about_early_end(result, model)];
     naps.into_iter()
         .chain(traffic.into_iter().flatten().map(Fact::from))
-        .map(|note| (Judged::Valid, note))
+        .map(|note| (Validity::Valid, note))
 }
 
 /// Reports short sleeps of the generator. An answer may have arrived during a sleep.
@@ -103,26 +103,26 @@ pub fn about_traffic(result: &LoadResult) -> Vec<Judgement> {
     let traffic = &result.traffic;
     let mut found: Vec<Judgement> = Vec::new();
     if let Some(failure) = traffic.failed.clone() {
-        found.push((Judged::Invalid, Traffic::FileFailed { failure }.into()));
+        found.push((Validity::Invalid, Traffic::FileFailed { failure }.into()));
     }
     if let Some((line, error)) = traffic.broken_first.clone() {
         let entries = traffic.broken;
-        found.push((Judged::Suspect, Traffic::FileBroken { entries, line, error }.into()));
+        found.push((Validity::Suspect, Traffic::FileBroken { entries, line, error }.into()));
     }
     for (why, count) in &traffic.skipped {
         let skipped = Traffic::FileSkipped { entries: *count, why: why.clone() };
-        found.push((Judged::Valid, skipped.into()));
+        found.push((Validity::Valid, skipped.into()));
     }
     if let Some(host) = &traffic.other_host {
         let host = mask_secrets(host);
-        found.push((Judged::Valid, Traffic::FileOtherHost { host }.into()));
+        found.push((Validity::Valid, Traffic::FileOtherHost { host }.into()));
     }
     if let Some(within) = traffic.shuffled_within {
-        found.push((Judged::Valid, Traffic::FileShuffled { within }.into()));
+        found.push((Validity::Valid, Traffic::FileShuffled { within }.into()));
     }
     if result.records_lost > 0 {
         let lost = Generator::RecordsLost { requests: result.records_lost };
-        found.push((Judged::Valid, lost.into()));
+        found.push((Validity::Valid, lost.into()));
     }
     found
 }

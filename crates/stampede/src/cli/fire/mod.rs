@@ -36,9 +36,9 @@ use crate::fact::nothing::{Kind, Nothing};
 use crate::interrupt;
 use crate::machine::{self, MachineFacts};
 use crate::mask::{mask_json, mask_secrets};
-use crate::monitor::Aside;
+use crate::monitor::InterferenceMeter;
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{Judged, LoadRecord, Verdict};
+use crate::store::record::{LoadRecord, Validity, Verdict};
 use crate::summary::model::LoadModel;
 use crate::trial::load_record;
 use crate::trial::verdict::{self, Evidence, ModelKind};
@@ -110,7 +110,7 @@ struct Measured {
 
 fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measured, Failure> {
     let mut watch = Watch { shown, files, watched: Watched::default() };
-    let aside = Aside::begin();
+    let aside = InterferenceMeter::begin();
     let (result, autostop, is_limit) = match ready.autostop.clone() {
         None => (run_load(&ready.load, &mut watch)?, None, false),
         Some(judge) => {
@@ -143,14 +143,14 @@ impl Measured {
         let mut verdict = self.judge(&record, &ready.load.model, machine);
         let found = found::notes(&self.result, &ready.load.model);
         let odd = verdict::odd_headers(&self.result.odd);
-        let before = ready.notes().map(|note| (Judged::Valid, note));
+        let before = ready.notes().map(|note| (Validity::Valid, note));
         let of_file = found::about_traffic(&self.result);
         for (judged, reason) in before.chain(found).chain(odd).chain(of_file) {
             verdict::add(&mut verdict, judged, reason);
         }
         if let Some(nothing) = &self.nothing {
             let nothing = Traffic::NothingCorrect(nothing.clone());
-            verdict::add(&mut verdict, Judged::Suspect, nothing);
+            verdict::add(&mut verdict, Validity::Suspect, nothing);
         }
         Report::of(Parts {
             url: &ready.url,
@@ -184,7 +184,7 @@ impl Measured {
             died: &[],
         });
         if let Some(reason) = found::about_quota(&self.aside) {
-            verdict::add(&mut verdict, Judged::Suspect, reason);
+            verdict::add(&mut verdict, Validity::Suspect, reason);
         }
         verdict
     }
@@ -196,7 +196,7 @@ impl Measured {
         match report.verdict {
             // Expectations need answers, and there are none.
             _ if matches!(kind, Some(Kind::Unsent | Kind::Unanswered)) => Outcome::Incomplete,
-            Judged::Invalid if asked => Outcome::Incomplete,
+            Validity::Invalid if asked => Outcome::Incomplete,
             _ if stopped || report.breaks_an_expectation() => Outcome::NotMet,
             _ if kind == Some(Kind::Incorrect) => Outcome::Incomplete,
             _ => Outcome::Fine,

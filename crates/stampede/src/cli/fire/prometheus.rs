@@ -9,7 +9,7 @@ use stampede_load::report::LoadResult;
 use stampede_stats::histogram::Times;
 
 use super::report::{Report, TimeNs, TimesNs};
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 
 /// Returns all figures, with times in seconds. A percentile that falls on a failed request is
 /// `+Inf`, because such a request counts as slower than any answer.
@@ -26,11 +26,11 @@ pub fn text(report: &Report, result: &LoadResult) -> String {
     ];
     text.row("stampede_info", &named, 1.0);
     text.about("stampede_verdict", "gauge", "1 for the verdict of the measurement.");
-    for judged in [Judged::Valid, Judged::Suspect, Judged::Invalid] {
+    for judged in [Validity::Valid, Validity::Suspect, Validity::Invalid] {
         let name = match judged {
-            Judged::Valid => "valid",
-            Judged::Suspect => "suspect",
-            Judged::Invalid => "invalid",
+            Validity::Valid => "valid",
+            Validity::Suspect => "suspect",
+            Validity::Invalid => "invalid",
         };
         let is_it = f64::from(u8::from(judged == report.verdict));
         text.row("stampede_verdict", &[("verdict", name)], is_it);

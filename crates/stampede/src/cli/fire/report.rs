@@ -18,7 +18,7 @@ use crate::addresses::shown;
 use crate::fact::{Fact, Found, Reason};
 use crate::plan::model::LoadChoice;
 use crate::store::mask_secrets;
-use crate::store::record::{Judged, LoadRecord, Verdict};
+use crate::store::record::{LoadRecord, Validity, Verdict};
 use crate::summary::judge::judge_load;
 use crate::summary::model::{Expected, Figure, LoadModel};
 use crate::trial::cases;
@@ -41,7 +41,7 @@ pub struct Report {
     pub model: LoadModel,
     /// Whether the result counts as a measurement of the server.
     #[schemars(with = "VerdictName")]
-    pub verdict: Judged,
+    pub verdict: Validity,
     /// Reasons for the verdict; empty if it is `valid`.
     pub reasons: Vec<Fact<Reason>>,
     /// Information that does not affect the verdict.

@@ -6,7 +6,7 @@ use stampede_load::outcome;
 use super::found::Example;
 use super::report::{Ended, ExpectationOutcome, Report, TimeNs, TimesNs};
 use crate::fact;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 use crate::summary::model::LoadModel;
 use crate::summary::words;
 
@@ -27,9 +27,9 @@ pub fn text(report: &Report) -> String {
 
 fn verdict(report: &Report) -> String {
     let word = match report.verdict {
-        Judged::Valid => "valid",
-        Judged::Suspect => "suspect",
-        Judged::Invalid => "INVALID",
+        Validity::Valid => "valid",
+        Validity::Suspect => "suspect",
+        Validity::Invalid => "INVALID",
     };
     let reasons = match report.reasons.as_slice() {
         [] => String::new(),

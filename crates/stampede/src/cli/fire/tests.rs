@@ -256,7 +256,7 @@ fn made() -> Report {
         address: "127.0.0.1:8080".to_owned(),
         load: "const(50,60s)".to_owned(),
         model: LoadModel::Open,
-        verdict: Judged::Suspect,
+        verdict: Validity::Suspect,
         reasons: vec![Generator::Busy { busy_share: 0.85 }.into()],
         notes: vec![Traffic::FileShuffled { within: 1_000 }.into()],
         end: Ended::Autostop,
@@ -320,7 +320,7 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
     let closed = Report {
         load: "50 users for 10 s".to_owned(),
         model: LoadModel::Closed,
-        verdict: Judged::Valid,
+        verdict: Validity::Valid,
         reasons: Vec::new(),
         notes: Vec::new(),
         end: Ended::Complete,

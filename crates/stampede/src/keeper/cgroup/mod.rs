@@ -72,7 +72,7 @@ impl Plan {
                 (process.role.clone(), cpus.clone())
             })
             .collect();
-        let wanted = tree::Wanted {
+        let wanted = tree::GroupSpec {
             cpus: stack_cpus(spec),
             memory_bytes: spec.memory_bytes,
             roles,
@@ -109,7 +109,7 @@ fn role_count(spec: &StackSpec) -> usize {
 /// The groups of a running stack.
 pub(super) struct Groups {
     trees: Vec<Tree>,
-    wanted: tree::Wanted,
+    wanted: tree::GroupSpec,
 }
 
 impl Groups {

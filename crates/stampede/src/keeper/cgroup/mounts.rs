@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hybrid_machine_has_both() {
+    fn both_cgroup_versions_are_found_on_a_hybrid_machine() {
         let mountinfo = "\
 31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
 33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_sees_its_part_only() {
+    fn a_container_sees_only_its_part_of_the_hierarchy() {
         let line = "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n";
         let inside = Mounts::parse(line, "4:memory:/docker/abc/sub\n");
         assert_eq!(inside.v1[0].own, Path::new("/sys/fs/cgroup/memory/sub"));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_outside_our_cgroup_namespace_is_not_ours() {
+    fn a_group_outside_our_cgroup_namespace_is_not_used() {
         let line = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
         assert_eq!(Mounts::parse(line, "0::/../other\n").v2, None);
     }

@@ -15,7 +15,7 @@ use crate::keeper::cpus::{format_list, parse_list};
 const WANTED_V2: [&str; 2] = ["memory", "cpuset"];
 
 /// The limits and the roles that the groups shall have.
-pub(super) struct Wanted {
+pub(super) struct GroupSpec {
     /// CPUs of the whole stack; empty: all.
     pub cpus: Vec<usize>,
     /// Memory limit in bytes; 0: no limit.
@@ -50,17 +50,17 @@ impl Parent {
             .ancestors()
             .take_while(|directory| directory.starts_with(&mount.top))
             .take_while(|directory| writable(&directory.join("cgroup.procs")))
-            .filter(|directory| takes_children(directory))
+            .filter(|directory| children_can_hold_processes(directory))
             .collect();
         // The sort is stable, so the nearest group stays first among equals.
         directories.sort_by_key(|directory| {
             let control = words(&directory.join("cgroup.subtree_control"));
-            (Reverse(count(&gives(directory))), Reverse(count(&control)))
+            (Reverse(count(&available_controllers(directory))), Reverse(count(&control)))
         });
         let mut best: Option<Parent> = None;
         for directory in directories {
             let most = best.as_ref().map(|best| count(&best.controllers));
-            if most.is_some_and(|most| most >= count(&gives(directory))) {
+            if most.is_some_and(|most| most >= count(&available_controllers(directory))) {
                 break;
             }
             let (controllers, added) = enable(directory);
@@ -83,7 +83,7 @@ impl Parent {
     }
 
     /// Creates the stack's group and its leaves; `None` if that is not allowed or not useful.
-    pub(super) fn create(&self, name: &str, wanted: &Wanted) -> Option<Tree> {
+    pub(super) fn create(&self, name: &str, wanted: &GroupSpec) -> Option<Tree> {
         let only_freezer = self.version == Version::V1
             && !["cpuset", "memory", "cpuacct"].iter().any(|c| self.controllers.contains(*c));
         if only_freezer && wanted.freezer == Freezer::NotNeeded {
@@ -102,7 +102,9 @@ impl Parent {
             entered: true,
             directory,
         };
-        if !takes_children(&tree.directory) || tree.fill(&self.directory, wanted).is_err() {
+        if !children_can_hold_processes(&tree.directory)
+            || tree.fill(&self.directory, wanted).is_err()
+        {
             let _ = remove(&tree.directory);
             return None;
         }
@@ -124,7 +126,7 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn role(&self, role: &str) -> PathBuf {
-        self.directory.join(leaf(role))
+        self.directory.join(leaf_name(role))
     }
 
     pub(super) fn has(&self, controller: &str) -> bool {
@@ -145,7 +147,7 @@ impl Tree {
 
     /// Sets the limits first and creates the leaves then. A v1 CPU set accepts no process before it
     /// has CPUs and memory nodes.
-    fn fill(&mut self, parent: &Path, wanted: &Wanted) -> io::Result<()> {
+    fn fill(&mut self, parent: &Path, wanted: &GroupSpec) -> io::Result<()> {
         if self.version == Version::V2 {
             self.controllers = enable(&self.directory).0;
         }
@@ -161,7 +163,7 @@ impl Tree {
         for (role, cpus) in &wanted.roles {
             let directory = self.role(role);
             match fs::create_dir(&directory) {
-                // Two role names may become the same after `leaf`.
+                // Two role names may become the same after `leaf_name`.
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
@@ -199,11 +201,11 @@ impl Tree {
 fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool> {
     let is_v1 = !directory.join("cgroup.controllers").exists();
     if is_v1 {
-        copy_or(parent, directory, "cpuset.mems", "cpuset.effective_mems")?;
+        copy_or_default(parent, directory, "cpuset.mems", "cpuset.effective_mems")?;
     }
     let set = if cpus.is_empty() {
         if is_v1 {
-            copy_or(parent, directory, "cpuset.cpus", "cpuset.effective_cpus")?;
+            copy_or_default(parent, directory, "cpuset.cpus", "cpuset.effective_cpus")?;
         }
         return Ok(false);
     } else {
@@ -212,7 +214,7 @@ fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool>
     if set.is_err() {
         // The CPUs are offline or outside our container. A v1 group must have some CPUs even so.
         if is_v1 {
-            copy_or(parent, directory, "cpuset.cpus", "cpuset.effective_cpus")?;
+            copy_or_default(parent, directory, "cpuset.cpus", "cpuset.effective_cpus")?;
         }
         return Ok(false);
     }
@@ -222,7 +224,7 @@ fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool>
     Ok(parse_list(&got).into_iter().collect::<BTreeSet<_>>() == wanted)
 }
 
-fn copy_or(parent: &Path, directory: &Path, file: &str, effective: &str) -> io::Result<()> {
+fn copy_or_default(parent: &Path, directory: &Path, file: &str, effective: &str) -> io::Result<()> {
     let text = fs::read_to_string(parent.join(file))?;
     let text =
         if text.trim().is_empty() { fs::read_to_string(parent.join(effective))? } else { text };
@@ -230,7 +232,7 @@ fn copy_or(parent: &Path, directory: &Path, file: &str, effective: &str) -> io::
 }
 
 /// Whether the children of a v2 group can hold processes. The children of a threaded group cannot.
-fn takes_children(directory: &Path) -> bool {
+fn children_can_hold_processes(directory: &Path) -> bool {
     // The real root group has no `cgroup.type`.
     let kind = fs::read_to_string(directory.join("cgroup.type"));
     kind.map_or(true, |kind| kind.trim() == "domain")
@@ -238,14 +240,16 @@ fn takes_children(directory: &Path) -> bool {
 
 /// Whether the topmost visible group holds processes and is not the real root.
 pub(in crate::keeper) fn is_full_root(top: &Path) -> bool {
-    top.join("cgroup.type").exists() && gives(top).is_empty() && writable(&top.join("cgroup.procs"))
+    top.join("cgroup.type").exists()
+        && available_controllers(top).is_empty()
+        && writable(&top.join("cgroup.procs"))
 }
 
 /// Returns the controllers that a v2 group can enable for its children. A group that holds
 /// processes can enable none, unless it is the real root. The kernel would refuse `memory`. It
 /// would accept a CPU set alone, but make the group threaded, so that its children could hold no
 /// process any more.
-fn gives(directory: &Path) -> BTreeSet<String> {
+fn available_controllers(directory: &Path) -> BTreeSet<String> {
     let holds_some =
         fs::read_to_string(directory.join("cgroup.procs")).map_or(true, |p| !p.is_empty());
     match holds_some && directory.join("cgroup.type").exists() {
@@ -260,7 +264,7 @@ fn gives(directory: &Path) -> BTreeSet<String> {
 fn enable(directory: &Path) -> (BTreeSet<String>, Vec<String>) {
     let control = directory.join("cgroup.subtree_control");
     let before = words(&control);
-    for controller in gives(directory).iter().filter(|one| !before.contains(*one)) {
+    for controller in available_controllers(directory).iter().filter(|one| !before.contains(*one)) {
         if WANTED_V2.contains(&controller.as_str()) {
             let _ = fs::write(&control, format!("+{controller}"));
         }
@@ -297,7 +301,7 @@ fn writable(path: &Path) -> bool {
 }
 
 /// Returns the directory name of a role. It has no dot, so it is never the name of a control file.
-fn leaf(role: &str) -> String {
+fn leaf_name(role: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     format!("role-{}", role.chars().map(safe).collect::<String>())
 }
@@ -334,7 +338,7 @@ mod tests {
     const ALL: &str = "cpuset cpu memory pids";
 
     #[test]
-    fn a_group_that_holds_processes_sends_us_to_its_parent_and_is_not_changed() {
+    fn the_parent_of_a_group_with_processes_is_used_and_the_group_is_not_changed() {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), ALL, ALL);
         inner(&top.path().join("slice"), ALL, ALL, "");
@@ -346,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_without_cpuset_sends_us_to_the_top_and_is_not_changed() {
+    fn the_root_is_used_where_a_slice_has_no_cpuset_and_the_slice_is_not_changed() {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), ALL, ALL);
         inner(&top.path().join("slice"), "memory pids", "", "");
@@ -356,7 +360,7 @@ mod tests {
 
     /// Otherwise each start would go one slice deeper and change one slice more.
     #[test]
-    fn a_group_that_has_all_enabled_is_preferred_to_a_nearer_one_that_has_not() {
+    fn a_group_with_all_controllers_enabled_is_preferred_to_a_nearer_one_without() {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), ALL, ALL);
         inner(&top.path().join("slice"), ALL, "memory", "");
@@ -371,7 +375,7 @@ mod tests {
         group(top.path(), ALL, "cpuset memory");
         fs::write(top.path().join("cgroup.procs"), "1\n").unwrap();
         assert_eq!(chosen(top.path(), ""), Path::new(""));
-        assert_eq!(count(&gives(top.path())), 2);
+        assert_eq!(count(&available_controllers(top.path())), 2);
     }
 
     /// As in a container, whose visible root is an ordinary group that holds our process.
@@ -384,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threaded_group_is_passed_over() {
+    fn a_threaded_group_is_skipped() {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), "", "");
         inner(&top.path().join("own"), "", "", "17\n");
@@ -393,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_without_controllers_keeps_us_in_our_own_group() {
+    fn without_controllers_our_own_group_is_used() {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), "hugetlb", "");
         inner(&top.path().join("own"), "", "", "17\n");

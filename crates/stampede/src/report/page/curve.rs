@@ -4,7 +4,7 @@ use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Percentile, Ranked};
 
 use super::model::{Curve, Number};
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 use crate::summary::model::{CaseSummary, LoadModel};
 use crate::summary::{RunData, Summary, TrialData};
 
@@ -16,7 +16,7 @@ pub fn of_run(data: &RunData, summary: &Summary) -> Vec<Curve> {
 
 fn curve(index: usize, case: &CaseSummary, data: &RunData) -> Option<Curve> {
     let counted = |trial: &&TrialData| {
-        trial.record.verdict.judged != Judged::Invalid
+        trial.record.verdict.judged != Validity::Invalid
             && case.trials.iter().any(|one| one.number == trial.record.number)
     };
     let (mut answered, mut planned) = (Times::new(), 0);

@@ -11,7 +11,7 @@ use super::model::{CaseEvidence, Evidence, ObservedEvidence, RuntimeEvidence, Tr
 use crate::keeper::spec::IsolationRecord;
 use crate::machine::MachineFacts;
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{LoadRecord, Observed, RunRecord, SecondRecord, TrialRecord};
+use crate::store::record::{LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord};
 use crate::store::{StoredRun, StoredTrial};
 use crate::summary::in_flight::InFlight;
 use crate::summary::{RunData, Summary, TrialData, words};
@@ -75,7 +75,7 @@ fn of_runtime(name: &str, record: &TrialRecord) -> RuntimeEvidence {
     }
 }
 
-fn observed(seen: &Observed) -> ObservedEvidence {
+fn observed(seen: &ObservedState) -> ObservedEvidence {
     ObservedEvidence {
         php_version: seen.php_version.clone(),
         sapi: seen.sapi.clone(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::fact::{Fact, Observation, Reason};
 use crate::store::RunState;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 use crate::summary::Summary;
 
 /// Version of the format. It is raised when a field changes its meaning.
@@ -285,7 +285,7 @@ pub struct TrialEvidence {
     /// The index of its case in `Summary::cases`. -1: the summary has no such case.
     pub case: i64,
     /// The trial's verdict.
-    pub verdict: Judged,
+    pub verdict: Validity,
     /// The reasons for the verdict.
     pub reasons: Vec<Fact<Reason>>,
     /// Notes that do not affect the verdict.

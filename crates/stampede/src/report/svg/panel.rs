@@ -9,7 +9,7 @@ use crate::fact;
 use crate::report::page::Page;
 use crate::report::page::model::Series;
 use crate::report::text;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 use crate::summary::model::{CaseSummary, Figures, Group, LoadModel, TimeFigures, TrialSummary};
 use crate::summary::words as figures;
 
@@ -180,7 +180,7 @@ fn worth<'a>(case: &'a CaseSummary, series: &Series) -> Worth<'a> {
         return Worth::Unfinished;
     }
     let trial = case.trials.iter().find(|trial| trial.number == series.trial);
-    match trial.filter(|trial| trial.verdict == Judged::Invalid) {
+    match trial.filter(|trial| trial.verdict == Validity::Invalid) {
         Some(trial) => Worth::Invalid(trial),
         None => Worth::Counts,
     }

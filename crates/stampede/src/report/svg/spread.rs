@@ -9,7 +9,7 @@ use super::scale::{Kind, Scale, extent};
 use super::view::View;
 use super::words;
 use crate::report::figure_text;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 use crate::summary::model::{CaseSummary, Figure, Figures, Primary};
 use crate::summary::words as figures;
 
@@ -207,12 +207,12 @@ impl Rows {
     ) -> Vec<Element> {
         let mut trials: Vec<_> = case.trials.iter().collect();
         // Hollow points are drawn last: points that count would hide them.
-        trials.sort_by_key(|trial| trial.verdict == Judged::Invalid);
+        trials.sort_by_key(|trial| trial.verdict == Validity::Invalid);
         let points = trials.into_iter().filter_map(|trial| {
             let value =
                 (metric.of)(panel, &trial.figures).value().filter(|value| value.is_finite())?;
             let x = self.x_of(value);
-            let invalid = trial.verdict == Judged::Invalid;
+            let invalid = trial.verdict == Validity::Invalid;
             let point = if invalid { look.hollow(x, y, 4.5) } else { look.point(x, y, 4.5) }?;
             let counts = if invalid { ", invalid" } else { "" };
             let words = (metric.words)(value);

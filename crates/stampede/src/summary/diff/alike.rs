@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::model::Differs;
 use crate::machine::MachineFacts;
-use crate::store::record::{CaseRecord, Judged, Observed, SentRecord, TrialRecord};
+use crate::store::record::{CaseRecord, ObservedState, SentRecord, TrialRecord, Validity};
 use crate::summary::{RunData, words};
 
 /// Maps the name of a circumstance to its value, both as people read them.
@@ -124,7 +124,7 @@ fn sent(run: &RunData, case: usize) -> Option<Facts> {
     Some(named([("app's kind", app_kind), ("requests", requests), ("arrivals", arrivals)]))
 }
 
-fn of_php(shown: &Observed) -> Facts {
+fn of_php(shown: &ObservedState) -> Facts {
     let on = |on: bool| if on { "on" } else { "off" }.to_owned();
     let mut facts = named([
         ("PHP", shown.php_version.clone()),
@@ -145,10 +145,10 @@ fn named<const N: usize>(facts: [(&str, String); N]) -> Facts {
 
 fn trial(run: &RunData, case: usize) -> Option<&TrialRecord> {
     let of_case = || run.trials.iter().map(|one| &one.record).filter(|one| one.case == case);
-    let counted = of_case().find(|record| record.verdict.judged != Judged::Invalid);
+    let counted = of_case().find(|record| record.verdict.judged != Validity::Invalid);
     counted.or_else(|| of_case().next())
 }
 
-fn shown(run: &RunData, case: usize) -> Option<&Observed> {
+fn shown(run: &RunData, case: usize) -> Option<&ObservedState> {
     trial(run, case)?.runtime.before.as_ref()
 }

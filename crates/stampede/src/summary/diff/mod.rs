@@ -28,7 +28,7 @@ use super::{RunData, words};
 use crate::fact::{Fact, NoChange, Notice};
 use crate::plan::model::Expectation;
 use crate::store::expectations::WrittenExpectation;
-use crate::store::record::Judged;
+use crate::store::record::Validity;
 
 /// A run, with its name in this comparison.
 #[derive(Clone, Copy, Debug)]
@@ -258,7 +258,7 @@ impl<'a> Of<'a> {
     }
 
     fn counted(&self) -> impl Iterator<Item = &'a TrialSummary> {
-        self.case.trials.iter().filter(|trial| trial.verdict != Judged::Invalid)
+        self.case.trials.iter().filter(|trial| trial.verdict != Validity::Invalid)
     }
 
     fn of(&self, trial: &TrialSummary, measure: Measure) -> Figure {
@@ -292,7 +292,7 @@ impl<'a> Of<'a> {
 
     /// Why its trials do not count, or count with doubt.
     fn notes(&self) -> impl Iterator<Item = SideNote> {
-        let weighs = |judged: Option<Judged>| judged != Some(Judged::Valid);
+        let weighs = |judged: Option<Validity>| judged != Some(Validity::Valid);
         let reasons = self.case.reasons.iter().filter(move |reason| weighs(reason.judged));
         reasons.map(|reason| SideNote { side: self.label.to_owned(), reason: reason.clone() })
     }

@@ -6,7 +6,7 @@ use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{Counts, TimeSet};
 
 use crate::monitor::sample::{ListenerSample, ResourceSample, RoleSample};
-use crate::store::record::{LoadRecord, LogSignal, RuntimeRecord, Said, TrialRecord};
+use crate::store::record::{LoadRecord, LogEvidence, LogSignal, RuntimeRecord, TrialRecord};
 use crate::summary::input::TrialData;
 use crate::summary::model::LoadModel;
 
@@ -112,7 +112,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Log lines with this meaning.
-    pub fn said(&self, means: LogSignal) -> impl Iterator<Item = &'a Said> {
+    pub fn said(&self, means: LogSignal) -> impl Iterator<Item = &'a LogEvidence> {
         self.runtime().said.iter().filter(move |said| said.means == means)
     }
 

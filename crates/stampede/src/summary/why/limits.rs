@@ -4,7 +4,7 @@
 use super::facts::Facts;
 use super::{Cause, Found, Says};
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{LogSignal, Said};
+use crate::store::record::{LogEvidence, LogSignal};
 use crate::summary::model::LoadModel;
 use crate::summary::words;
 
@@ -217,7 +217,7 @@ pub fn is_cpu_bound(facts: &Facts<'_>) -> bool {
 }
 
 /// A log line with its program and the number of lines that mean the same.
-pub fn line(said: &Said) -> String {
+pub fn line(said: &LogEvidence) -> String {
     format!("{}'s log, {}: {}", said.program, times(said.lines), said.first)
 }
 

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::{Cause, Found, Says};
-use crate::store::record::Observed;
+use crate::store::record::ObservedState;
 use crate::summary::words;
 
 pub fn xdebug(facts: &Facts<'_>) -> Option<Found> {
@@ -59,14 +59,14 @@ const MEMORY: &str = "opcache.memory_consumption";
 
 /// Whether OPcache is off, by its status. If the status may not be read (`opcache.restrict_api`),
 /// php.ini decides.
-fn is_off(shown: &Observed) -> bool {
+fn is_off(shown: &ObservedState) -> bool {
     let asked = shown.php_version.is_empty() || shown.ini.is_empty();
     let switched_on = is_on(shown, "opcache.enable")
         && (!shown.sapi.starts_with("cli") || is_on(shown, "opcache.enable_cli"));
     !asked && !shown.opcache && !switched_on
 }
 
-fn full(facts: &Facts<'_>, before: &Observed) -> Option<String> {
+fn full(facts: &Facts<'_>, before: &ObservedState) -> Option<String> {
     let now = facts.runtime().after.as_ref().unwrap_or(before).opcache_state.as_ref()?;
     let was = before.opcache_state.as_ref().unwrap_or(now);
     let restarts = now.restarts.saturating_sub(was.restarts);
@@ -88,7 +88,7 @@ fn full(facts: &Facts<'_>, before: &Observed) -> Option<String> {
     ))
 }
 
-fn is_on(shown: &Observed, key: &str) -> bool {
+fn is_on(shown: &ObservedState, key: &str) -> bool {
     let value = shown.ini.get(key).map(|value| value.trim().to_ascii_lowercase());
     value.is_some_and(|value| matches!(value.as_str(), "1" | "on" | "yes" | "true"))
 }

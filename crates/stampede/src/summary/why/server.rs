@@ -7,7 +7,7 @@ use super::facts::Facts;
 use super::limits::{line, times};
 use super::{Cause, Found, Says};
 use crate::monitor::sample::ListenerSample;
-use crate::store::record::{LogSignal, Said};
+use crate::store::record::{LogEvidence, LogSignal};
 use crate::summary::words;
 
 /// The web server logged that it accepts no more connections, and requests had to wait or were
@@ -28,7 +28,7 @@ pub fn limit(facts: &Facts<'_>) -> Option<Found> {
 }
 
 /// A log line, marked by whether it says more than the one that the text quotes.
-fn beside(quoted: &Said) -> impl Fn(&Said) -> (Says, String) {
+fn beside(quoted: &LogEvidence) -> impl Fn(&LogEvidence) -> (Says, String) {
     |said| (Says::more_if(said.first != quoted.first), line(said))
 }
 

@@ -12,8 +12,8 @@ use crate::monitor::sample::{
     ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
 };
 use crate::store::record::{
-    Judged, LoadRecord, LogSignal, Observed, OpcacheState, RuntimeRecord, Said, SecondRecord,
-    TrialRecord, Verdict,
+    LoadRecord, LogEvidence, LogSignal, ObservedState, OpcacheState, RuntimeRecord, SecondRecord,
+    TrialRecord, Validity, Verdict,
 };
 use crate::summary::input::TrialData;
 use crate::summary::model::LoadModel;
@@ -44,7 +44,7 @@ fn trial() -> TrialData {
     };
     let mut runtime = RuntimeRecord::default();
     runtime.given.workers = 4;
-    runtime.before = Some(Observed { opcache: true, ..Observed::default() });
+    runtime.before = Some(ObservedState { opcache: true, ..ObservedState::default() });
     let record = TrialRecord {
         format: 1,
         number: 7,
@@ -58,7 +58,7 @@ fn trial() -> TrialData {
         budget_cpus: 2,
         budget_unequal: false,
         exits: Vec::new(),
-        verdict: Verdict { judged: Judged::Valid, reasons: vec![], notes: vec![] },
+        verdict: Verdict { judged: Validity::Valid, reasons: vec![], notes: vec![] },
     };
     TrialData {
         record,
@@ -115,8 +115,8 @@ fn load(trial: &mut TrialData) -> &mut LoadRecord {
     trial.record.load.as_mut().expect("a load")
 }
 
-fn said(means: LogSignal, first: &str) -> Said {
-    Said { program: "nginx".to_owned(), means, lines: 31, first: first.to_owned() }
+fn said(means: LogSignal, first: &str) -> LogEvidence {
+    LogEvidence { program: "nginx".to_owned(), means, lines: 31, first: first.to_owned() }
 }
 
 fn every(trial: &mut TrialData, change: impl Fn(&mut ResourceSample)) {
@@ -447,15 +447,15 @@ fn answers_that_pile_up_at_40_ms_while_nobody_works_are_nagle() {
     assert_eq!(at(41, 1000, 0, 0.6), [], "something works");
 }
 
-fn shown(change: impl Fn(&mut Observed)) -> Vec<Why> {
+fn shown(change: impl Fn(&mut ObservedState)) -> Vec<Why> {
     why(|trial| {
         let on = |key: &str| (key.to_owned(), "1".to_owned());
-        let mut observed = Observed {
+        let mut observed = ObservedState {
             php_version: "8.2.1".to_owned(),
             sapi: "fpm-fcgi".to_owned(),
             opcache: true,
             ini: BTreeMap::from([on("opcache.enable")]),
-            ..Observed::default()
+            ..ObservedState::default()
         };
         change(&mut observed);
         trial.record.runtime.before = Some(observed);
@@ -464,11 +464,11 @@ fn shown(change: impl Fn(&mut Observed)) -> Vec<Why> {
 
 #[test]
 fn opcache_off_full_or_revalidating() {
-    let ini = |observed: &mut Observed, key: &str, value: &str| {
+    let ini = |observed: &mut ObservedState, key: &str, value: &str| {
         observed.ini.insert(key.to_owned(), value.to_owned());
     };
     assert_eq!(shown(|_| {}), []);
-    let off = |observed: &mut Observed| {
+    let off = |observed: &mut ObservedState| {
         observed.opcache = false;
         ini(observed, "opcache.enable", "0");
     };

@@ -2,7 +2,7 @@ use super::*;
 use crate::fact::Mismatch;
 use crate::monitor::sample::RoleSample;
 use crate::observed::{Shown, changed as changed_between};
-use crate::store::record::{Given, Observed};
+use crate::store::record::{ObservedState, RequestedSetup};
 use stampede_load::report::Connections;
 
 fn load() -> LoadRecord {
@@ -53,14 +53,14 @@ fn odd_headers_are_noted() {
     let odd = [("folded", 1_200), ("no-field", 1)];
     let odd = odd.map(|(kind, count)| (kind.to_owned(), count)).into();
     let note = |kind: &str, answers| {
-        (Judged::Valid, Traffic::OddHeaders { kind: kind.into(), answers }.into())
+        (Validity::Valid, Traffic::OddHeaders { kind: kind.into(), answers }.into())
     };
     let notes: Vec<Judgement> = odd_headers(&odd).collect();
     assert_eq!(notes, [note("folded", 1_200), note("no-field", 1)]);
 }
 
 #[test]
-fn memory_that_was_full_or_cost_processes_is_said() {
+fn full_memory_and_killed_processes_are_reasons() {
     let reasons = |memory_bytes, oom_kills| {
         let role = RoleSample { memory_bytes, oom_kills, ..RoleSample::default() };
         let roles = [("php".to_owned(), role)].into();
@@ -73,53 +73,53 @@ fn memory_that_was_full_or_cost_processes_is_said() {
         (verdict.judged, verdict.reasons)
     };
     let limit_bytes = 1 << 30;
-    assert_eq!(reasons(900 << 20, 0), (Judged::Valid, vec![]));
+    assert_eq!(reasons(900 << 20, 0), (Validity::Valid, vec![]));
     let full = Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes };
-    assert_eq!(reasons(1_000 << 20, 0), (Judged::Suspect, vec![full.into()]));
+    assert_eq!(reasons(1_000 << 20, 0), (Validity::Suspect, vec![full.into()]));
     let killed = Machine::OutOfMemory { kills: 3, limit_bytes };
-    assert_eq!(reasons(1_000 << 20, 3), (Judged::Suspect, vec![killed.into()]));
+    assert_eq!(reasons(1_000 << 20, 3), (Validity::Suspect, vec![killed.into()]));
 }
 
 #[test]
 fn a_quiet_trial_is_valid_without_a_reason() {
     let verdict = judged(&load(), OPEN);
-    assert_eq!(verdict, Verdict { judged: Judged::Valid, reasons: vec![], notes: vec![] });
+    assert_eq!(verdict, Verdict { judged: Validity::Valid, reasons: vec![], notes: vec![] });
 }
 
 #[test]
 fn schedule_lag_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time() {
     let (schedule_lag_ns_p99, schedule_lag_ns_sure) = (1_000_001, 1_000_001);
     let late = LoadRecord { schedule_lag_ns_p99, schedule_lag_ns_sure, ..load() };
-    assert_eq!(judged(&late, OPEN).judged, Judged::Invalid);
+    assert_eq!(judged(&late, OPEN).judged, Validity::Invalid);
     let slow_app = LoadRecord { service_time_ns_p50: 100_000_000, ..late.clone() };
-    assert_eq!(judged(&slow_app, OPEN).judged, Judged::Valid, "5 % of 100 ms is 5 ms");
-    assert_eq!(judged(&late, ModelKind::Closed).judged, Judged::Valid, "no due times there");
+    assert_eq!(judged(&slow_app, OPEN).judged, Validity::Valid, "5 % of 100 ms is 5 ms");
+    assert_eq!(judged(&late, ModelKind::Closed).judged, Validity::Valid, "no due times there");
 }
 
 #[test]
 fn a_handful_of_late_requests_of_a_short_trial_makes_it_suspect() {
     let late = LoadRecord { schedule_lag_ns_p99: 9_000_000, ..load() };
     let verdict = judged(&late, OPEN);
-    assert_eq!(verdict.judged, Judged::Suspect);
+    assert_eq!(verdict.judged, Validity::Suspect);
     let late = Generator::Late { p99_lag_ns: 9_000_000, limit_ns: 1_000_000 };
     assert_eq!(verdict.reasons, [late.into()]);
     assert_eq!(generators_fault(&verdict), None, "it counts");
 }
 
 #[test]
-fn times_beyond_an_hour_are_said() {
+fn times_beyond_an_hour_are_a_reason() {
     let verdict = judged(&LoadRecord { clipped: 2, ..load() }, ModelKind::Closed);
-    assert_eq!(verdict.judged, Judged::Suspect);
+    assert_eq!(verdict.judged, Validity::Suspect);
     assert_eq!(verdict.reasons, [Generator::Clipped { requests: 2 }.into()]);
 }
 
 #[test]
-fn requests_dropped_with_every_slot_taken_are_the_runtimes_doing() {
+fn requests_dropped_at_the_in_flight_limit_are_the_runtimes_fault() {
     let mut dropped = load();
     dropped.counts.started = 500;
-    assert_eq!(judged(&dropped, OPEN).judged, Judged::Invalid, "there was room for them");
+    assert_eq!(judged(&dropped, OPEN).judged, Validity::Invalid, "there was room for them");
     dropped.in_flight_max = 100;
-    assert_eq!(judged(&dropped, OPEN).judged, Judged::Valid);
+    assert_eq!(judged(&dropped, OPEN).judged, Validity::Valid);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_starved_connection_makes_it_invalid() {
         ..load()
     };
     let verdict = judged(&starved, ModelKind::Closed);
-    assert_eq!(verdict.judged, Judged::Invalid);
+    assert_eq!(verdict.judged, Validity::Invalid);
     let starved = Traffic::Starved { connections: 12, opened: 16, failure: None };
     assert_eq!(verdict.reasons, [starved.into()]);
 }
@@ -143,11 +143,11 @@ fn a_server_that_answers_nobody_starves_nobody() {
     dead.counts.ok = 0;
     dead.counts.failed.insert("net:timeout".to_owned(), 1_000);
     let verdict = judged(&dead, ModelKind::Closed);
-    assert_eq!((verdict.judged, verdict.reasons), (Judged::Valid, vec![]));
+    assert_eq!((verdict.judged, verdict.reasons), (Validity::Valid, vec![]));
     let failed = [("net:timeout".to_owned(), 1_000)].into();
     assert_eq!(unanswered(&dead), Some(Traffic::NoAnswer { failed }));
     dead.counts.failed.insert("http:503".to_owned(), 1);
-    assert_eq!(judged(&dead, ModelKind::Closed).judged, Judged::Invalid, "somebody was");
+    assert_eq!(judged(&dead, ModelKind::Closed).judged, Validity::Invalid, "somebody was");
     assert_eq!(unanswered(&dead), None);
 }
 
@@ -164,7 +164,7 @@ fn a_load_that_is_only_redirected_measured_nothing() {
 }
 
 #[test]
-fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
+fn connections_that_failed_otherwise_do_not_count_as_starved_by_others() {
     let mut load = LoadRecord {
         connections: Connections { opened: 16, never_answered: 2, sources: 1 },
         ..load()
@@ -176,11 +176,11 @@ fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
 }
 
 #[test]
-fn kept_connections_that_end_under_a_request_are_explained() {
+fn kept_connections_that_the_runtime_closes_during_a_request_are_noted() {
     let mut load = load();
     load.counts.failed.insert("net:cut-short".to_owned(), 3);
     let verdict = judged(&load, ModelKind::Closed);
-    assert_eq!(verdict.judged, Judged::Valid);
+    assert_eq!(verdict.judged, Validity::Valid);
     assert_eq!(verdict.notes, [Traffic::ConnectionsClosed { requests: 3 }.into()]);
     // None of these connections was kept: no request on them had an answer before.
     load.counts.ok = 2;
@@ -188,20 +188,20 @@ fn kept_connections_that_end_under_a_request_are_explained() {
 }
 
 #[test]
-fn more_than_one_local_address_is_said() {
+fn more_than_one_local_address_is_noted() {
     let mut load = load();
     load.connections.sources = 3;
     let verdict = judged(&load, OPEN);
-    assert_eq!(verdict.judged, Judged::Valid);
+    assert_eq!(verdict.judged, Validity::Valid);
     assert_eq!(verdict.notes, [Machine::PortsExhausted { addresses: 3 }.into()]);
 }
 
 #[test]
-fn a_busy_generator_is_a_limit_when_closed_and_a_doubt_when_open() {
+fn a_busy_generator_is_a_note_in_the_closed_model_and_a_suspicion_in_the_open_one() {
     let busy = LoadRecord { busy_share_max: 0.97, ..load() };
-    assert_eq!(judged(&busy, OPEN).judged, Judged::Suspect);
+    assert_eq!(judged(&busy, OPEN).judged, Validity::Suspect);
     let closed = judged(&busy, ModelKind::Closed);
-    assert_eq!(closed.judged, Judged::Valid);
+    assert_eq!(closed.judged, Validity::Valid);
     let limit = Generator::Limit { rate_per_s: 100.0, busy_share: 0.97 };
     assert_eq!(closed.notes, [limit.into()]);
     let short = LoadRecord { lasted_ns: 500_000, ..busy };
@@ -209,9 +209,9 @@ fn a_busy_generator_is_a_limit_when_closed_and_a_doubt_when_open() {
 }
 
 #[test]
-fn a_wrong_little_ratio_is_our_own_bug() {
+fn a_wrong_ratio_by_littles_law_makes_a_trial_suspect() {
     let off = LoadRecord { littles_law_ratio: 1.06, ..load() };
-    assert_eq!(judged(&off, OPEN).judged, Judged::Suspect);
+    assert_eq!(judged(&off, OPEN).judged, Validity::Suspect);
     let told = LoadRecord { in_flight_mean: Some(5.0), littles_law_ratio: 1.25, ..load() };
     let text = judged(&told, OPEN).reasons[0].sentence();
     assert_eq!(
@@ -239,15 +239,19 @@ fn steal_throttling_and_a_slow_clock_make_it_suspect() {
         }],
         ..evidence(&load, OPEN)
     });
-    assert_eq!(verdict.judged, Judged::Suspect);
+    assert_eq!(verdict.judged, Validity::Suspect);
     assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
 }
 
 /// Judges an observed change: from what was observed, through `changed`, to the verdict.
-fn after_load(change: impl Fn(&mut Observed)) -> Verdict {
-    let observed =
-        Observed { answer_sha256: "a".into(), isolated: true, workers: 4, ..Observed::default() };
-    let given = Given { workers: 4, ..Given::default() };
+fn after_load(change: impl Fn(&mut ObservedState)) -> Verdict {
+    let observed = ObservedState {
+        answer_sha256: "a".into(),
+        isolated: true,
+        workers: 4,
+        ..ObservedState::default()
+    };
+    let given = RequestedSetup { workers: 4, ..RequestedSetup::default() };
     let before = Shown { name: "a".into(), given, observed, body_bytes_mean: None };
     let mut after = before.clone();
     change(&mut after.observed);
@@ -258,20 +262,20 @@ fn after_load(change: impl Fn(&mut Observed)) -> Verdict {
 }
 
 #[test]
-fn an_answer_that_changed_under_load_is_invalid_and_all_reasons_are_said() {
+fn an_answer_that_changed_under_load_is_invalid_and_all_reasons_are_listed() {
     let verdict = after_load(|after| {
         after.answer_sha256 = "b".into();
         after.workers = 3;
     });
-    assert_eq!(verdict.judged, Judged::Invalid);
+    assert_eq!(verdict.judged, Validity::Invalid);
     assert_eq!(verdict.reasons.len(), 2, "{verdict:?}");
 }
 
 #[test]
 fn what_else_changed_under_load_makes_it_suspect() {
-    assert_eq!(after_load(|_| {}).judged, Judged::Valid);
+    assert_eq!(after_load(|_| {}).judged, Validity::Valid);
     let verdict = after_load(|after| after.isolated = false);
-    assert_eq!(verdict.judged, Judged::Suspect);
+    assert_eq!(verdict.judged, Validity::Suspect);
     let difference = Mismatch::NotIsolated { leaks: vec![] };
     assert_eq!(verdict.reasons, [Server::Changed { difference }.into()]);
 }
