@@ -149,21 +149,24 @@ pub fn shares(case: &Case, runs: u32, seed: u64) -> Shares {
         }
         // Intervals scale with the noise, so the result is the same for all noises.
         let equal = drawn.compared(NOISES[1], 1.0);
-        let within = |one: &Comparison, reach: f64| one.ratio.ln().abs() <= reach;
+        let within = |one: &Comparison, half_width: f64| one.ratio.ln().abs() <= half_width;
         let bounds = || equal.iter().filter_map(|one| Some((one, one.bounds?)));
         sums.all_hold += one_if(equal.iter().all(holds_1));
         sums.each_holds += count(&equal, |one| one.interval.is_some() && holds_1(one));
         sums.pooled_alone +=
-            one_if(bounds().all(|(one, bounds)| within(one, bounds.pooled.reach(0.95))));
+            one_if(bounds().all(|(one, bounds)| within(one, bounds.pooled.half_width(0.95))));
         sums.pooled_and_pair += one_if(bounds().all(|(one, bounds)| {
-            within(one, bounds.pooled.reach(0.95).max(bounds.pair.reach(0.95)))
+            within(one, bounds.pooled.half_width(0.95).max(bounds.pair.half_width(0.95)))
         }));
         for (_, bounds) in bounds() {
             let adjusted = 1.0 - 0.05 / equal.len() as f64;
-            let reaches =
-                [bounds.reach(0.95), bounds.pooled.reach(0.95), bounds.pair.reach(adjusted)];
-            for (sum, reach) in sums.half_widths.iter_mut().zip(reaches) {
-                *sum += reach / NOISES[1];
+            let reaches = [
+                bounds.half_width(0.95),
+                bounds.pooled.half_width(0.95),
+                bounds.pair.half_width(adjusted),
+            ];
+            for (sum, half_width) in sums.half_widths.iter_mut().zip(reaches) {
+                *sum += half_width / NOISES[1];
             }
         }
         intervals += count(&equal, |one| one.interval.is_some());

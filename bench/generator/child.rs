@@ -6,7 +6,9 @@ use stampede_load::client::Client;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, Company, EngineChoice, Model, Until, WhenFull, Wire};
+use stampede_load::spec::{
+    Address, Arrivals, CpuSharing, EngineChoice, Model, Until, WhenFull, Wire,
+};
 use stampede_load::time::Nanos;
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
@@ -66,7 +68,7 @@ fn load_result(url: &str, model: Model, engine: &str, paths: &[String]) -> LoadR
         habits: client.habits,
         engine,
         cpus: vec![LOAD_CPU],
-        company: Company::Nobody,
+        cpu_sharing: CpuSharing::Exclusive,
         ..Load::new(Address::Tcp(address), model, requests)
     };
     run_load(&load, &Stop::default(), &mut Quiet).expect("a load")

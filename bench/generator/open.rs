@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use stampede_known_server::Waiting;
+use stampede_known_server::IdleMode;
 
 use crate::error::BenchError;
 use crate::measured::{Measured, run, value};
@@ -138,7 +138,7 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, BenchEr
     let peers: Vec<Peer> = peers.filter(|peer| peer.installed()).collect();
     for &rate in rates {
         let mut taken = vec![Vec::new(); peers.len()];
-        let waiting = if rate < AWAKE_BELOW { Waiting::Spin } else { Waiting::Sleep };
+        let waiting = if rate < AWAKE_BELOW { IdleMode::Spin } else { IdleMode::Sleep };
         for _ in 0..rounds {
             for (peer, taken) in peers.iter().zip(&mut taken) {
                 let server = Stamped::start(Serves::AtOnce, waiting)?;
@@ -174,7 +174,7 @@ pub fn memory(minutes: u32, rate: u32) -> Result<String, BenchError> {
     let result: Vec<_> = loads
         .map(|(engine, minutes)| {
             let fire = move || {
-                let server = Stamped::start(Serves::AtOnce, Waiting::Sleep)?;
+                let server = Stamped::start(Serves::AtOnce, IdleMode::Sleep)?;
                 LoadRun::measure(server, engine, rate, minutes * 60)
             };
             (engine, minutes, std::thread::spawn(fire))

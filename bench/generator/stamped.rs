@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use stampede_known_server::{Freeze, Listen, Manner, NullServer, Waiting};
+use stampede_known_server::{Freeze, IdleMode, Listen, NullServer, NullServerOptions};
 
 use crate::error::BenchError;
 use crate::{SERVER_CPU, itself};
@@ -33,10 +33,10 @@ pub enum Serves {
 impl Stamped {
     /// Starts the server. If it spins, its stamps contain no delay from waking up, but it leaves
     /// other programs no CPU except the generator's.
-    pub fn start(serves: Serves, waiting: Waiting) -> Result<Stamped, BenchError> {
+    pub fn start(serves: Serves, waiting: IdleMode) -> Result<Stamped, BenchError> {
         let waiting = match waiting {
-            Waiting::Sleep => "sleeps",
-            Waiting::Spin => "spins",
+            IdleMode::Sleep => "sleeps",
+            IdleMode::Spin => "spins",
         };
         let serves = match serves {
             Serves::AtOnce => "at-once",
@@ -87,20 +87,20 @@ impl Drop for Stamped {
 /// Runs the server in this process. As root, it gets priority on its CPU and locks its memory: the
 /// measurement is about the generator's lag, not the server's.
 pub fn serve(arguments: &[&str]) {
-    let waiting = if arguments.contains(&"sleeps") { Waiting::Sleep } else { Waiting::Spin };
+    let waiting = if arguments.contains(&"sleeps") { IdleMode::Sleep } else { IdleMode::Spin };
     // SAFETY: takes no memory of ours.
     let _ = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
     come_first(waiting);
     let (at, lasts) = (Duration::from_secs(2), Duration::from_millis(500));
     let freeze = Freeze { at, lasts, every: Some(Duration::from_secs(2)) };
-    let manner = Manner {
+    let options = NullServerOptions {
         cpu: Some(SERVER_CPU),
         waiting,
         stamps: STAMPS,
         freeze: arguments.contains(&"freezes").then_some(freeze),
-        works: Duration::from_millis(arguments.contains(&"in-one-ms").into()),
+        work_time: Duration::from_millis(arguments.contains(&"in-one-ms").into()),
     };
-    let server = NullServer::start_in(&Listen::Tcp, manner).expect("a null server");
+    let server = NullServer::start_with(&Listen::Tcp, options).expect("a null server");
     println!("{}", server.address());
     let _ = std::io::stdin().read(&mut [0]);
     let mut bytes = Vec::new();
@@ -116,10 +116,10 @@ pub fn serve(arguments: &[&str]) {
 /// value counts only within a session: the agent of a cloud machine took 3 ms of the server's CPU a
 /// second. A server that never sleeps cannot have real-time priority: the kernel stops a process
 /// that takes all of it.
-fn come_first(waiting: Waiting) {
+fn come_first(waiting: IdleMode) {
     // SAFETY: takes no memory of ours.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, FIRST) };
-    if waiting == Waiting::Sleep {
+    if waiting == IdleMode::Sleep {
         let lowest = libc::sched_param { sched_priority: 1 };
         // SAFETY: reads one number, which is there.
         let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const lowest) };

@@ -1,6 +1,6 @@
 //! Checks that the generator prints what the server saw.
 
-use stampede_known_server::Waiting;
+use stampede_known_server::IdleMode;
 
 use crate::PERCENTILES;
 use crate::error::BenchError;
@@ -15,7 +15,7 @@ pub fn truth(rounds: usize) -> Result<String, BenchError> {
 }
 
 fn stamped(serves: Serves) -> Result<Stamped, BenchError> {
-    Stamped::start(serves, Waiting::Sleep)
+    Stamped::start(serves, IdleMode::Sleep)
 }
 
 /// Compares printed response times with those that follow from the server's stamps and, where the

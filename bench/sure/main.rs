@@ -61,7 +61,7 @@ fn not_different(runs: u32) {
             &columns,
         );
         for noise in NOISES {
-            let case = Case { cells: vec![1.0; count], ..Case::two(1.0, noise) };
+            let case = Case { true_values: vec![1.0; count], ..Case::two(1.0, noise) };
             let of = |rounds| {
                 let best = simulation::not_different(&case, rounds, runs, 2);
                 let letters = simulation::letters_shared(&case, rounds, runs / 40, 3);

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 fn compared(rounds: &str) -> Result<bool, Box<dyn std::error::Error>> {
     let answer =
         || Answer::new(200, BODY.replace(": ", ":")).field("Content-Type", "application/json");
-    let server = |takes| KnownServer::start(Behaviour::taking(takes, answer()));
+    let server = |takes| KnownServer::start(Behaviour::answering_after(takes, answer()));
     let servers = [
         ("base", server(TAKES)?),
         ("same", server(TAKES)?),

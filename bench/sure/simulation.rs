@@ -5,16 +5,16 @@
 use stampede_stats::baseline::Relation;
 use stampede_stats::compare::compare;
 use stampede_stats::estimate::Estimate;
-use stampede_stats::letters::letters;
+use stampede_stats::letters::significance_groups;
 use stampede_stats::random::Random;
 use stampede_stats::rounds::{LOOKS, width};
-use stampede_stats::unpaired::Compared;
+use stampede_stats::unpaired::PairComparison;
 
 /// A kind of run. Cell 0 is the baseline, whose truth is 1.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The true value of each cell.
-    pub cells: Vec<f64>,
+    pub true_values: Vec<f64>,
     /// Standard deviation of the log ratio of two cells within a round.
     pub noise: f64,
     /// The shape of that noise.
@@ -36,23 +36,23 @@ pub enum Shape {
 impl Case {
     /// Two cells, the second slower by this factor, on a machine whose rounds vary by 10 %.
     pub fn two(ratio: f64, noise: f64) -> Case {
-        Case { cells: vec![1.0, ratio], noise, shape: Shape::Normal, mood: 0.1 }
+        Case { true_values: vec![1.0, ratio], noise, shape: Shape::Normal, mood: 0.1 }
     }
 
-    /// `values[cell][round]` of one run.
+    /// `values[case][round]` of one run.
     pub fn run(&self, rounds: u32, random: &mut Random) -> Vec<Vec<f64>> {
-        let mut values = vec![Vec::new(); self.cells.len()];
+        let mut values = vec![Vec::new(); self.true_values.len()];
         for _ in 0..rounds {
             let mood = self.mood * random.normal();
-            for (cell, truth) in values.iter_mut().zip(&self.cells) {
-                cell.push(truth * (mood + self.noise_of_cell(random)).exp());
+            for (case, truth) in values.iter_mut().zip(&self.true_values) {
+                case.push(truth * (mood + self.noise_of_case(random)).exp());
             }
         }
         values
     }
 
     /// The noise of one cell. The noises of two cells make up the noise of their ratio.
-    fn noise_of_cell(&self, random: &mut Random) -> f64 {
+    fn noise_of_case(&self, random: &mut Random) -> f64 {
         let drawn = match self.shape {
             Shape::Normal => random.normal(),
             // Exponential minus its mean: variance 1, skew 2.
@@ -64,22 +64,22 @@ impl Case {
 
 /// The ratios of each other cell to this one.
 pub fn ratios(values: &[Vec<f64>], baseline: usize) -> Vec<Vec<f64>> {
-    let others = (0..values.len()).filter(|cell| *cell != baseline);
+    let others = (0..values.len()).filter(|case| *case != baseline);
     others
-        .map(|cell| values[cell].iter().zip(&values[baseline]).map(|(a, b)| a / b).collect())
+        .map(|case| values[case].iter().zip(&values[baseline]).map(|(a, b)| a / b).collect())
         .collect()
 }
 
 /// Compares as the program does: each cell with the one that has the best result.
-pub fn against_the_best(values: &[Vec<f64>]) -> Vec<Compared> {
-    let mean = |cell: &usize| values[*cell].iter().map(|value| value.ln()).sum::<f64>();
+pub fn against_the_best(values: &[Vec<f64>]) -> Vec<PairComparison> {
+    let mean = |case: &usize| values[*case].iter().map(|value| value.ln()).sum::<f64>();
     let best = (0..values.len()).min_by(|a, b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
     compare(&ratios(values, best))
 }
 
 /// Whether any cell is called different.
-pub fn calls_different(compared: &[Compared]) -> bool {
-    let is = |one: &Compared| matches!(one.relation, Relation::Higher | Relation::Lower);
+pub fn calls_different(compared: &[PairComparison]) -> bool {
+    let is = |one: &PairComparison| matches!(one.relation, Relation::Higher | Relation::Lower);
     compared.iter().any(is)
 }
 
@@ -106,7 +106,7 @@ pub fn found(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
 pub fn ratio_covers(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| {
         let ratios = ratios(&case.run(rounds, random), 0);
-        Estimate::of(&ratios[0]).is_some_and(|estimate| covers(&estimate, case.cells[1]))
+        Estimate::of(&ratios[0]).is_some_and(|estimate| covers(&estimate, case.true_values[1]))
     })
 }
 
@@ -126,8 +126,8 @@ pub fn letters_shared(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| {
         let values = case.run(rounds, random);
         let values: Vec<Vec<Option<f64>>> =
-            values.iter().map(|cell| cell.iter().map(|value| Some(*value)).collect()).collect();
-        letters(&values).iter().all(|letters| letters == "a")
+            values.iter().map(|case| case.iter().map(|value| Some(*value)).collect()).collect();
+        significance_groups(&values).iter().all(|letters| letters == "a")
     })
 }
 
@@ -181,7 +181,7 @@ pub fn auto(case: &Case, until: Until, precision: f64, runs: u32, seed: u64) -> 
         sums.narrow += f64::from(narrow.is_some());
         sums.different +=
             f64::from(calls_different(&compare(&[ratios[..rounds as usize].to_vec()])));
-        sums.ratio_covers += holds(&ratios, case.cells[1]);
+        sums.ratio_covers += holds(&ratios, case.true_values[1]);
         sums.value_covers += holds(&values[0], 1.0);
     }
     let runs = f64::from(runs);

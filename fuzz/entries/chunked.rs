@@ -19,7 +19,7 @@ pub fn run(input: &[u8]) {
     let check = Check { body_contains: b"aab".to_vec(), ..Check::default() };
     let make = || Http1::new(&check, HABITS);
     torn::same(make, AnswerShape::ByHeaders, &bytes, cuts);
-    let seen = torn::seen(make(), AnswerShape::ByHeaders, &bytes, torn::Cut::Nowhere);
+    let seen = torn::parse(make(), AnswerShape::ByHeaders, &bytes, torn::Cut::Nowhere);
     let answer = seen.ends[0];
     match plain(coded) {
         Some((body, length)) => {

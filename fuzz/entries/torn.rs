@@ -6,7 +6,7 @@ use stampede_load::traffic::{AnswerShape, Request};
 
 /// Everything that a driver can see, except the first byte's time.
 #[derive(Debug, PartialEq)]
-pub struct Seen {
+pub struct Parsed {
     /// How the request ended.
     pub ends: Vec<Answer>,
     /// What happens to the connection.
@@ -16,7 +16,7 @@ pub struct Seen {
 }
 
 /// Sends a request, feeds `bytes` cut into pieces, and closes.
-pub fn seen(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut) -> Seen {
+pub fn parse(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut) -> Parsed {
     let request = Request { answer: shape, ..request() };
     wire.start(RequestId(3), &request, &mut Vec::new());
     let mut ends = Vec::new();
@@ -38,7 +38,7 @@ pub fn seen(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut)
     assert!(!wire.room());
     let excerpt = wire.excerpt(None);
     assert!(excerpt.head.len() <= 4096 && excerpt.body.len() <= 2048);
-    Seen { ends, next, room }
+    Parsed { ends, next, room }
 }
 
 /// Where reads end.
@@ -52,9 +52,9 @@ pub enum Cut<'a> {
 
 /// Asserts that the result is the same wherever the bytes are cut.
 pub fn same<P: Protocol>(make: impl Fn() -> P, shape: AnswerShape, bytes: &[u8], cuts: &[u8; 4]) {
-    let whole = seen(make(), shape, bytes, Cut::Nowhere);
-    assert_eq!(seen(make(), shape, bytes, Cut::Everywhere), whole);
-    assert_eq!(seen(make(), shape, bytes, Cut::After(cuts)), whole);
+    let whole = parse(make(), shape, bytes, Cut::Nowhere);
+    assert_eq!(parse(make(), shape, bytes, Cut::Everywhere), whole);
+    assert_eq!(parse(make(), shape, bytes, Cut::After(cuts)), whole);
 }
 
 fn request() -> Request {

@@ -28,8 +28,8 @@ pub fn run(root: &Path, tidy: impl Fn() -> Result<(), ChoreError>) -> Result<(),
     php_library(root)?;
     cargo(root, PROGRAM, &[])?;
     announce("RoadRunner, FrankenPHP and Xdebug");
-    let mut made = workers::made(root)?;
-    made.extend(xdebug::made(root));
+    let mut made = workers::build(root)?;
+    made.extend(xdebug::find_or_fetch(root));
     cargo(root, TESTS, &made)
 }
 

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_read() {
+    fn error_messages() {
         let shown = |run| succeeded("npm ci", run).map_err(|error| error.to_string());
         assert_eq!(shown(Ok(ExitStatus::from_raw(0))), Ok(()));
         let failed = "`npm ci` failed: exit status: 3".to_owned();

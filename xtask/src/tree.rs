@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_by_directory_or_name() {
+    fn tests_are_recognised_by_directory_or_name() {
         for path in
             ["crates/a/tests/x.rs", "src/plan/tests.rs", "src/plan_tests.rs", "ui/a.test.ts"]
         {

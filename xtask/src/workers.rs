@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::error::{ChoreError, Need};
 
 /// The runtime to install, the variable that names its program, and where that program is built.
-const MADE: [(&str, &str, &str); 2] = [
+const RUNTIMES: [(&str, &str, &str); 2] = [
     ("roadrunner", "STAMPEDE_RR", "rr/rr"),
     ("frankenphp", "STAMPEDE_FRANKENPHP", "frankenphp/frankenphp"),
 ];
@@ -17,8 +17,9 @@ const MADE: [(&str, &str, &str); 2] = [
 /// # Errors
 /// If `stampede` does not start, or if `CI` is set and Go is missing or a build fails. Without `CI`
 /// a message says so, and the tests are skipped.
-pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
-    let wanted = MADE.into_iter().filter(|(_, variable, _)| std::env::var_os(variable).is_none());
+pub fn build(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
+    let wanted =
+        RUNTIMES.into_iter().filter(|(_, variable, _)| std::env::var_os(variable).is_none());
     let wanted: Vec<_> = wanted.collect();
     if wanted.is_empty() {
         return Ok(Vec::new());

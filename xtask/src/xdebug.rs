@@ -7,16 +7,16 @@ use std::process::Command;
 
 /// The variable that names Xdebug to the tests; `None` if it is already set or no package can be
 /// got.
-pub fn made(root: &Path) -> Option<(&'static str, PathBuf)> {
+pub fn find_or_fetch(root: &Path) -> Option<(&'static str, PathBuf)> {
     const VARIABLE: &str = "STAMPEDE_TEST_XDEBUG";
     if std::env::var_os(VARIABLE).is_some() {
         return None;
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let directory = target.join("data/xdebug");
-    let file = unpacked(&directory).or_else(|| {
+    let file = find_unpacked(&directory).or_else(|| {
         fetch(&directory)?;
-        unpacked(&directory)
+        find_unpacked(&directory)
     });
     if file.is_none() {
         eprintln!("SKIPPED: no package has Xdebug for this PHP; its test is skipped");
@@ -25,7 +25,7 @@ pub fn made(root: &Path) -> Option<(&'static str, PathBuf)> {
 }
 
 /// Xdebug for the extension interface of this PHP: `usr/lib/php/20220829/xdebug.so`.
-fn unpacked(directory: &Path) -> Option<PathBuf> {
+fn find_unpacked(directory: &Path) -> Option<PathBuf> {
     let own = PathBuf::from(php("ini_get('extension_dir')")?);
     let file = directory.join("usr/lib/php").join(own.file_name()?).join("xdebug.so");
     file.is_file().then_some(file)

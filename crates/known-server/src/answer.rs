@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use crate::request::{Asked, Keep, Shape};
+use crate::request::{ParsedRequest, Persistence, Shape};
 
 /// One answer: its bytes, how they are written, and what happens to the connection.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    text: Text,
+    text: Content,
     /// Only this many bytes of it are sent.
     cut_at: usize,
     writing: Writing,
-    after: After,
-    then: Then,
+    after: ExtraBytes,
+    then: ConnectionAction,
 }
 
 /// What is sent after an answer, although nobody asked for it.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum After {
+pub(crate) enum ExtraBytes {
     /// Nothing.
     #[default]
     Nothing,
@@ -51,12 +51,12 @@ pub enum Writing {
 
 /// What happens to the connection once the answer is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Then {
+pub enum ConnectionAction {
     /// It is kept, or closed with `Connection: close`, as the client demands.
     #[default]
-    AsAsked,
+    AsRequested,
     /// It is closed, and the answer says so.
-    CloseSaid,
+    AnnouncedClose,
     /// It is closed without being announced.
     Close,
     /// It is reset (RST; a Unix socket is closed, because it has no RST).
@@ -66,7 +66,7 @@ pub enum Then {
 }
 
 #[derive(Clone, Debug)]
-enum Text {
+enum Content {
     /// Sent unchanged.
     Raw(Vec<u8>),
     Http {
@@ -106,7 +106,7 @@ impl Answer {
 
     /// A correct answer with a Content-Length.
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Answer {
-        Answer::of(Text::Http {
+        Answer::of(Content::Http {
             interim: String::new(),
             status,
             fields: String::new(),
@@ -117,27 +117,27 @@ impl Answer {
 
     /// These bytes and no others: garbage, or an answer that this type cannot describe.
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Answer {
-        Answer::of(Text::Raw(bytes.into()))
+        Answer::of(Content::Raw(bytes.into()))
     }
 
     /// No byte at all; `then` says what happens instead.
-    pub fn none(then: Then) -> Answer {
+    pub fn none(then: ConnectionAction) -> Answer {
         Answer::raw(Vec::new()).then(then)
     }
 
-    fn of(text: Text) -> Answer {
+    fn of(text: Content) -> Answer {
         Answer {
             text,
             cut_at: usize::MAX,
             writing: Writing::AtOnce,
-            after: After::Nothing,
-            then: Then::AsAsked,
+            after: ExtraBytes::Nothing,
+            then: ConnectionAction::AsRequested,
         }
     }
 
     /// Adds a header line. Like all methods down to `chunked`, it has no effect on `raw`.
     pub fn field(mut self, name: &str, value: &str) -> Answer {
-        if let Text::Http { fields, .. } = &mut self.text {
+        if let Content::Http { fields, .. } = &mut self.text {
             fields.push_str(&line(name, value));
         }
         self
@@ -145,7 +145,7 @@ impl Answer {
 
     /// Adds an interim answer before it; may be called more than once.
     pub fn after_interim(mut self, status: u16) -> Answer {
-        if let Text::Http { interim, .. } = &mut self.text {
+        if let Content::Http { interim, .. } = &mut self.text {
             interim.push_str(&status_line(status));
             interim.push_str("X-Interim: yes\r\n\r\n");
         }
@@ -160,7 +160,7 @@ impl Answer {
 
     /// Has no length: the body ends where the connection does. Closes the connection.
     pub fn unframed(self) -> Answer {
-        self.framed(Framing::Unframed).then(Then::Close)
+        self.framed(Framing::Unframed).then(ConnectionAction::Close)
     }
 
     /// Sends the body in chunks of `bytes` each (0 counts as 1), each with an extension, then
@@ -171,7 +171,7 @@ impl Answer {
     }
 
     fn framed(mut self, new: Framing) -> Answer {
-        if let Text::Http { framing, .. } = &mut self.text {
+        if let Content::Http { framing, .. } = &mut self.text {
             *framing = new;
         }
         self
@@ -189,20 +189,20 @@ impl Answer {
 
     /// Sends these bytes this long after it, although nobody asked for them.
     pub fn later(self, gap: Duration, bytes: impl Into<Vec<u8>>) -> Answer {
-        Answer { after: After::Later(gap, bytes.into()), ..self }
+        Answer { after: ExtraBytes::Later(gap, bytes.into()), ..self }
     }
 
     /// Repeats these bytes (at least one) after it, until the client closes. Its worker is held.
     pub fn forever(self, bytes: impl Into<Vec<u8>>) -> Answer {
-        Answer { after: After::Forever(bytes.into()), ..self }
+        Answer { after: ExtraBytes::Forever(bytes.into()), ..self }
     }
 
     /// What happens to the connection after it.
-    pub fn then(self, then: Then) -> Answer {
+    pub fn then(self, then: ConnectionAction) -> Answer {
         Answer { then, ..self }
     }
 
-    pub(crate) fn after(&self) -> &After {
+    pub(crate) fn after(&self) -> &ExtraBytes {
         &self.after
     }
 
@@ -210,30 +210,34 @@ impl Answer {
         self.writing
     }
 
-    /// What really happens to the connection: never `AsAsked`; `None` where it is kept.
-    pub(crate) fn ending(&self, asked: &Asked) -> Option<Then> {
+    /// What really happens to the connection: never `AsRequested`; `None` where it is kept.
+    pub(crate) fn ending(&self, request: &ParsedRequest) -> Option<ConnectionAction> {
         match self.then {
-            Then::AsAsked if asked.keep == Keep::Close => Some(Then::CloseSaid),
-            Then::AsAsked => None,
+            ConnectionAction::AsRequested if request.persistence == Persistence::Close => {
+                Some(ConnectionAction::AnnouncedClose)
+            }
+            ConnectionAction::AsRequested => None,
             then => Some(then),
         }
     }
 
-    /// The bytes of this answer to `asked`.
-    pub(crate) fn bytes(&self, asked: &Asked) -> Vec<u8> {
+    /// The bytes of this answer to `request`.
+    pub(crate) fn bytes(&self, request: &ParsedRequest) -> Vec<u8> {
         let mut bytes = match &self.text {
-            Text::Raw(bytes) => bytes.clone(),
-            Text::Http { interim, status, fields, framing, body } => {
+            Content::Raw(bytes) => bytes.clone(),
+            Content::Http { interim, status, fields, framing, body } => {
                 let mut head = format!("{interim}{}{fields}", status_line(*status));
                 head.push_str(&framing.line(*status, body.len()));
-                head.push_str(match self.ending(asked) {
-                    Some(Then::CloseSaid) => "Connection: close\r\n",
-                    None if asked.keep == Keep::Said => "Connection: keep-alive\r\n",
+                head.push_str(match self.ending(request) {
+                    Some(ConnectionAction::AnnouncedClose) => "Connection: close\r\n",
+                    None if request.persistence == Persistence::Explicit => {
+                        "Connection: keep-alive\r\n"
+                    }
                     _ => "",
                 });
                 head.push_str("\r\n");
                 let mut bytes = head.into_bytes();
-                if asked.shape == Shape::HeadAndBody {
+                if request.shape == Shape::HeadAndBody {
                     framing.write(body, &mut bytes);
                 }
                 bytes
@@ -280,14 +284,15 @@ fn status_line(status: u16) -> String {
 mod tests {
     use super::*;
 
-    const KEPT: Asked = Asked { length: 0, shape: Shape::HeadAndBody, keep: Keep::Silently };
+    const KEPT: ParsedRequest =
+        ParsedRequest { length: 0, shape: Shape::HeadAndBody, persistence: Persistence::Implicit };
 
-    fn text(answer: &Answer, asked: Asked) -> String {
-        String::from_utf8(answer.bytes(&asked)).unwrap()
+    fn text(answer: &Answer, request: ParsedRequest) -> String {
+        String::from_utf8(answer.bytes(&request)).unwrap()
     }
 
     #[test]
-    fn answers_are_written_as_told() {
+    fn answers_are_written_as_configured() {
         let table = [
             (Answer::ok(), "HTTP/1.1 200 Known\r\nContent-Length: 2\r\n\r\nok"),
             (Answer::new(204, ""), "HTTP/1.1 204 Known\r\n\r\n"),
@@ -309,7 +314,7 @@ mod tests {
             (Answer::ok().unframed(), "HTTP/1.1 200 Known\r\n\r\nok"),
             (Answer::ok().cut_at(8), "HTTP/1.1"),
             (Answer::raw("noise"), "noise"),
-            (Answer::none(Then::Reset), ""),
+            (Answer::none(ConnectionAction::Reset), ""),
         ];
         for (answer, expected) in table {
             assert_eq!(text(&answer, KEPT), expected);
@@ -318,14 +323,14 @@ mod tests {
 
     #[test]
     fn the_request_decides_on_body_and_connection() {
-        let head = Asked { shape: Shape::HeadOnly, ..KEPT };
+        let head = ParsedRequest { shape: Shape::HeadOnly, ..KEPT };
         let empty = "HTTP/1.1 200 Known\r\nContent-Length: 2\r\n\r\n";
         assert_eq!(text(&Answer::ok(), head), empty);
-        let old = Asked { keep: Keep::Said, ..KEPT };
+        let old = ParsedRequest { persistence: Persistence::Explicit, ..KEPT };
         assert!(text(&Answer::ok(), old).contains("\r\nConnection: keep-alive\r\n"));
-        let last = Asked { keep: Keep::Close, ..KEPT };
+        let last = ParsedRequest { persistence: Persistence::Close, ..KEPT };
         assert!(text(&Answer::ok(), last).contains("\r\nConnection: close\r\n"));
-        assert_eq!(Answer::ok().ending(&last), Some(Then::CloseSaid));
+        assert_eq!(Answer::ok().ending(&last), Some(ConnectionAction::AnnouncedClose));
         assert_eq!(Answer::ok().ending(&old), None);
     }
 }

@@ -19,7 +19,7 @@ pub struct Behaviour {
     /// When no work is done; `None`: never.
     pub freeze: Option<Freeze>,
     /// Zero of the server's clock.
-    pub zero: Zero,
+    pub zero: ClockZero,
     /// Whether connections are accepted.
     pub accept: Accept,
     /// Bytes sent on each connection before any request.
@@ -63,7 +63,7 @@ pub struct Freeze {
 
 /// Zero of the server's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Zero {
+pub enum ClockZero {
     /// When the server starts.
     #[default]
     Start,
@@ -88,11 +88,11 @@ pub enum Accept {
 impl Behaviour {
     /// Answers each request with `answer`, at once.
     pub fn answering(answer: Answer) -> Behaviour {
-        Behaviour::taking(Duration::ZERO, answer)
+        Behaviour::answering_after(Duration::ZERO, answer)
     }
 
     /// Answers each request with `answer`, after `service_time`.
-    pub fn taking(service_time: Duration, answer: Answer) -> Behaviour {
+    pub fn answering_after(service_time: Duration, answer: Answer) -> Behaviour {
         Behaviour { reply: Reply { service_time, answer }, ..Behaviour::default() }
     }
 
@@ -128,7 +128,7 @@ impl Behaviour {
 
 impl Freeze {
     /// The beginning of the last window that began at or before `moment`.
-    fn begun(&self, moment: Duration) -> Option<Duration> {
+    fn last_begin(&self, moment: Duration) -> Option<Duration> {
         let since = moment.checked_sub(self.at)?;
         let Some(every) = self.every else {
             return Some(self.at);
@@ -138,14 +138,14 @@ impl Freeze {
     }
 
     /// `moment`, or the end of the window that contains it.
-    pub(crate) fn thawed(&self, moment: Duration) -> Duration {
-        self.begun(moment).map_or(moment, |begun| moment.max(begun + self.lasts))
+    pub(crate) fn after_freeze(&self, moment: Duration) -> Duration {
+        self.last_begin(moment).map_or(moment, |last_begin| moment.max(last_begin + self.lasts))
     }
 
     /// When work of `service_time` that begins at `begin` ends. Every iteration works through the
     /// whole gap between two windows, so there are at most service time ÷ gap of them.
     fn finish(&self, begin: Duration, service_time: Duration) -> Duration {
-        let mut now = self.thawed(begin);
+        let mut now = self.after_freeze(begin);
         let mut left = service_time;
         while let Some(next) = self.next(now) {
             let gap = next - now;
@@ -160,9 +160,9 @@ impl Freeze {
 
     /// The beginning of the first window after `moment`.
     fn next(&self, moment: Duration) -> Option<Duration> {
-        match (self.begun(moment), self.every) {
+        match (self.last_begin(moment), self.every) {
             (None, _) => Some(self.at),
-            (Some(begun), Some(every)) => Some(begun + every),
+            (Some(last_begin), Some(every)) => Some(last_begin + every),
             (Some(_), None) => None,
         }
     }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn work_stands_still_in_a_freeze() {
+    fn no_work_is_done_during_a_freeze() {
         let freeze = Freeze { at: ms(100), lasts: ms(50), every: None };
         for (begin, service_time, finish) in [
             (0, 10, 10),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_freeze_is_met_again() {
+    fn a_repeated_freeze_delays_work_again() {
         let freeze = Freeze { at: ms(100), lasts: ms(50), every: Some(ms(100)) };
         // 100 ms before the first window, then 50 ms of work in every 100.
         for (begin, service_time, finish) in [
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_behaviour_is_refused() {
         let freeze = Some(Freeze { at: ms(0), lasts: ms(5), every: Some(ms(5)) });
         let endless = Behaviour { freeze, ..Behaviour::default() };
         assert!(matches!(endless.check(), Err(ServerError::Freeze { .. })));

@@ -7,11 +7,11 @@ use std::time::Duration;
 /// Gives out a fixed number of permits, first come first served.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    inside: Mutex<Inside>,
+    state: Mutex<GateState>,
 }
 
 #[derive(Debug)]
-struct Inside {
+struct GateState {
     /// For each free permit, when it was given back, on the server's clock.
     free: Vec<Duration>,
     /// Waiting threads by ticket, in order. Each is woken separately, because waking a thousand for
@@ -21,7 +21,7 @@ struct Inside {
     closed: bool,
 }
 
-impl Inside {
+impl GateState {
     /// Wakes the first waiting thread, if there is a permit.
     fn wake(&self) {
         if let Some((_, first)) = self.waiting.front().filter(|_| !self.free.is_empty()) {
@@ -45,50 +45,50 @@ pub(crate) struct Permit<'a> {
 
 impl Gate {
     pub(crate) fn new(permits: usize) -> Gate {
-        let inside = Inside {
+        let state = GateState {
             free: vec![Duration::ZERO; permits],
             waiting: VecDeque::new(),
             next_ticket: 0,
             closed: false,
         };
-        Gate { inside: Mutex::new(inside) }
+        Gate { state: Mutex::new(state) }
     }
 
     /// Waits for a permit; returns `None` once the gate is closed.
     pub(crate) fn take(&self) -> Option<Permit<'_>> {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        let ticket = inside.next_ticket;
-        inside.next_ticket += 1;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
         let own = Arc::new(Condvar::new());
-        inside.waiting.push_back((ticket, Arc::clone(&own)));
-        let mut inside = own
-            .wait_while(inside, |inside| !inside.closed && !inside.is_turn_of(ticket))
+        state.waiting.push_back((ticket, Arc::clone(&own)));
+        let mut state = own
+            .wait_while(state, |state| !state.closed && !state.is_turn_of(ticket))
             .unwrap_or_else(PoisonError::into_inner);
-        if inside.closed {
+        if state.closed {
             return None;
         }
-        inside.waiting.pop_front();
-        let earliest = inside.free.iter().enumerate().min_by_key(|(_, free_at)| **free_at);
+        state.waiting.pop_front();
+        let earliest = state.free.iter().enumerate().min_by_key(|(_, free_at)| **free_at);
         let index = earliest.map_or(0, |(index, _)| index);
-        let free_at = inside.free.swap_remove(index);
+        let free_at = state.free.swap_remove(index);
         // There may be another free permit for the next thread.
-        inside.wake();
+        state.wake();
         Some(Permit { gate: self, free_at })
     }
 
     /// Closes the gate: all waiting and later callers get `None`.
     pub(crate) fn close(&self) {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.closed = true;
-        inside.waiting.iter().for_each(|(_, own)| own.notify_one());
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.closed = true;
+        state.waiting.iter().for_each(|(_, own)| own.notify_one());
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut inside = self.gate.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.free.push(self.free_at);
-        inside.wake();
+        let mut state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.free.push(self.free_at);
+        state.wake();
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worker_that_was_free_first_is_taken_first() {
+    fn the_worker_that_became_free_first_is_taken_first() {
         let gate = Gate::new(2);
         let (mut one, mut two) = (gate.take().unwrap(), gate.take().unwrap());
         one.free_at = Duration::from_secs(5);
@@ -108,26 +108,26 @@ mod tests {
     }
 
     #[test]
-    fn many_are_let_through_one_after_the_other() {
+    fn many_threads_pass_one_after_the_other() {
         let gate = Gate::new(3);
-        let inside = std::sync::atomic::AtomicUsize::new(0);
+        let working = std::sync::atomic::AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..200 {
                 scope.spawn(|| {
                     let permit = gate.take().unwrap();
-                    let now = inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
+                    let now = working.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
                     assert!(now <= 3, "{now} at once");
                     std::thread::yield_now();
-                    inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                    working.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
                     drop(permit);
                 });
             }
         });
-        assert_eq!(gate.inside.lock().unwrap().free.len(), 3);
+        assert_eq!(gate.state.lock().unwrap().free.len(), 3);
     }
 
     #[test]
-    fn a_closed_gate_sends_away_who_waits_and_who_comes() {
+    fn a_closed_gate_turns_away_waiting_and_later_callers() {
         let gate = Gate::new(1);
         let held = gate.take().unwrap();
         std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 /// Counts and times since the server's start. Times are ns on the server's clock (see
-/// [`crate::Zero`]).
+/// [`crate::ClockZero`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     /// Requests received completely.
@@ -15,18 +15,18 @@ pub struct Journal {
     /// Most connections that were open at once.
     pub connections_open_max: u64,
     /// Most requests that were received and not yet answered at once.
-    pub under_way_max: u64,
+    pub in_flight_max: u64,
 }
 
 /// A journal that many threads write to.
 #[derive(Debug, Default)]
-pub(crate) struct SharedJournal(Mutex<Open>);
+pub(crate) struct SharedJournal(Mutex<JournalState>);
 
 #[derive(Debug, Default)]
-struct Open {
+struct JournalState {
     journal: Journal,
     connections_open: u64,
-    under_way: u64,
+    in_flight: u64,
 }
 
 impl SharedJournal {
@@ -49,21 +49,21 @@ impl SharedJournal {
     /// Notes a request. `at` is called under the lock, so that numbers and times have the same
     /// order. The request is in flight until the guard is dropped, which must happen before the
     /// client can see the end of the answer.
-    pub(crate) fn received(&self, at: impl FnOnce() -> u64) -> UnderWay<'_> {
+    pub(crate) fn received(&self, at: impl FnOnce() -> u64) -> InFlightGuard<'_> {
         self.with(|open| {
             let at_ns = at();
             open.journal.requests += 1;
             if open.journal.arrivals_ns.len() < ARRIVALS_MAX {
                 open.journal.arrivals_ns.push(at_ns);
             }
-            open.under_way += 1;
-            open.journal.under_way_max = open.under_way.max(open.journal.under_way_max);
-            UnderWay { journal: self, number: open.journal.requests, at_ns }
+            open.in_flight += 1;
+            open.journal.in_flight_max = open.in_flight.max(open.journal.in_flight_max);
+            InFlightGuard { journal: self, number: open.journal.requests, at_ns }
         })
     }
 
-    fn with<T>(&self, what: impl FnOnce(&mut Open) -> T) -> T {
-        what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, change: impl FnOnce(&mut JournalState) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -79,7 +79,7 @@ impl Drop for OpenConnection<'_> {
 
 /// Guard of one request in flight.
 #[derive(Debug)]
-pub(crate) struct UnderWay<'a> {
+pub(crate) struct InFlightGuard<'a> {
     journal: &'a SharedJournal,
     /// Number of the request; the first one is 1.
     pub(crate) number: u64,
@@ -87,9 +87,9 @@ pub(crate) struct UnderWay<'a> {
     pub(crate) at_ns: u64,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
-        self.journal.with(|open| open.under_way -= 1);
+        self.journal.with(|open| open.in_flight -= 1);
     }
 }
 

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use crate::answer::{After, Answer, Then, Writing};
-use crate::behaviour::{Accept, Behaviour, Workers, Zero};
+use crate::answer::{Answer, ConnectionAction, ExtraBytes, Writing};
+use crate::behaviour::{Accept, Behaviour, ClockZero, Workers};
 use crate::gate::{Gate, Permit};
-use crate::journal::{Journal, SharedJournal, UnderWay};
+use crate::journal::{InFlightGuard, Journal, SharedJournal};
 use crate::listen::{Address, BACKLOG, Listen, Listener, ServerError};
-use crate::request::Asked;
-use crate::wire::{Ending, Over, Waited, Wire};
+use crate::request::ParsedRequest;
+use crate::wire::{ConnectionEnded, ShutdownSignal, WaitResult, Wire};
 
 /// A running server; ends with all its threads when dropped.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct KnownServer {
 struct Shared {
     behaviour: Behaviour,
     journal: SharedJournal,
-    ending: Ending,
+    shutdown: ShutdownSignal,
     zero: OnceLock<Instant>,
     /// Workers held by requests; `None`: unlimited.
     workers: Option<Gate>,
@@ -59,7 +59,7 @@ impl KnownServer {
                 let filler = fill(&listener, &shared.behaviour).map_err(thread_error)?;
                 thread::Builder::new().name("known-server".to_owned()).spawn(move || {
                     // Waits for the end: the eventfd becomes readable then.
-                    let _ = accepting.ending.or_ready(&accepting.ending, PollFlags::IN);
+                    let _ = accepting.shutdown.wait_ready(&accepting.shutdown, PollFlags::IN);
                     drop((filler, listener));
                 })
             }
@@ -80,7 +80,7 @@ impl KnownServer {
 
 impl Drop for KnownServer {
     fn drop(&mut self) {
-        self.shared.ending.tell();
+        self.shared.shutdown.announce();
         self.shared.connections.close();
         self.shared.workers.iter().for_each(Gate::close);
         if let Some(thread) = self.thread.take() {
@@ -113,13 +113,13 @@ impl Shared {
             Workers::PerConnection(workers) => (None, workers.min(CONNECTIONS_MAX)),
         };
         let zero = OnceLock::new();
-        if behaviour.zero == Zero::Start {
+        if behaviour.zero == ClockZero::Start {
             zero.get_or_init(Instant::now);
         }
         Ok(Shared {
             behaviour,
             journal: SharedJournal::default(),
-            ending: Ending::new()?,
+            shutdown: ShutdownSignal::new()?,
             zero,
             workers,
             connections: Gate::new(connections),
@@ -130,34 +130,34 @@ impl Shared {
     fn accept_all(&self, listener: &Listener) {
         thread::scope(|scope| {
             // First take a worker, then a connection for it: the others wait in the backlog.
-            while let Some(place) = self.connections.take()
-                && let Ok(Waited::Ready) = self.ending.or_ready(listener, PollFlags::IN)
+            while let Some(permit) = self.connections.take()
+                && let Ok(WaitResult::Ready) = self.shutdown.wait_ready(listener, PollFlags::IN)
             {
                 match listener.accept() {
-                    Ok(fd) => self.spawn(scope, Wire::new(fd, self.ending.clone()), place),
+                    Ok(fd) => self.spawn(scope, Wire::new(fd, self.shutdown.clone()), permit),
                     // The client is gone again.
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     // Descriptors are short: a connection must close first.
-                    Err(_) => drop(self.ending.or_time(Instant::now() + DESCRIPTORS_WAIT)),
+                    Err(_) => drop(self.shutdown.wait_until(Instant::now() + DESCRIPTORS_WAIT)),
                 }
             }
         });
     }
 
-    fn spawn<'a>(&'a self, scope: &'a Scope<'a, '_>, mut wire: Wire, place: Permit<'a>) {
+    fn spawn<'a>(&'a self, scope: &'a Scope<'a, '_>, mut wire: Wire, permit: Permit<'a>) {
         let open = self.journal.accepted();
         let story = move || {
             let end = match self.behaviour.accept {
-                Accept::ThenReset => Ok(Then::Reset),
-                _ => self.converse(&mut wire),
+                Accept::ThenReset => Ok(ConnectionAction::Reset),
+                _ => self.serve_connection(&mut wire),
             };
             drop(open);
-            if let Ok(Then::Reset) = end {
+            if let Ok(ConnectionAction::Reset) = end {
                 wire.reset();
             } else {
                 drop(wire);
             }
-            drop(place);
+            drop(permit);
         };
         // Without a thread the connection is dropped together with `story`: the client sees it
         // closed.
@@ -166,22 +166,22 @@ impl Shared {
 
     /// Serves one connection from its first request to the end of its last answer. Every `Err` is
     /// an end that was demanded or cannot be avoided.
-    fn converse(&self, wire: &mut Wire) -> Result<Then, Over> {
+    fn serve_connection(&self, wire: &mut Wire) -> Result<ConnectionAction, ConnectionEnded> {
         wire.write(&self.behaviour.greeting)?;
         let mut bytes = Vec::new();
         loop {
-            let asked = loop {
-                match Asked::parse(&bytes) {
-                    Ok(Some(asked)) => break asked,
+            let request = loop {
+                match ParsedRequest::parse(&bytes) {
+                    Ok(Some(request)) => break request,
                     Ok(None) => wire.read(&mut bytes)?,
-                    Err(_) => return Err(Over),
+                    Err(_) => return Err(ConnectionEnded),
                 }
             };
-            bytes.drain(..asked.length);
-            let under_way =
+            bytes.drain(..request.length);
+            let in_flight =
                 self.journal.received(|| u64::try_from(self.now().as_nanos()).unwrap_or(u64::MAX));
-            if let Some(ending) = self.reply(wire, &asked, under_way)? {
-                return Ok(ending);
+            if let Some(action) = self.reply(wire, &request, in_flight)? {
+                return Ok(action);
             }
         }
     }
@@ -190,24 +190,24 @@ impl Shared {
     fn reply(
         &self,
         wire: &mut Wire,
-        asked: &Asked,
-        under_way: UnderWay<'_>,
-    ) -> Result<Option<Then>, Over> {
-        let reply = self.behaviour.reply_to(under_way.number);
-        let arrived = Duration::from_nanos(under_way.at_ns);
+        request: &ParsedRequest,
+        in_flight: InFlightGuard<'_>,
+    ) -> Result<Option<ConnectionAction>, ConnectionEnded> {
+        let reply = self.behaviour.reply_to(in_flight.number);
+        let arrived = Duration::from_nanos(in_flight.at_ns);
         let mut permit = match &self.workers {
-            Some(workers) => Some(workers.take().ok_or(Over)?),
+            Some(workers) => Some(workers.take().ok_or(ConnectionEnded)?),
             None => None,
         };
         let begin = permit.as_ref().map_or(arrived, |permit| permit.free_at.max(arrived));
         let done = self.behaviour.finish(begin, reply.service_time);
         wire.wait(self.instant(done))?;
-        let written = self.answer(wire, &reply.answer, asked, done, under_way);
+        let written = self.answer(wire, &reply.answer, request, done, in_flight);
         if let Some(permit) = &mut permit {
             // The client has gone or was held, so the end does not follow from arithmetic.
             permit.free_at = written.as_ref().ok().copied().flatten().unwrap_or(self.now());
         }
-        written.map(|_| reply.answer.ending(asked))
+        written.map(|_| reply.answer.ending(request))
     }
 
     /// Writes the answer from `done` on, and holds the connection if demanded. Returns when the
@@ -216,24 +216,24 @@ impl Shared {
         &self,
         wire: &mut Wire,
         answer: &Answer,
-        asked: &Asked,
+        request: &ParsedRequest,
         mut done: Duration,
-        under_way: UnderWay<'_>,
-    ) -> Result<Option<Duration>, Over> {
-        let bytes = answer.bytes(asked);
+        in_flight: InFlightGuard<'_>,
+    ) -> Result<Option<Duration>, ConnectionEnded> {
+        let bytes = answer.bytes(request);
         let (mut piece, next, gap) = match answer.writing() {
             Writing::AtOnce => (bytes.len(), bytes.len(), Duration::ZERO),
             Writing::Torn { bytes, gap } => (bytes, bytes, gap),
             Writing::Split { at, gap } => (at, bytes.len(), gap),
         };
-        let endless = matches!(answer.after(), After::Forever(_));
-        let hold = endless || answer.ending(asked) == Some(Then::Hold);
-        let mut under_way = Some(under_way);
+        let endless = matches!(answer.after(), ExtraBytes::Forever(_));
+        let hold = endless || answer.ending(request) == Some(ConnectionAction::Hold);
+        let mut in_flight = Some(in_flight);
         let mut left = bytes.as_slice();
         while !left.is_empty() {
             let (now, later) = left.split_at(piece.clamp(1, left.len()));
             if later.is_empty() && !hold {
-                under_way = None;
+                in_flight = None;
             }
             wire.write(now)?;
             (left, piece) = (later, next);
@@ -243,18 +243,18 @@ impl Shared {
             }
         }
         match answer.after() {
-            After::Nothing => {}
-            After::Later(gap, bytes) => {
+            ExtraBytes::Nothing => {}
+            ExtraBytes::Later(gap, bytes) => {
                 done += *gap;
                 wire.wait(self.instant(done))?;
                 wire.write(bytes)?;
             }
-            After::Forever(bytes) => wire.repeat(bytes)?,
+            ExtraBytes::Forever(bytes) => wire.repeat(bytes)?,
         }
         if hold {
             wire.hold();
         }
-        drop(under_way);
+        drop(in_flight);
         Ok((!hold).then_some(done))
     }
 

@@ -18,9 +18,9 @@ mod null;
 mod request;
 mod wire;
 
-pub use answer::{Answer, Then, Writing};
-pub use behaviour::{Accept, Behaviour, Freeze, Reply, Workers, Zero};
+pub use answer::{Answer, ConnectionAction, Writing};
+pub use behaviour::{Accept, Behaviour, ClockZero, Freeze, Reply, Workers};
 pub use journal::Journal;
 pub use known::KnownServer;
 pub use listen::{Address, Listen, ServerError};
-pub use null::{Manner, NullServer, Stamp, Waiting};
+pub use null::{IdleMode, NullServer, NullServerOptions, RequestTimestamps};

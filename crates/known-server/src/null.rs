@@ -18,37 +18,37 @@ use rustix::time::ClockId;
 
 use crate::behaviour::Freeze;
 use crate::listen::{Address, BACKLOG, Listen, Listener, ServerError};
-use crate::request::{Asked, Keep, REQUEST_BYTES_MAX, Shape};
-use crate::wire::Ending;
+use crate::request::{ParsedRequest, Persistence, REQUEST_BYTES_MAX, Shape};
+use crate::wire::ShutdownSignal;
 
 /// A running null server with one thread and epoll. Ends when dropped.
 #[derive(Debug)]
 pub struct NullServer {
     address: Address,
-    ending: Ending,
+    shutdown: ShutdownSignal,
     answered: Arc<AtomicU64>,
-    thread: Option<JoinHandle<Vec<Stamp>>>,
+    thread: Option<JoinHandle<Vec<RequestTimestamps>>>,
 }
 
 /// How a null server works. By default the scheduler places it, it sleeps while there is nothing to
 /// do, never freezes, and takes no timestamps.
 #[derive(Clone, Debug, Default)]
-pub struct Manner {
+pub struct NullServerOptions {
     /// CPU that the server is pinned to; `None`: the scheduler places it.
     pub cpu: Option<usize>,
     /// What it does while there is nothing to do.
-    pub waiting: Waiting,
+    pub waiting: IdleMode,
     /// How many of the first requests get timestamps.
     pub stamps: usize,
     /// When the server reads nothing; times count from the first request. `None`: never.
     pub freeze: Option<Freeze>,
     /// CPU time that each request takes, in addition to reading and answering it.
-    pub works: Duration,
+    pub work_time: Duration,
 }
 
 /// What a null server does while there is nothing to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Waiting {
+pub enum IdleMode {
     /// Sleeps.
     #[default]
     Sleep,
@@ -59,7 +59,7 @@ pub enum Waiting {
 
 /// Timestamps of one request, in ns on the machine's monotonic clock (`CLOCK_MONOTONIC`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct RequestTimestamps {
     /// The number that is its path, for example 17 in `GET /17`; 0 where the path is no number.
     /// With several requests in one read, that of the first.
     pub number: u64,
@@ -77,20 +77,23 @@ impl NullServer {
 
     /// Starts on `listen`, pinned to `cpu` if one is given.
     pub fn start_on(listen: &Listen, cpu: Option<usize>) -> Result<NullServer, ServerError> {
-        NullServer::start_in(listen, Manner { cpu, ..Manner::default() })
+        NullServer::start_with(listen, NullServerOptions { cpu, ..NullServerOptions::default() })
     }
 
     /// Starts on `listen` in this manner.
     ///
     /// Raises the process's soft limit of open files, where it is too low for a large load.
-    pub fn start_in(listen: &Listen, manner: Manner) -> Result<NullServer, ServerError> {
+    pub fn start_with(
+        listen: &Listen,
+        options: NullServerOptions,
+    ) -> Result<NullServer, ServerError> {
         let listener = Listener::open(listen, BACKLOG)?;
         let address = listener.address().clone();
-        make_room(&listener);
-        let ending = Ending::new().map_err(|source| ServerError::Thread { source })?;
+        grow_descriptor_table(&listener);
+        let shutdown = ShutdownSignal::new().map_err(|source| ServerError::Thread { source })?;
         let answered = Arc::new(AtomicU64::new(0));
-        let cpu = manner.cpu;
-        let server = Server::new(listener, &ending, Arc::clone(&answered), manner)
+        let cpu = options.cpu;
+        let server = Server::new(listener, &shutdown, Arc::clone(&answered), options)
             .map_err(|source| ServerError::Thread { source })?;
         let (pinned, on_cpu) = mpsc::channel();
         let thread = thread::Builder::new()
@@ -104,7 +107,7 @@ impl NullServer {
                 }
             })
             .map_err(|source| ServerError::Thread { source })?;
-        let server = NullServer { address, ending, answered, thread: Some(thread) };
+        let server = NullServer { address, shutdown, answered, thread: Some(thread) };
         match on_cpu.recv() {
             Ok(Ok(())) => Ok(server),
             Ok(Err(error)) => Err(error),
@@ -123,15 +126,15 @@ impl NullServer {
     }
 
     /// Ends the server. Returns the timestamps in order of arrival.
-    pub fn finish(mut self) -> Vec<Stamp> {
-        self.ending.tell();
+    pub fn finish(mut self) -> Vec<RequestTimestamps> {
+        self.shutdown.announce();
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }
 
 impl Drop for NullServer {
     fn drop(&mut self) {
-        self.ending.tell();
+        self.shutdown.announce();
         if let Some(thread) = self.thread.take() {
             // A panic in the thread has been printed already.
             let _ = thread.join();
@@ -143,7 +146,7 @@ impl Drop for NullServer {
 /// number. Where threads share the table, a thread that reaches its end is stopped for 10 to 20 ms
 /// while it doubles. (`expand_fdtable` waits until every CPU has passed by.) This would delay a
 /// server while it accepts connections.
-fn make_room(any: impl AsFd) {
+fn grow_descriptor_table(any: impl AsFd) {
     let limit = getrlimit(Resource::Nofile);
     // `None` means no limit.
     let [soft, hard] = [limit.current, limit.maximum].map(|limit| limit.unwrap_or(u64::MAX));
@@ -181,8 +184,8 @@ struct Server {
     answered: Arc<AtomicU64>,
     /// Buffer for one read of the connection that is being served.
     read: Vec<u8>,
-    manner: Manner,
-    stamps: Vec<Stamp>,
+    options: NullServerOptions,
+    stamps: Vec<RequestTimestamps>,
     /// When the first request arrived.
     zero_ns: Option<u64>,
 }
@@ -203,7 +206,7 @@ struct Connection {
     /// Answers for which the client has no room yet.
     unsent: Vec<u8>,
     /// No request is answered after one that demands a close.
-    keep: Keep,
+    persistence: Persistence,
 }
 
 /// Whether the listener is polled. It is not while descriptors are short, because it would then
@@ -215,17 +218,17 @@ enum Accepting {
 }
 
 /// The connection must be dropped.
-struct Gone;
+struct Close;
 
 impl Server {
     fn new(
         listener: Listener,
-        ending: &Ending,
+        shutdown: &ShutdownSignal,
         answered: Arc<AtomicU64>,
-        manner: Manner,
+        options: NullServerOptions,
     ) -> io::Result<Server> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, ending, EventData::new_u64(ENDING), EventFlags::IN)?;
+        epoll::add(&epoll, shutdown, EventData::new_u64(ENDING), EventFlags::IN)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         Ok(Server {
             epoll,
@@ -235,18 +238,18 @@ impl Server {
             accepting: Accepting::Yes,
             answered,
             read: Vec::with_capacity(READ_BYTES),
-            stamps: Vec::with_capacity(manner.stamps),
-            manner,
+            stamps: Vec::with_capacity(options.stamps),
+            options,
             zero_ns: None,
         })
     }
 
     /// Serves until the end is announced.
-    fn serve(mut self) -> Vec<Stamp> {
+    fn serve(mut self) -> Vec<RequestTimestamps> {
         let mut events = Vec::with_capacity(EVENTS);
-        let timeout = match self.manner.waiting {
-            Waiting::Sleep => None,
-            Waiting::Spin => Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
+        let timeout = match self.options.waiting {
+            IdleMode::Sleep => None,
+            IdleMode::Spin => Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
         };
         loop {
             events.clear();
@@ -266,14 +269,14 @@ impl Server {
     }
 
     fn serve_stamped(&mut self, slot: usize) {
-        let manner = &self.manner;
-        if manner.stamps == 0 && manner.freeze.is_none() && manner.works.is_zero() {
+        let options = &self.options;
+        if options.stamps == 0 && options.freeze.is_none() && options.work_time.is_zero() {
             return self.serve_slot(slot);
         }
-        self.stand_still();
+        self.wait_out_freeze();
         let before = self.answered.load(Ordering::Relaxed);
         let arrived_ns = monotonic_ns();
-        let worked_ns = arrived_ns + self.manner.works.as_nanos() as u64;
+        let worked_ns = arrived_ns + self.options.work_time.as_nanos() as u64;
         while monotonic_ns() < worked_ns {
             std::hint::spin_loop();
         }
@@ -283,16 +286,16 @@ impl Server {
             self.zero_ns.get_or_insert(arrived_ns);
         }
         let answered_ns = monotonic_ns();
-        let stamp = Stamp { number: number_of(&self.read), arrived_ns, answered_ns };
-        let room = self.manner.stamps - self.stamps.len();
+        let stamp = RequestTimestamps { number: number_of(&self.read), arrived_ns, answered_ns };
+        let room = self.options.stamps - self.stamps.len();
         self.stamps.extend((0..requests).map(|_| stamp).take(room));
     }
 
     /// Waits for the end of the freeze, if one is in progress.
-    fn stand_still(&self) {
-        let (Some(freeze), Some(zero_ns)) = (self.manner.freeze, self.zero_ns) else { return };
+    fn wait_out_freeze(&self) {
+        let (Some(freeze), Some(zero_ns)) = (self.options.freeze, self.zero_ns) else { return };
         let now = Duration::from_nanos(monotonic_ns() - zero_ns);
-        thread::sleep(freeze.thawed(now).saturating_sub(now));
+        thread::sleep(freeze.after_freeze(now).saturating_sub(now));
     }
 
     fn accept(&mut self) {
@@ -321,14 +324,18 @@ impl Server {
             self.free.push(slot);
             return;
         }
-        self.connections[slot] =
-            Some(Connection { fd, pending: Vec::new(), unsent: Vec::new(), keep: Keep::Silently });
+        self.connections[slot] = Some(Connection {
+            fd,
+            pending: Vec::new(),
+            unsent: Vec::new(),
+            persistence: Persistence::Implicit,
+        });
     }
 
     fn serve_slot(&mut self, slot: usize) {
         let Some(connection) = &mut self.connections[slot] else { return };
         let waited = !connection.unsent.is_empty();
-        let served = connection.turn(&mut self.read, &self.answered);
+        let served = connection.serve_once(&mut self.read, &self.answered);
         let waits = !connection.unsent.is_empty();
         if served.is_err() {
             return self.drop_slot(slot);
@@ -358,17 +365,17 @@ impl Server {
 
 impl Connection {
     /// Does what is possible now: writes what waits, otherwise reads and answers once.
-    fn turn(&mut self, read: &mut Vec<u8>, answered: &AtomicU64) -> Result<(), Gone> {
+    fn serve_once(&mut self, read: &mut Vec<u8>, answered: &AtomicU64) -> Result<(), Close> {
         if !self.unsent.is_empty() {
             let unsent = std::mem::take(&mut self.unsent);
             return self.send(&unsent);
         }
         read.clear();
         match rustix::io::read(&self.fd, rustix::buffer::spare_capacity(read)) {
-            Ok(0) => return Err(Gone),
+            Ok(0) => return Err(Close),
             Ok(_) => {}
             Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
-            Err(_) => return Err(Gone),
+            Err(_) => return Err(Close),
         }
         if self.pending.is_empty() {
             let used = self.answer_all(read, answered)?;
@@ -380,37 +387,43 @@ impl Connection {
             pending.drain(..used);
             self.pending = pending;
         }
-        if self.pending.len() > REQUEST_BYTES_MAX { Err(Gone) } else { Ok(()) }
+        if self.pending.len() > REQUEST_BYTES_MAX { Err(Close) } else { Ok(()) }
     }
 
     /// Answers the complete requests in `bytes`, and returns how many bytes they had.
-    fn answer_all(&mut self, bytes: &[u8], answered: &AtomicU64) -> Result<usize, Gone> {
+    fn answer_all(&mut self, bytes: &[u8], answered: &AtomicU64) -> Result<usize, Close> {
         let mut used = 0;
         while used < bytes.len() {
-            let Some(asked) = Asked::parse(&bytes[used..]).map_err(|_| Gone)? else { break };
-            used += asked.length;
-            self.keep = asked.keep;
+            let Some(request) = ParsedRequest::parse(&bytes[used..]).map_err(|_| Close)? else {
+                break;
+            };
+            used += request.length;
+            self.persistence = request.persistence;
             // Counted before the client can see the answer. There is only one writer, so no atomic
             // read-modify-write is needed.
             answered.store(answered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            self.send(answer(&asked))?;
+            self.send(answer(&request))?;
         }
         Ok(used)
     }
 
-    /// Sends bytes, and keeps those for which the client has no room. Returns `Gone` once the last
+    /// Sends bytes, and keeps those for which the client has no room. Returns `Close` once the last
     /// answer was sent.
-    fn send(&mut self, mut bytes: &[u8]) -> Result<(), Gone> {
+    fn send(&mut self, mut bytes: &[u8]) -> Result<(), Close> {
         while self.unsent.is_empty() && !bytes.is_empty() {
             match rustix::net::send(&self.fd, bytes, rustix::net::SendFlags::NOSIGNAL) {
                 Ok(sent) => bytes = &bytes[sent..],
                 Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
-                Err(_) => return Err(Gone),
+                Err(_) => return Err(Close),
             }
         }
         self.unsent.extend_from_slice(bytes);
-        if self.unsent.is_empty() && self.keep == Keep::Close { Err(Gone) } else { Ok(()) }
+        if self.unsent.is_empty() && self.persistence == Persistence::Close {
+            Err(Close)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -420,13 +433,17 @@ fn monotonic_ns() -> u64 {
 }
 
 /// The fixed answer.
-fn answer(asked: &Asked) -> &'static [u8] {
-    let whole: &[u8] = match asked.keep {
-        Keep::Silently => b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-        Keep::Said => b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok",
-        Keep::Close => b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+fn answer(request: &ParsedRequest) -> &'static [u8] {
+    let whole: &[u8] = match request.persistence {
+        Persistence::Implicit => b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        Persistence::Explicit => {
+            b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"
+        }
+        Persistence::Close => {
+            b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+        }
     };
-    match asked.shape {
+    match request.shape {
         Shape::HeadAndBody => whole,
         Shape::HeadOnly => &whole[..whole.len() - BODY_BYTES],
     }

@@ -3,11 +3,11 @@
 
 /// One complete request at the start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ParsedRequest {
     /// Bytes of head and body.
     pub(crate) length: usize,
     pub(crate) shape: Shape,
-    pub(crate) keep: Keep,
+    pub(crate) persistence: Persistence,
 }
 
 /// Whether the answer has a body.
@@ -20,11 +20,11 @@ pub(crate) enum Shape {
 
 /// What the client demands of the connection (RFC 9112 section 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum Persistence {
     /// HTTP/1.1 without `close`: it is kept, and the answer need not say so.
-    Silently,
-    /// HTTP/1.0 with `keep-alive`: it is kept if the answer says so too.
-    Said,
+    Implicit,
+    /// HTTP/1.0 with `persistence-alive`: it is kept if the answer says so too.
+    Explicit,
     Close,
 }
 
@@ -32,10 +32,10 @@ pub(crate) enum Keep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadRequest;
 
-impl Asked {
+impl ParsedRequest {
     /// Parses the request at the start of `bytes`; `None` while it is not complete. Chunked
     /// requests are refused, because none of our clients sends them.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Asked>, BadRequest> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<ParsedRequest>, BadRequest> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
         let mut request = httparse::Request::new(&mut fields);
         let head = match request.parse(bytes) {
@@ -44,7 +44,8 @@ impl Asked {
             Ok(httparse::Status::Partial) | Err(_) => return Err(BadRequest),
         };
         let mut body = 0;
-        let mut keep = if request.version == Some(1) { Keep::Silently } else { Keep::Close };
+        let mut persistence =
+            if request.version == Some(1) { Persistence::Implicit } else { Persistence::Close };
         for field in request.headers.iter() {
             if field.name.eq_ignore_ascii_case("content-length") {
                 let text = str::from_utf8(field.value).map_err(|_| BadRequest)?;
@@ -52,28 +53,28 @@ impl Asked {
             } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
                 return Err(BadRequest);
             } else if field.name.eq_ignore_ascii_case("connection") {
-                keep = connection(field.value, request.version);
+                persistence = connection(field.value, request.version);
             }
         }
         let length = head.checked_add(body).filter(|length| *length <= REQUEST_BYTES_MAX);
         let length = length.ok_or(BadRequest)?;
         let shape =
             if request.method == Some("HEAD") { Shape::HeadOnly } else { Shape::HeadAndBody };
-        Ok((length <= bytes.len()).then_some(Asked { length, shape, keep }))
+        Ok((length <= bytes.len()).then_some(ParsedRequest { length, shape, persistence }))
     }
 }
 
-fn connection(value: &[u8], version: Option<u8>) -> Keep {
-    let says = |word: &[u8]| {
+fn connection(value: &[u8], version: Option<u8>) -> Persistence {
+    let contains_option = |word: &[u8]| {
         value
             .split(|byte| *byte == b',')
             .any(|element| element.trim_ascii().eq_ignore_ascii_case(word))
     };
     match version {
-        _ if says(b"close") => Keep::Close,
-        Some(1) => Keep::Silently,
-        _ if says(b"keep-alive") => Keep::Said,
-        _ => Keep::Close,
+        _ if contains_option(b"close") => Persistence::Close,
+        Some(1) => Persistence::Implicit,
+        _ if contains_option(b"keep-alive") => Persistence::Explicit,
+        _ => Persistence::Close,
     }
 }
 
@@ -88,16 +89,20 @@ const FIELDS_MAX: usize = 64;
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Option<Asked>, BadRequest> {
-        Asked::parse(text.as_bytes())
+    fn parse(text: &str) -> Result<Option<ParsedRequest>, BadRequest> {
+        ParsedRequest::parse(text.as_bytes())
     }
 
     #[test]
     fn a_request_ends_after_its_body() {
         let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-        let asked = Asked { length: get.len(), shape: Shape::HeadAndBody, keep: Keep::Silently };
-        assert_eq!(parse(get), Ok(Some(asked)));
-        assert_eq!(parse(&format!("{get}GET /")), Ok(Some(asked)));
+        let parsed = ParsedRequest {
+            length: get.len(),
+            shape: Shape::HeadAndBody,
+            persistence: Persistence::Implicit,
+        };
+        assert_eq!(parse(get), Ok(Some(parsed)));
+        assert_eq!(parse(&format!("{get}GET /")), Ok(Some(parsed)));
         assert_eq!(parse(&get[..get.len() - 1]), Ok(None));
         let post = "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc";
         assert_eq!(parse(post).unwrap().unwrap().length, post.len());
@@ -105,21 +110,21 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_kept_as_its_version_and_words_say() {
-        for (head, keep) in [
-            ("GET / HTTP/1.1\r\n\r\n", Keep::Silently),
-            ("GET / HTTP/1.1\r\nConnection: keep-alive\r\n\r\n", Keep::Silently),
-            ("GET / HTTP/1.1\r\nConnection: TE, Close\r\n\r\n", Keep::Close),
-            ("GET / HTTP/1.0\r\n\r\n", Keep::Close),
-            ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Keep::Said),
+    fn version_and_connection_header_decide_whether_a_connection_is_kept() {
+        for (head, persistence) in [
+            ("GET / HTTP/1.1\r\n\r\n", Persistence::Implicit),
+            ("GET / HTTP/1.1\r\nConnection: keep-alive\r\n\r\n", Persistence::Implicit),
+            ("GET / HTTP/1.1\r\nConnection: TE, Close\r\n\r\n", Persistence::Close),
+            ("GET / HTTP/1.0\r\n\r\n", Persistence::Close),
+            ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Persistence::Explicit),
         ] {
-            assert_eq!(parse(head).unwrap().unwrap().keep, keep, "{head:?}");
+            assert_eq!(parse(head).unwrap().unwrap().persistence, persistence, "{head:?}");
         }
         assert_eq!(parse("HEAD / HTTP/1.1\r\n\r\n").unwrap().unwrap().shape, Shape::HeadOnly);
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn unreadable_requests_are_refused() {
         for head in [
             "nonsense\r\n\r\n",
             "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",

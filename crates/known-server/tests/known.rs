@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use stampede_known_server::{
-    Accept, Address, Answer, Behaviour, Freeze, KnownServer, Listen, Reply, Then, Workers, Writing,
-    Zero,
+    Accept, Address, Answer, Behaviour, ClockZero, ConnectionAction, Freeze, KnownServer, Listen,
+    Reply, Workers, Writing,
 };
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -69,7 +69,7 @@ fn a_connection_carries_many_requests_and_all_is_counted() {
     expect(&mut second, OK);
     let journal = server.journal();
     assert_eq!((journal.requests, journal.connections, journal.connections_open_max), (4, 2, 2));
-    assert_eq!((journal.under_way_max, journal.arrivals_ns.len()), (1, 4));
+    assert_eq!((journal.in_flight_max, journal.arrivals_ns.len()), (1, 4));
     assert!(journal.arrivals_ns.is_sorted());
 }
 
@@ -104,15 +104,19 @@ fn connections_are_kept_or_closed_as_asked() {
 }
 
 #[test]
-fn endings_are_what_they_are_called() {
+fn each_connection_action_does_what_its_name_says() {
     let half = &OK[..30];
     for (answer, got, error) in [
-        (Answer::ok().then(Then::Close), OK, None),
-        (Answer::none(Then::Close), "", None),
-        (Answer::none(Then::Reset), "", Some(ErrorKind::ConnectionReset)),
-        (Answer::ok().cut_at(30).then(Then::Close), half, None),
-        (Answer::ok().cut_at(30).then(Then::Reset), half, Some(ErrorKind::ConnectionReset)),
-        (Answer::raw("garbage").then(Then::Close), "garbage", None),
+        (Answer::ok().then(ConnectionAction::Close), OK, None),
+        (Answer::none(ConnectionAction::Close), "", None),
+        (Answer::none(ConnectionAction::Reset), "", Some(ErrorKind::ConnectionReset)),
+        (Answer::ok().cut_at(30).then(ConnectionAction::Close), half, None),
+        (
+            Answer::ok().cut_at(30).then(ConnectionAction::Reset),
+            half,
+            Some(ErrorKind::ConnectionReset),
+        ),
+        (Answer::raw("garbage").then(ConnectionAction::Close), "garbage", None),
     ] {
         let server = answering(answer.clone());
         let seen = to_end(&mut asking(&server, GET));
@@ -121,19 +125,19 @@ fn endings_are_what_they_are_called() {
 }
 
 #[test]
-fn close_said_is_said() {
-    let server = answering(Answer::ok().then(Then::CloseSaid));
+fn an_announced_close_is_in_the_headers() {
+    let server = answering(Answer::ok().then(ConnectionAction::AnnouncedClose));
     let (got, error) = to_end(&mut asking(&server, GET));
     assert_eq!((got.contains("\r\nConnection: close\r\n"), error), (true, None));
 }
 
 #[test]
-fn what_is_never_answered_is_counted_and_held() {
-    let server = answering(Answer::none(Then::Hold));
+fn unanswered_requests_are_counted_and_held() {
+    let server = answering(Answer::none(ConnectionAction::Hold));
     let mut stream = asking(&server, GET);
     nothing_comes(&mut stream);
     let journal = server.journal();
-    assert_eq!((journal.requests, journal.under_way_max), (1, 1));
+    assert_eq!((journal.requests, journal.in_flight_max), (1, 1));
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn never_accepted_connections_look_open_and_stay_silent() {
 }
 
 #[test]
-fn a_full_backlog_lets_no_connect_end() {
+fn with_a_full_backlog_no_connect_completes() {
     let behaviour = Behaviour { accept: Accept::NeverFull, ..Behaviour::default() };
     let server = KnownServer::start(behaviour).unwrap();
     let Address::Tcp(address) = server.address() else { panic!("not TCP") };
@@ -158,13 +162,13 @@ fn a_full_backlog_lets_no_connect_end() {
 
 #[test]
 fn service_time_passes_before_the_first_byte_on_many_connections_at_once() {
-    let server = KnownServer::start(Behaviour::taking(ms(100), Answer::ok())).unwrap();
+    let server = KnownServer::start(Behaviour::answering_after(ms(100), Answer::ok())).unwrap();
     let begin = Instant::now();
     let mut streams: Vec<TcpStream> = (0..20).map(|_| asking(&server, GET)).collect();
     streams.iter_mut().for_each(|stream| expect(stream, OK));
     assert!(begin.elapsed() >= ms(100));
     // One after the other, they would have met one at a time.
-    assert!(server.journal().under_way_max > 1);
+    assert!(server.journal().in_flight_max > 1);
 }
 
 #[test]
@@ -180,8 +184,10 @@ fn hundreds_of_connections_are_open_at_once() {
 
 #[test]
 fn one_worker_answers_one_request_after_the_other() {
-    let behaviour =
-        Behaviour { workers: Workers::PerRequest(1), ..Behaviour::taking(ms(20), Answer::ok()) };
+    let behaviour = Behaviour {
+        workers: Workers::PerRequest(1),
+        ..Behaviour::answering_after(ms(20), Answer::ok())
+    };
     let server = KnownServer::start(behaviour).unwrap();
     let begin = Instant::now();
     let mut streams: Vec<TcpStream> = (0..5).map(|_| asking(&server, GET)).collect();
@@ -208,9 +214,9 @@ fn a_worker_held_by_its_connection_starves_the_others() {
 }
 
 #[test]
-fn a_freeze_holds_what_it_meets() {
+fn a_freeze_delays_requests_in_progress() {
     let freeze = Some(Freeze { at: ms(0), lasts: ms(80), every: None });
-    let behaviour = Behaviour { freeze, zero: Zero::FirstRequest, ..Behaviour::default() };
+    let behaviour = Behaviour { freeze, zero: ClockZero::FirstRequest, ..Behaviour::default() };
     let server = KnownServer::start(behaviour).unwrap();
     let begin = Instant::now();
     let mut stream = asking(&server, GET);
@@ -248,14 +254,14 @@ fn every_nth_request_gets_its_own_reply() {
 }
 
 #[test]
-fn an_end_finds_every_thread_wherever_it_waits() {
-    let held = answering(Answer::none(Then::Hold));
-    let slow = KnownServer::start(Behaviour::taking(ms(3_600_000), Answer::ok())).unwrap();
+fn shutdown_wakes_every_thread_wherever_it_waits() {
+    let held = answering(Answer::none(ConnectionAction::Hold));
+    let slow = KnownServer::start(Behaviour::answering_after(ms(3_600_000), Answer::ok())).unwrap();
     let huge = answering(Answer::new(200, vec![b'x'; 32 << 20]));
     let idle = answering(Answer::ok());
     let queued = KnownServer::start(Behaviour {
         workers: Workers::PerRequest(1),
-        ..Behaviour::taking(ms(3_600_000), Answer::ok())
+        ..Behaviour::answering_after(ms(3_600_000), Answer::ok())
     })
     .unwrap();
     let clients: Vec<TcpStream> =
@@ -291,7 +297,7 @@ fn nothing_before(stream: &mut TcpStream, gap: Duration) {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_follow_an_answer_or_come_first() {
+fn unsolicited_bytes_follow_an_answer_or_precede_it() {
     let server = answering(Answer::ok().later(ms(1), "more"));
     let mut stream = asking(&server, GET);
     expect(&mut stream, OK);

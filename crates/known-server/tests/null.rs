@@ -5,7 +5,9 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use stampede_known_server::{Address, Freeze, Listen, Manner, NullServer, ServerError, Waiting};
+use stampede_known_server::{
+    Address, Freeze, IdleMode, Listen, NullServer, NullServerOptions, ServerError,
+};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -40,7 +42,7 @@ fn kept_connections_are_answered_again_and_again() {
 }
 
 #[test]
-fn old_clients_are_kept_only_where_they_ask() {
+fn http_1_0_connections_are_kept_only_on_request() {
     let server = NullServer::start().unwrap();
     let kept = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
     let answer = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok";
@@ -108,7 +110,7 @@ fn garbage_ends_its_own_connection_only() {
 }
 
 #[test]
-fn a_unix_socket_and_a_cpu_of_its_own() {
+fn it_serves_a_unix_socket_on_its_own_cpu() {
     let directory = tempfile::tempdir().unwrap();
     let listen = Listen::Unix(directory.path().join("null.sock"));
     // The server may use whichever CPU this thread may use.
@@ -123,25 +125,25 @@ fn a_unix_socket_and_a_cpu_of_its_own() {
 }
 
 #[test]
-fn work_takes_its_time() {
-    let works = Duration::from_millis(3);
-    let manner = Manner { works, stamps: 1, ..Manner::default() };
-    let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
+fn configured_work_takes_its_time() {
+    let work_time = Duration::from_millis(3);
+    let options = NullServerOptions { work_time, stamps: 1, ..NullServerOptions::default() };
+    let server = NullServer::start_with(&Listen::Tcp, options).unwrap();
     ask(&mut connect(&server), GET, OK);
     let [stamp] = server.finish()[..] else { panic!("one request, one stamp") };
-    assert!(stamp.answered_ns - stamp.arrived_ns >= works.as_nanos() as u64, "{stamp:?}");
+    assert!(stamp.answered_ns - stamp.arrived_ns >= work_time.as_nanos() as u64, "{stamp:?}");
 }
 
 #[test]
-fn stamps_say_when_requests_came_and_a_freeze_keeps_them_waiting() {
+fn timestamps_show_arrivals_and_a_freeze_delays_answers() {
     let (at, lasts) = (Duration::ZERO, Duration::from_millis(30));
-    let manner = Manner {
-        waiting: Waiting::Spin,
+    let options = NullServerOptions {
+        waiting: IdleMode::Spin,
         stamps: 3,
         freeze: Some(Freeze { at, lasts, every: None }),
-        ..Manner::default()
+        ..NullServerOptions::default()
     };
-    let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
+    let server = NullServer::start_with(&Listen::Tcp, options).unwrap();
     let mut stream = connect(&server);
     let numbered = GET.replace("GET / ", "GET /17 ");
     [GET, &numbered, GET, GET].into_iter().for_each(|request| ask(&mut stream, request, OK));

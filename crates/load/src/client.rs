@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tank_is_phantom() {
+    fn the_client_tank_has_the_habits_of_phantom() {
         let tank = Client::named("tank").unwrap();
         assert_eq!(tank.habits.version, HttpVersion::Http10);
         assert_eq!(tank.habits.connection, ConnectionHabit::PerRequest);

@@ -37,7 +37,7 @@ pub(crate) struct Examples {
 
 impl Examples {
     /// Whether `outcome` is a kind of failure that has no example yet.
-    pub(crate) fn lacks(&self, outcome: Outcome) -> bool {
+    pub(crate) fn is_missing(&self, outcome: Outcome) -> bool {
         outcome != Outcome::Ok
             && self.all.len() < KINDS_MAX
             && self.all.iter().all(|(known, _)| *known != outcome)
@@ -45,7 +45,7 @@ impl Examples {
 
     /// Keeps an example. Allocates, but only once per kind.
     #[cold]
-    pub(crate) fn keep(
+    pub(crate) fn add(
         &mut self,
         outcome: Outcome,
         check: &Check,

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_leaves_the_others_in_order() {
+    fn removal_keeps_the_order_of_the_others() {
         let mut chain = IndexList::default();
         [3, 0, 2, 5].into_iter().for_each(|number| chain.push(number));
         assert_eq!(listed(&chain), [3, 0, 2, 5]);

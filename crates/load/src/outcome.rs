@@ -27,7 +27,7 @@ impl Outcome {
         match self {
             Outcome::Ok => "ok".to_owned(),
             Outcome::Net(Net::Errno(errno)) => format!("net:errno-{errno}"),
-            Outcome::Net(net) => NAMED[place(net)].1.to_owned(),
+            Outcome::Net(net) => NAMED[index_of(net)].1.to_owned(),
             Outcome::Http(status) => format!("http:{status}"),
             Outcome::Check(failed) => check.key(failed),
         }
@@ -169,16 +169,16 @@ impl Failures {
 
     /// Counts one outcome; `Ok` is no failure and is not counted.
     pub(crate) fn count(&mut self, outcome: Outcome) {
-        let place = match outcome {
+        let count = match outcome {
             Outcome::Ok => return,
             Outcome::Check(failed) => &mut self.checks[usize::from(failed.0).min(RULES_MAX + 1)],
             Outcome::Http(status) => &mut self.by_status[usize::from(status).min(STATUSES - 1)],
             Outcome::Net(Net::Errno(errno)) => {
                 &mut self.by_errno[usize::try_from(errno).unwrap_or(0).min(ERRNOS - 1)]
             }
-            Outcome::Net(net) => &mut self.named[place(net)],
+            Outcome::Net(net) => &mut self.named[index_of(net)],
         };
-        *place += 1;
+        *count += 1;
     }
 
     /// Adds all counts to `failed`, under the keys of `Counts::failed`; `check` names the rules.
@@ -223,9 +223,9 @@ const NAMED: [(Net, &str); 11] = [
 ];
 
 /// Index of a kind in the table.
-fn place(net: Net) -> usize {
-    let place = NAMED.iter().position(|(kind, _)| *kind == net);
-    place.expect("every kind but Errno is in the table")
+fn index_of(net: Net) -> usize {
+    let index = NAMED.iter().position(|(kind, _)| *kind == net);
+    index.expect("every kind but Errno is in the table")
 }
 
 /// What a key of `Counts::failed` means, for people; `None` where the key explains itself.

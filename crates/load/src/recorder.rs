@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use stampede_stats::histogram::Times;
 
 use crate::outcome::{Failures, Outcome};
-use crate::protocol::Odd;
-use crate::protocol::fields::ODD_KINDS;
+use crate::protocol::Quirk;
+use crate::protocol::fields::QUIRK_KINDS;
 use crate::report::{RequestRecord, TagFigures, TimeSet};
 use crate::time::Nanos;
 use crate::traffic::Tag;
@@ -25,7 +25,7 @@ pub(crate) struct SentRequest {
 
 /// Which times a load has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Headline {
+pub(crate) enum MeasuredTimes {
     /// Open model: all of them.
     ResponseTime,
     /// Closed model: no request has a due time, so there is no response time.
@@ -47,7 +47,7 @@ pub(crate) struct IntervalStats {
     pub(crate) answer_bytes: u64,
     pub(crate) body_bytes: u64,
     /// Number of whole answers with odd header lines, by kind.
-    pub(crate) odd: [u64; ODD_KINDS],
+    pub(crate) odd: [u64; QUIRK_KINDS],
     pub(crate) failures: Failures,
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
@@ -63,7 +63,7 @@ pub(crate) struct IntervalStats {
 impl IntervalStats {
     /// Empty counts. Touches all of the memory, so that no request causes its page faults.
     pub(crate) fn new() -> IntervalStats {
-        let mut tally = IntervalStats {
+        let mut stats = IntervalStats {
             index: 0,
             planned: 0,
             started: 0,
@@ -74,7 +74,7 @@ impl IntervalStats {
             bytes_received: 0,
             answer_bytes: 0,
             body_bytes: 0,
-            odd: [0; ODD_KINDS],
+            odd: [0; QUIRK_KINDS],
             failures: Failures::new(),
             times: TimeSet::empty(),
             service_time_all: Times::new(),
@@ -84,21 +84,21 @@ impl IntervalStats {
             tags: Vec::new(),
             records_lost: 0,
         };
-        tally.clear();
-        tally
+        stats.clear();
+        stats
     }
 
     fn count_tag(&mut self, tag: Tag) -> Option<&mut TagFigures> {
-        let place = self.tags.get_mut(tag.index())?;
-        Some(place.get_or_insert_with(|| Box::new(TagFigures::new())))
+        let entry = self.tags.get_mut(tag.index())?;
+        Some(entry.get_or_insert_with(|| Box::new(TagFigures::new())))
     }
 
     /// Allocates figures for the tags that `before` has seen, so that no request has to.
-    fn expect_tags_of(&mut self, before: &IntervalStats) {
+    fn allocate_tags_of(&mut self, before: &IntervalStats) {
         self.tags.resize_with(before.tags.len(), || None);
-        for (place, before) in self.tags.iter_mut().zip(&before.tags) {
+        for (entry, before) in self.tags.iter_mut().zip(&before.tags) {
             if before.is_some() {
-                place.get_or_insert_with(|| Box::new(TagFigures::new()));
+                entry.get_or_insert_with(|| Box::new(TagFigures::new()));
             }
         }
     }
@@ -108,7 +108,7 @@ impl IntervalStats {
         (self.planned, self.started, self.ok, self.ok_inside) = (0, 0, 0, 0);
         (self.dropped, self.bytes_sent) = (0, 0);
         (self.bytes_received, self.answer_bytes, self.body_bytes) = (0, 0, 0);
-        self.odd = [0; ODD_KINDS];
+        self.odd = [0; QUIRK_KINDS];
         self.failures.clear();
         self.times.clear();
         self.service_time_all.clear();
@@ -129,7 +129,7 @@ pub(crate) enum Message {
         /// Number of the load thread.
         thread: usize,
         /// Its counts. The buffer is emptied and returned.
-        tally: Box<IntervalStats>,
+        stats: Box<IntervalStats>,
     },
     /// Records of requests whose end was seen in the current second.
     Requests {
@@ -147,7 +147,7 @@ pub(crate) enum Message {
 
 /// An emptied buffer that is returned to a load thread.
 #[derive(Debug)]
-pub(crate) enum Emptied {
+pub(crate) enum ReturnedBuffer {
     /// A buffer for the counts of a second.
     IntervalStats(Box<IntervalStats>),
     /// A buffer for records of requests.
@@ -158,21 +158,21 @@ pub(crate) enum Emptied {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     thread: usize,
-    headline: Headline,
-    tally: Box<IntervalStats>,
+    measured_times: MeasuredTimes,
+    stats: Box<IntervalStats>,
     /// End of the current second.
     boundary: Nanos,
     /// Unbounded, so that a slow listener never blocks a load thread. With one message a second the
     /// queue costs no more than a few hundred bytes.
     full: Sender<Message>,
-    empty: Receiver<Emptied>,
+    empty: Receiver<ReturnedBuffer>,
     /// Emptied counts for the next seconds. If a slow listener returned none, a new one is
     /// allocated, at most once a second.
     // The boxes circulate between threads, so they are not unpacked here.
     #[allow(clippy::vec_box)]
-    tallies: Vec<Box<IntervalStats>>,
+    spare_stats: Vec<Box<IntervalStats>>,
     records: Option<Records>,
-    gauge: Gauge,
+    gauge: InFlightGauge,
     /// Busy time up to the start of the current second.
     busy_before: Nanos,
     /// When the last request ended.
@@ -195,7 +195,7 @@ impl Records {
     }
 
     /// A buffer for the next records; `None` when all that may exist are at the listener.
-    fn fresh(&mut self) -> Option<Vec<RequestRecord>> {
+    fn next_buffer(&mut self) -> Option<Vec<RequestRecord>> {
         if let Some(buffer) = self.empty.pop() {
             return Some(buffer);
         }
@@ -207,28 +207,28 @@ impl Records {
 
 /// The number of requests in flight: current, highest, and its integral over time in request·ns.
 #[derive(Clone, Copy, Debug, Default)]
-struct Gauge {
+struct InFlightGauge {
     now: u32,
     max: u32,
     integral: u128,
     changed: Nanos,
 }
 
-impl Gauge {
+impl InFlightGauge {
     fn started(&mut self, at: Nanos) {
-        self.go_on(at);
+        self.advance_to(at);
         self.now += 1;
         self.max = self.max.max(self.now);
     }
 
     /// A started request ended at `at`. If that is in the past, it was counted for too long.
     fn ended(&mut self, at: Nanos) {
-        self.go_on(at);
+        self.advance_to(at);
         self.now -= 1;
         self.integral -= u128::from(self.changed.since(at).0);
     }
 
-    fn go_on(&mut self, at: Nanos) {
+    fn advance_to(&mut self, at: Nanos) {
         self.integral += u128::from(self.now) * u128::from(at.since(self.changed).0);
         self.changed = self.changed.max(at);
     }
@@ -237,20 +237,20 @@ impl Gauge {
 impl Recorder {
     pub(crate) fn new(
         thread: usize,
-        headline: Headline,
+        measured_times: MeasuredTimes,
         full: Sender<Message>,
-        empty: Receiver<Emptied>,
+        empty: Receiver<ReturnedBuffer>,
     ) -> Recorder {
         Recorder {
             thread,
-            headline,
-            tally: Box::new(IntervalStats::new()),
+            measured_times,
+            stats: Box::new(IntervalStats::new()),
             boundary: Nanos::SECOND,
             full,
             empty,
-            tallies: Vec::with_capacity(4),
+            spare_stats: Vec::with_capacity(4),
             records: None,
-            gauge: Gauge::default(),
+            gauge: InFlightGauge::default(),
             busy_before: Nanos(0),
             last_end: Nanos(0),
         }
@@ -258,7 +258,7 @@ impl Recorder {
 
     /// Also counts by tag.
     pub(crate) fn with_tags(mut self) -> Recorder {
-        self.tally.tags.resize_with(Tag::OTHER.index() + 1, || None);
+        self.stats.tags.resize_with(Tag::OTHER.index() + 1, || None);
         self
     }
 
@@ -280,27 +280,28 @@ impl Recorder {
 
     /// Ends the current second: passes its counts on and begins the next second.
     pub(crate) fn next_second(&mut self, busy: Nanos) {
-        self.hand_on_records();
-        self.take_back();
-        let mut fresh = self.tallies.pop().unwrap_or_else(|| Box::new(IntervalStats::new()));
-        fresh.expect_tags_of(&self.tally);
-        let mut done = std::mem::replace(&mut self.tally, fresh);
+        self.send_records();
+        self.collect_returned();
+        let mut next_stats =
+            self.spare_stats.pop().unwrap_or_else(|| Box::new(IntervalStats::new()));
+        next_stats.allocate_tags_of(&self.stats);
+        let mut done = std::mem::replace(&mut self.stats, next_stats);
         done.busy = busy.since(self.busy_before);
         self.busy_before = busy;
-        self.tally.index = done.index + 1;
-        self.tally.in_flight_max = self.gauge.now;
+        self.stats.index = done.index + 1;
+        self.stats.in_flight_max = self.gauge.now;
         self.boundary = self.boundary.plus(Nanos::SECOND);
-        self.hand_on(Message::Second { thread: self.thread, tally: done });
+        self.send_message(Message::Second { thread: self.thread, stats: done });
     }
 
     /// Ends the recording of this thread: passes on what is left of the last second.
-    pub(crate) fn finish(mut self, busy: Nanos) -> Ended {
-        self.hand_on_records();
-        self.tally.busy = busy.since(self.busy_before);
-        let tally = std::mem::replace(&mut self.tally, Box::new(IntervalStats::new()));
-        self.hand_on(Message::Second { thread: self.thread, tally });
-        self.hand_on(Message::Finished { thread: self.thread });
-        Ended {
+    pub(crate) fn finish(mut self, busy: Nanos) -> RecorderTotals {
+        self.send_records();
+        self.stats.busy = busy.since(self.busy_before);
+        let stats = std::mem::replace(&mut self.stats, Box::new(IntervalStats::new()));
+        self.send_message(Message::Second { thread: self.thread, stats });
+        self.send_message(Message::Finished { thread: self.thread });
+        RecorderTotals {
             in_flight_integral: self.gauge.integral,
             in_flight_max: self.gauge.max,
             last_end: self.last_end,
@@ -308,12 +309,12 @@ impl Recorder {
     }
 
     /// Takes the buffers that were returned.
-    fn take_back(&mut self) {
-        while let Ok(emptied) = self.empty.try_recv() {
-            match (emptied, &mut self.records) {
-                (Emptied::IntervalStats(tally), _) => self.tallies.push(tally),
-                (Emptied::Requests(requests), Some(records)) => records.empty.push(requests),
-                (Emptied::Requests(_), None) => {}
+    fn collect_returned(&mut self) {
+        while let Ok(returned) = self.empty.try_recv() {
+            match (returned, &mut self.records) {
+                (ReturnedBuffer::IntervalStats(stats), _) => self.spare_stats.push(stats),
+                (ReturnedBuffer::Requests(requests), Some(records)) => records.empty.push(requests),
+                (ReturnedBuffer::Requests(_), None) => {}
             }
         }
     }
@@ -323,72 +324,72 @@ impl Recorder {
         let Some(records) = &mut self.records else { return };
         records.filling.push(request);
         if records.filling.len() == RECORDS {
-            self.hand_on_records();
+            self.send_records();
         }
     }
 
-    fn hand_on_records(&mut self) {
-        self.take_back();
+    fn send_records(&mut self) {
+        self.collect_returned();
         let Some(records) = &mut self.records else { return };
         if records.filling.is_empty() {
             return;
         }
-        let Some(fresh) = records.fresh() else {
-            self.tally.records_lost += records.filling.len() as u64;
+        let Some(next_buffer) = records.next_buffer() else {
+            self.stats.records_lost += records.filling.len() as u64;
             records.filling.clear();
             return;
         };
-        let requests = std::mem::replace(&mut records.filling, fresh);
-        self.hand_on(Message::Requests { thread: self.thread, requests });
+        let requests = std::mem::replace(&mut records.filling, next_buffer);
+        self.send_message(Message::Requests { thread: self.thread, requests });
     }
 
-    fn hand_on(&self, message: Message) {
+    fn send_message(&self, message: Message) {
         // The receiver is gone only when its thread panics. The load then ends without a listener.
         let _ = self.full.send(message);
     }
 
     pub(crate) fn planned(&mut self, requests: u64) {
-        self.tally.planned += requests;
+        self.stats.planned += requests;
     }
 
     pub(crate) fn dropped(&mut self, requests: u64) {
-        self.tally.dropped += requests;
+        self.stats.dropped += requests;
     }
 
     pub(crate) fn sent(&mut self, bytes: u64) {
-        self.tally.bytes_sent += bytes;
+        self.stats.bytes_sent += bytes;
     }
 
     pub(crate) fn received(&mut self, bytes: u64) {
-        self.tally.bytes_received += bytes;
+        self.stats.bytes_received += bytes;
     }
 
     /// Counts a whole answer, right or wrong.
     pub(crate) fn answered(&mut self, bytes: u64, body_bytes: u64) {
-        self.tally.answer_bytes += bytes;
-        self.tally.body_bytes += body_bytes;
+        self.stats.answer_bytes += bytes;
+        self.stats.body_bytes += body_bytes;
     }
 
     /// Counts what was odd about a whole answer.
-    pub(crate) fn odd(&mut self, odd: Odd) {
-        if odd != Odd::default() {
-            let kinds = self.tally.odd.iter_mut().zip(Odd::ALL);
+    pub(crate) fn odd(&mut self, odd: Quirk) {
+        if odd != Quirk::default() {
+            let kinds = self.stats.odd.iter_mut().zip(Quirk::ALL);
             kinds.for_each(|(count, (kind, _))| *count += u64::from(odd.has(kind)));
         }
     }
 
     /// Counts a connection that was established `took` after its first request started.
     pub(crate) fn connected(&mut self, took: Nanos) {
-        self.tally.connect_time.record(took.0);
+        self.stats.connect_time.record(took.0);
     }
 
     /// Counts a request whose first connect or write call is about to be made.
     pub(crate) fn started(&mut self, request: &SentRequest) {
-        self.tally.started += 1;
+        self.stats.started += 1;
         let schedule_lag = request.started.since(request.due.max(request.free));
-        self.tally.times.schedule_lag.record(schedule_lag.0);
+        self.stats.times.schedule_lag.record(schedule_lag.0);
         self.gauge.started(request.started);
-        self.tally.in_flight_max = self.tally.in_flight_max.max(self.gauge.now);
+        self.stats.in_flight_max = self.stats.in_flight_max.max(self.gauge.now);
     }
 
     /// Counts a request that ended at `done`, which is not before its start. It belongs to the
@@ -399,37 +400,37 @@ impl Recorder {
         tag: Tag,
         outcome: Outcome,
         done: Nanos,
-        place: Place,
+        end_timing: EndTiming,
     ) {
         self.gauge.ended(done);
         self.last_end = self.last_end.max(done);
         let service_time = done.since(request.started).0;
-        self.tally.service_time_all.record(service_time);
+        self.stats.service_time_all.record(service_time);
         self.count_tag(request, tag, outcome, done);
         if outcome != Outcome::Ok {
-            self.tally.failures.count(outcome);
+            self.stats.failures.count(outcome);
             return;
         }
-        self.tally.ok += 1;
-        self.tally.ok_inside += u64::from(place == Place::Inside);
-        self.tally.times.service_time.record(service_time);
-        if self.headline == Headline::ResponseTime {
-            self.tally.times.response_time.record(done.since(request.due).0);
-            self.tally.times.connection_wait.record(request.free.since(request.due).0);
+        self.stats.ok += 1;
+        self.stats.ok_inside += u64::from(end_timing == EndTiming::Inside);
+        self.stats.times.service_time.record(service_time);
+        if self.measured_times == MeasuredTimes::ResponseTime {
+            self.stats.times.response_time.record(done.since(request.due).0);
+            self.stats.times.connection_wait.record(request.free.since(request.due).0);
         }
     }
 }
 
 impl Recorder {
     fn count_tag(&mut self, request: &SentRequest, tag: Tag, outcome: Outcome, done: Nanos) {
-        let Some(figures) = self.tally.count_tag(tag) else { return };
+        let Some(figures) = self.stats.count_tag(tag) else { return };
         if outcome != Outcome::Ok {
             figures.failed += 1;
             return;
         }
         figures.ok += 1;
         figures.service_time.record(done.since(request.started).0);
-        if self.headline == Headline::ResponseTime {
+        if self.measured_times == MeasuredTimes::ResponseTime {
             figures.response_time.record(done.since(request.due).0);
         }
     }
@@ -437,7 +438,7 @@ impl Recorder {
 
 /// Whether a request ended within the schedule; throughput counts only those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EndTiming {
     /// At or before the end of the schedule.
     Inside,
     /// After the end of the schedule.
@@ -446,7 +447,7 @@ pub(crate) enum Place {
 
 /// What a recorder reports at its end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct RecorderTotals {
     pub(crate) in_flight_integral: u128,
     pub(crate) in_flight_max: u32,
     pub(crate) last_end: Nanos,

@@ -13,22 +13,23 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use crate::check::RULES_MAX;
 use crate::collector::{Collected, collect};
 use crate::driver::{
-    Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport, TrafficEnd,
+    Closed, Driver, DriverParts, Feed, Open, OpenParts, Pace, ScheduleShare, ThreadReport,
+    TrafficEnd,
 };
-use crate::engine::epoll::{Epoll, Waiting};
+use crate::engine::epoll::{Epoll, WaitMode};
 use crate::engine::uring::Uring;
-use crate::engine::{Engine, Naps, Stamps};
+use crate::engine::{Engine, Naps, TimestampSource};
 use crate::example::merged;
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
-use crate::protocol::head::Common;
+use crate::protocol::head::SharedParsing;
 use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
 use crate::protocol::tls::Tls;
-use crate::recorder::{Emptied, Headline, IntervalStats, Message, Recorder};
+use crate::recorder::{IntervalStats, MeasuredTimes, Message, Recorder, ReturnedBuffer};
 use crate::report::{Connections, End, Listener, LoadResult};
-use crate::sched::SessionFirst;
+use crate::sched::SessionPriority;
 use crate::schedule::Segments;
-use crate::spec::{Address, Company, ConnectionHabit, EngineChoice, Load, Model, Until, Wire};
+use crate::spec::{Address, ConnectionHabit, CpuSharing, EngineChoice, Load, Model, Until, Wire};
 use crate::time::Nanos;
 use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply};
 use crate::{Stop, open_files, sched};
@@ -104,21 +105,26 @@ pub fn run_load(
     let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
     let threads = threads.clamp(1, connections as usize);
     let mut supply = supply(&load.traffic, load.habits, threads, stop)?;
-    let _first = if load.cpus.is_empty() { None } else { SessionFirst::take() };
+    let _first = if load.cpus.is_empty() { None } else { SessionPriority::raise() };
     let (to_us, messages) = mpsc::channel();
-    let mut crew = Crew { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
+    let mut load_threads = LoadThreads { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
     for (thread, feed) in std::mem::take(&mut supply.feeds).into_iter().enumerate() {
         let (share, traffic, tagging) = (Share { thread, threads }, supply.end, supply.tagging);
-        crew.spawn_thread(load, stop, Part { share, feed, traffic, tagging }, to_us.clone())?;
+        load_threads.spawn_thread(
+            load,
+            stop,
+            ThreadParts { share, feed, traffic, tagging },
+            to_us.clone(),
+        )?;
     }
     drop(to_us);
     let epoch = Instant::now();
     // A thread that has ended by now has panicked; joining it reports the panic.
-    crew.begin.iter().for_each(|begin| {
+    load_threads.begin.iter().for_each(|begin| {
         let _ = begin.send(epoch);
     });
-    let mut collected = collect(&messages, &crew.back, &load.check, listener);
-    let reports = crew.threads.into_iter().map(|thread| match thread.join() {
+    let mut collected = collect(&messages, &load_threads.back, &load.check, listener);
+    let reports = load_threads.threads.into_iter().map(|thread| match thread.join() {
         Ok(report) => report,
         Err(panic) => std::panic::resume_unwind(panic),
     });
@@ -161,46 +167,46 @@ fn check(load: &Load) -> Result<u32, LoadError> {
 }
 
 /// The load threads, set up and waiting for the start.
-struct Crew {
-    back: Vec<Sender<Emptied>>,
+struct LoadThreads {
+    back: Vec<Sender<ReturnedBuffer>>,
     begin: Vec<Sender<Instant>>,
     /// A thread returns `None` if it was told to end before the start.
     threads: Vec<JoinHandle<Option<ThreadReport>>>,
 }
 
-impl Crew {
+impl LoadThreads {
     /// Starts a load thread, and returns once it is pinned and has all it needs. After an error,
     /// the threads spawned before end, because they never receive a start.
     fn spawn_thread(
         &mut self,
         load: &Load,
         stop: &Stop,
-        part: Part,
+        parts: ThreadParts,
         to_us: Sender<Message>,
     ) -> Result<(), LoadError> {
         let (back, empty) = mpsc::channel();
         // Three buffers circulate, one of them in the recorder. So a load thread allocates none,
         // even when a listener is a second late.
         for _ in 0..2 {
-            let _ = back.send(Emptied::IntervalStats(Box::new(IntervalStats::new())));
+            let _ = back.send(ReturnedBuffer::IntervalStats(Box::new(IntervalStats::new())));
         }
         let (begin, starts) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let load = load.clone();
         let stop = stop.clone();
-        let Part { share, feed, traffic, tagging } = part;
+        let ThreadParts { share, feed, traffic, tagging } = parts;
         let work = move || {
-            sched::own_descriptors();
-            sched::soon();
+            sched::unshare_descriptors();
+            sched::reduce_wakeup_delay();
             let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
             let engine = pinned.and_then(|()| engine(&load, share.threads));
             let set_up = engine.map(|engine| (engine, pace(&load, share, traffic)));
             match set_up {
                 Ok((engine, pace)) => {
-                    let recorder = Recorder::new(share.thread, headline(&load), to_us, empty);
-                    let recorder = detailed(recorder, &load, tagging);
+                    let recorder = Recorder::new(share.thread, measured_times(&load), to_us, empty);
+                    let recorder = with_details(recorder, &load, tagging);
                     let _ = ready.send(Ok(()));
-                    Some(work(&load, feed, engine, pace, recorder, &stop, &starts)?)
+                    Some(run_thread(&load, feed, engine, pace, recorder, &stop, &starts)?)
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -219,7 +225,7 @@ impl Crew {
 }
 
 /// What one load thread needs of its own.
-struct Part {
+struct ThreadParts {
     share: Share,
     feed: Feed,
     traffic: TrafficEnd,
@@ -253,7 +259,7 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
     }
     only.set(cpu);
     sched_setaffinity(None, &only).map_err(|errno| LoadError::Pin { cpu, source: errno.into() })?;
-    sched::at_once();
+    sched::raise_priority();
     Ok(())
 }
 
@@ -262,26 +268,30 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
 /// server's own send call longer. Where the server may share the CPU it spins for less time. An
 /// unpinned thread spins only in the open model, and only where another CPU is left for the server.
 /// In the closed model it sleeps, because users only wait for their answers.
-fn waiting(load: &Load, threads: usize) -> Waiting {
+fn wait_mode(load: &Load, threads: usize) -> WaitMode {
     // Respects the affinity and a container's CPU quota.
     let is_room = || thread::available_parallelism().is_ok_and(|cpus| cpus.get() > threads);
     match load.model {
-        _ if !load.cpus.is_empty() && load.company == Company::Nobody => Waiting::Awake,
-        _ if !load.cpus.is_empty() => Waiting::Spin,
-        Model::Open { .. } if is_room() => Waiting::Spin,
-        _ => Waiting::Sleep,
+        _ if !load.cpus.is_empty() && load.cpu_sharing == CpuSharing::Exclusive => {
+            WaitMode::BusyWait
+        }
+        _ if !load.cpus.is_empty() => WaitMode::Spin,
+        Model::Open { .. } if is_room() => WaitMode::Spin,
+        _ => WaitMode::Sleep,
     }
 }
 
-fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
+fn engine(load: &Load, threads: usize) -> Result<ChosenEngine, LoadError> {
     let (target, now) = (&load.target, Instant::now());
-    let (waiting, stamps) = (waiting(load, threads), stamps(load));
+    let (wait_mode, timestamp_source) = (wait_mode(load, threads), timestamp_source(load));
     let connections = match load.model {
         Model::Open { max_in_flight, .. } => max_in_flight,
         Model::Closed { concurrency, .. } => concurrency,
     };
-    let epoll = || Epoll::new(target, waiting, stamps, now).map(Chosen::Epoll);
-    let uring = || Uring::new(target, connections, waiting, stamps, now).map(Chosen::Uring);
+    let epoll = || Epoll::new(target, wait_mode, timestamp_source, now).map(ChosenEngine::Epoll);
+    let uring = || {
+        Uring::new(target, connections, wait_mode, timestamp_source, now).map(ChosenEngine::Uring)
+    };
     let engine = match load.engine {
         EngineChoice::Auto if is_for_uring(load, threads) => uring().or_else(|_| epoll()),
         EngineChoice::Auto | EngineChoice::Epoll => epoll(),
@@ -293,10 +303,10 @@ fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
 /// Which timestamps answers get. In the open model a request must end when its answer arrived, not
 /// when we saw it: TCP has kernel timestamps. In the closed model the next request starts when we
 /// see the answer. A kernel timestamp would cost it a twentieth of the CPU time per request.
-fn stamps(load: &Load) -> Stamps {
+fn timestamp_source(load: &Load) -> TimestampSource {
     match (&load.model, &load.target) {
-        (Model::Open { .. }, Address::Tcp(_)) => Stamps::Kernel,
-        (Model::Closed { .. }, _) | (_, Address::Unix(_)) => Stamps::Ours,
+        (Model::Open { .. }, Address::Tcp(_)) => TimestampSource::Kernel,
+        (Model::Closed { .. }, _) | (_, Address::Unix(_)) => TimestampSource::Userspace,
     }
 }
 
@@ -307,23 +317,23 @@ fn stamps(load: &Load) -> Stamps {
 fn is_for_uring(load: &Load, threads: usize) -> bool {
     let is_plain = !matches!(load.wire, Wire::Tls(_));
     let keeps = load.habits.connection == ConnectionHabit::KeepAlive;
-    let many = |concurrency: u32| concurrency as usize >= MANY * threads;
+    let many = |concurrency: u32| concurrency as usize >= IO_URING_CONCURRENCY_MIN * threads;
     is_plain
         && keeps
         && matches!(load.model, Model::Closed { concurrency, .. } if many(concurrency))
 }
 
-fn headline(load: &Load) -> Headline {
+fn measured_times(load: &Load) -> MeasuredTimes {
     match load.model {
-        Model::Open { .. } => Headline::ResponseTime,
-        Model::Closed { .. } => Headline::ServiceTime,
+        Model::Open { .. } => MeasuredTimes::ResponseTime,
+        Model::Closed { .. } => MeasuredTimes::ServiceTime,
     }
 }
 
-fn detailed(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
+fn with_details(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
     let recorder = match tagging {
         Tagging::Only(_) => recorder,
-        Tagging::Apart => recorder.with_tags(),
+        Tagging::Separate => recorder.with_tags(),
     };
     if load.records { recorder.with_records() } else { recorder }
 }
@@ -331,12 +341,16 @@ fn detailed(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
 fn pace(load: &Load, share: Share, traffic: TrafficEnd) -> Pace {
     match &load.model {
         Model::Open { schedule, arrivals, max_in_flight, when_full } => {
-            let dealt = |schedule: &Segments| {
-                Dealt::new(Box::new(schedule.due_times(*arrivals)), share.thread, share.threads)
+            let schedule_share = |schedule: &Segments| {
+                ScheduleShare::new(
+                    Box::new(schedule.due_times(*arrivals)),
+                    share.thread,
+                    share.threads,
+                )
             };
             Pace::Open(Open::new(OpenParts {
-                plan: dealt(schedule),
-                starts: dealt(schedule),
+                plan: schedule_share(schedule),
+                starts: schedule_share(schedule),
                 length: schedule.length(),
                 limit: share.of_u32(*max_in_flight),
                 when_full: *when_full,
@@ -356,15 +370,15 @@ fn pace(load: &Load, share: Share, traffic: TrafficEnd) -> Pace {
 
 /// The engine that was chosen for a load thread.
 #[expect(clippy::large_enum_variant, reason = "one a thread, moved twice")]
-enum Chosen {
+enum ChosenEngine {
     Epoll(Epoll),
     Uring(Uring),
 }
 
-fn work(
+fn run_thread(
     load: &Load,
     feed: Feed,
-    engine: Chosen,
+    engine: ChosenEngine,
     pace: Pace,
     recorder: Recorder,
     stop: &Stop,
@@ -372,20 +386,20 @@ fn work(
 ) -> Option<ThreadReport> {
     let epoch = starts.recv().ok()?;
     let report = match engine {
-        Chosen::Epoll(mut engine) => {
+        ChosenEngine::Epoll(mut engine) => {
             engine.begin(epoch);
-            speak(load, feed, engine, pace, recorder, stop)
+            run_protocol(load, feed, engine, pace, recorder, stop)
         }
-        Chosen::Uring(mut engine) => {
+        ChosenEngine::Uring(mut engine) => {
             engine.begin(epoch);
-            speak(load, feed, engine, pace, recorder, stop)
+            run_protocol(load, feed, engine, pace, recorder, stop)
         }
     };
     Some(report)
 }
 
 /// The only place where protocols and engines are combined.
-fn speak<E: Engine>(
+fn run_protocol<E: Engine>(
     load: &Load,
     feed: Feed,
     engine: E,
@@ -395,26 +409,26 @@ fn speak<E: Engine>(
 ) -> ThreadReport {
     match &load.wire {
         Wire::Http1 => {
-            let common = Common::new(&load.check);
-            let protocol = || Http1::sharing(&common, load.habits, HEAD_BYTES_MAX);
-            drive(load, feed, engine, protocol, pace, recorder, stop)
+            let common = SharedParsing::new(&load.check);
+            let protocol = || Http1::with_shared(&common, load.habits, HEAD_BYTES_MAX);
+            run_driver(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::FastCgi => {
-            let common = Common::new(&load.check);
-            let protocol = || FastCgi::sharing(&common, load.habits.connection, HEAD_BYTES_MAX);
-            drive(load, feed, engine, protocol, pace, recorder, stop)
+            let common = SharedParsing::new(&load.check);
+            let protocol = || FastCgi::with_shared(&common, load.habits.connection, HEAD_BYTES_MAX);
+            run_driver(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::Tls(setup) => {
             let setup = setup.for_a_thread();
-            let common = Common::new(&load.check);
-            let http = || Http1::sharing(&common, load.habits, HEAD_BYTES_MAX);
+            let common = SharedParsing::new(&load.check);
+            let http = || Http1::with_shared(&common, load.habits, HEAD_BYTES_MAX);
             let protocol = || Tls::new(&setup, http());
-            drive(load, feed, engine, protocol, pace, recorder, stop)
+            run_driver(load, feed, engine, protocol, pace, recorder, stop)
         }
     }
 }
 
-fn drive<P: Protocol, E: Engine>(
+fn run_driver<P: Protocol, E: Engine>(
     load: &Load,
     feed: Feed,
     engine: E,
@@ -424,7 +438,7 @@ fn drive<P: Protocol, E: Engine>(
     stop: &Stop,
 ) -> ThreadReport {
     let (timeout, check, habit) = (load.timeout, load.check.clone(), load.habits.connection);
-    let parts = Parts { engine, protocol, pace, recorder, feed, timeout, check, habit };
+    let parts = DriverParts { engine, protocol, pace, recorder, feed, timeout, check, habit };
     Driver::new(parts).run(stop)
 }
 
@@ -467,7 +481,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
 }
 
 /// Concurrency per thread from which on io_uring is the cheaper engine.
-const MANY: usize = 8;
+const IO_URING_CONCURRENCY_MIN: usize = 8;
 /// Descriptors besides the connections: the standard streams, epoll and timer of each thread,
 /// result files, and those of the rest of the program.
 const SPARE_FILES: u64 = 128;

@@ -11,7 +11,7 @@ use std::{fs, thread};
 /// By default the kernel delays timers: threads begin with 50 µs of slack (prctl(2),
 /// `PR_SET_TIMERSLACK`). A short slice lets a waking thread preempt another one before that one's
 /// slice is over (Linux 6.12, `PREEMPT_SHORT` of EEVDF). No privilege is needed for it.
-pub(crate) fn soon() {
+pub(crate) fn reduce_wakeup_delay() {
     // If this fails, sleeps end a little later, and the clock learns by how much.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     if is_ordinary() {
@@ -22,9 +22,9 @@ pub(crate) fn soon() {
 /// Asks for the CPU as soon as possible, where we are permitted to (a nice value below 0). On a CPU
 /// of its own, a request must not wait for another program. Not a real-time class: it would lock
 /// out the rest of stampede while a closed load keeps this thread busy.
-pub(crate) fn at_once() {
+pub(crate) fn raise_priority() {
     if is_ordinary() {
-        let _ = set(FIRST);
+        let _ = set(HIGHEST_PRIORITY);
     }
 }
 
@@ -33,26 +33,26 @@ pub(crate) fn at_once() {
 /// Where the kernel groups programs by session (`CONFIG_SCHED_AUTOGROUP`, sched(7); Debian's does),
 /// a nice value counts only within one session. This value counts among sessions.
 #[derive(Debug)]
-pub(crate) struct SessionFirst {
+pub(crate) struct SessionPriority {
     before: i32,
 }
 
-impl SessionFirst {
+impl SessionPriority {
     /// Raises the priority. `None`: our session has it already, we may not set it, or there are no
     /// groups.
-    pub(crate) fn take() -> Option<SessionFirst> {
-        let before = nice_in(&fs::read_to_string(SESSION).ok()?)?;
-        let is_behind = before > FIRST;
-        (is_behind && fs::write(SESSION, FIRST.to_string()).is_ok())
-            .then_some(SessionFirst { before })
+    pub(crate) fn raise() -> Option<SessionPriority> {
+        let before = nice_in(&fs::read_to_string(AUTOGROUP).ok()?)?;
+        let is_behind = before > HIGHEST_PRIORITY;
+        (is_behind && fs::write(AUTOGROUP, HIGHEST_PRIORITY.to_string()).is_ok())
+            .then_some(SessionPriority { before })
     }
 }
 
-impl Drop for SessionFirst {
+impl Drop for SessionPriority {
     fn drop(&mut self) {
         // Without privileges it may be set at most ten times a second.
         for _ in 0..3 {
-            if fs::write(SESSION, self.before.to_string()).is_ok() {
+            if fs::write(AUTOGROUP, self.before.to_string()).is_ok() {
                 return;
             }
             thread::sleep(Duration::from_millis(100));
@@ -81,7 +81,7 @@ fn current_nice() -> i32 {
 
 /// Gives the calling thread its own descriptor table, which contains only standard input, output
 /// and error. Where threads share a table, the kernel counts references in each call.
-pub(crate) fn own_descriptors() {
+pub(crate) fn unshare_descriptors() {
     // SAFETY: only this thread loses the descriptors that others opened, and it was given none of
     // them.
     let _ = unsafe {
@@ -117,9 +117,9 @@ struct Attributes {
     period: u64,
 }
 
-const SESSION: &str = "/proc/self/autogroup";
+const AUTOGROUP: &str = "/proc/self/autogroup";
 /// The highest priority that a nice value can give.
-const FIRST: i32 = -20;
+const HIGHEST_PRIORITY: i32 = -20;
 /// The shortest slice that the kernel accepts: 0.1 ms. Older kernels ignore it.
 const SLICE_NS: u64 = 100_000;
 
@@ -128,13 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_session_is_where_it_was_afterwards() {
+    fn the_session_priority_is_restored() {
         assert_eq!(nice_in("/autogroup-25 nice -20\n"), Some(-20));
         assert_eq!(nice_in(""), None);
-        let nice = || fs::read_to_string(SESSION).ok().and_then(|text| nice_in(&text));
+        let nice = || fs::read_to_string(AUTOGROUP).ok().and_then(|text| nice_in(&text));
         let before = nice();
-        if let Some(first) = SessionFirst::take() {
-            assert_eq!((nice(), Some(first.before)), (Some(FIRST), before));
+        if let Some(first) = SessionPriority::raise() {
+            assert_eq!((nice(), Some(first.before)), (Some(HIGHEST_PRIORITY), before));
         }
         assert_eq!(nice(), before);
     }

@@ -35,7 +35,7 @@ pub struct Load {
     /// which the kernel places.
     pub cpus: Vec<usize>,
     /// Who else runs on the CPUs of the load threads.
-    pub company: Company,
+    pub cpu_sharing: CpuSharing,
     /// Load threads where `cpus` is empty, 1 or more.
     pub threads: u32,
     /// Whether the listener gets a record of every request.
@@ -57,7 +57,7 @@ impl Load {
             check: Check::default(),
             engine: EngineChoice::Auto,
             cpus: Vec::new(),
-            company: Company::Server,
+            cpu_sharing: CpuSharing::WithServer,
             threads: 1,
             records: false,
         }
@@ -66,11 +66,11 @@ impl Load {
 
 /// Who else runs on the CPUs of the load threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum CpuSharing {
     /// Nothing that matters: a thread may spin for as long as that helps.
-    Nobody,
+    Exclusive,
     /// Possibly the server, which may lack the CPU time that a thread spends spinning.
-    Server,
+    WithServer,
 }
 
 /// Where a runtime listens: a TCP address or a Unix socket.

@@ -9,10 +9,10 @@ mod bad;
 use std::time::Duration;
 
 use bad::{
-    Case, Kind, LONG, REQUESTS, SHORT, WAYS, address, broken, endless, load, oversized, whole,
+    Case, Kind, LOAD_KINDS, LONG, REQUESTS, SHORT, address, broken, endless, load, oversized, whole,
 };
 use stampede_known_server::{
-    Accept, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
+    Accept, Answer, Behaviour, ConnectionAction, KnownServer, Listen, Reply, Workers, Writing,
 };
 use stampede_load::report::{End, Second};
 use stampede_load::spec::{Check, ConnectionHabit, HttpVersion, Model, Rule, Until};
@@ -49,8 +49,8 @@ fn load_result(load: &Load, about: &str) -> LoadResult {
     assert_eq!(counts.started, counts.ok + failed, "{about}");
     assert_eq!(result.service_time_all.len(), counts.started, "{about}");
     assert_eq!(result.times.service_time.len(), counts.ok, "{about}");
-    let told = (seconds.planned, seconds.ok, seconds.failed, seconds.dropped);
-    assert_eq!(told, (counts.planned, counts.ok, failed, counts.dropped), "{about}");
+    let reported = (seconds.planned, seconds.ok, seconds.failed, seconds.dropped);
+    assert_eq!(reported, (counts.planned, counts.ok, failed, counts.dropped), "{about}");
     assert_eq!(result.end, End::Complete, "{about}");
     result
 }
@@ -67,9 +67,9 @@ fn counted_as(result: &LoadResult, expected: &[(&str, u64)], about: &str) {
 }
 
 /// Every request gets the answer.
-fn each_counts_as_what_it_is(cases: Vec<Case>, timeout: Nanos) {
+fn each_case_counts_as_expected(cases: Vec<Case>, timeout: Nanos) {
     for Case { name, answer, counts_as } in cases {
-        for (kind, habit) in WAYS {
+        for (kind, habit) in LOAD_KINDS {
             let about = format!("{name}, {kind:?}, {habit:?}");
             let server = KnownServer::start(Behaviour::answering(answer.clone())).unwrap();
             let result = load_result(&load(address(&server), kind, habit, timeout), &about);
@@ -91,15 +91,17 @@ fn each_counts_as_what_it_is(cases: Vec<Case>, timeout: Nanos) {
 }
 
 #[test]
-fn whole_answers_count_as_what_they_are() {
-    each_counts_as_what_it_is(whole(), LONG);
+fn whole_answers_count_as_expected() {
+    each_case_counts_as_expected(whole(), LONG);
 }
 
 /// A server that closes kept connections without announcing it races with the next request on them.
 /// The server loses that request, and it is counted; nothing is sent twice.
 #[test]
-fn a_close_without_a_word_costs_no_more_than_the_request_it_met() {
-    let ways = WAYS.into_iter().flat_map(|way| [(way, Then::Close), (way, Then::Reset)]);
+fn an_unannounced_close_fails_at_most_the_request_it_interrupts() {
+    let ways = LOAD_KINDS
+        .into_iter()
+        .flat_map(|way| [(way, ConnectionAction::Close), (way, ConnectionAction::Reset)]);
     for ((kind, habit), then) in ways {
         let about = format!("{kind:?}, {habit:?}, {then:?}");
         let answer = Answer::new(200, "hello").then(then);
@@ -121,25 +123,25 @@ fn a_close_without_a_word_costs_no_more_than_the_request_it_met() {
 }
 
 #[test]
-fn broken_answers_count_as_what_they_are() {
-    each_counts_as_what_it_is(broken(), LONG);
+fn broken_answers_count_as_expected() {
+    each_case_counts_as_expected(broken(), LONG);
 }
 
 #[test]
-fn heads_without_an_end_meet_a_limit() {
-    each_counts_as_what_it_is(oversized(), LONG);
+fn endless_heads_hit_a_limit() {
+    each_case_counts_as_expected(oversized(), LONG);
 }
 
 #[test]
 fn answers_that_never_end_time_out() {
-    each_counts_as_what_it_is(endless(), SHORT);
+    each_case_counts_as_expected(endless(), SHORT);
 }
 
 /// One in five goes wrong: the other requests are not affected, on whichever connection.
 #[test]
 fn a_bad_answer_fails_its_own_request_only() {
     for Case { name, answer, counts_as } in broken().into_iter().chain(oversized()) {
-        for (kind, habit) in WAYS {
+        for (kind, habit) in LOAD_KINDS {
             let about = format!("every fifth {name}, {kind:?}, {habit:?}");
             let bad = Reply { answer: answer.clone(), ..Reply::default() };
             let behaviour = Behaviour {
@@ -157,7 +159,7 @@ fn a_bad_answer_fails_its_own_request_only() {
 #[test]
 fn a_server_that_accepts_nothing_times_out() {
     for accept in [Accept::Never, Accept::NeverFull] {
-        for (kind, habit) in WAYS {
+        for (kind, habit) in LOAD_KINDS {
             let about = format!("{accept:?}, {kind:?}, {habit:?}");
             let server = KnownServer::start(Behaviour { accept, ..Behaviour::default() }).unwrap();
             let result = load_result(&load(address(&server), kind, habit, SHORT), &about);
@@ -169,8 +171,8 @@ fn a_server_that_accepts_nothing_times_out() {
 }
 
 #[test]
-fn nobody_there_is_refused() {
-    for (kind, habit) in WAYS {
+fn a_connection_without_a_listener_is_refused() {
+    for (kind, habit) in LOAD_KINDS {
         let about = format!("{kind:?}, {habit:?}");
         let server = KnownServer::start(Behaviour::default()).unwrap();
         let target = address(&server);
@@ -191,13 +193,18 @@ fn a_unix_socket_is_an_address() {
     let cases = [
         ("plain", Behaviour::answering(ok()), LONG, "ok"),
         ("chunked", Behaviour::answering(ok().chunked(2, &[("A", "b")])), LONG, "ok"),
-        ("closed", Behaviour::answering(Answer::none(Then::Close)), LONG, "net:cut-short"),
+        (
+            "closed",
+            Behaviour::answering(Answer::none(ConnectionAction::Close)),
+            LONG,
+            "net:cut-short",
+        ),
         ("garbage", Behaviour::answering(Answer::raw("garbage")), LONG, "net:malformed"),
-        ("held", Behaviour::answering(Answer::none(Then::Hold)), SHORT, "net:timeout"),
+        ("held", Behaviour::answering(Answer::none(ConnectionAction::Hold)), SHORT, "net:timeout"),
         ("full", full, LONG, "net:queue-full"),
     ];
     for (name, behaviour, timeout, counts_as) in cases {
-        for (kind, habit) in WAYS {
+        for (kind, habit) in LOAD_KINDS {
             let about = format!("unix {name}, {kind:?}, {habit:?}");
             let server = KnownServer::start_on(&listen, behaviour.clone()).unwrap();
             let result = load_result(&load(address(&server), kind, habit, timeout), &about);
@@ -243,7 +250,7 @@ fn other_requests_are_answered_too() {
 /// One worker, held by a kept connection: the other user never gets an answer, and the load reports
 /// that a connection starved.
 #[test]
-fn starved_connections_are_told() {
+fn starved_connections_are_reported() {
     let behaviour = Behaviour {
         workers: Workers::PerConnection(1),
         ..Behaviour::answering(Answer::new(200, "hello"))
@@ -264,7 +271,7 @@ fn starved_connections_are_told() {
 
 /// The first byte, the first two bytes … in a read of their own, or the rest byte by byte.
 #[test]
-fn an_answer_torn_at_any_byte_is_right() {
+fn an_answer_split_at_any_byte_is_correct() {
     let bytes = "HTTP/1.1 103 E\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
                  2;a=b\r\nhe\r\n03\r\nllo\r\n0\r\nA: b\r\n\r\n";
     for at in 1..bytes.len() {
@@ -282,7 +289,7 @@ fn an_answer_torn_at_any_byte_is_right() {
 
 #[test]
 fn a_reset_before_the_request_is_read_is_a_reset() {
-    for (kind, habit) in WAYS {
+    for (kind, habit) in LOAD_KINDS {
         let about = format!("{kind:?}, {habit:?}");
         let behaviour = Behaviour { accept: Accept::ThenReset, ..Behaviour::default() };
         let server = KnownServer::start(behaviour).unwrap();
@@ -294,10 +301,10 @@ fn a_reset_before_the_request_is_read_is_a_reset() {
 
 /// The answer of a server that answers at once and closes is accepted.
 #[test]
-fn an_answer_before_the_question_is_the_answer() {
+fn an_answer_sent_before_the_request_counts_as_its_answer() {
     let greeting =
         b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    for (kind, habit) in WAYS {
+    for (kind, habit) in LOAD_KINDS {
         let about = format!("{kind:?}, {habit:?}");
         let behaviour = Behaviour { greeting: greeting.to_vec(), ..Behaviour::default() };
         let server = KnownServer::start(behaviour).unwrap();
@@ -310,8 +317,8 @@ fn an_answer_before_the_question_is_the_answer() {
 /// The surplus bytes reach an idle connection, which is then replaced, or the request that came
 /// first.
 #[test]
-fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
-    for (kind, habit) in WAYS {
+fn unsolicited_bytes_fail_at_most_the_request_they_interrupt() {
+    for (kind, habit) in LOAD_KINDS {
         let about = format!("{kind:?}, {habit:?}");
         let answer = Answer::new(200, "hello").later(Duration::from_millis(2), "oops");
         let server = KnownServer::start(Behaviour::answering(answer)).unwrap();
@@ -324,7 +331,7 @@ fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
 
 /// A server that sends without end gets its turn like others: their answers are read meanwhile.
 #[test]
-fn an_endless_answer_holds_up_no_other() {
+fn an_endless_answer_delays_no_other() {
     let endless = Answer::raw("HTTP/1.1 200 OK\r\n\r\n").forever("x".repeat(60_000));
     let behaviour = Behaviour {
         exceptions: vec![(7, Reply { answer: endless, ..Reply::default() })],
@@ -351,7 +358,7 @@ fn of_each_kind_of_failure_the_first_is_kept() {
     let behaviour = Behaviour {
         exceptions: vec![
             (20, bad(Answer::raw("220 smtp ready\r\n"))),
-            (16, bad(good().cut_at(58).then(Then::Close))),
+            (16, bad(good().cut_at(58).then(ConnectionAction::Close))),
             (12, slow),
             (8, bad(Answer::new(200, "hello").field("X-Cache", "MISS").written(torn))),
             (4, bad(Answer::new(500, "sorry").field("X-Cache", "MISS"))),
@@ -386,7 +393,7 @@ fn of_each_kind_of_failure_the_first_is_kept() {
 
 /// Rules are counted separately, and a load with more rules than can be counted is refused.
 #[test]
-fn more_rules_than_are_counted_apart_are_refused() {
+fn more_rules_than_can_be_counted_are_refused() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
     load.check = Check { rules: rules(&["size > 0"; 33]), ..Check::default() };

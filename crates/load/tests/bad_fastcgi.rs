@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use played::{
-    Kind, LONG, Played, REQUESTS, SHORT, Then, WAYS, counted, each_counts_as, forever, load,
-    read_until, ways,
+    EndAction, Kind, LOAD_KINDS, LONG, REQUESTS, SHORT, ScriptedServer, counted, each_counts_as,
+    forever, load, load_kinds, read_until,
 };
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::spec::{ConnectionHabit, Wire};
@@ -34,11 +34,11 @@ struct Answer {
     piece: usize,
     gap: Duration,
     /// How the connection ends; `None`: the next request is read.
-    then: Option<Then>,
+    then: Option<EndAction>,
 }
 
 impl Answer {
-    fn then(self, then: Then) -> Answer {
+    fn then(self, then: EndAction) -> Answer {
         Answer { then: Some(then), ..self }
     }
 
@@ -118,12 +118,12 @@ fn get(habit: ConnectionHabit) -> Request {
 
 type Case = (&'static str, Answer, &'static str);
 
-fn each_counts_as_what_it_is(cases: Vec<Case>, timeout: Nanos) {
+fn each_case_counts_as_expected(cases: Vec<Case>, timeout: Nanos) {
     for (name, answer, counts_as) in cases {
-        for way in ways(timeout) {
+        for way in load_kinds(timeout) {
             let about = format!("{name}, {way:?}");
             let answer = answer.clone();
-            let server = Played::start(move |socket| play(socket, || answer.clone()));
+            let server = ScriptedServer::start(move |socket| play(socket, || answer.clone()));
             let load = load(&server, Wire::FastCgi, get, way, timeout);
             each_counts_as(&server, &load, counts_as, &about);
         }
@@ -131,7 +131,7 @@ fn each_counts_as_what_it_is(cases: Vec<Case>, timeout: Nanos) {
 }
 
 #[test]
-fn odd_answers_that_are_whole_are_right() {
+fn odd_but_whole_answers_are_correct() {
     let bytes = TEXT.as_bytes().chunks(1).map(|byte| record(STDOUT, byte, 0));
     let padded = TEXT.as_bytes().chunks(3).map(|bytes| record(STDOUT, bytes, 255));
     let close_to = |records: Vec<Vec<u8>>| [records, vec![ended(0, 0)]].concat();
@@ -149,7 +149,7 @@ fn odd_answers_that_are_whole_are_right() {
         ("another body", records(&[out("A: b\r\n\r\nan error page"), ended(0, 0)]), "check"),
         ("not found", records(&[out("Status: 404\r\n\r\nhello"), ended(0, 0)]), "http:404"),
     ];
-    each_counts_as_what_it_is(cases, LONG);
+    each_case_counts_as_expected(cases, LONG);
 }
 
 fn large() -> String {
@@ -157,12 +157,12 @@ fn large() -> String {
 }
 
 #[test]
-fn an_answer_torn_at_any_byte_is_right() {
+fn an_answer_split_at_any_byte_is_correct() {
     let bytes = [record(STDERR, b"PHP", 5), out(TEXT), ended(0, 0)].concat();
     for at in 1..bytes.len() {
         let parts = bytes.split_at(at);
         let parts = [parts.0.to_vec(), parts.1.to_vec()];
-        let server = Played::start(move |socket| {
+        let server = ScriptedServer::start(move |socket| {
             loop {
                 read_until(socket, &[1, 5, 0, 1, 0, 0, 0, 0])?;
                 socket.write_all(&parts[0])?;
@@ -177,7 +177,7 @@ fn an_answer_torn_at_any_byte_is_right() {
 }
 
 #[test]
-fn broken_answers_count_as_what_they_are() {
+fn broken_answers_count_as_expected() {
     let lone = |record| records(&[record]);
     let cases = vec![
         ("unknown type", with(1, 11), "net:malformed"),
@@ -185,10 +185,10 @@ fn broken_answers_count_as_what_they_are() {
         ("another request's", with(3, 2), "net:malformed"),
         ("a request above 255", with(2, 1), "net:malformed"),
         ("another version", with(0, 2), "net:malformed"),
-        ("held behind a wrong byte", with(1, 99).then(Then::Hold), "net:malformed"),
+        ("held behind a wrong byte", with(1, 99).then(EndAction::Hold), "net:malformed"),
         ("one that cannot multiplex", lone(ended(0, 1)), "net:rejected"),
         ("overloaded", lone(ended(0, 2)), "net:rejected"),
-        ("overloaded, and closed", lone(ended(0, 2)).then(Then::Close), "net:rejected"),
+        ("overloaded, and closed", lone(ended(0, 2)).then(EndAction::Close), "net:rejected"),
         ("unknown role", lone(ended(0, 3)), "net:rejected"),
         ("overloaded in the body", records(&[out(TEXT), ended(0, 2)]), "net:rejected"),
         ("unknown end", records(&[out(TEXT), ended(0, 4)]), "net:malformed"),
@@ -203,14 +203,14 @@ fn broken_answers_count_as_what_they_are() {
             records(&[out("Content-Length: 9\r\n\r\nhello"), ended(0, 0)]),
             "net:cut-short",
         ),
-        ("no end", records(&[out(TEXT)]).then(Then::Close), "net:cut-short"),
+        ("no end", records(&[out(TEXT)]).then(EndAction::Close), "net:cut-short"),
         (
             "a record longer than what comes",
-            records(&[vec![1, STDOUT, 0, 1, 255, 255, 0, 0], TEXT.into()]).then(Then::Close),
+            records(&[vec![1, STDOUT, 0, 1, 255, 255, 0, 0], TEXT.into()]).then(EndAction::Close),
             "net:cut-short",
         ),
     ];
-    each_counts_as_what_it_is(cases, LONG);
+    each_case_counts_as_expected(cases, LONG);
 }
 
 /// Where an answer is abandoned: a name, and how many bytes of it are missing.
@@ -229,23 +229,23 @@ fn phases() -> [(&'static str, usize); 8] {
     ]
 }
 
-fn left(then: Then, counts_as: &'static str) -> Vec<Case> {
+fn left(then: EndAction, counts_as: &'static str) -> Vec<Case> {
     phases().map(|(name, missing)| (name, whole().cut(missing).then(then), counts_as)).into()
 }
 
 #[test]
-fn closes_and_resets_in_each_phase_are_told_apart() {
-    each_counts_as_what_it_is(left(Then::Close, "net:cut-short"), LONG);
-    each_counts_as_what_it_is(left(Then::Reset, "net:reset"), LONG);
+fn closes_and_resets_in_each_phase_are_distinguished() {
+    each_case_counts_as_expected(left(EndAction::Close, "net:cut-short"), LONG);
+    each_case_counts_as_expected(left(EndAction::Reset, "net:reset"), LONG);
 }
 
 #[test]
-fn who_falls_silent_in_any_phase_times_out() {
-    each_counts_as_what_it_is(left(Then::Hold, "net:timeout"), SHORT);
+fn a_server_that_falls_silent_in_any_phase_times_out() {
+    each_case_counts_as_expected(left(EndAction::Hold, "net:timeout"), SHORT);
 }
 
 #[test]
-fn heads_without_an_end_meet_a_limit() {
+fn endless_heads_hit_a_limit() {
     let cases = vec![
         ("a field", records(&[out("X: ")]).forever(out("xxxxxxx")), "net:head-too-large"),
         ("fields", records(&[]).forever(out("X-More: and more\r\n")), "net:head-too-large"),
@@ -255,7 +255,7 @@ fn heads_without_an_end_meet_a_limit() {
             "net:head-too-large",
         ),
     ];
-    each_counts_as_what_it_is(cases, LONG);
+    each_case_counts_as_expected(cases, LONG);
 }
 
 #[test]
@@ -270,20 +270,20 @@ fn answers_that_never_end_time_out() {
         ("padding", records(&[out(TEXT)]).forever(record(STDERR, b"", 255)), "net:timeout"),
         ("too slow, byte by byte", whole().in_pieces(1, slow), "net:timeout"),
     ];
-    each_counts_as_what_it_is(cases, SHORT);
+    each_case_counts_as_expected(cases, SHORT);
 }
 
 /// The answer of a server that refuses at once is accepted, and so is its reset.
 #[test]
-fn an_end_before_the_question_is_the_answer() {
-    for way in WAYS {
-        let server = Played::start(|socket| {
+fn an_end_record_before_the_request_counts_as_its_answer() {
+    for way in LOAD_KINDS {
+        let server = ScriptedServer::start(|socket| {
             socket.write_all(&ended(0, 2))?;
-            Then::Hold.end(socket)
+            EndAction::Hold.end(socket)
         });
         let refused = load(&server, Wire::FastCgi, get, way, LONG);
         each_counts_as(&server, &refused, "net:rejected", &format!("refused, {way:?}"));
-        let server = Played::start(|socket| Then::Reset.end(socket));
+        let server = ScriptedServer::start(|socket| EndAction::Reset.end(socket));
         let reset = load(&server, Wire::FastCgi, get, way, LONG);
         each_counts_as(&server, &reset, "net:reset", &format!("reset, {way:?}"));
     }
@@ -292,10 +292,10 @@ fn an_end_before_the_question_is_the_answer() {
 /// The surplus bytes reach an idle connection, which is then replaced, or the request that came
 /// first.
 #[test]
-fn records_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
-    for way in WAYS {
+fn unsolicited_records_fail_at_most_the_request_they_interrupt() {
+    for way in LOAD_KINDS {
         let about = format!("{way:?}");
-        let server = Played::start(|socket| {
+        let server = ScriptedServer::start(|socket| {
             loop {
                 read_until(socket, &[1, 5, 0, 1, 0, 0, 0, 0])?;
                 whole().write(socket)?;
@@ -314,22 +314,22 @@ fn records_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
 /// One in four goes wrong: the others are not affected, on whichever connection.
 #[test]
 fn a_bad_answer_fails_its_own_request_only() {
-    let reset = whole().cut(20).then(Then::Reset);
+    let reset = whole().cut(20).then(EndAction::Reset);
     let bad = [
         (reset, "net:reset"),
-        (whole().cut(20).then(Then::Close), "net:cut-short"),
-        (with(1, 11).then(Then::Hold), "net:malformed"),
+        (whole().cut(20).then(EndAction::Close), "net:cut-short"),
+        (with(1, 11).then(EndAction::Hold), "net:malformed"),
         (records(&[ended(0, 2)]), "net:rejected"),
         (records(&[]).forever(out("X-More: and more\r\n")), "net:head-too-large"),
     ];
     for (answer, counts_as) in bad {
-        for way in WAYS {
+        for way in LOAD_KINDS {
             let (asked, answer) = (Arc::new(AtomicU64::new(1)), answer.clone());
             let next = move || match asked.fetch_add(1, Ordering::SeqCst) % 4 {
                 0 => answer.clone(),
                 _ => whole(),
             };
-            let server = Played::start(move |socket| play(socket, &next));
+            let server = ScriptedServer::start(move |socket| play(socket, &next));
             let load = load(&server, Wire::FastCgi, get, way, LONG);
             let about = format!("{counts_as}, {way:?}");
             let counts = counted(&server, &load, &about);

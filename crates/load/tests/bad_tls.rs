@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use certified::config;
 use played::{
-    LONG, Played, REQUESTS, SHORT, Then, WAYS, counted, each_counts_as, forever, load, read_until,
-    ways,
+    EndAction, LOAD_KINDS, LONG, REQUESTS, SHORT, ScriptedServer, counted, each_counts_as, forever,
+    load, load_kinds, read_until,
 };
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::version::{TLS12, TLS13};
@@ -36,21 +36,21 @@ fn get(connection: ConnectionHabit) -> Request {
 }
 
 /// Runs every kind of load; each connection gets the same part.
-fn each_counts_as_what_it_is(
+fn each_case_counts_as_expected(
     name: &str,
     part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
     counts_as: &str,
     timeout: Nanos,
 ) {
-    for way in ways(timeout) {
-        let server = Played::start(part.clone());
+    for way in load_kinds(timeout) {
+        let server = ScriptedServer::start(part.clone());
         let load = load(&server, wire(), get, way, timeout);
         each_counts_as(&server, &load, counts_as, &format!("{name}, {way:?}"));
     }
 }
 
 /// Writes after the client's first message, repeatedly where `is_endless`.
-fn say(socket: &mut TcpStream, bytes: &[u8], is_endless: bool, then: Then) -> io::Result<()> {
+fn say(socket: &mut TcpStream, bytes: &[u8], is_endless: bool, then: EndAction) -> io::Result<()> {
     let _ = socket.read(&mut [0; 4096])?;
     if is_endless {
         return forever(socket, bytes);
@@ -60,7 +60,7 @@ fn say(socket: &mut TcpStream, bytes: &[u8], is_endless: bool, then: Then) -> io
 }
 
 #[test]
-fn what_is_no_handshake_fails_as_tls() {
+fn an_invalid_handshake_fails_as_tls() {
     let alert = b"\x15\x03\x03\0\x02\x02\x28";
     let cases: [(&str, &'static [u8]); 8] = [
         ("an alert", alert),
@@ -73,28 +73,28 @@ fn what_is_no_handshake_fails_as_tls() {
         ("a message of a client", b"\x16\x03\x03\0\x04\x01\0\0\0"),
     ];
     for (name, bytes) in cases {
-        for then in [Then::Hold, Then::Close] {
+        for then in [EndAction::Hold, EndAction::Close] {
             let part = move |socket: &mut TcpStream| say(socket, bytes, false, then);
-            each_counts_as_what_it_is(&format!("{name}, {then:?}"), part, "net:tls", LONG);
+            each_case_counts_as_expected(&format!("{name}, {then:?}"), part, "net:tls", LONG);
         }
     }
 }
 
 /// Without keys anybody can send a close, so it proves nothing.
 #[test]
-fn a_goodbye_before_the_keys_is_passed_over() {
+fn a_close_notify_before_the_keys_is_ignored() {
     let goodbye = b"\x15\x03\x03\0\x02\x01\0";
     for (then, counts_as, timeout) in
-        [(Then::Hold, "net:timeout", SHORT), (Then::Close, "net:cut-short", LONG)]
+        [(EndAction::Hold, "net:timeout", SHORT), (EndAction::Close, "net:cut-short", LONG)]
     {
         let part = move |socket: &mut TcpStream| say(socket, goodbye, false, then);
-        each_counts_as_what_it_is(&format!("{then:?}"), part, counts_as, timeout);
+        each_case_counts_as_expected(&format!("{then:?}"), part, counts_as, timeout);
     }
 }
 
 /// All of them reach a limit of the library: none is waited for, or kept in memory.
 #[test]
-fn handshakes_without_an_end_fail_as_tls() {
+fn endless_handshakes_fail_as_tls() {
     let cases: [(&str, &'static [u8]); 5] = [
         ("alerts", b"\x15\x03\x03\0\x02\x02\x28"),
         ("warnings", b"\x15\x03\x03\0\x02\x01\x5a"),
@@ -103,8 +103,8 @@ fn handshakes_without_an_end_fail_as_tls() {
         ("HTTP", b"HTTP/1.1 400 Bad Request\r\n"),
     ];
     for (name, bytes) in cases {
-        let part = move |socket: &mut TcpStream| say(socket, bytes, true, Then::Hold);
-        each_counts_as_what_it_is(&format!("endless {name}"), part, "net:tls", LONG);
+        let part = move |socket: &mut TcpStream| say(socket, bytes, true, EndAction::Hold);
+        each_case_counts_as_expected(&format!("endless {name}"), part, "net:tls", LONG);
     }
 }
 
@@ -146,11 +146,11 @@ enum Phase {
     /// After this many bytes of its first messages.
     Handshake(usize),
     /// Once it has read a request.
-    Asked,
+    RequestRead,
     /// After this many bytes of the record that is the answer.
     Answer(usize),
     /// After this part of an answer, which is a whole record.
-    Said(&'static [u8]),
+    Sent(&'static [u8]),
 }
 
 const PHASES: [Phase; 10] = [
@@ -159,18 +159,18 @@ const PHASES: [Phase; 10] = [
     Phase::Handshake(3),
     Phase::Handshake(40),
     Phase::Handshake(300),
-    Phase::Asked,
+    Phase::RequestRead,
     Phase::Answer(3),
     Phase::Answer(30),
-    Phase::Said(b"HTTP/1.1 200 OK\r\nContent-Le"),
-    Phase::Said(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"),
+    Phase::Sent(b"HTTP/1.1 200 OK\r\nContent-Le"),
+    Phase::Sent(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"),
 ];
 
 fn stop_at(socket: &mut TcpStream, config: Arc<ServerConfig>, phase: Phase) -> io::Result<()> {
     let limit = match phase {
         Phase::Accepted => return Ok(()),
         Phase::Handshake(limit) => limit,
-        Phase::Asked | Phase::Answer(_) | Phase::Said(_) => usize::MAX,
+        Phase::RequestRead | Phase::Answer(_) | Phase::Sent(_) => usize::MAX,
     };
     let mut connection = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut short = Short { socket, left: limit, piece: usize::MAX };
@@ -181,13 +181,13 @@ fn stop_at(socket: &mut TcpStream, config: Arc<ServerConfig>, phase: Phase) -> i
             stream.sock.left = bytes;
             stream.write_all(OK)?;
         }
-        Phase::Said(bytes) => stream.write_all(bytes)?,
-        Phase::Accepted | Phase::Handshake(_) | Phase::Asked => {}
+        Phase::Sent(bytes) => stream.write_all(bytes)?,
+        Phase::Accepted | Phase::Handshake(_) | Phase::RequestRead => {}
     }
     stream.flush()
 }
 
-fn stopping(then: Then, counts_as: &str, timeout: Nanos) {
+fn stopping(then: EndAction, counts_as: &str, timeout: Nanos) {
     for version in VERSIONS {
         let config = config(version);
         for phase in PHASES {
@@ -198,24 +198,24 @@ fn stopping(then: Then, counts_as: &str, timeout: Nanos) {
                 then.end(socket)
             };
             let name = format!("{then:?} at {phase:?}, {version:?}");
-            each_counts_as_what_it_is(&name, part, counts_as, timeout);
+            each_case_counts_as_expected(&name, part, counts_as, timeout);
         }
     }
 }
 
 #[test]
-fn a_close_without_a_word_in_any_phase_cuts_short() {
-    stopping(Then::Close, "net:cut-short", LONG);
+fn a_close_without_close_notify_in_any_phase_is_cut_short() {
+    stopping(EndAction::Close, "net:cut-short", LONG);
 }
 
 #[test]
 fn a_reset_in_any_phase_is_a_reset() {
-    stopping(Then::Reset, "net:reset", LONG);
+    stopping(EndAction::Reset, "net:reset", LONG);
 }
 
 #[test]
-fn who_falls_silent_in_any_phase_times_out() {
-    stopping(Then::Hold, "net:timeout", SHORT);
+fn a_server_that_falls_silent_in_any_phase_times_out() {
+    stopping(EndAction::Hold, "net:timeout", SHORT);
 }
 
 /// What a server does once the keys are there. `piece`: bytes of its records per write.
@@ -232,12 +232,12 @@ fn play(
         let mut connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
         let mut short = Short { socket, left: usize::MAX, piece };
         part(&mut Stream::new(&mut connection, &mut short))?;
-        Then::Hold.end(socket)
+        EndAction::Hold.end(socket)
     }
 }
 
 #[test]
-fn records_byte_by_byte_are_right() {
+fn records_that_arrive_byte_by_byte_are_correct() {
     for version in VERSIONS {
         let part = play(version, 1, |stream| {
             loop {
@@ -245,12 +245,12 @@ fn records_byte_by_byte_are_right() {
                 OK.chunks(7).try_for_each(|bytes| stream.write_all(bytes))?;
             }
         });
-        each_counts_as_what_it_is(&format!("{version:?}"), part, "ok", LONG);
+        each_case_counts_as_expected(&format!("{version:?}"), part, "ok", LONG);
     }
 }
 
 #[test]
-fn answers_inside_count_as_what_they_are() {
+fn answers_inside_tls_count_as_expected() {
     type Case = (&'static str, &'static [u8], &'static [u8], &'static str, Nanos);
     let cases: [Case; 5] = [
         ("garbage", b"220 smtp ready\r\n", b"", "net:malformed", LONG),
@@ -270,7 +270,7 @@ fn answers_inside_count_as_what_they_are() {
                     }
                 }
             });
-            each_counts_as_what_it_is(&format!("{name}, {version:?}"), part, counts_as, timeout);
+            each_case_counts_as_expected(&format!("{name}, {version:?}"), part, counts_as, timeout);
         }
     }
 }
@@ -291,12 +291,12 @@ fn an_alert_in_the_body_fails_as_tls() {
             }
             Ok(())
         });
-        each_counts_as_what_it_is(&format!("{version:?}"), part, "net:tls", LONG);
+        each_case_counts_as_expected(&format!("{version:?}"), part, "net:tls", LONG);
     }
 }
 
 #[test]
-fn a_goodbye_in_the_body_cuts_short() {
+fn a_close_notify_in_the_body_is_cut_short() {
     for version in VERSIONS {
         for bytes in [&OK[..0], &OK[..20], &OK[..OK.len() - 2]] {
             let part = play(version, usize::MAX, move |stream| {
@@ -306,34 +306,34 @@ fn a_goodbye_in_the_body_cuts_short() {
                 stream.flush()
             });
             let name = format!("{} bytes, {version:?}", bytes.len());
-            each_counts_as_what_it_is(&name, part, "net:cut-short", LONG);
+            each_case_counts_as_expected(&name, part, "net:cut-short", LONG);
         }
     }
 }
 
 /// The answer of a server that answers at once is accepted.
 #[test]
-fn an_answer_before_the_question_is_the_answer() {
+fn an_answer_sent_before_the_request_counts_as_its_answer() {
     for version in VERSIONS {
         let part = play(version, usize::MAX, |stream| {
             let busy = b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
             stream.write_all(busy)?;
             stream.flush()
         });
-        each_counts_as_what_it_is(&format!("{version:?}"), part, "http:503", LONG);
+        each_case_counts_as_expected(&format!("{version:?}"), part, "http:503", LONG);
     }
 }
 
 /// Surplus bytes in the record of the answer reach no other request, because the connection is
 /// replaced. Later ones may meet the next request, which is then lost.
 #[test]
-fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
+fn unsolicited_bytes_fail_at_most_the_request_they_interrupt() {
     for version in VERSIONS {
         let together = play(version, usize::MAX, |stream| {
             read_until(stream, b"\r\n\r\n")?;
             stream.write_all(&[OK, b"HTTP/1.1 200 OK\r\n"].concat())
         });
-        each_counts_as_what_it_is(&format!("together, {version:?}"), together, "ok", LONG);
+        each_case_counts_as_expected(&format!("together, {version:?}"), together, "ok", LONG);
         for (name, is_encrypted, lost) in
             [("inside", true, "net:malformed"), ("outside", false, "net:tls")]
         {
@@ -347,9 +347,9 @@ fn bytes_that_nobody_asked_for_cost_no_more_than_the_request_they_met() {
                     }
                 }
             });
-            for way in WAYS {
+            for way in LOAD_KINDS {
                 let about = format!("{name}, {version:?}, {way:?}");
-                let server = Played::start(part.clone());
+                let server = ScriptedServer::start(part.clone());
                 let load = load(&server, wire(), get, way, LONG);
                 let mut counts = counted(&server, &load, &about);
                 let met = counts.remove(lost).unwrap_or(0);

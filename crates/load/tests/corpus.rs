@@ -53,7 +53,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_input_holds() {
+fn every_fuzz_input_passes() {
     for (target, run) in TARGETS {
         for name in names_in(&corpus().join(target)) {
             // Shown if the test panics.
@@ -69,7 +69,7 @@ fn every_input_holds() {
 }
 
 #[test]
-fn no_target_is_left_out() {
+fn every_fuzz_target_is_tested() {
     let mut known: Vec<&str> = TARGETS.iter().map(|(target, _)| *target).collect();
     known.extend(ELSEWHERE);
     known.sort_unstable();

@@ -12,7 +12,7 @@ mod played;
 use std::io::{self, Write};
 use std::net::TcpStream;
 
-use played::{Kind, LONG, Played, Then, read_until};
+use played::{EndAction, Kind, LONG, ScriptedServer, read_until};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustls::server::ServerConnection;
 use rustls::{Stream, version::TLS13};
@@ -31,9 +31,9 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const FASTCGI_OK: &[u8] =
     b"\x01\x06\0\x01\0\x0d\0\0A: b\r\n\r\nhello\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0";
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
@@ -49,26 +49,29 @@ fn load_result(
     part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
     counts_as: &str,
 ) {
-    let server = Played::start(part);
+    let server = ScriptedServer::start(part);
     let way = (Kind::Closed, ConnectionHabit::PerRequest);
     let model = Model::Closed { concurrency: 3, until: Until::Requests(REQUESTS) };
     let load = Load { model, ..played::load(&server, wire.clone(), request, way, LONG) };
-    let result = run_load(&load, &Stop::default(), &mut Nobody).unwrap();
+    let result = run_load(&load, &Stop::default(), &mut NoListener).unwrap();
     let counts = result.counts;
     let all = if counts_as == "ok" { counts.ok } else { counts.failed[counts_as] };
     assert_eq!(all, REQUESTS, "{counts_as}: {counts:?}");
 }
 
 #[test]
-fn a_connection_that_ended_leaves_no_descriptor() {
+fn an_ended_connection_leaves_no_descriptor_open() {
     setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), maximum: Some(FILES) }).unwrap();
     let script = Script::new("/app/index.php");
     let of_fastcgi = |habit| request(&script, "GET", "/", &[], b"", habit).unwrap();
     let tls = Wire::Tls(Setup::new("localhost", Certificates::Any, Sessions::New).unwrap());
     let config = certified::config(&TLS13);
     // Whole, cut short, reset.
-    let ends =
-        [(0, Then::Close, "ok"), (2, Then::Close, "net:cut-short"), (2, Then::Reset, "net:reset")];
+    let ends = [
+        (0, EndAction::Close, "ok"),
+        (2, EndAction::Close, "net:cut-short"),
+        (2, EndAction::Reset, "net:reset"),
+    ];
     for (missing, then, counts_as) in ends {
         let http = move |socket: &mut TcpStream| {
             read_until(socket, b"\r\n\r\n")?;

@@ -22,15 +22,15 @@ const REQUESTS: u64 = 12;
 /// More than the buffers of a connection hold.
 const BODY_BYTES: usize = 16 << 20;
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
 /// What the server does after its answer.
 #[derive(Clone, Copy, Debug)]
-enum Then {
+enum ServerAction {
     /// Closes with the rest unread, which causes a reset.
     Closes,
     /// Keeps the connection open and reads nothing.
@@ -38,7 +38,10 @@ enum Then {
 }
 
 /// A server that lives as long as the process, and the number of its connections.
-fn start(version: &'static SupportedProtocolVersion, then: Then) -> (SocketAddr, Arc<AtomicU64>) {
+fn start(
+    version: &'static SupportedProtocolVersion,
+    action: ServerAction,
+) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let (connections, config) = (Arc::new(AtomicU64::new(0)), config(version));
@@ -47,18 +50,18 @@ fn start(version: &'static SupportedProtocolVersion, then: Then) -> (SocketAddr,
         for client in listener.incoming() {
             counted.fetch_add(1, Ordering::Relaxed);
             let (config, client) = (config.clone(), client.unwrap());
-            std::thread::spawn(move || serve(client, config, then));
+            std::thread::spawn(move || serve(client, config, action));
         }
     });
     (address, connections)
 }
 
-fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then) -> Option<()> {
+fn serve(client: TcpStream, config: Arc<ServerConfig>, action: ServerAction) -> Option<()> {
     client.set_nodelay(true).ok()?;
     let mut stream = StreamOwned::new(ServerConnection::new(config).ok()?, client);
     stream.read(&mut [0; 1024]).ok().filter(|bytes| *bytes > 0)?;
     stream.write_all(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig").ok()?;
-    if let Then::Holds = then {
+    if let ServerAction::Holds = action {
         // Until long after the load.
         std::thread::sleep(std::time::Duration::from_secs(60));
     }
@@ -73,17 +76,17 @@ fn load_result(address: SocketAddr, engine: EngineChoice) -> LoadResult {
     load.timeout = Nanos::from_secs(20);
     let body = vec![b'x'; BODY_BYTES];
     load.traffic = [Request::build("POST", "/", &[], &body, load.habits, None).unwrap()].into();
-    run_load(&load, &Stop::default(), &mut Nobody).unwrap()
+    run_load(&load, &Stop::default(), &mut NoListener).unwrap()
 }
 
 #[test]
 fn an_early_answer_counts_and_ends_its_connection() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
-        for then in [Then::Closes, Then::Holds] {
+        for action in [ServerAction::Closes, ServerAction::Holds] {
             for engine in [EngineChoice::Epoll, EngineChoice::IoUring] {
-                let (address, connections) = start(version, then);
+                let (address, connections) = start(version, action);
                 let result = load_result(address, engine);
-                let about = format!("{:?} {then:?} {engine:?}", version.version);
+                let about = format!("{:?} {action:?} {engine:?}", version.version);
                 assert_eq!(
                     result.counts.failed,
                     [("http:413".to_owned(), REQUESTS)].into(),

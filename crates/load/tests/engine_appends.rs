@@ -4,8 +4,8 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use stampede_load::engine::epoll::{Epoll, Waiting};
-use stampede_load::engine::{Awaited, Completion, Engine, Op, Slot, Stamps};
+use stampede_load::engine::epoll::{Epoll, WaitMode};
+use stampede_load::engine::{AwaitedAnswers, Completion, Engine, Op, TimestampSource, Token};
 use stampede_load::spec::Address;
 use stampede_load::time::Nanos;
 
@@ -16,18 +16,18 @@ const APPENDED: usize = 100_000;
 /// Sends `BYTES`, then `APPENDED` more in ten parts while those are in flight. Returns what the
 /// server received, and how many bytes were reported as sent.
 fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
-    let slot = Slot(0);
-    engine.submit(slot, Op::Connect);
-    engine.send_buffer(slot).resize(BYTES, 1);
-    engine.submit(slot, Op::Send);
-    engine.submit(slot, Op::Receive);
+    let token = Token(0);
+    engine.submit(token, Op::Connect);
+    engine.send_buffer(token).resize(BYTES, 1);
+    engine.submit(token, Op::Send);
+    engine.submit(token, Op::Receive);
     let (mut client, _) = listener.accept().unwrap();
     let (mut sent, mut parts, mut reader) = (0, 0, None);
     let start = Instant::now();
     while sent < (BYTES + APPENDED) as u64 {
         assert!(start.elapsed() < Duration::from_secs(60), "sent {sent} bytes");
         let until = engine.refresh().plus(Nanos::from_millis(10));
-        engine.wait(until, Awaited::AtOnce(0));
+        engine.wait(until, AwaitedAnswers::AtOnce(0));
         while let Some(completion) = engine.next() {
             match completion {
                 Completion::Sent(_, bytes) => sent += bytes,
@@ -38,9 +38,9 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
         if parts < 10 {
             assert!(sent < BYTES as u64, "nobody reads, so a send is under way");
             parts += 1;
-            let out = engine.send_buffer(slot);
+            let out = engine.send_buffer(token);
             out.resize(out.len() + APPENDED / 10, 1 + parts);
-            engine.submit(slot, Op::Send);
+            engine.submit(token, Op::Send);
             continue;
         }
         reader.get_or_insert_with(|| {
@@ -52,7 +52,7 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
             })
         });
     }
-    engine.submit(slot, Op::Close);
+    engine.submit(token, Op::Close);
     drop(engine);
     let mut all = reader.expect("it was begun").join().unwrap();
     client.read_to_end(&mut all).unwrap();
@@ -60,10 +60,11 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
 }
 
 #[test]
-fn epoll_sends_what_was_appended_after_what_is_under_way() {
+fn epoll_sends_appended_bytes_after_those_in_flight() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let target = Address::Tcp(listener.local_addr().unwrap());
-    let engine = Epoll::new(&target, Waiting::Sleep, Stamps::Kernel, Instant::now()).unwrap();
+    let engine =
+        Epoll::new(&target, WaitMode::Sleep, TimestampSource::Kernel, Instant::now()).unwrap();
     let (all, sent) = appended(engine, listener);
     assert_eq!((all.len(), sent), (BYTES + APPENDED, (BYTES + APPENDED) as u64));
     assert!(all[..BYTES].iter().all(|byte| *byte == 1), "the first send goes out first");

@@ -12,14 +12,14 @@ use stampede_load::spec::{
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
 fn load_result(change: impl FnOnce(&mut Load)) -> Result<LoadResult, LoadError> {
-    let answer = Behaviour::taking(Duration::ZERO, Answer::ok());
+    let answer = Behaviour::answering_after(Duration::ZERO, Answer::ok());
     let server = KnownServer::start(answer).expect("a known server");
     let stampede_known_server::Address::Tcp(address) = *server.address() else {
         panic!("{}", server.address())
@@ -28,7 +28,7 @@ fn load_result(change: impl FnOnce(&mut Load)) -> Result<LoadResult, LoadError> 
     change(&mut load);
     let get = Request::build("GET", "/", &[], b"", load.habits, None).expect("a request");
     load.traffic = [get].into();
-    run_load(&load, &Stop::default(), &mut Nobody)
+    run_load(&load, &Stop::default(), &mut NoListener)
 }
 
 fn concurrency(concurrency: u32) -> Model {
@@ -50,7 +50,7 @@ fn is_allowed() -> bool {
 }
 
 #[test]
-fn io_uring_is_for_many_users_who_keep_their_connections() {
+fn io_uring_is_chosen_for_high_concurrency_on_kept_connections() {
     let many = if is_allowed() { "io_uring" } else { "epoll" };
     assert_eq!(engine(|_| {}), many);
     assert_eq!(engine(|load| load.model = concurrency(7)), "epoll");
@@ -92,7 +92,7 @@ fn forbid_io_uring() {
 }
 
 #[test]
-fn where_io_uring_is_forbidden_it_is_epoll_unless_it_was_asked_for() {
+fn epoll_is_used_if_io_uring_is_forbidden_unless_io_uring_was_requested() {
     let work = || {
         forbid_io_uring();
         assert_eq!(engine(|_| {}), "epoll");

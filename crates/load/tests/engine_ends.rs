@@ -5,9 +5,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use stampede_load::engine::epoll::{Epoll, Waiting};
+use stampede_load::engine::epoll::{Epoll, WaitMode};
 use stampede_load::engine::uring::Uring;
-use stampede_load::engine::{Awaited, Completion, Engine, Op, Slot, Stamps};
+use stampede_load::engine::{AwaitedAnswers, Completion, Engine, Op, TimestampSource, Token};
 use stampede_load::spec::Address;
 use stampede_load::time::Nanos;
 
@@ -24,13 +24,13 @@ fn wait_for(engine: &mut impl Engine, this: &Completion) {
     loop {
         assert!(start.elapsed() < LONG, "{this:?} does not come");
         let until = engine.refresh().plus(Nanos::from_millis(10));
-        engine.wait(until, Awaited::AtOnce(0));
+        engine.wait(until, AwaitedAnswers::AtOnce(0));
         while let Some(completion) = engine.next() {
             assert!(!matches!(completion, Completion::Failed(..)), "{completion:?}");
             // The time of arrival does not matter here.
             let is_it = match (&completion, this) {
-                (Completion::Received(of, bytes, _), Completion::Received(slot, these, _)) => {
-                    (of, bytes) == (slot, these)
+                (Completion::Received(of, bytes, _), Completion::Received(token, these, _)) => {
+                    (of, bytes) == (token, these)
                 }
                 (completion, this) => completion == this,
             };
@@ -41,11 +41,11 @@ fn wait_for(engine: &mut impl Engine, this: &Completion) {
     }
 }
 
-/// Connects `slot`; returns the server's side of the connection.
-fn connected(engine: &mut impl Engine, listener: &TcpListener, slot: Slot) -> TcpStream {
-    engine.submit(slot, Op::Connect);
-    engine.submit(slot, Op::Receive);
-    wait_for(engine, &Completion::Connected(slot));
+/// Connects `token`; returns the server's side of the connection.
+fn connected(engine: &mut impl Engine, listener: &TcpListener, token: Token) -> TcpStream {
+    engine.submit(token, Op::Connect);
+    engine.submit(token, Op::Receive);
+    wait_for(engine, &Completion::Connected(token));
     let (peer, _) = listener.accept().unwrap();
     peer.set_read_timeout(Some(LONG)).unwrap();
     peer
@@ -53,29 +53,29 @@ fn connected(engine: &mut impl Engine, listener: &TcpListener, slot: Slot) -> Tc
 
 /// Sends a byte, lets the server answer it with the next one, and takes that. Repeats this until
 /// the connection is treated as kept.
-fn rounds(engine: &mut impl Engine, peer: &mut TcpStream, slot: Slot) {
+fn rounds(engine: &mut impl Engine, peer: &mut TcpStream, token: Token) {
     for byte in 0..ROUNDS {
-        engine.send_buffer(slot).push(byte);
-        engine.submit(slot, Op::Send);
-        wait_for(engine, &Completion::Sent(slot, 1));
+        engine.send_buffer(token).push(byte);
+        engine.submit(token, Op::Send);
+        wait_for(engine, &Completion::Sent(token, 1));
         let mut asked = [0];
         peer.read_exact(&mut asked).unwrap();
-        assert_eq!(asked, [byte], "slot {}", slot.0);
+        assert_eq!(asked, [byte], "slot {}", token.0);
         peer.write_all(&[byte + 1]).unwrap();
-        wait_for(engine, &Completion::Received(slot, &[byte + 1], Nanos(0)));
+        wait_for(engine, &Completion::Received(token, &[byte + 1], Nanos(0)));
     }
 }
 
 /// Sends more than the server takes.
-fn fill(engine: &mut impl Engine, slot: Slot) {
-    engine.send_buffer(slot).resize(MANY_BYTES, FILLING);
-    engine.submit(slot, Op::Send);
+fn fill(engine: &mut impl Engine, token: Token) {
+    engine.send_buffer(token).resize(MANY_BYTES, FILLING);
+    engine.submit(token, Op::Send);
 }
 
 /// Lets the kernel do what was submitted.
 fn turn(engine: &mut impl Engine) {
     engine.refresh();
-    engine.wait(Nanos(0), Awaited::AtOnce(0));
+    engine.wait(Nanos(0), AwaitedAnswers::AtOnce(0));
 }
 
 /// What the server reads until the connection ends, which must happen in time, in order or by a
@@ -91,35 +91,35 @@ fn until_the_end(peer: &mut TcpStream) -> Vec<u8> {
 }
 
 fn a_connection_ends_at_once(mut engine: impl Engine, listener: &TcpListener) {
-    let mut full = connected(&mut engine, listener, Slot(0));
-    rounds(&mut engine, &mut full, Slot(0));
-    fill(&mut engine, Slot(0));
+    let mut full = connected(&mut engine, listener, Token(0));
+    rounds(&mut engine, &mut full, Token(0));
+    fill(&mut engine, Token(0));
 
     // The third slot is one more than the engine was created for.
-    for slot in [Slot(1), Slot(2)] {
-        let mut peer = connected(&mut engine, listener, slot);
+    for token in [Token(1), Token(2)] {
+        let mut peer = connected(&mut engine, listener, token);
         for _ in 0..3 {
-            rounds(&mut engine, &mut peer, slot);
+            rounds(&mut engine, &mut peer, token);
             // A send that may not have reached the kernel ends with its connection, and the next
             // connection is opened in the same turn.
-            engine.send_buffer(slot).push(FILLING);
-            engine.submit(slot, Op::Send);
-            engine.submit(slot, Op::Close);
-            let next = connected(&mut engine, listener, slot);
+            engine.send_buffer(token).push(FILLING);
+            engine.submit(token, Op::Send);
+            engine.submit(token, Op::Close);
+            let next = connected(&mut engine, listener, token);
             let rest = until_the_end(&mut std::mem::replace(&mut peer, next));
             assert!(rest.is_empty() || rest == [FILLING], "{rest:?}");
         }
     }
 
     // A slot whose send is in flight, and its next connection.
-    engine.submit(Slot(0), Op::Close);
-    let mut next = connected(&mut engine, listener, Slot(0));
+    engine.submit(Token(0), Op::Close);
+    let mut next = connected(&mut engine, listener, Token(0));
     let rest = until_the_end(&mut full);
     assert!(rest.len() < MANY_BYTES, "nobody read, so it was under way");
-    rounds(&mut engine, &mut next, Slot(0));
-    fill(&mut engine, Slot(0));
+    rounds(&mut engine, &mut next, Token(0));
+    fill(&mut engine, Token(0));
     turn(&mut engine);
-    engine.submit(Slot(0), Op::Close);
+    engine.submit(Token(0), Op::Close);
     turn(&mut engine);
     let rest = until_the_end(&mut next);
     assert!(rest.len() < MANY_BYTES, "nobody read, so it was under way");
@@ -133,18 +133,18 @@ fn target() -> (TcpListener, Address) {
 
 #[test]
 fn with_epoll_a_connection_ends_at_once() {
-    for stamps in [Stamps::Ours, Stamps::Kernel] {
+    for stamps in [TimestampSource::Userspace, TimestampSource::Kernel] {
         let (listener, target) = target();
-        let engine = Epoll::new(&target, Waiting::Sleep, stamps, Instant::now()).unwrap();
+        let engine = Epoll::new(&target, WaitMode::Sleep, stamps, Instant::now()).unwrap();
         a_connection_ends_at_once(engine, &listener);
     }
 }
 
 #[test]
 fn with_io_uring_a_connection_ends_at_once() {
-    for stamps in [Stamps::Ours, Stamps::Kernel] {
+    for stamps in [TimestampSource::Userspace, TimestampSource::Kernel] {
         let (listener, target) = target();
-        let engine = Uring::new(&target, 2, Waiting::Sleep, stamps, Instant::now()).unwrap();
+        let engine = Uring::new(&target, 2, WaitMode::Sleep, stamps, Instant::now()).unwrap();
         a_connection_ends_at_once(engine, &listener);
     }
 }

@@ -7,13 +7,13 @@ use std::os::unix::net::UnixListener;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use stampede_load::engine::epoll::{Epoll, Waiting};
+use stampede_load::engine::epoll::{Epoll, WaitMode};
 use stampede_load::engine::uring::Uring;
-use stampede_load::engine::{Awaited, Completion, Engine, Op, Slot, Stamps};
+use stampede_load::engine::{AwaitedAnswers, Completion, Engine, Op, TimestampSource, Token};
 use stampede_load::spec::Address;
 use stampede_load::time::Nanos;
 
-const SLOT: Slot = Slot(0);
+const TOKEN: Token = Token(0);
 const LATE: Duration = Duration::from_millis(20);
 /// The two clocks are read one after the other.
 const SLACK: Nanos = Nanos(50_000);
@@ -23,16 +23,16 @@ const LARGE: usize = 200_000;
 
 fn turn(engine: &mut impl Engine) {
     let until = engine.refresh().plus(Nanos::from_millis(100));
-    engine.wait(until, Awaited::AtOnce(1));
+    engine.wait(until, AwaitedAnswers::AtOnce(1));
 }
 
 fn connect(engine: &mut impl Engine) {
     engine.refresh();
     for op in [Op::Connect, Op::Receive] {
-        engine.submit(SLOT, op);
+        engine.submit(TOKEN, op);
     }
     turn(engine);
-    assert_eq!(engine.next(), Some(Completion::Connected(SLOT)));
+    assert_eq!(engine.next(), Some(Completion::Connected(TOKEN)));
     while engine.next().is_some() {}
 }
 
@@ -49,7 +49,7 @@ fn taken(engine: &mut impl Engine, count: usize) -> (Vec<u8>, Vec<Nanos>) {
                     all.extend_from_slice(bytes);
                     moments.push(came);
                 }
-                Completion::PeerClosed(SLOT) => return (all, moments),
+                Completion::PeerClosed(TOKEN) => return (all, moments),
                 other => panic!("{other:?}"),
             }
         }
@@ -76,12 +76,12 @@ fn begins_to_stamp(engine: &mut impl Engine, peer: &mut impl Write, began: Insta
     })
 }
 
-fn tells(mut engine: impl Engine, began: Instant, stamps: Stamps, listener: &TcpListener) {
+fn tells(mut engine: impl Engine, began: Instant, stamps: TimestampSource, listener: &TcpListener) {
     connect(&mut engine);
     let (mut peer, _) = listener.accept().unwrap();
     match stamps {
-        Stamps::Kernel => assert!(begins_to_stamp(&mut engine, &mut peer, began)),
-        Stamps::Ours => {}
+        TimestampSource::Kernel => assert!(begins_to_stamp(&mut engine, &mut peer, began)),
+        TimestampSource::Userspace => {}
     }
     let (before, after) = sent(&mut peer, b"bytes", began);
     sleep(LATE);
@@ -90,8 +90,10 @@ fn tells(mut engine: impl Engine, began: Instant, stamps: Stamps, listener: &Tcp
     assert_eq!((&all[..], moments.len()), (&b"bytes"[..], 1));
     let came = moments[0];
     match stamps {
-        Stamps::Kernel => assert!(before.since(SLACK) <= came && came <= after.plus(SLACK)),
-        Stamps::Ours => assert!(looked <= came, "{looked:?} {came:?}"),
+        TimestampSource::Kernel => {
+            assert!(before.since(SLACK) <= came && came <= after.plus(SLACK))
+        }
+        TimestampSource::Userspace => assert!(looked <= came, "{looked:?} {came:?}"),
     }
     // Many full buffers, and the end.
     let bytes: Vec<u8> = (0..LARGE).map(|at| at as u8).collect();
@@ -109,24 +111,24 @@ fn there() -> (TcpListener, Address) {
     (listener, target)
 }
 
-const BOTH: [Stamps; 2] = [Stamps::Kernel, Stamps::Ours];
+const BOTH: [TimestampSource; 2] = [TimestampSource::Kernel, TimestampSource::Userspace];
 
 #[test]
-fn epoll_tells_when_bytes_came() {
+fn epoll_reports_when_bytes_arrived() {
     for stamps in BOTH {
         let (listener, target) = there();
         let began = Instant::now();
-        let engine = Epoll::new(&target, Waiting::Sleep, stamps, began).unwrap();
+        let engine = Epoll::new(&target, WaitMode::Sleep, stamps, began).unwrap();
         tells(engine, began, stamps, &listener);
     }
 }
 
 #[test]
-fn io_uring_tells_when_bytes_came() {
+fn io_uring_reports_when_bytes_arrived() {
     for stamps in BOTH {
         let (listener, target) = there();
         let began = Instant::now();
-        let engine = Uring::new(&target, 2, Waiting::Sleep, stamps, began).unwrap();
+        let engine = Uring::new(&target, 2, WaitMode::Sleep, stamps, began).unwrap();
         tells(engine, began, stamps, &listener);
     }
 }
@@ -143,13 +145,13 @@ fn is_seen(mut engine: impl Engine, began: Instant, listener: &UnixListener) {
 }
 
 #[test]
-fn what_has_no_stamps_came_when_it_was_seen() {
+fn bytes_without_timestamps_arrive_when_they_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("server.sock");
     let listener = UnixListener::bind(&path).unwrap();
     let target = Address::Unix(path);
     let began = Instant::now();
-    let stamps = Stamps::Kernel;
-    is_seen(Epoll::new(&target, Waiting::Sleep, stamps, began).unwrap(), began, &listener);
-    is_seen(Uring::new(&target, 2, Waiting::Sleep, stamps, began).unwrap(), began, &listener);
+    let stamps = TimestampSource::Kernel;
+    is_seen(Epoll::new(&target, WaitMode::Sleep, stamps, began).unwrap(), began, &listener);
+    is_seen(Uring::new(&target, 2, WaitMode::Sleep, stamps, began).unwrap(), began, &listener);
 }

@@ -15,7 +15,7 @@ fn record(kind: u8, content: &[u8]) -> Vec<u8> {
 
 /// A thousand answers, whole and split, after one of each kind has filled the buffers.
 #[test]
-fn no_answer_allocates_once_the_buffers_are_there() {
+fn no_answer_allocates_once_the_buffers_exist() {
     let check = Check { body_contains: b"hello".to_vec(), ..Check::default() };
     let habit = ConnectionHabit::KeepAlive;
     let request = request(&Script::new("/a.php"), "GET", "/", &[], b"", habit).unwrap();

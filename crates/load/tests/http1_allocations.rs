@@ -11,7 +11,7 @@ use stampede_load::time::Nanos;
 use stampede_load::traffic::Request;
 
 #[test]
-fn no_answer_allocates_once_the_buffers_are_there() {
+fn no_answer_allocates_once_the_buffers_exist() {
     assert_eq!(allocations(&[]), 0);
 }
 

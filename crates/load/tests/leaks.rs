@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use bad::{LONG, SHORT, WAYS, address, broken, endless, load, oversized, whole};
-use played::{Played, Then, counted, forever, read_until};
+use bad::{LOAD_KINDS, LONG, SHORT, address, broken, endless, load, oversized, whole};
+use played::{EndAction, ScriptedServer, counted, forever, read_until};
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{StreamOwned, version::TLS13};
 use stampede_known_server::{Behaviour, KnownServer};
@@ -27,55 +27,55 @@ use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Rule, Wire};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Stop, run_load};
 
-static LIVE: AtomicI64 = AtomicI64::new(0);
+static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 
 /// The system's allocator, which knows how many bytes are in use.
-struct Weighing;
+struct CountingAllocator;
 
 // SAFETY: passes every call on to the system's allocator unchanged; the counter allocates nothing.
-unsafe impl GlobalAlloc for Weighing {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size() as i64, Ordering::Relaxed);
+        LIVE_BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
         // SAFETY: the caller keeps the contract that `System` has.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size() as i64, Ordering::Relaxed);
+        LIVE_BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
         // SAFETY: as above; `pointer` came from `System`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Weighing = Weighing;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
 /// What this process holds.
 #[derive(Debug, PartialEq)]
-struct Held {
+struct MemoryUse {
     descriptors: usize,
     threads: usize,
 }
 
-fn held() -> Held {
+fn memory_use() -> MemoryUse {
     let count = |directory: &str| std::fs::read_dir(directory).unwrap().count();
-    Held { descriptors: count("/proc/self/fd"), threads: count("/proc/self/task") }
+    MemoryUse { descriptors: count("/proc/self/fd"), threads: count("/proc/self/task") }
 }
 
 /// What is held once the kernel has removed the thread that was joined last, which is listed for a
 /// moment longer.
-fn held_at_rest(expected: &Held) -> Held {
+fn settled_memory(expected: &MemoryUse) -> MemoryUse {
     let begun = Instant::now();
     loop {
-        let held = held();
-        if held == *expected || begun.elapsed() > Duration::from_secs(5) {
-            return held;
+        let memory_use = memory_use();
+        if memory_use == *expected || begun.elapsed() > Duration::from_secs(5) {
+            return memory_use;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -89,7 +89,7 @@ fn all() {
 }
 
 /// An answer, what follows it over and over, and how it ends.
-type Said = (&'static [u8], &'static [u8], Then);
+type ServerScript = (&'static [u8], &'static [u8], EndAction);
 
 /// Every end that an answer of FastCGI can have.
 fn fastcgi() {
@@ -98,14 +98,14 @@ fn fastcgi() {
     const MORE: &[u8] = b"\x01\x06\0\x01\0\x06\0\0A: b\r\n";
     let script = Script::new("/app/index.php");
     let get = |habit| request(&script, "GET", "/", &[], b"", habit).unwrap();
-    let said: [Said; 7] = [
-        (WHOLE, b"", Then::Hold),
-        (WHOLE, b"", Then::Close),
-        (&WHOLE[..20], b"", Then::Close),
-        (&WHOLE[..20], b"", Then::Reset),
-        (&WHOLE[..20], b"", Then::Hold),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", Then::Hold),
-        (b"", MORE, Then::Hold),
+    let said: [ServerScript; 7] = [
+        (WHOLE, b"", EndAction::Hold),
+        (WHOLE, b"", EndAction::Close),
+        (&WHOLE[..20], b"", EndAction::Close),
+        (&WHOLE[..20], b"", EndAction::Reset),
+        (&WHOLE[..20], b"", EndAction::Hold),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", EndAction::Hold),
+        (b"", MORE, EndAction::Hold),
     ];
     for said in said {
         let part = move |socket: &mut TcpStream| {
@@ -123,13 +123,13 @@ fn tls() {
     const WHOLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let config = certified::config(&TLS13);
     let wire = Wire::Tls(Setup::new("localhost", Certificates::Any, Sessions::New).unwrap());
-    let said: [Said; 6] = [
-        (WHOLE, b"", Then::Hold),
-        (WHOLE, b"", Then::Close),
-        (&WHOLE[..20], b"", Then::Close),
-        (&WHOLE[..20], b"", Then::Reset),
-        (&WHOLE[..20], b"", Then::Hold),
-        (b"HTTP/1.1 200 OK\r\n", b"X-More: and more\r\n", Then::Hold),
+    let said: [ServerScript; 6] = [
+        (WHOLE, b"", EndAction::Hold),
+        (WHOLE, b"", EndAction::Close),
+        (&WHOLE[..20], b"", EndAction::Close),
+        (&WHOLE[..20], b"", EndAction::Reset),
+        (&WHOLE[..20], b"", EndAction::Hold),
+        (b"HTTP/1.1 200 OK\r\n", b"X-More: and more\r\n", EndAction::Hold),
     ];
     for said in said {
         let config = config.clone();
@@ -143,9 +143,9 @@ fn tls() {
     let plain = |socket: &mut TcpStream| {
         let _ = socket.read(&mut [0; 4096])?;
         socket.write_all(WHOLE)?;
-        Then::Hold.end(socket)
+        EndAction::Hold.end(socket)
     };
-    met(plain, &wire, get, Then::Close);
+    met(plain, &wire, get, EndAction::Close);
 }
 
 fn get(connection: ConnectionHabit) -> Request {
@@ -153,12 +153,12 @@ fn get(connection: ConnectionHabit) -> Request {
     Request::build("GET", "/", &[], b"", habits, None).unwrap()
 }
 
-fn say(to: &mut impl Write, (bytes, endless, _): Said) -> io::Result<()> {
+fn say(to: &mut impl Write, (bytes, endless, _): ServerScript) -> io::Result<()> {
     to.write_all(bytes)?;
     if endless.is_empty() { to.flush() } else { forever(to, endless) }
 }
 
-fn say_inside(socket: &TcpStream, config: Arc<ServerConfig>, said: Said) -> io::Result<()> {
+fn say_inside(socket: &TcpStream, config: Arc<ServerConfig>, said: ServerScript) -> io::Result<()> {
     let connection = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut stream = StreamOwned::new(connection, socket.try_clone()?);
     read_until(&mut stream, b"\r\n\r\n")?;
@@ -170,11 +170,11 @@ fn met(
     part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
     wire: &Wire,
     request: impl Fn(ConnectionHabit) -> Request,
-    then: Then,
+    then: EndAction,
 ) {
-    let timeout = if matches!(then, Then::Hold) { played::SHORT } else { played::LONG };
-    for way in [played::WAYS[0], played::WAYS[3]] {
-        let server = Played::start(part.clone());
+    let timeout = if matches!(then, EndAction::Hold) { played::SHORT } else { played::LONG };
+    for way in [played::LOAD_KINDS[0], played::LOAD_KINDS[3]] {
+        let server = ScriptedServer::start(part.clone());
         let load = played::load(&server, wire.clone(), &request, way, timeout);
         counted(&server, &load, &format!("{way:?}"));
     }
@@ -182,7 +182,7 @@ fn met(
 
 /// Every bad answer once, on kept connections and with one connection per request.
 fn http() {
-    let ways = [WAYS[0], WAYS[3]];
+    let ways = [LOAD_KINDS[0], LOAD_KINDS[3]];
     let rules =
         ["header x-cache", "body ~ /hello/", "json $.ok"].map(|it| Rule::parse(it).unwrap());
     let lists = [(whole(), LONG), (broken(), LONG), (oversized(), LONG), (endless(), SHORT)];
@@ -191,7 +191,7 @@ fn http() {
             let server = KnownServer::start(Behaviour::answering(case.answer.clone())).unwrap();
             let mut load = load(address(&server), kind, habit, timeout);
             load.check.rules = rules.to_vec();
-            let counts = run_load(&load, &Stop::default(), &mut Nobody).unwrap().counts;
+            let counts = run_load(&load, &Stop::default(), &mut NoListener).unwrap().counts;
             let ended = counts.ok + counts.failed_total() + counts.dropped;
             assert_eq!(counts.planned, ended, "{}, {}", case.name, case.counts_as);
         }
@@ -199,14 +199,14 @@ fn http() {
 }
 
 #[test]
-fn nothing_is_left_of_a_bad_server() {
+fn a_bad_server_leaks_no_resources() {
     // The first round allocates what a program allocates once.
     all();
     std::thread::sleep(Duration::from_millis(100));
-    let (before, bytes_before) = (held(), LIVE.load(Ordering::Relaxed));
+    let (before, bytes_before) = (memory_use(), LIVE_BYTES.load(Ordering::Relaxed));
     all();
-    let grown = LIVE.load(Ordering::Relaxed) - bytes_before;
-    assert_eq!(held_at_rest(&before), before);
+    let grown = LIVE_BYTES.load(Ordering::Relaxed) - bytes_before;
+    assert_eq!(settled_memory(&before), before);
     assert!(grown < GROWN_MAX, "{grown} bytes more than before");
 }
 

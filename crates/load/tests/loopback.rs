@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use stampede_known_server::{
-    Accept, Answer, Behaviour, Freeze, KnownServer, Listen, Manner, NullServer, Reply, Then,
-    Workers, Writing,
+    Accept, Answer, Behaviour, ConnectionAction, Freeze, KnownServer, Listen, NullServer,
+    NullServerOptions, Reply, Workers, Writing,
 };
 use stampede_load::report::{End, Second};
 use stampede_load::schedule::Segments;
@@ -103,7 +103,7 @@ fn short(load: Load) -> Load {
 }
 
 #[test]
-fn a_schedule_is_sent_whole() {
+fn all_requests_of_a_schedule_are_sent() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let result = load_result(&load(target(&server), open("const(400,500ms)")));
     assert_eq!((result.counts.planned, result.counts.ok), (200, 200));
@@ -115,7 +115,7 @@ fn a_schedule_is_sent_whole() {
 }
 
 #[test]
-fn users_keep_their_connections() {
+fn a_closed_load_keeps_its_connections() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let result = load_result(&load(target(&server), concurrency(4, 200)));
     assert_eq!((result.counts.ok, result.connections.opened), (200, 4));
@@ -189,25 +189,25 @@ fn a_body_larger_than_any_socket_buffer_goes_out_whole() {
 }
 
 #[test]
-fn nobody_listens() {
+fn without_a_listener_connections_are_refused() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let result = load_result(&load(Address::Tcp(port), concurrency(3, 12)));
     assert_eq!((result.counts.failed, result.connections.opened), (all("net:refused"), 0));
 }
 
 #[test]
-fn a_server_that_never_answers() {
-    let never = Answer::none(Then::Hold);
+fn a_server_that_never_answers_times_out() {
+    let never = Answer::none(ConnectionAction::Hold);
     assert_eq!(failures(Behaviour::answering(never), short), all("net:timeout"));
 }
 
 /// Several answers of a crowd may be waited for at once, but none of them ever arrives.
 #[test]
-fn a_quick_server_that_stands_still_holds_nobody_up() {
+fn a_stall_of_a_fast_server_delays_only_its_requests() {
     let freeze =
         Freeze { at: Duration::from_millis(300), lasts: Duration::from_secs(4), every: None };
-    let manner = Manner { freeze: Some(freeze), ..Manner::default() };
-    let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
+    let options = NullServerOptions { freeze: Some(freeze), ..NullServerOptions::default() };
+    let server = NullServer::start_with(&Listen::Tcp, options).unwrap();
     let until = Until::For(Nanos::from_millis(600));
     let stampede_known_server::Address::Tcp(address) = server.address() else { panic!("TCP") };
     let load = load(Address::Tcp(*address), Model::Closed { concurrency: 16, until });
@@ -218,7 +218,7 @@ fn a_quick_server_that_stands_still_holds_nobody_up() {
 }
 
 #[test]
-fn a_server_that_never_accepts() {
+fn a_server_that_never_accepts_times_out() {
     for accept in [Accept::Never, Accept::NeverFull] {
         let behaviour = Behaviour { accept, ..Behaviour::default() };
         assert_eq!(failures(behaviour, short), all("net:timeout"), "{accept:?}");
@@ -228,13 +228,16 @@ fn a_server_that_never_accepts() {
 #[test]
 fn answers_that_end_too_early() {
     let failures = |answer| failures(Behaviour::answering(answer), |load| load);
-    assert_eq!(failures(Answer::ok().cut_at(25).then(Then::Reset)), all("net:reset"));
-    assert_eq!(failures(Answer::ok().announcing(100).then(Then::Close)), all("net:cut-short"));
-    assert_eq!(failures(Answer::none(Then::Close)), all("net:cut-short"));
+    assert_eq!(failures(Answer::ok().cut_at(25).then(ConnectionAction::Reset)), all("net:reset"));
+    assert_eq!(
+        failures(Answer::ok().announcing(100).then(ConnectionAction::Close)),
+        all("net:cut-short")
+    );
+    assert_eq!(failures(Answer::none(ConnectionAction::Close)), all("net:cut-short"));
 }
 
 #[test]
-fn answers_that_are_no_http() {
+fn answers_that_are_not_http_are_malformed() {
     let failures = |answer| failures(Behaviour::answering(answer), |load| load);
     assert_eq!(failures(Answer::raw("SSH-2.0-x\r\n\r\n")), all("net:malformed"));
     let huge = "x".repeat(1 << 20);
@@ -266,7 +269,7 @@ fn a_wrong_body_is_no_correct_answer() {
 
 #[test]
 fn a_close_that_was_announced_is_no_failure() {
-    let behaviour = Behaviour::answering(Answer::ok().then(Then::CloseSaid));
+    let behaviour = Behaviour::answering(Answer::ok().then(ConnectionAction::AnnouncedClose));
     let server = KnownServer::start(behaviour).unwrap();
     let result = load_result(&load(target(&server), concurrency(3, 12)));
     assert_eq!((result.counts.ok, result.connections.opened), (12, 12));
@@ -275,8 +278,10 @@ fn a_close_that_was_announced_is_no_failure() {
 /// The server's close and the next request may cross on the way, which nobody can predict. But
 /// nothing is lost, and nothing is counted as what it was not.
 #[test]
-fn a_close_without_a_word_is_a_race_and_nothing_is_lost() {
-    let server = KnownServer::start(Behaviour::answering(Answer::ok().then(Then::Close))).unwrap();
+fn an_unannounced_close_is_a_race_and_every_request_is_counted() {
+    let server =
+        KnownServer::start(Behaviour::answering(Answer::ok().then(ConnectionAction::Close)))
+            .unwrap();
     let result = load_result(&load(target(&server), concurrency(3, 60)));
     assert!(result.counts.ok > 0 && result.counts.planned == 60, "{:?}", result.counts);
     let known = ["net:cut-short", "net:reset"];
@@ -284,7 +289,7 @@ fn a_close_without_a_word_is_a_race_and_nothing_is_lost() {
 }
 
 #[test]
-fn every_third_fails_and_the_others_do_not() {
+fn only_every_third_request_fails() {
     let reply = Reply { service_time: Duration::ZERO, answer: Answer::new(503, "") };
     let behaviour = Behaviour { exceptions: vec![(3, reply)], ..Behaviour::default() };
     let server = KnownServer::start(behaviour).unwrap();
@@ -297,7 +302,7 @@ fn connections_that_starve_behind_pinned_workers_are_found() {
     let workers = Workers::PerConnection(2);
     let server = KnownServer::start(Behaviour {
         workers,
-        ..Behaviour::taking(Duration::from_millis(5), Answer::ok())
+        ..Behaviour::answering_after(Duration::from_millis(5), Answer::ok())
     })
     .unwrap();
     let until = Until::For(Nanos::from_millis(500));
@@ -309,7 +314,7 @@ fn connections_that_starve_behind_pinned_workers_are_found() {
 }
 
 #[test]
-fn told_to_stop_it_accounts_for_every_request() {
+fn a_stopped_load_accounts_for_every_request() {
     struct StopAtOnce(Stop, Vec<Second>);
     impl Listener for StopAtOnce {
         fn second(&mut self, second: &Second) {

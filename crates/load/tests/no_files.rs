@@ -9,9 +9,9 @@ use stampede_load::time::Nanos;
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, Stop, run_load};
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
@@ -28,7 +28,7 @@ fn running_out_of_file_descriptors_is_an_outcome() {
     let get = Request::build("GET", "/", &[], b"", habits, None).unwrap();
     let timeout = Nanos::from_millis(300);
     let load = Load { timeout, ..Load::new(Address::Tcp(address), model, [get]) };
-    let counts = run_load(&load, &Stop::default(), &mut Nobody).unwrap().counts;
+    let counts = run_load(&load, &Stop::default(), &mut NoListener).unwrap().counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped);
     let kinds: Vec<&str> = counts.failed.keys().map(String::as_str).collect();
     assert_eq!((counts.planned, kinds), (100, vec!["net:no-file", "net:timeout"]));

@@ -10,9 +10,9 @@ use stampede_load::spec::{Address, EngineChoice, Load, Model, Until};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
@@ -33,7 +33,7 @@ fn load_result(concurrency: u32, engine: EngineChoice) -> Option<LoadResult> {
             return None;
         }
         // Long enough that no connection is free again before every user wanted one.
-        let behaviour = Behaviour::taking(Duration::from_millis(200), Answer::ok());
+        let behaviour = Behaviour::answering_after(Duration::from_millis(200), Answer::ok());
         let server = KnownServer::start(behaviour).unwrap();
         let stampede_known_server::Address::Tcp(address) = *server.address() else {
             panic!("{}", server.address())
@@ -42,7 +42,7 @@ fn load_result(concurrency: u32, engine: EngineChoice) -> Option<LoadResult> {
         let load = Load::new(Address::Tcp(address), Model::Closed { concurrency, until }, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
         let load = Load { traffic: [get].into(), engine, ..load };
-        match run_load(&load, &Stop::default(), &mut Nobody) {
+        match run_load(&load, &Stop::default(), &mut NoListener) {
             Ok(result) => Some(result),
             Err(LoadError::Engine(_)) if engine == EngineChoice::IoUring => {
                 eprintln!("skipped: io_uring is not allowed here");
@@ -55,7 +55,7 @@ fn load_result(concurrency: u32, engine: EngineChoice) -> Option<LoadResult> {
 }
 
 #[test]
-fn connections_then_come_from_other_addresses_of_this_machine() {
+fn without_free_ports_other_local_addresses_are_used() {
     for engine in [EngineChoice::Epoll, EngineChoice::IoUring] {
         // The server itself uses one of the ten ports, on 127.0.0.1.
         let Some(result) = load_result(25, engine) else { return };
@@ -70,7 +70,7 @@ fn connections_then_come_from_other_addresses_of_this_machine() {
 }
 
 #[test]
-fn where_all_of_them_have_none_it_is_an_outcome() {
+fn running_out_of_ports_on_all_addresses_is_an_outcome() {
     let Some(result) = load_result(200, EngineChoice::Epoll) else { return };
     let failed = &result.counts.failed;
     assert!(failed.contains_key("net:no-port"), "{failed:?}");

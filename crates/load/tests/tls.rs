@@ -20,15 +20,15 @@ use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
 const REQUESTS: u64 = 40;
 const CONCURRENCY: u32 = 3;
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
 /// What the server does on a connection once a request was read.
 #[derive(Clone, Copy)]
-enum Then {
+enum ServerAction {
     Answers,
     /// Answers without a length, announces its close, then closes.
     SaysClose,
@@ -37,31 +37,39 @@ enum Then {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ServerCounts {
     connections: AtomicU64,
     resumed: AtomicU64,
     requests: AtomicU64,
 }
 
 /// A server that lives as long as the process.
-fn start(version: &'static SupportedProtocolVersion, then: Then) -> (SocketAddr, Arc<Seen>) {
+fn start(
+    version: &'static SupportedProtocolVersion,
+    action: ServerAction,
+) -> (SocketAddr, Arc<ServerCounts>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    let (seen, config) = (Arc::new(Seen::default()), config(version));
-    let watched = seen.clone();
+    let (counts, config) = (Arc::new(ServerCounts::default()), config(version));
+    let watched = counts.clone();
     std::thread::spawn(move || {
         for client in listener.incoming() {
-            let (config, seen, client) = (config.clone(), watched.clone(), client.unwrap());
-            std::thread::spawn(move || serve(client, config, then, &seen));
+            let (config, counts, client) = (config.clone(), watched.clone(), client.unwrap());
+            std::thread::spawn(move || serve(client, config, action, &counts));
         }
     });
-    (address, seen)
+    (address, counts)
 }
 
 /// Serves until the client goes, which it does without a `close_notify`. This is an error here, and
 /// does not matter.
-fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then, seen: &Seen) -> Option<()> {
-    seen.connections.fetch_add(1, Ordering::Relaxed);
+fn serve(
+    client: TcpStream,
+    config: Arc<ServerConfig>,
+    action: ServerAction,
+    counts: &ServerCounts,
+) -> Option<()> {
+    counts.connections.fetch_add(1, Ordering::Relaxed);
     client.set_nodelay(true).ok()?;
     let mut stream = StreamOwned::new(ServerConnection::new(config).ok()?, client);
     let mut request = Vec::new();
@@ -73,18 +81,18 @@ fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then, seen: &Seen) 
             continue;
         }
         request.clear();
-        if seen.requests.fetch_add(1, Ordering::Relaxed) < REQUESTS
+        if counts.requests.fetch_add(1, Ordering::Relaxed) < REQUESTS
             && stream.conn.handshake_kind() == Some(HandshakeKind::Resumed)
         {
-            seen.resumed.fetch_add(1, Ordering::Relaxed);
+            counts.resumed.fetch_add(1, Ordering::Relaxed);
         }
-        match then {
-            Then::Answers => {
+        match action {
+            ServerAction::Answers => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").ok()?;
             }
-            Then::SaysClose | Then::Closes => {
+            ServerAction::SaysClose | ServerAction::Closes => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").ok()?;
-                if let Then::SaysClose = then {
+                if let ServerAction::SaysClose = action {
                     stream.conn.send_close_notify();
                 }
                 stream.flush().ok()?;
@@ -101,7 +109,7 @@ fn load_result(address: SocketAddr, habit: ConnectionHabit, setup: Setup) -> Loa
     load.wire = Wire::Tls(setup);
     load.timeout = Nanos::from_secs(20);
     load.traffic = [Request::build("GET", "/", &[], b"", load.habits, None).unwrap()].into();
-    let result = run_load(&load, &Stop::default(), &mut Nobody).unwrap();
+    let result = run_load(&load, &Stop::default(), &mut NoListener).unwrap();
     assert_eq!(result.counts.planned, REQUESTS);
     assert_eq!(result.counts.ok + result.counts.failed_total(), REQUESTS, "{:?}", result.counts);
     result
@@ -122,34 +130,34 @@ fn requests_share_a_connection_or_have_their_own() {
             (ConnectionHabit::KeepAlive, u64::from(CONCURRENCY)),
             (ConnectionHabit::PerRequest, REQUESTS),
         ] {
-            let (address, seen) = start(version, Then::Answers);
+            let (address, counts) = start(version, ServerAction::Answers);
             let result = load_result(address, habit, setup(Sessions::New));
             assert_eq!((result.counts.ok, result.connections.opened), (REQUESTS, connections));
-            assert_eq!(seen.connections.load(Ordering::Relaxed), connections);
-            assert_eq!(seen.requests.load(Ordering::Relaxed), REQUESTS);
-            assert_eq!(seen.resumed.load(Ordering::Relaxed), 0);
+            assert_eq!(counts.connections.load(Ordering::Relaxed), connections);
+            assert_eq!(counts.requests.load(Ordering::Relaxed), REQUESTS);
+            assert_eq!(counts.resumed.load(Ordering::Relaxed), 0);
             assert_eq!(result.connections.never_answered, 0);
         }
     }
 }
 
 #[test]
-fn sessions_are_resumed_where_that_is_asked_for() {
-    let (address, seen) = start(&rustls::version::TLS13, Then::Answers);
+fn sessions_are_resumed_if_configured() {
+    let (address, counts) = start(&rustls::version::TLS13, ServerAction::Answers);
     let result = load_result(address, ConnectionHabit::PerRequest, setup(Sessions::Resumed));
     assert_eq!(result.counts.ok, REQUESTS);
     // The first connection of each user cannot be resumed; a later one may come before the tickets
     // do.
-    let resumed = seen.resumed.load(Ordering::Relaxed);
+    let resumed = counts.resumed.load(Ordering::Relaxed);
     assert!((1..=REQUESTS - u64::from(CONCURRENCY)).contains(&resumed), "{resumed} of {REQUESTS}");
 }
 
 #[test]
-fn a_close_counts_where_the_server_said_so() {
+fn a_close_counts_only_after_close_notify() {
     let kept = ConnectionHabit::KeepAlive;
-    let (address, _) = start(&rustls::version::TLS13, Then::SaysClose);
+    let (address, _) = start(&rustls::version::TLS13, ServerAction::SaysClose);
     assert_eq!(load_result(address, kept, setup(Sessions::New)).counts.ok, REQUESTS);
-    let (address, _) = start(&rustls::version::TLS13, Then::Closes);
+    let (address, _) = start(&rustls::version::TLS13, ServerAction::Closes);
     assert_eq!(
         all(&load_result(address, kept, setup(Sessions::New))),
         [("net:cut-short", REQUESTS)]
@@ -157,7 +165,7 @@ fn a_close_counts_where_the_server_said_so() {
 }
 
 #[test]
-fn what_is_not_tls_fails_as_tls() {
+fn bytes_that_are_not_tls_fail_as_tls() {
     let kept = ConnectionHabit::KeepAlive;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let plain = listener.local_addr().unwrap();
@@ -170,8 +178,8 @@ fn what_is_not_tls_fails_as_tls() {
     });
     assert_eq!(all(&load_result(plain, kept, setup(Sessions::New))), [("net:tls", REQUESTS)]);
 
-    let (address, _) = start(&rustls::version::TLS13, Then::Answers);
+    let (address, _) = start(&rustls::version::TLS13, ServerAction::Answers);
     let roots = Arc::new(rustls::RootCertStore::empty());
-    let strict = Setup::new("localhost", Certificates::Of(roots), Sessions::New).unwrap();
+    let strict = Setup::new("localhost", Certificates::Roots(roots), Sessions::New).unwrap();
     assert_eq!(all(&load_result(address, kept, strict)), [("net:tls", REQUESTS)]);
 }

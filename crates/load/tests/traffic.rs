@@ -15,12 +15,12 @@ use stampede_load::{Listener, Load, LoadError, LoadResult, Stop, run_load};
 
 /// What a listener was told, in order.
 #[derive(Default)]
-struct Told {
+struct Reported {
     seconds: Vec<Second>,
     requests: Vec<RequestRecord>,
 }
 
-impl Listener for Told {
+impl Listener for Reported {
     fn second(&mut self, second: &Second) {
         self.seconds.push(second.clone());
     }
@@ -43,13 +43,13 @@ fn open(schedule: &str) -> Model {
     }
 }
 
-fn load_result(load: &Load) -> (LoadResult, Told) {
-    let mut told = Told::default();
-    let result = run_load(load, &Stop::default(), &mut told).unwrap();
+fn load_result(load: &Load) -> (LoadResult, Reported) {
+    let mut reported = Reported::default();
+    let result = run_load(load, &Stop::default(), &mut reported).unwrap();
     let counts = &result.counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
     assert_eq!(result.end, End::Complete);
-    (result, told)
+    (result, reported)
 }
 
 fn target(server: &KnownServer) -> Address {
@@ -86,8 +86,8 @@ fn requests_are_counted_by_tag_and_each_has_a_record() {
         let load =
             Load { cpus, records: true, ..Load::new(target(&server), model, traffic.clone()) };
         let is_open = matches!(load.model, Model::Open { .. });
-        let (result, told) = load_result(&load);
-        assert_eq!((result.counts.ok, told.requests.len()), (200, 200));
+        let (result, reported) = load_result(&load);
+        assert_eq!((result.counts.ok, reported.requests.len()), (200, 200));
         let counted = by_tag(&result);
         assert_eq!(counted.values().sum::<u64>(), 200);
         assert_eq!(counted.keys().copied().collect::<Vec<_>>(), ["", "first", "second"]);
@@ -97,14 +97,15 @@ fn requests_are_counted_by_tag_and_each_has_a_record() {
         }
         assert_eq!(result.tags["first"].service_time.len(), counted["first"]);
         let firsts =
-            told.requests.iter().filter(|request| &*tags.name(request.tag) == "first").count();
+            reported.requests.iter().filter(|request| &*tags.name(request.tag) == "first").count();
         assert_eq!(firsts as u64, counted["first"]);
-        let connected = told.requests.iter().filter(|request| request.connected.is_some()).count();
+        let connected =
+            reported.requests.iter().filter(|request| request.connected.is_some()).count();
         assert_eq!(connected as u64, result.connections.opened);
-        let sum = |of: fn(&RequestRecord) -> u64| told.requests.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&RequestRecord) -> u64| reported.requests.iter().map(of).sum::<u64>();
         assert_eq!(sum(|request| request.bytes_sent), result.counts.bytes_sent);
         assert_eq!(sum(|request| request.bytes_received), result.counts.bytes_received);
-        for request in &told.requests {
+        for request in &reported.requests {
             assert_eq!(request.outcome, Outcome::Ok);
             let first_byte = request.first_byte.unwrap();
             assert!(
@@ -117,7 +118,7 @@ fn requests_are_counted_by_tag_and_each_has_a_record() {
 }
 
 #[test]
-fn one_tag_is_told_from_the_totals() {
+fn a_single_tag_gets_the_total_figures() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let tags = Tags::new();
     let load = Load::new(target(&server), concurrency(2, 20), []);
@@ -181,12 +182,12 @@ fn a_pipe_is_sent_while_it_is_written() {
 }
 
 #[test]
-fn what_is_no_traffic_is_said_before_the_first_request() {
+fn invalid_traffic_is_reported_before_the_first_request() {
     let (server, directory) =
         (KnownServer::start(Behaviour::default()).unwrap(), tempfile::tempdir().unwrap());
     let fail = |traffic| {
         let load = Load::new(target(&server), concurrency(1, 1), traffic);
-        let error = run_load(&load, &Stop::default(), &mut Told::default()).err().unwrap();
+        let error = run_load(&load, &Stop::default(), &mut Reported::default()).err().unwrap();
         (error.to_string(), error.hint(), error)
     };
     let (text, hint, error) = fail(file(directory.path(), "/a\nb\n"));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::{Place, fact, finish, stderr, stdout};
 use serde_json::Value;
-use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Then};
+use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
 use words::{CODES, says};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -205,9 +205,9 @@ fn odd_answers_are_counted_as_what_they_are() {
         (Answer::ok().unframed(), "ok"),
         (Answer::new(302, "").field("Location", "/elsewhere"), "http:302"),
         (Answer::new(500, "error"), "http:500"),
-        (Answer::ok().announcing(9).then(Then::Close), "net:cut-short"),
-        (Answer::ok().cut_at(8).then(Then::Close), "net:cut-short"),
-        (Answer::none(Then::Reset), "net:reset"),
+        (Answer::ok().announcing(9).then(ConnectionAction::Close), "net:cut-short"),
+        (Answer::ok().cut_at(8).then(ConnectionAction::Close), "net:cut-short"),
+        (Answer::none(ConnectionAction::Reset), "net:reset"),
         (Answer::raw("noise\r\n\r\n"), "net:malformed"),
         (Answer::ok().field("X-Big", &big), "net:head-too-large"),
     ];
@@ -223,7 +223,7 @@ fn odd_answers_are_counted_as_what_they_are() {
 
 #[test]
 fn what_a_timeout_cuts_off_is_in_mean_and_max() {
-    let slow = Reply { answer: Answer::none(Then::Hold), ..Reply::default() };
+    let slow = Reply { answer: Answer::none(ConnectionAction::Hold), ..Reply::default() };
     let behaviour = Behaviour { exceptions: vec![(2, slow)], ..Behaviour::answering(Answer::ok()) };
     let server = server(behaviour);
     let args = ["--rate", "40", "--for", "1s", "--timeout", "300ms", "--keep-alive", "off"];
@@ -263,7 +263,7 @@ fn a_connection_that_is_to_be_closed_carries_no_other_request() {
     let raw = raw.map(|request| format!("{}\n{request}\n", request.len()));
     let raw = place.write("raw.txt", &raw.concat()).display().to_string();
     for said in [["-H", "Connection: close"], ["--traffic", &uris], ["--traffic", &raw]] {
-        let server = server(Behaviour::answering(Answer::ok().then(Then::Close)));
+        let server = server(Behaviour::answering(Answer::ok().then(ConnectionAction::Close)));
         let args = [&["--concurrency", "1", "--requests", "20"], &said[..]].concat();
         let summary = load_result(&server, &args);
         assert_eq!(summary["requests_ok"], 20, "{said:?}: {summary:#}");
@@ -282,7 +282,7 @@ fn a_connection_that_is_to_be_closed_carries_no_other_request() {
 fn a_server_that_answers_nobody_is_measured() {
     let place = Place::new();
     let endless = Answer::raw("HTTP/1.1 200 OK\r\n\r\n").forever("x".repeat(1_000));
-    for answer in [Answer::none(Then::Hold), endless] {
+    for answer in [Answer::none(ConnectionAction::Hold), endless] {
         let server = server(Behaviour::answering(answer));
         let args = ["--connections", "2", "--for", "600ms", "--timeout", "300ms"];
         let summary = load_result(&server, &args);

@@ -27,7 +27,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 fn server(workers: Workers) -> KnownServer {
     let body = include_str!("../../../apps/hello/expected.json").replace(": ", ":");
     let answer = Answer::new(200, body).field("Content-Type", "application/json");
-    let behaviour = Behaviour { workers, ..Behaviour::taking(Duration::from_millis(10), answer) };
+    let behaviour =
+        Behaviour { workers, ..Behaviour::answering_after(Duration::from_millis(10), answer) };
     KnownServer::start(behaviour).expect("a known server")
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The relation and the interval come from one test, so they never contradict each other. The unit
 //! is the trial. Rounds are randomized complete blocks: the log of a value is case + round + noise,
-//! fitted by least squares ([`Blocked`]). A missing trial is left out of the fit, and the other
+//! fitted by least squares ([`BlockFit`]). A missing trial is left out of the fit, and the other
 //! trials of its round stay comparable.
 //!
 //! An interval is the widest of three ([`Bounds`]); each of them guards against another error. The
@@ -14,8 +14,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dunnett;
-use crate::estimate::{FEWEST, Logs};
-use crate::letters::Blocked;
+use crate::estimate::{INTERVAL_VALUES_MIN, Logs};
+use crate::letters::BlockFit;
 use crate::normal;
 use crate::rounds::MOST;
 
@@ -126,16 +126,16 @@ impl Comparison {
             let relation = Relation::TooFewRounds;
             return Comparison { ratio, interval: None, relation, rounds, bounds: None, margin };
         };
-        let reach = bounds.reach(0.95);
-        let within = |reach: f64| difference.abs() + reach <= margin.ln();
-        let relation = if difference.abs() > reach.max(margin.ln()) {
+        let half_width = bounds.half_width(0.95);
+        let within = |half_width: f64| difference.abs() + half_width <= margin.ln();
+        let relation = if difference.abs() > half_width.max(margin.ln()) {
             if difference > 0.0 { Relation::Higher } else { Relation::Lower }
-        } else if within(bounds.reach(0.90)) {
+        } else if within(bounds.half_width(0.90)) {
             Relation::Equivalent
         } else {
             Relation::Inconclusive
         };
-        let interval = Some(((difference - reach).exp(), (difference + reach).exp()));
+        let interval = Some(((difference - half_width).exp(), (difference + half_width).exp()));
         let bounds = Some(bounds);
         Comparison { ratio: difference.exp(), interval, relation, rounds, bounds, margin }
     }
@@ -173,8 +173,8 @@ impl Comparison {
     fn chance_of_settling(&self, bounds: &Bounds) -> f64 {
         let (difference, margin) = (self.ratio.ln().abs(), self.margin.ln());
         let error = bounds.error();
-        let found = normal::cdf((difference - bounds.reach(0.95).max(margin)) / error);
-        let room = (margin - bounds.reach(0.90)).max(0.0);
+        let found = normal::cdf((difference - bounds.half_width(0.95).max(margin)) / error);
+        let room = (margin - bounds.half_width(0.90)).max(0.0);
         let equivalent =
             normal::cdf((room - difference) / error) - normal::cdf((-room - difference) / error);
         found + equivalent
@@ -204,13 +204,13 @@ pub struct Bounds {
 impl Bounds {
     /// Returns half the width, on logs, of an interval with this chance of containing the true
     /// ratio.
-    pub fn reach(&self, level: f64) -> f64 {
-        self.all().map(|bound| bound.reach(level)).fold(0.0, f64::max)
+    pub fn half_width(&self, level: f64) -> f64 {
+        self.all().map(|bound| bound.half_width(level)).fold(0.0, f64::max)
     }
 
     /// Returns the standard error of the bound with the widest 95 % interval.
     fn error(&self) -> f64 {
-        let widest = |a: &Bound, b: &Bound| a.reach(0.95).total_cmp(&b.reach(0.95));
+        let widest = |a: &Bound, b: &Bound| a.half_width(0.95).total_cmp(&b.half_width(0.95));
         self.all().max_by(widest).map_or(0.0, |bound| bound.error)
     }
 
@@ -245,7 +245,7 @@ pub struct Bound {
 impl Bound {
     /// Returns half the width, on logs, of an interval with this chance of containing the true
     /// ratio.
-    pub fn reach(&self, level: f64) -> f64 {
+    pub fn half_width(&self, level: f64) -> f64 {
         let of = |freedom: f64| {
             // The number is whole here, and far below 2³²: trials take seconds.
             dunnett::quantile(level, self.comparisons, freedom as u32, self.correlation)
@@ -275,7 +275,7 @@ impl Bound {
 
 /// The fit of the baseline and of all cases that share three or more rounds with it.
 struct Analysis {
-    fit: Blocked,
+    fit: BlockFit,
     /// Position of the baseline in the fit.
     base: usize,
     comparisons: u32,
@@ -291,16 +291,17 @@ impl Analysis {
         baseline: usize,
         paired: &[Option<Logs>],
     ) -> Option<Analysis> {
-        let is_compared =
-            |case: usize| paired[case].as_ref().is_some_and(|logs| logs.freedom + 1 >= FEWEST);
+        let is_compared = |case: usize| {
+            paired[case].as_ref().is_some_and(|logs| logs.freedom + 1 >= INTERVAL_VALUES_MIN)
+        };
         // The fit leaves out a case without values, so indices stay those of `values`.
-        let only = |is_in: &dyn Fn(usize) -> bool| -> Option<Blocked> {
+        let only = |is_in: &dyn Fn(usize) -> bool| -> Option<BlockFit> {
             let of = |case| if is_in(case) { values[case].clone() } else { Vec::new() };
-            Blocked::fit(&(0..values.len()).map(of).collect::<Vec<_>>())
+            BlockFit::fit(&(0..values.len()).map(of).collect::<Vec<_>>())
         };
         let fit = only(&|case| case == baseline || is_compared(case))?;
-        let base = fit.cells.iter().position(|case| *case == baseline)?;
-        let comparisons = u32::try_from(fit.cells.len() - 1).ok()?;
+        let base = fit.cases.iter().position(|case| *case == baseline)?;
+        let comparisons = u32::try_from(fit.cases.len() - 1).ok()?;
         let correlation = smallest_correlation(&fit, base);
         let others = only(&is_compared);
         let baseline = others.and_then(|others| noise_with_baseline_apart(&fit, &others));
@@ -310,7 +311,7 @@ impl Analysis {
     /// Returns a fitted case's difference of logs from the baseline, and its bounds; `None` for a
     /// case outside the fit.
     fn compared(&self, case: usize, paired: &Logs) -> Option<(f64, Bounds)> {
-        let place = self.fit.cells.iter().position(|cell| *cell == case)?;
+        let place = self.fit.cases.iter().position(|fitted| *fitted == case)?;
         let spread = self.covariance(place, place);
         let together = |variance: f64, freedom: f64| Bound {
             error: (variance * spread).sqrt(),
@@ -338,7 +339,7 @@ impl Analysis {
 
 /// Returns the covariance of two cases' differences from the case at `base`, in units of the
 /// noise's variance.
-fn covariance(fit: &Blocked, base: usize, one: usize, other: usize) -> f64 {
+fn covariance(fit: &BlockFit, base: usize, one: usize, other: usize) -> f64 {
     let of = &fit.covariance;
     of[one][other] + of[base][base] - of[one][base] - of[other][base]
 }
@@ -346,8 +347,8 @@ fn covariance(fit: &Blocked, base: usize, one: usize, other: usize) -> f64 {
 /// Returns the smallest correlation of two comparisons. It is ½ for all if no trial is missing.
 /// With missing trials, correlations differ. A smaller one makes intervals a little too wide, never
 /// too narrow.
-fn smallest_correlation(fit: &Blocked, base: usize) -> f64 {
-    let others: Vec<usize> = (0..fit.cells.len()).filter(|place| *place != base).collect();
+fn smallest_correlation(fit: &BlockFit, base: usize) -> f64 {
+    let others: Vec<usize> = (0..fit.cases.len()).filter(|place| *place != base).collect();
     let of = |one: usize, other: usize| covariance(fit, base, one, other);
     let pairs = others
         .iter()
@@ -365,10 +366,10 @@ fn smallest_correlation(fit: &Blocked, base: usize) -> f64 {
 /// The sum of squares of the whole fit exceeds that of a fit without the baseline. The excess shows
 /// how the baseline varies around the mean of the others. With m others, noise σ² and the
 /// baseline's noise σ₀², that mean square is (σ₀² + σ²/m) · m/(m+1).
-fn noise_with_baseline_apart(fit: &Blocked, others: &Blocked) -> Option<(f64, f64)> {
+fn noise_with_baseline_apart(fit: &BlockFit, others: &BlockFit) -> Option<(f64, f64)> {
     let freedom = fit.freedom.checked_sub(others.freedom).filter(|freedom| *freedom > 0)?;
-    let squares = |fit: &Blocked| fit.variance * f64::from(fit.freedom);
-    let count = others.cells.len() as f64;
+    let squares = |fit: &BlockFit| fit.variance * f64::from(fit.freedom);
+    let count = others.cases.len() as f64;
     let around =
         ((squares(fit) - squares(others)).max(0.0) / f64::from(freedom)) * (1.0 + 1.0 / count);
     let rest = others.variance * (1.0 - 1.0 / count);

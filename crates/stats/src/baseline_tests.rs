@@ -44,17 +44,17 @@ fn bounds_by_hand() {
 
     let bounds = one.bounds.unwrap();
     let pooled = dunnett::quantile(0.95, 2, 6, 0.5) * (4e-4_f64 / 6.0 * 2.0 / 4.0).sqrt();
-    assert!(is_near(bounds.pooled.reach(0.95), pooled));
+    assert!(is_near(bounds.pooled.half_width(0.95), pooled));
     // Differences within rounds: 0.1 plus ∓0.02, ±0.02, 0, 0. Squares 8e-4, 3 degrees of freedom.
     let pair = t::quantile(0.975, 3) * (8e-4_f64 / 3.0 / 4.0).sqrt();
-    assert!(is_near(bounds.pair.reach(0.95), pair));
+    assert!(is_near(bounds.pair.half_width(0.95), pair));
     // Variance: (1e-4 × 3/2 + 1e-4/3 × 1/2) ÷ 2. With 3 degrees of freedom each, the sum has 3 (9 +
     // 1)² ÷ (9² + 1²) = 3.6585; in 1/ν that is 72 % of the way from 3 to 4.
     let variance = (1.5e-4 + 1e-4 / 6.0) / 2.0;
     let share = (1.0 / 3.0 - 82.0 / 300.0) * 12.0;
     let [three, four] = [3, 4].map(|freedom| dunnett::quantile(0.95, 2, freedom, 0.5));
     let baseline = (three + share * (four - three)) * (variance * 2.0_f64 / 4.0).sqrt();
-    assert!(is_near(bounds.baseline.unwrap().reach(0.95), baseline));
+    assert!(is_near(bounds.baseline.unwrap().half_width(0.95), baseline));
 
     // For the first case the pair bound is the widest, for the second the baseline's bound.
     let (low, high) = one.interval.unwrap();
@@ -66,7 +66,7 @@ fn bounds_by_hand() {
 /// With two cases there is nothing to pool: the result is Student's t on the logs of the ratios
 /// within rounds.
 #[test]
-fn two_cases_are_students() {
+fn two_cases_give_students_interval() {
     let (base, other) = ([1.0, 3.0, 0.5, 2.0], [1.1, 3.6, 0.54, 2.3]);
     let one = compared(&[&base, &other])[1].unwrap();
     let ratios: Vec<f64> = base.iter().zip(other).map(|(base, other)| other / base).collect();
@@ -77,7 +77,7 @@ fn two_cases_are_students() {
 }
 
 #[test]
-fn words_follow_from_the_interval() {
+fn relations_follow_from_the_interval() {
     use Relation::{Equivalent, Higher, Inconclusive, Lower};
     let near: &[f64] = &[1.00, 1.001, 0.999, 1.00];
     assert_eq!(relations(&[near, &[1.30, 1.31, 1.29, 1.30]]), [Higher]);
@@ -101,7 +101,7 @@ fn one_and_two_rounds_have_a_ratio_and_no_interval() {
 }
 
 #[test]
-fn trials_that_agree_exactly_are_judged_all_the_same() {
+fn identical_trials_are_still_compared() {
     let compared = compared(&[&[2.0; 3], &[2.0; 3], &[3.0; 3], &[1.0; 3]]);
     let relations: Vec<Relation> = compared.iter().flatten().map(|one| one.relation).collect();
     assert_eq!(relations, [Relation::Equivalent, Relation::Higher, Relation::Lower]);
@@ -135,7 +135,7 @@ fn a_case_with_two_rounds_or_a_zero_changes_nothing_either() {
 }
 
 #[test]
-fn without_the_baseline_there_is_nothing() {
+fn without_the_baseline_nothing_is_compared() {
     let mut values = by_hand();
     values[0] = vec![None; 4];
     assert!(with_baseline(&values, 0, MARGIN).iter().all(Option::is_none));
@@ -168,7 +168,7 @@ fn a_missing_trial_leaves_its_round_comparable() {
 /// variance. It adds only a degree of freedom: 5 instead of 4 (seven of eight more values, less a
 /// round).
 #[test]
-fn a_round_without_the_baseline_still_tells_how_trials_vary() {
+fn a_round_without_the_baseline_still_contributes_to_the_variance() {
     let mut values = by_hand();
     values[0][3] = None;
     let with = with_baseline(&values, 0, MARGIN)[1].unwrap();
@@ -266,7 +266,7 @@ fn bounds_after_more_rounds_are_those_of_more_rounds() {
     let after = bounds.after(5, 9);
     assert_eq!((after.pooled.freedom, after.pair.freedom), (24.0, 8.0));
     assert!(is_near(after.pooled.error * 3.0, bounds.pooled.error * 5.0_f64.sqrt()));
-    assert!(after.reach(0.95) < bounds.reach(0.95));
+    assert!(after.half_width(0.95) < bounds.half_width(0.95));
 }
 
 prop_compose! {
@@ -321,7 +321,7 @@ proptest! {
     }
 
     #[test]
-    fn units_and_paces_of_rounds_do_not_matter(
+    fn units_and_effects_of_rounds_do_not_matter(
         values in layouts(),
         unit in 0.001_f64..1e6,
         paces in prop::collection::vec(0.5_f64..2.0, 8),
@@ -337,7 +337,7 @@ proptest! {
     /// Holds for two cases only: with more, the variance of the others counts besides the
     /// baseline's.
     #[test]
-    fn swapping_two_turns_the_ratio_over(values in layouts()) {
+    fn swapping_two_cases_inverts_the_ratio(values in layouts()) {
         let two = &values[..2];
         let (one, other) = (with_baseline(two, 0, MARGIN)[1], with_baseline(two, 1, MARGIN)[0]);
         let turned = other.map(|other| Comparison {
@@ -369,7 +369,7 @@ proptest! {
     /// No interval beyond the margin is inconclusive, and no other relation contradicts its
     /// interval.
     #[test]
-    fn word_and_interval_agree(values in layouts(), slower in 0.8_f64..1.25) {
+    fn relation_and_interval_agree(values in layouts(), slower in 0.8_f64..1.25) {
         let mut values = values;
         values[1].iter_mut().flatten().for_each(|value| *value *= slower);
         for one in with_baseline(&values, 0, MARGIN).iter().flatten() {

@@ -36,18 +36,18 @@ pub struct Point {
     pub gain: Option<Gain>,
 }
 
-/// The search. It does no I/O: [`Best::next`] returns the point to measure, [`Best::told`] takes
+/// The search. It does no I/O: [`Tuner::next`] returns the point to measure, [`Tuner::add`] takes
 /// the result.
 #[derive(Clone, Debug)]
-pub struct Best {
+pub struct Tuner {
     axes: Vec<Axis>,
     points: Vec<Point>,
 }
 
-impl Best {
+impl Tuner {
     /// Returns a search without any measured point.
-    pub fn new(axes: Vec<Axis>) -> Best {
-        Best { axes, points: Vec::new() }
+    pub fn new(axes: Vec<Axis>) -> Tuner {
+        Tuner { axes, points: Vec::new() }
     }
 
     /// Returns all points measured so far.
@@ -56,7 +56,7 @@ impl Best {
     }
 
     /// Adds a measured point.
-    pub fn told(&mut self, point: Point) {
+    pub fn add(&mut self, point: Point) {
         self.points.push(point);
     }
 
@@ -71,11 +71,11 @@ impl Best {
     pub fn next(&self) -> Option<Vec<Value>> {
         let mut base: Vec<Value> = self.axes.iter().map(first).collect();
         for (index, axis) in self.axes.iter().enumerate() {
-            let along = self.along(&base, index);
+            let search = self.search_of_axis(&base, index);
             let missing = match axis {
-                Axis::Numbers(from, to) => number(&along, *from, *to),
+                Axis::Numbers(from, to) => number(&search, *from, *to),
                 Axis::Words(words) => {
-                    (0..*words as u32).find(|word| along.points.iter().all(|p| p.at[0] != *word))
+                    (0..*words as u32).find(|word| search.points.iter().all(|p| p.at[0] != *word))
                 }
             };
             if let Some(value) = missing {
@@ -83,18 +83,18 @@ impl Best {
                 return Some(base);
             }
             // Where all values have failed, the other settings are tried with the first value.
-            base[index] = along.best().map_or(base[index], |best| best.at[0]);
+            base[index] = search.best().map_or(base[index], |best| best.at[0]);
         }
         None
     }
 
     /// Returns the points that differ from `base` in this axis alone, as a search of that axis.
-    fn along(&self, base: &[Value], axis: usize) -> Best {
+    fn search_of_axis(&self, base: &[Value], axis: usize) -> Tuner {
         let beside = self.points.iter().filter(|point| {
             (0..base.len()).all(|other| other == axis || point.at[other] == base[other])
         });
         let points = beside.map(|point| Point { at: vec![point.at[axis]], gain: point.gain });
-        Best { axes: vec![self.axes[axis].clone()], points: points.collect() }
+        Tuner { axes: vec![self.axes[axis].clone()], points: points.collect() }
     }
 }
 
@@ -106,25 +106,25 @@ fn first(axis: &Axis) -> Value {
 }
 
 /// Returns the next number: first of those evenly spaced, then between the best and its neighbours.
-fn number(along: &Best, from: u32, to: u32) -> Option<Value> {
-    let has = |value: u32| along.points.iter().any(|point| point.at[0] == value);
-    if let Some(value) = spread(from, to).into_iter().find(|value| !has(*value)) {
+fn number(search: &Tuner, from: u32, to: u32) -> Option<Value> {
+    let has = |value: u32| search.points.iter().any(|point| point.at[0] == value);
+    if let Some(value) = evenly_spaced(from, to).into_iter().find(|value| !has(*value)) {
         return Some(value);
     }
-    let best = along.best()?.at[0];
-    let mut values: Vec<u32> = along.points.iter().map(|point| point.at[0]).collect();
+    let best = search.best()?.at[0];
+    let mut values: Vec<u32> = search.points.iter().map(|point| point.at[0]).collect();
     values.sort_unstable();
     let below = values.iter().rev().find(|value| **value < best);
     let above = values.iter().find(|value| **value > best);
     // The smallest number that is as good is wanted, so the gap below the best comes first.
     let between = [below.map(|below| (*below, best)), above.map(|above| (best, *above))];
-    between.into_iter().flatten().find_map(|(low, high)| middle(low, high))
+    between.into_iter().flatten().find_map(|(low, high)| geometric_middle(low, high))
 }
 
-/// Returns numbers from `from` to `to`; each is about [`APART`] times the one before.
-fn spread(from: u32, to: u32) -> Vec<u32> {
+/// Returns numbers from `from` to `to`; each is about [`FIRST_FACTOR_MAX`] times the one before.
+fn evenly_spaced(from: u32, to: u32) -> Vec<u32> {
     let logs = (f64::from(to) / f64::from(from)).ln();
-    let steps = (logs / APART.ln()).ceil().clamp(1.0, STEPS_MOST);
+    let steps = (logs / FIRST_FACTOR_MAX.ln()).ceil().clamp(1.0, STEPS_MAX);
     let mut values: Vec<u32> = (0..=steps as u32)
         .map(|step| (f64::from(from) * (logs * f64::from(step) / steps).exp()).round() as u32)
         .collect();
@@ -133,18 +133,18 @@ fn spread(from: u32, to: u32) -> Vec<u32> {
 }
 
 /// Returns the middle of two numbers in logs; `None` if they are close enough.
-fn middle(low: u32, high: u32) -> Option<u32> {
+fn geometric_middle(low: u32, high: u32) -> Option<u32> {
     let middle = (f64::from(low) * f64::from(high)).sqrt().round() as u32;
-    let is_near = f64::from(high) <= f64::from(low) * NEAR;
+    let is_near = f64::from(high) <= f64::from(low) * NEAR_FACTOR;
     (!is_near && middle > low && middle < high).then_some(middle)
 }
 
 /// Largest factor between two of the first points: it gives five points for 2 to 64.
-const APART: f64 = 2.5;
+const FIRST_FACTOR_MAX: f64 = 2.5;
 /// Most steps, however wide a range is: seven points.
-const STEPS_MOST: f64 = 6.0;
+const STEPS_MAX: f64 = 6.0;
 /// Two numbers within this factor are not worth distinguishing.
-const NEAR: f64 = 1.3;
+const NEAR_FACTOR: f64 = 1.3;
 
 #[cfg(test)]
 mod tests {
@@ -152,19 +152,19 @@ mod tests {
 
     /// Searches to the end; returns the chosen point and the number of points it took.
     fn run(axes: &[Axis], mut gain: impl FnMut(&[u32]) -> Option<f64>) -> (Vec<u32>, usize) {
-        let mut best = Best::new(axes.to_vec());
+        let mut best = Tuner::new(axes.to_vec());
         while let Some(at) = best.next() {
             // The gain is known to 5 %, like a capacity.
             let gain = gain(&at).map(|value| Gain { value, high: value * 1.05 });
             assert!(best.points().iter().all(|point| point.at != at), "{at:?} twice");
-            best.told(Point { at, gain });
+            best.add(Point { at, gain });
             assert!(best.points().len() < 40);
         }
         (best.best().unwrap().at.clone(), best.points().len())
     }
 
     #[test]
-    fn of_what_is_flat_beyond_a_number_the_smallest_is_chosen() {
+    fn on_a_plateau_the_smallest_number_is_chosen() {
         // Workers that sleep: the CPU is full at 20 of them.
         let (at, points) = run(&[Axis::Numbers(2, 64)], |at| Some(f64::from(at[0]).min(20.0)));
         assert!((19..=24).contains(&at[0]), "{at:?}");
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_never_chosen() {
+    fn a_failed_point_is_never_chosen() {
         // Memory is exhausted above 30 workers.
         let (at, _) = run(&[Axis::Numbers(2, 64)], |at| (at[0] <= 30).then(|| f64::from(at[0])));
         assert!((24..=30).contains(&at[0]), "{at:?}");
-        let mut best = Best::new(vec![Axis::Numbers(2, 4)]);
+        let mut best = Tuner::new(vec![Axis::Numbers(2, 4)]);
         while let Some(at) = best.next() {
-            best.told(Point { at, gain: None });
+            best.add(Point { at, gain: None });
         }
         assert_eq!(best.best(), None);
     }
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn few_points_cover_a_range() {
-        assert_eq!(spread(2, 64), [2, 5, 11, 27, 64]);
-        assert_eq!(spread(1, 4), [1, 2, 4]);
-        assert_eq!(spread(7, 7), [7]);
-        assert_eq!(spread(1, 100_000).len(), 7);
+        assert_eq!(evenly_spaced(2, 64), [2, 5, 11, 27, 64]);
+        assert_eq!(evenly_spaced(1, 4), [1, 2, 4]);
+        assert_eq!(evenly_spaced(7, 7), [7]);
+        assert_eq!(evenly_spaced(1, 100_000).len(), 7);
     }
 }

@@ -5,9 +5,9 @@ use crate::{normal, t};
 
 /// Fewest values for a bootstrap. With three to five values, its 95 % interval covers 75 to 83 %;
 /// Student's t covers its 95 % there.
-pub const FEWEST: usize = 10;
+pub const TRIALS_MIN: usize = 10;
 
-/// Returns a two-sided interval of the mean of `values` (logs) with coverage `covers`. It is
+/// Returns a two-sided interval of the mean of `values` (logs) with coverage `level`. It is
 /// bias-corrected and accelerated (BCa; Efron, *Better Bootstrap Confidence Intervals*, JASA 82,
 /// 1987). So it follows the skew of the values, which Student's t cannot. It is deterministic.
 ///
@@ -15,7 +15,7 @@ pub const FEWEST: usize = 10;
 /// values require those of t. Plain BCa covers 90 % of ten values instead of 95. So its normal
 /// quantile is expanded to t's × √(n ÷ (n − 1)) (Hesterberg, *What Teachers Should Know About the
 /// Bootstrap*, The American Statistician 69, 2015).
-pub fn interval(values: &[f64], covers: f64) -> (f64, f64) {
+pub fn interval(values: &[f64], level: f64) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -32,7 +32,7 @@ pub fn interval(values: &[f64], covers: f64) -> (f64, f64) {
     let cubes: f64 = values.iter().map(|value| (value - mean).powi(3)).sum();
     let acceleration = cubes / (6.0 * squares.powf(1.5));
     let freedom = u32::try_from(values.len() - 1).unwrap_or(u32::MAX);
-    let reach = t::quantile(0.5 + covers / 2.0, freedom) * (count / (count - 1.0)).sqrt();
+    let reach = t::quantile(0.5 + level / 2.0, freedom) * (count / (count - 1.0)).sqrt();
     let mut at = |z: f64| {
         let shifted = bias + z;
         let p = normal::cdf(bias + shifted / (1.0 - acceleration * shifted));
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn even_values_have_about_the_interval_of_t() {
+    fn symmetric_values_have_about_the_t_interval() {
         let values: Vec<f64> = (0..20).map(|i| f64::from(i) - 9.5).collect();
         let (low, high) = interval(&values, 0.95);
         // Standard deviation √35, standard error √(35/20), t = 2.093.
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_agree_have_no_doubt() {
+    fn equal_values_have_an_interval_of_width_zero() {
         let (low, high) = interval(&[0.1; 12], 0.95);
         assert!((low - 0.1).abs() < 1e-12 && (high - 0.1).abs() < 1e-12);
     }

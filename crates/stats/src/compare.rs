@@ -1,6 +1,6 @@
 //! Compares pairs within rounds, several pairs at once.
 
-use crate::unpaired::{self, Compared, Shift};
+use crate::unpaired::{self, PairComparison, Shift};
 
 /// The ratio up to which a difference does not matter: 3 % or less is of no use to anybody, and
 /// rarely caused by the runtime.
@@ -9,12 +9,12 @@ pub const MARGIN: f64 = 1.03;
 /// Compares pairs. `ratios[i]` are the ratios of pair `i`, one for each round, so that the effect
 /// of a round on both cancels out (randomized blocks; Abedi and Brecht, ICPE 2017). Relation and
 /// interval come from one test: [`unpaired::judge`], Student's t on logs.
-pub fn compare(ratios: &[Vec<f64>]) -> Vec<Compared> {
+pub fn compare(ratios: &[Vec<f64>]) -> Vec<PairComparison> {
     let shift = |ratios: &Vec<f64>| {
         let fit = ratios.iter().all(|ratio| *ratio > 0.0 && ratio.is_finite());
         fit.then(|| Shift::within(&ratios.iter().map(|ratio| ratio.ln()).collect::<Vec<_>>()))?
     };
-    unpaired::of_logs(&ratios.iter().map(shift).collect::<Vec<_>>())
+    unpaired::comparisons_of_shifts(&ratios.iter().map(shift).collect::<Vec<_>>())
 }
 
 /// Returns chances with Holm's step-down adjustment: the k-th smallest of n is multiplied by n − k
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn surely_apart_and_beyond_the_margin_is_different_wholly_inside_is_equivalent() {
+    fn significant_and_beyond_the_margin_is_different_and_wholly_inside_is_equivalent() {
         assert_eq!(judged(&[&[1.30, 1.31, 1.29, 1.30]]), [Relation::Higher]);
         assert_eq!(judged(&[&[0.70, 0.71, 0.69, 0.70]]), [Relation::Lower]);
         assert_eq!(judged(&[&[1.00, 1.01, 0.99, 1.00]]), [Relation::Equivalent]);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_that_agree_exactly_are_judged_all_the_same() {
+    fn identical_trials_are_still_compared() {
         assert_eq!(judged(&[&[2.0; 3], &[1.0; 3]]), [Relation::Higher, Relation::Equivalent]);
     }
 
@@ -76,14 +76,15 @@ mod tests {
 
     /// Alone, the difference is significant. As one of three it is not, and its interval agrees.
     #[test]
-    fn many_comparisons_ask_for_more() {
+    fn many_comparisons_need_stronger_evidence() {
         let weak = vec![1.10, 1.15, 1.05, 1.045];
         let noise = vec![1.00, 1.50, 0.80, 1.20];
         let alone = compare(std::slice::from_ref(&weak))[0];
         let among = compare(&[weak, noise.clone(), noise])[0];
         assert_eq!((alone.relation, among.relation), (Relation::Higher, Relation::Inconclusive));
-        let low =
-            |one: &Compared| one.ratio.and_then(|ratio| ratio.interval).expect("four rounds").0;
+        let low = |one: &PairComparison| {
+            one.ratio.and_then(|ratio| ratio.interval).expect("four rounds").0
+        };
         assert!(low(&alone) > 1.0 && low(&among) < 1.0);
         assert_eq!(alone.alone, among.alone, "what it says by itself stays");
     }

@@ -16,12 +16,13 @@ pub struct Drift {
 
 /// Fewest rounds for a drift: a slope of three has one degree of freedom, which is too little to
 /// judge.
-pub const FEWEST: usize = 5;
+pub const ROUNDS_MIN: usize = 5;
 
-/// Returns the drift of `(round, value)` pairs; `None` with fewer than [`FEWEST`] rounds, if a
+/// Returns the drift of `(round, value)` pairs; `None` with fewer than [`ROUNDS_MIN`] rounds, if a
 /// value has no log, or if all rounds are the same.
 pub fn drift(values: &[(f64, f64)]) -> Option<Drift> {
-    if values.len() < FEWEST || values.iter().any(|(_, value)| *value <= 0.0 || !value.is_finite())
+    if values.len() < ROUNDS_MIN
+        || values.iter().any(|(_, value)| *value <= 0.0 || !value.is_finite())
     {
         return None;
     }
@@ -46,7 +47,7 @@ pub fn drift(values: &[(f64, f64)]) -> Option<Drift> {
 
 /// Returns which of several drifts to report. They are significant (p < 0.05, adjusted with Holm's
 /// method for their number) and exceed [`MARGIN`] from the first round to the last.
-pub fn told(drifts: &[Option<Drift>]) -> Vec<Option<Drift>> {
+pub fn significant(drifts: &[Option<Drift>]) -> Vec<Option<Drift>> {
     let known: Vec<f64> = drifts.iter().flatten().map(|drift| drift.chance).collect();
     let mut adjusted = holm(&known).into_iter();
     let is_told =
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_found_with_its_chance() {
+    fn a_slope_is_found_with_its_p_value() {
         // Logs are 0, 0.1 … 0.4 with noise 0.02 × (1, −2, 0, 2, −1), whose own slope is zero.
         let logs = [0.02, 0.06, 0.2, 0.34, 0.38];
         let found = drift(&rounds(&logs.map(f64::exp))).unwrap();
@@ -79,25 +80,25 @@ mod tests {
         // freedom.
         let t = 0.1 / (0.004_f64 / 3.0 / 10.0).sqrt();
         assert!((found.chance - 2.0 * t::upper_tail(t, 3)).abs() < 1e-9);
-        assert_eq!(told(&[Some(found)]), [Some(found)]);
+        assert_eq!(significant(&[Some(found)]), [Some(found)]);
     }
 
     #[test]
-    fn four_rounds_a_flat_line_or_a_small_slope_tell_nothing() {
+    fn four_rounds_a_flat_line_or_a_small_slope_are_not_significant() {
         assert_eq!(drift(&rounds(&[1.0, 2.0, 3.0, 4.0])), None);
         assert_eq!(drift(&rounds(&[1.0, 0.0, 3.0, 4.0, 5.0])), None);
         let flat = drift(&rounds(&[2.0; 5])).unwrap();
         assert_eq!((flat.ratio, flat.chance), (1.0, 1.0));
         let small = drift(&rounds(&[1.0, 1.005, 1.01, 1.015, 1.02])).unwrap();
         assert!(small.chance < 1e-6);
-        assert_eq!(told(&[Some(small), None]), [None, None]);
+        assert_eq!(significant(&[Some(small), None]), [None, None]);
     }
 
     #[test]
-    fn of_many_one_must_be_surer() {
+    fn among_many_drifts_one_needs_a_smaller_p_value() {
         let weak = Some(Drift { ratio: 1.2, chance: 0.02 });
         let none = Some(Drift { ratio: 1.0, chance: 0.9 });
-        assert!(told(&[weak])[0].is_some());
-        assert!(told(&[weak, none, none])[0].is_none());
+        assert!(significant(&[weak])[0].is_some());
+        assert!(significant(&[weak, none, none])[0].is_none());
     }
 }

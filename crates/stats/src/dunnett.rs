@@ -25,7 +25,7 @@ pub fn upper_tail(t: f64, comparisons: u32, freedom: u32, correlation: f64) -> f
     if comparisons <= 1 {
         return 2.0 * t::upper_tail(t, freedom);
     }
-    Within::new(comparisons, correlation).exceeded(t, freedom)
+    ChanceTable::new(comparisons, correlation).exceeded(t, freedom)
 }
 
 /// Returns the t within which all of `comparisons` lie with chance `level` (above 0, below 1).
@@ -39,10 +39,10 @@ pub fn quantile(level: f64, comparisons: u32, freedom: u32, correlation: f64) ->
     let comparisons = comparisons.max(1);
     // The small addend keeps 0.29 from becoming 28 hundredths.
     let hundredths = (correlation.clamp(0.0, CLOSEST) * 100.0 + 1e-9) as u32;
-    KEPT.with_borrow_mut(|kept| {
+    CACHE.with_borrow_mut(|kept| {
         let law = kept
             .entry((comparisons, hundredths))
-            .or_insert_with(|| Law::new(comparisons, f64::from(hundredths) / 100.0));
+            .or_insert_with(|| Distribution::new(comparisons, f64::from(hundredths) / 100.0));
         law.quantile(level, freedom)
     })
 }
@@ -52,22 +52,22 @@ pub const CLOSEST: f64 = 0.99;
 
 thread_local! {
     /// Cached distributions by number of comparisons and hundredths of correlation.
-    static KEPT: RefCell<BTreeMap<(u32, u32), Law>> = const { RefCell::new(BTreeMap::new()) };
+    static CACHE: RefCell<BTreeMap<(u32, u32), Distribution>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The distribution for one number of comparisons and one correlation, with the quantiles found so
 /// far.
-struct Law {
+struct Distribution {
     /// `None` for one comparison, which has Student's distribution.
-    within: Option<Within>,
+    within: Option<ChanceTable>,
     /// Quantiles by degrees of freedom and the bits of the level.
     quantiles: BTreeMap<(u32, u64), f64>,
 }
 
-impl Law {
-    fn new(comparisons: u32, correlation: f64) -> Law {
-        let within = (comparisons > 1).then(|| Within::new(comparisons, correlation));
-        Law { within, quantiles: BTreeMap::new() }
+impl Distribution {
+    fn new(comparisons: u32, correlation: f64) -> Distribution {
+        let within = (comparisons > 1).then(|| ChanceTable::new(comparisons, correlation));
+        Distribution { within, quantiles: BTreeMap::new() }
     }
 
     fn quantile(&mut self, level: f64, freedom: u32) -> f64 {
@@ -82,13 +82,13 @@ impl Law {
 
 /// Chance that all comparisons lie within ± a width if the error were known, as a table over
 /// widths.
-struct Within(Vec<f64>);
+struct ChanceTable(Vec<f64>);
 
-impl Within {
+impl ChanceTable {
     /// Builds the table. Given the baseline's contribution (z), comparisons are independent, so one
     /// integral over z is enough. Its integrand is even and falls smoothly to zero, so evenly
     /// spaced points on one side suffice.
-    fn new(comparisons: u32, correlation: f64) -> Within {
+    fn new(comparisons: u32, correlation: f64) -> ChanceTable {
         let correlation = correlation.clamp(0.0, CLOSEST);
         let (shared, own) = (correlation.sqrt(), (1.0 - correlation).sqrt());
         // A steeper integrand needs a smaller step.
@@ -111,7 +111,7 @@ impl Within {
             nodes.iter().map(of).sum::<f64>().min(1.0)
         };
         let widths = (EDGE / WIDTH_STEP) as u32;
-        Within((0..=widths).map(|i| at(WIDTH_STEP * f64::from(i))).collect())
+        ChanceTable((0..=widths).map(|i| at(WIDTH_STEP * f64::from(i))).collect())
     }
 
     /// Returns the chance for a width; between table entries, from the cubic through the four
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn one_comparison_is_students() {
+    fn one_comparison_has_students_distribution() {
         for freedom in [2, 3, 8, 40, 1_000] {
             let expected = t::quantile(0.975, freedom);
             assert!((quantile(0.95, 1, freedom, BALANCED) - expected).abs() < 1e-9);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn more_comparisons_and_less_correlation_need_more() {
+    fn more_comparisons_and_less_correlation_have_larger_quantiles() {
         let of = |comparisons, correlation| quantile(0.95, comparisons, 6, correlation);
         assert!((1..30).all(|count| of(count, BALANCED) < of(count + 1, BALANCED)));
         assert!([0.0, 0.2, 0.5, 0.9].windows(2).all(|two| of(5, two[0]) > of(5, two[1])));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_undoes_the_quantile() {
+    fn the_tail_inverts_the_quantile() {
         for comparisons in [1, 2, 5, 30] {
             for freedom in [1, 2, 7, 100] {
                 for level in [0.5, 0.9, 0.95, 0.999] {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_closer_than_zero() {
+    fn the_tail_at_zero_is_one() {
         assert_eq!(upper_tail(0.0, 3, 4, BALANCED), 1.0);
         assert_eq!(upper_tail(-1.0, 3, 4, BALANCED), 1.0);
     }

@@ -33,7 +33,7 @@ impl Estimate {
         }
         let logs = Logs::of(values)?;
         let even = logs.interval(0.95);
-        let interval = match values.len() < bootstrap::FEWEST {
+        let interval = match values.len() < bootstrap::TRIALS_MIN {
             true => even,
             false => {
                 let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -74,11 +74,11 @@ impl Logs {
         Some(Logs { mean, error, freedom })
     }
 
-    /// Returns the two-sided interval with coverage `covers`, transformed back from logs; `None`
-    /// below [`FEWEST`] values.
-    pub fn interval(&self, covers: f64) -> Option<(f64, f64)> {
-        (self.freedom + 1 >= FEWEST).then(|| {
-            let reach = t::quantile(0.5 + covers / 2.0, self.freedom) * self.error;
+    /// Returns the two-sided interval with coverage `level`, transformed back from logs; `None`
+    /// below [`INTERVAL_VALUES_MIN`] values.
+    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
+        (self.freedom + 1 >= INTERVAL_VALUES_MIN).then(|| {
+            let reach = t::quantile(0.5 + level / 2.0, self.freedom) * self.error;
             ((self.mean - reach).exp(), (self.mean + reach).exp())
         })
     }
@@ -86,7 +86,7 @@ impl Logs {
 
 /// Fewest values for an interval. Two values have one degree of freedom and an interval of 12.7
 /// standard errors, which is useless.
-pub(crate) const FEWEST: u32 = 3;
+pub(crate) const INTERVAL_VALUES_MIN: u32 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_as_many_as_one_by_one() {
+    fn recording_many_equals_recording_one_by_one() {
         let (mut many, mut single) = (Times::new(), Times::new());
         many.record_many(7_000_000, 3);
         many.record_many(u64::MAX, 2);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_an_hour_is_clipped_and_counted() {
+    fn times_longer_than_an_hour_are_clipped_and_counted() {
         let mut times = Times::new();
         times.record(u64::MAX);
         assert_eq!((times.len(), times.clipped()), (1, 1));

@@ -31,7 +31,7 @@ mod tests {
     /// M/M/1 with a capacity of 100 a second: mean response time 1 / (100 − λ), so power is
     /// greatest at 50.
     #[test]
-    fn of_one_queue_it_is_half_the_capacity() {
+    fn the_knee_of_a_single_queue_is_half_its_capacity() {
         let points: Vec<(f64, f64)> = (1..10)
             .map(|tens| f64::from(tens) * 10.0)
             .map(|rate| (rate, 1.0 / (100.0 - rate)))
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_bends_there_is_none() {
+    fn a_straight_line_has_no_knee() {
         assert_eq!(knee(&[(10.0, 1.0), (20.0, 1.0), (40.0, 1.0)]), None);
         assert_eq!(knee(&[(10.0, 1.0), (20.0, 9.0)]), None);
         assert_eq!(knee(&[]), None);

@@ -1,10 +1,10 @@
 //! Groups rows by significance, all pairs at once: rows without a common letter differ.
 
 use crate::compare::MARGIN;
-use crate::estimate::FEWEST;
+use crate::estimate::INTERVAL_VALUES_MIN;
 use crate::{t, tukey};
 
-/// Returns the letters of `values[cell][round]`, the best cell first. Two cells without a common
+/// Returns the letters of `values[case][round]`, the best cell first. Two cells without a common
 /// letter differ by more than [`MARGIN`], with p < 0.05 for all pairs together (Tukey's test on the
 /// blocked analysis of variance of the logs). Ties are not transitive: a may equal b, and b equal
 /// c, while a and c differ. So ranks cannot be shared, but letters can.
@@ -13,15 +13,15 @@ use crate::{t, tukey};
 /// All-Pairwise Comparisons*, Journal of Computational and Graphical Statistics 13, 2004). A cell
 /// with fewer than three rounds has no letters. No cell has any if fewer than two have three
 /// rounds.
-pub fn letters(values: &[Vec<Option<f64>>]) -> Vec<String> {
-    let Some(fit) = Blocked::fit(values) else { return vec![String::new(); values.len()] };
-    let columns = columns(fit.cells.len(), |one, other| fit.are_apart(one, other));
-    let mut of_cells = vec![String::new(); values.len()];
-    for (place, &cell) in fit.cells.iter().enumerate() {
+pub fn significance_groups(values: &[Vec<Option<f64>>]) -> Vec<String> {
+    let Some(fit) = BlockFit::fit(values) else { return vec![String::new(); values.len()] };
+    let columns = columns(fit.cases.len(), |one, other| fit.differ(one, other));
+    let mut of_cases = vec![String::new(); values.len()];
+    for (place, &case) in fit.cases.iter().enumerate() {
         let own = columns.iter().enumerate().filter(|(_, column)| column[place]);
-        of_cells[cell] = own.map(|(index, _)| letter(index)).collect();
+        of_cases[case] = own.map(|(index, _)| letter(index)).collect();
     }
-    of_cells
+    of_cases
 }
 
 /// Returns `a` to `z`, `A` to `Z`, then `a1` to `z1` …
@@ -36,14 +36,14 @@ fn letter(index: usize) -> String {
 
 /// Returns the columns of a compact letter display of `count` rows. No column contains two rows
 /// that differ. Every two rows that do not differ are together in some column.
-fn columns(count: usize, are_apart: impl Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
+fn columns(count: usize, differ: impl Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
     let mut columns = vec![vec![true; count]];
     for one in 0..count {
         for other in one + 1..count {
-            if are_apart(one, other) {
+            if differ(one, other) {
                 columns =
                     columns.into_iter().flat_map(|column| split(column, one, other)).collect();
-                columns = absorbed(columns);
+                columns = without_contained(columns);
             }
         }
     }
@@ -66,7 +66,7 @@ fn split(column: Vec<bool>, one: usize, other: usize) -> Vec<Vec<bool>> {
 }
 
 /// Removes the columns that are contained in others.
-fn absorbed(columns: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+fn without_contained(columns: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
     let holds = |outer: &[bool], inner: &[bool]| {
         inner.iter().zip(outer).all(|(inner, outer)| !inner || *outer)
     };
@@ -81,9 +81,9 @@ fn absorbed(columns: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
 
 /// A least-squares fit of logs as cell + round + noise; a round may lack cells.
 #[derive(Clone, Debug)]
-pub struct Blocked {
+pub struct BlockFit {
     /// Indices of the fitted cells: those with three rounds or more.
-    pub cells: Vec<usize>,
+    pub cases: Vec<usize>,
     /// Effects of those cells on logs, up to a common constant.
     pub(crate) effects: Vec<f64>,
     /// Covariance of the effects in units of the noise's variance, up to a constant.
@@ -94,25 +94,26 @@ pub struct Blocked {
     pub(crate) freedom: u32,
 }
 
-impl Blocked {
-    /// Fits `values[cell][round]`. `None` if fewer than two cells have three rounds, if a value is
+impl BlockFit {
+    /// Fits `values[case][round]`. `None` if fewer than two cells have three rounds, if a value is
     /// not positive, or if common rounds do not connect all cells.
-    pub fn fit(values: &[Vec<Option<f64>>]) -> Option<Blocked> {
-        let rounds_of = |cell: &Vec<Option<f64>>| cell.iter().flatten().count();
-        let cells: Vec<usize> =
-            (0..values.len()).filter(|&cell| rounds_of(&values[cell]) >= FEWEST as usize).collect();
-        let rounds = cells.iter().map(|&cell| values[cell].len()).max().unwrap_or(0);
+    pub fn fit(values: &[Vec<Option<f64>>]) -> Option<BlockFit> {
+        let rounds_of = |case: &Vec<Option<f64>>| case.iter().flatten().count();
+        let cases: Vec<usize> = (0..values.len())
+            .filter(|&case| rounds_of(&values[case]) >= INTERVAL_VALUES_MIN as usize)
+            .collect();
+        let rounds = cases.iter().map(|&case| values[case].len()).max().unwrap_or(0);
         let log = |place: usize, round: usize| {
-            values[cells[place]].get(round).copied().flatten().map(f64::ln)
+            values[cases[place]].get(round).copied().flatten().map(f64::ln)
         };
         let all = || {
-            (0..cells.len())
+            (0..cases.len())
                 .flat_map(|place| (0..rounds).filter_map(move |round| log(place, round)))
         };
-        if cells.len() < 2 || all().any(|log| !log.is_finite()) {
+        if cases.len() < 2 || all().any(|log| !log.is_finite()) {
             return None;
         }
-        let (reduced, sums) = reduced(cells.len(), rounds, &log);
+        let (reduced, sums) = reduced(cases.len(), rounds, &log);
         let covariance = inverse(reduced)?;
         let effects: Vec<f64> = covariance
             .iter()
@@ -120,7 +121,7 @@ impl Blocked {
             .collect();
         let (mut squares, mut held) = (0.0, 0);
         for round in 0..rounds {
-            let left: Vec<f64> = (0..cells.len())
+            let left: Vec<f64> = (0..cases.len())
                 .filter_map(|place| Some(log(place, round)? - effects[place]))
                 .collect();
             let mean = left.iter().sum::<f64>() / left.len().max(1) as f64;
@@ -128,9 +129,9 @@ impl Blocked {
             held += usize::from(!left.is_empty());
         }
         let freedom =
-            (all().count() + 1).checked_sub(cells.len() + held).filter(|freedom| *freedom > 0)?;
-        Some(Blocked {
-            cells,
+            (all().count() + 1).checked_sub(cases.len() + held).filter(|freedom| *freedom > 0)?;
+        Some(BlockFit {
+            cases,
             effects,
             covariance,
             variance: squares / freedom as f64,
@@ -138,31 +139,31 @@ impl Blocked {
         })
     }
 
-    /// Returns first ÷ second, as a ratio of geometric means; both are positions in `cells`.
+    /// Returns first ÷ second, as a ratio of geometric means; both are positions in `cases`.
     pub fn ratio(&self, first: usize, second: usize) -> f64 {
         (self.effects[first] - self.effects[second]).exp()
     }
 
     /// Returns the chance that two equal cells are this far apart, for all pairs together (Tukey;
     /// Kramer's form where rounds lack cells).
-    pub fn chance(&self, first: usize, second: usize) -> f64 {
+    pub fn p_value(&self, first: usize, second: usize) -> f64 {
         let q = self.range(first, second);
-        tukey::upper_tail(q, self.cells.len() as u32, self.freedom)
+        tukey::upper_tail(q, self.cases.len() as u32, self.freedom)
     }
 
     /// Returns whether two cells differ significantly and by more than [`MARGIN`].
-    pub fn are_apart(&self, first: usize, second: usize) -> bool {
+    pub fn differ(&self, first: usize, second: usize) -> bool {
         if (self.effects[first] - self.effects[second]).abs() <= MARGIN.ln() {
             return false;
         }
         // A single pair has Student's chance, and all pairs together at most that times their
         // number. Only between those bounds is the integral needed, which costs a millisecond.
         let alone = 2.0 * t::upper_tail(self.range(first, second) / 2.0_f64.sqrt(), self.freedom);
-        let pairs = (self.cells.len() * (self.cells.len() - 1) / 2) as f64;
+        let pairs = (self.cases.len() * (self.cases.len() - 1) / 2) as f64;
         match alone {
             alone if alone >= 0.05 => false,
             alone if alone * pairs < 0.05 => true,
-            _ => self.chance(first, second) < 0.05,
+            _ => self.p_value(first, second) < 0.05,
         }
     }
 
@@ -179,15 +180,15 @@ impl Blocked {
 /// constant added to each entry makes the matrix regular; it affects only what all cells have in
 /// common.
 fn reduced(
-    cells: usize,
+    cases: usize,
     rounds: usize,
     log: &impl Fn(usize, usize) -> Option<f64>,
 ) -> (Vec<Vec<f64>>, Vec<f64>) {
-    let mut left = vec![vec![1.0 / cells as f64; cells]; cells];
-    let mut right = vec![0.0; cells];
+    let mut left = vec![vec![1.0 / cases as f64; cases]; cases];
+    let mut right = vec![0.0; cases];
     for round in 0..rounds {
         let there: Vec<(usize, f64)> =
-            (0..cells).filter_map(|place| Some((place, log(place, round)?))).collect();
+            (0..cases).filter_map(|place| Some((place, log(place, round)?))).collect();
         let count = there.len() as f64;
         let mean = there.iter().map(|(_, log)| log).sum::<f64>() / count;
         for &(place, log) in &there {
@@ -252,85 +253,85 @@ mod tests {
     }
 
     #[test]
-    fn far_apart_cells_have_letters_of_their_own_and_rounds_cancel_out() {
+    fn very_different_cases_have_own_letters_and_round_effects_cancel_out() {
         // Each round is twice as slow as the one before; the blocks remove that.
         let values = whole(&[
             &[1.00, 2.01, 4.00, 8.02],
             &[1.01, 2.00, 4.03, 8.00],
             &[1.20, 2.41, 4.79, 9.61],
         ]);
-        assert_eq!(letters(&values), ["a", "a", "b"]);
+        assert_eq!(significance_groups(&values), ["a", "a", "b"]);
     }
 
     /// The balanced case by hand: logs 0, 0.1 and 0.5 with noise ±(0.01, −0.01, 0, 0). The sum of
     /// the residuals' squares is known.
     #[test]
-    fn the_chance_is_tukeys_on_the_blocked_analysis() {
+    fn the_p_value_is_tukeys_on_the_block_fit() {
         let noise = [[0.01_f64, -0.01, 0.0, 0.0], [-0.01, 0.01, 0.0, 0.0], [0.0; 4]];
         let values: Vec<Vec<Option<f64>>> = [0.0, 0.1, 0.5]
             .iter()
             .zip(noise)
             .map(|(effect, noise)| noise.map(|noise| Some((effect + noise).exp())).to_vec())
             .collect();
-        let fit = Blocked::fit(&values).unwrap();
+        let fit = BlockFit::fit(&values).unwrap();
         // The noise's rows and columns sum to zero, so all of it is residual: 4 × 0.0001 with (3 −
         // 1) × (4 − 1) degrees of freedom.
         let error = (4.0 * 1e-4 / 6.0 / 4.0_f64).sqrt();
         assert!((fit.ratio(1, 0).ln() - 0.1).abs() < 1e-12);
         assert!((fit.range(0, 1) - 0.1 / error).abs() < 1e-6);
         assert_eq!(fit.freedom, 6);
-        assert!((fit.chance(0, 1) - tukey::upper_tail(0.1 / error, 3, 6)).abs() < 1e-9);
+        assert!((fit.p_value(0, 1) - tukey::upper_tail(0.1 / error, 3, 6)).abs() < 1e-9);
     }
 
     #[test]
-    fn a_round_may_lack_a_cell() {
+    fn a_round_may_lack_a_case() {
         let mut values =
             whole(&[&[1.0, 2.02, 4.0, 8.0], &[1.5, 3.0, 6.02, 12.0], &[1.5, 3.02, 6.0, 12.0]]);
         values[0][3] = None;
         values[2][0] = None;
-        assert_eq!(letters(&values), ["a", "b", "b"]);
+        assert_eq!(significance_groups(&values), ["a", "b", "b"]);
         // The effects are those of the rounds that both cells have: a round's pace does not affect
         // them.
-        let fit = Blocked::fit(&values).unwrap();
+        let fit = BlockFit::fit(&values).unwrap();
         assert!((fit.ratio(1, 0) - 1.5).abs() < 0.01, "{}", fit.ratio(1, 0));
     }
 
     #[test]
-    fn two_rounds_a_zero_or_rounds_that_tie_nothing_have_no_letters() {
+    fn two_rounds_a_zero_or_unconnected_rounds_have_no_letters() {
         let none = ["", ""];
-        assert_eq!(letters(&whole(&[&[1.0, 1.0], &[2.0, 2.0]])), none);
-        assert_eq!(letters(&whole(&[&[1.0, 0.0, 1.0], &[2.0, 2.0, 2.0]])), none);
+        assert_eq!(significance_groups(&whole(&[&[1.0, 1.0], &[2.0, 2.0]])), none);
+        assert_eq!(significance_groups(&whole(&[&[1.0, 0.0, 1.0], &[2.0, 2.0, 2.0]])), none);
         let (here, gone) = (Some(1.0), None);
         let apart =
             [vec![here, here, here, gone, gone, gone], vec![gone, gone, gone, here, here, here]];
-        assert_eq!(letters(&apart), none);
+        assert_eq!(significance_groups(&apart), none);
         // The third cell has too few rounds; it does not affect the others' letters.
         let mixed = vec![vec![Some(1.0); 3], vec![Some(2.0); 3], vec![Some(1.0), None, None]];
-        assert_eq!(letters(&mixed), ["a", "b", ""]);
+        assert_eq!(significance_groups(&mixed), ["a", "b", ""]);
     }
 
     #[test]
-    fn a_sure_difference_within_the_margin_is_none() {
+    fn a_significant_difference_within_the_margin_does_not_count() {
         let values = whole(&[&[1.0, 1.0001, 1.0, 1.0001], &[1.02, 1.0201, 1.0201, 1.02]]);
-        let fit = Blocked::fit(&values).unwrap();
-        assert!(fit.chance(0, 1) < 1e-4, "it is sure");
-        assert_eq!(letters(&values), ["a", "a"]);
+        let fit = BlockFit::fit(&values).unwrap();
+        assert!(fit.p_value(0, 1) < 1e-4, "it is sure");
+        assert_eq!(significance_groups(&values), ["a", "a"]);
     }
 
     proptest! {
         /// A letter display guarantees this for any relation.
         #[test]
-        fn two_share_a_letter_exactly_if_they_are_not_apart(
+        fn two_cases_share_a_letter_exactly_if_they_do_not_differ(
             count in 1_usize..9,
             apart in prop::collection::vec(any::<bool>(), 81),
         ) {
-            let are_apart = |one: usize, other: usize| apart[one.min(other) * 9 + one.max(other)];
-            let columns = columns(count, are_apart);
+            let differ = |one: usize, other: usize| apart[one.min(other) * 9 + one.max(other)];
+            let columns = columns(count, differ);
             for one in 0..count {
                 prop_assert!(columns.iter().any(|column| column[one]), "each has a letter");
                 for other in one + 1..count {
                     let share = columns.iter().any(|column| column[one] && column[other]);
-                    prop_assert_eq!(share, !are_apart(one, other));
+                    prop_assert_eq!(share, !differ(one, other));
                 }
             }
         }

@@ -29,7 +29,7 @@ pub enum Percentile {
 
 /// A mean or a maximum over all planned requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bounded {
+pub enum BoundedValue {
     /// The value in ns; every planned request had a correct answer.
     Exactly(f64),
     /// A lower bound in ns; some requests had no correct answer.
@@ -88,13 +88,13 @@ impl<'a> Ranked<'a> {
 
     /// Returns the time of the slowest request. If a timeout ended a request, that is a lower
     /// bound. If requests failed in other ways only, nothing is known: `Failed`.
-    pub fn max(&self, cut_off: CutOff) -> Bounded {
+    pub fn max(&self, cut_off: CutOff) -> BoundedValue {
         let longest = self.answered.max();
         match (self.planned(), self.failed, cut_off.requests) {
-            (0, _, _) => Bounded::Empty,
-            (_, 0, _) => Bounded::Exactly(longest as f64),
-            (_, _, 0) => Bounded::Failed,
-            _ => Bounded::AtLeast(longest.max(cut_off.after_ns) as f64),
+            (0, _, _) => BoundedValue::Empty,
+            (_, 0, _) => BoundedValue::Exactly(longest as f64),
+            (_, _, 0) => BoundedValue::Failed,
+            _ => BoundedValue::AtLeast(longest.max(cut_off.after_ns) as f64),
         }
     }
 
@@ -102,20 +102,20 @@ impl<'a> Ranked<'a> {
     /// counts with the least time that its rank allows: the longest answer, or the timeout if it is
     /// longer and ended the request. So with such requests the mean is only `AtLeast`. `Failed` if
     /// no request has a time.
-    pub fn mean(&self, cut_off: CutOff) -> Bounded {
+    pub fn mean(&self, cut_off: CutOff) -> BoundedValue {
         let answered = self.answered.len();
         let longest = self.answered.max();
         match (self.planned(), answered, self.failed, cut_off.requests) {
-            (0, _, _, _) => return Bounded::Empty,
-            (_, _, 0, _) => return Bounded::Exactly(self.answered.mean()),
-            (_, 0, _, 0) => return Bounded::Failed,
+            (0, _, _, _) => return BoundedValue::Empty,
+            (_, _, 0, _) => return BoundedValue::Exactly(self.answered.mean()),
+            (_, 0, _, 0) => return BoundedValue::Failed,
             _ => {}
         }
         let cut = cut_off.requests.min(self.failed);
         let sum = self.answered.mean() * answered as f64
             + longest.max(cut_off.after_ns) as f64 * cut as f64
             + longest as f64 * (self.failed - cut) as f64;
-        Bounded::AtLeast(sum / self.planned() as f64)
+        BoundedValue::AtLeast(sum / self.planned() as f64)
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_must_lie_beyond_but_the_slowest_is_always_there() {
+    fn ten_requests_must_lie_beyond_a_percentile_but_the_maximum_always_exists() {
         let answered = times((1..=100).map(|ms| ms * 1_000_000));
         let ranked = Ranked::ok_alone(&answered);
         assert!(matches!(ranked.percentile(90.0), Percentile::At(_)));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_above_a_failed_one_has_failed() {
+    fn percentiles_above_a_failed_one_are_failed() {
         // The last rank with ten beyond it is the 90th. It has no answer if eleven failed, but one
         // if ten did.
         let at = |answered, failed, percent| {
@@ -191,7 +191,10 @@ mod tests {
     fn nothing_planned_has_no_figure() {
         let ranked = Ranked { answered: &Times::new(), failed: 0 };
         assert_eq!(ranked.percentile(100.0), Percentile::TooFew);
-        assert_eq!((ranked.max(NONE_CUT), ranked.mean(NONE_CUT)), (Bounded::Empty, Bounded::Empty));
+        assert_eq!(
+            (ranked.max(NONE_CUT), ranked.mean(NONE_CUT)),
+            (BoundedValue::Empty, BoundedValue::Empty)
+        );
     }
 
     #[test]
@@ -199,18 +202,20 @@ mod tests {
         let answered = times([1_000_000, 3_000_000]);
         let ranked = Ranked { answered: &answered, failed: 2 };
         let cut = CutOff { requests: 1, after_ns: 100_000_000 };
-        assert_eq!(ranked.max(cut), Bounded::AtLeast(100_000_000.0));
+        assert_eq!(ranked.max(cut), BoundedValue::AtLeast(100_000_000.0));
         // (1 + 3 + 100 + 3) ms ÷ 4; the last 3 is for the request that failed without a timeout.
-        let Bounded::AtLeast(mean) = ranked.mean(cut) else { panic!("{:?}", ranked.mean(cut)) };
+        let BoundedValue::AtLeast(mean) = ranked.mean(cut) else {
+            panic!("{:?}", ranked.mean(cut))
+        };
         assert!((mean / 26_750_000.0 - 1.0).abs() < 0.001, "{mean}");
     }
 
     #[test]
     fn without_a_timeout_the_slowest_of_a_failed_set_is_failed() {
         let answered = times([1_000_000]);
-        assert_eq!(Ranked { answered: &answered, failed: 1 }.max(NONE_CUT), Bounded::Failed);
+        assert_eq!(Ranked { answered: &answered, failed: 1 }.max(NONE_CUT), BoundedValue::Failed);
         let empty = Times::new();
-        assert_eq!(Ranked { answered: &empty, failed: 1 }.mean(NONE_CUT), Bounded::Failed);
+        assert_eq!(Ranked { answered: &empty, failed: 1 }.mean(NONE_CUT), BoundedValue::Failed);
     }
 
     /// Orders percentiles: times first, then failed. `TooFew` has no place in the order.

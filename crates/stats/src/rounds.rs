@@ -1,7 +1,7 @@
 //! Decides when a run has enough rounds.
 
 use crate::compare::MARGIN;
-use crate::estimate::{Estimate, FEWEST, Logs};
+use crate::estimate::{Estimate, INTERVAL_VALUES_MIN, Logs};
 use crate::{chi, normal, t};
 
 /// Numbers of rounds after which `auto` may stop. Each look is another chance to stop where the
@@ -26,7 +26,7 @@ pub fn width(estimate: &Estimate) -> Option<f64> {
 /// Returns the standard deviation of the logs of ratios within rounds. It shows how much the rounds
 /// of a machine disagree about the same two cases. `None` with fewer than three.
 pub fn noise(ratios: &[f64]) -> Option<f64> {
-    let logs = Logs::of(ratios).filter(|logs| logs.freedom + 1 >= FEWEST)?;
+    let logs = Logs::of(ratios).filter(|logs| logs.freedom + 1 >= INTERVAL_VALUES_MIN)?;
     Some(logs.error * f64::from(logs.freedom + 1).sqrt())
 }
 
@@ -34,7 +34,7 @@ pub fn noise(ratios: &[f64]) -> Option<f64> {
 /// the standard deviation of the logs of ratios within rounds. `None` if more than [`MOST`] are
 /// needed.
 pub fn needed(noise: f64) -> Option<u32> {
-    (FEWEST..=MOST).find(|rounds| power(*rounds, noise) >= 0.9)
+    (INTERVAL_VALUES_MIN..=MOST).find(|rounds| power(*rounds, noise) >= 0.9)
 }
 
 /// Returns the chance that `compare` calls a slow-down of [`FOUND`] different, as the only
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_width_is_all_of_it() {
+    fn the_width_is_that_of_the_whole_interval() {
         let estimate = |interval| Estimate { value: 10.0, interval, trials: 3 };
         assert_eq!(width(&estimate(Some((9.75, 10.25)))), Some(0.05));
         assert_eq!(width(&estimate(None)), None);

@@ -27,7 +27,7 @@ pub struct Goal {
 
 /// The result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum TrialResult {
     /// The expectations were met.
     Met,
     /// They were not met.
@@ -78,12 +78,12 @@ pub struct Step {
     /// The purpose of the trial.
     pub purpose: Purpose,
     /// The result of the trial.
-    pub seen: Seen,
+    pub result: TrialResult,
 }
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ask {
+pub enum NextTrial {
     /// Measure this rate.
     Measure {
         /// The rate per second.
@@ -126,7 +126,7 @@ pub struct Answer {
     pub upper: Option<f64>,
 }
 
-/// A search. It does no I/O: [`Search::next`] says what to measure, [`Search::told`] takes the
+/// A search. It does no I/O: [`Search::next`] says what to measure, [`Search::record`] takes the
 /// result.
 #[derive(Clone, Debug)]
 pub struct Search {
@@ -142,7 +142,7 @@ impl Search {
     }
 
     /// Sets whether longer trials confirm the result from now on.
-    pub fn confirms(&mut self, confirm: bool) {
+    pub fn set_confirm(&mut self, confirm: bool) {
         self.goal.confirm = confirm;
     }
 
@@ -152,7 +152,7 @@ impl Search {
     }
 
     /// Returns what to measure next if the budget allows it.
-    pub fn next(&self, budget: Budget) -> Ask {
+    pub fn next(&self, budget: Budget) -> NextTrial {
         let ask = match (&self.belief, self.repeated()) {
             (_, Some(ask)) => ask,
             (None, None) => self.probe(),
@@ -163,17 +163,17 @@ impl Search {
             false => budget.short > 0,
         };
         match ask {
-            Ask::Measure { purpose, .. } if !fits(purpose) => Ask::Nothing,
+            NextTrial::Measure { purpose, .. } if !fits(purpose) => NextTrial::Nothing,
             ask => ask,
         }
     }
 
     /// Adds the result of a trial.
-    pub fn told(&mut self, step: Step) {
+    pub fn record(&mut self, step: Step) {
         self.steps.push(step);
         let evidence = self.evidence(self.steps.len() - 1);
         match (&mut self.belief, evidence) {
-            (Some(belief), Some(is_met)) => belief.weigh(step.rate, is_met, weight(step.purpose)),
+            (Some(belief), Some(is_met)) => belief.update(step.rate, is_met, weight(step.purpose)),
             (Some(_), None) => {}
             (None, _) => self.belief = self.bracketed(),
         }
@@ -182,11 +182,11 @@ impl Search {
     /// Returns the result so far.
     pub fn answer(&self) -> Answer {
         let met = self
-            .of(Seen::Met)
+            .rates_with(TrialResult::Met)
             .fold(None, |most: Option<f64>, rate| Some(most.map_or(rate, |most| most.max(rate))));
         let limited = self.generators_limit();
         let Some(belief) = &self.belief else {
-            let missed = self.of(Seen::Missed).reduce(f64::min);
+            let missed = self.rates_with(TrialResult::Missed).reduce(f64::min);
             let ending = match (met, limited) {
                 (None, _) if self.is_exhausted() => Ending::Below,
                 (None, _) if missed.is_some() => Ending::Wide,
@@ -200,7 +200,7 @@ impl Search {
         };
         let (low, high) = self.interval(belief);
         if let Some(limit) = limited {
-            match self.of(Seen::Missed).reduce(f64::min) {
+            match self.rates_with(TrialResult::Missed).reduce(f64::min) {
                 // The runtime never missed the expectations.
                 None => return Answer { ending: Ending::AtLeast, lower: met, upper: None },
                 // The runtime missed them at a rate above one that the generator could not keep. So
@@ -222,31 +222,32 @@ impl Search {
         Answer { ending, lower: Some(low), upper: Some(high) }
     }
 
-    fn of(&self, seen: Seen) -> impl Iterator<Item = f64> {
-        self.steps.iter().filter(move |step| step.seen == seen).map(|step| step.rate)
+    fn rates_with(&self, result: TrialResult) -> impl Iterator<Item = f64> {
+        self.steps.iter().filter(move |step| step.result == result).map(|step| step.rate)
     }
 
     /// Returns the last trial again if its result is doubtful. The generator may have been
     /// disturbed when it failed once. So may the runtime have been when it missed, which would end
     /// the probe.
-    fn repeated(&self) -> Option<Ask> {
+    fn repeated(&self) -> Option<NextTrial> {
         let last = self.steps.last()?;
-        let is_doubtful = match last.seen {
-            Seen::Met => false,
-            Seen::Missed => last.purpose == Purpose::Probe,
-            Seen::Generator => true,
+        let is_doubtful = match last.result {
+            TrialResult::Met => false,
+            TrialResult::Missed => last.purpose == Purpose::Probe,
+            TrialResult::Generator => true,
         };
         let before = self.steps.iter().rev().nth(1);
         let is_again =
-            before.is_some_and(|before| (before.rate, before.seen) == (last.rate, last.seen));
-        let ask = Ask::Measure { rate: last.rate, purpose: last.purpose };
+            before.is_some_and(|before| (before.rate, before.result) == (last.rate, last.result));
+        let ask = NextTrial::Measure { rate: last.rate, purpose: last.purpose };
         (is_doubtful && !is_again).then_some(ask)
     }
 
     /// Returns the lowest rate that the generator failed to offer twice in a row.
     fn generators_limit(&self) -> Option<f64> {
         let pairs = self.steps.windows(2).filter(|pair| {
-            pair.iter().all(|step| step.seen == Seen::Generator) && pair[0].rate == pair[1].rate
+            pair.iter().all(|step| step.result == TrialResult::Generator)
+                && pair[0].rate == pair[1].rate
         });
         pairs.map(|pair| pair[0].rate).reduce(f64::min)
     }
@@ -254,95 +255,99 @@ impl Search {
     /// Returns whether a step shows that its rate is met; `None` if the generator failed only once.
     fn evidence(&self, index: usize) -> Option<bool> {
         let step = &self.steps[index];
-        match step.seen {
-            Seen::Met => Some(true),
-            Seen::Missed => Some(false),
-            Seen::Generator => {
+        match step.result {
+            TrialResult::Met => Some(true),
+            TrialResult::Missed => Some(false),
+            TrialResult::Generator => {
                 let before = index.checked_sub(1).map(|before| &self.steps[before]);
                 let twice = before.is_some_and(|before| {
-                    before.seen == Seen::Generator && before.rate == step.rate
+                    before.result == TrialResult::Generator && before.rate == step.rate
                 });
                 twice.then_some(false)
             }
         }
     }
 
-    fn judged(&self) -> impl Iterator<Item = (f64, bool)> {
+    fn known_rates(&self) -> impl Iterator<Item = (f64, bool)> {
         (0..self.steps.len())
             .filter_map(|index| Some((self.steps[index].rate, self.evidence(index)?)))
     }
 
-    fn probe(&self) -> Ask {
-        let met = self.judged().filter(|(_, met)| *met).map(|(rate, _)| rate).reduce(f64::max);
-        let missed = self.judged().filter(|(_, met)| !met).map(|(rate, _)| rate).reduce(f64::min);
+    fn probe(&self) -> NextTrial {
+        let met = self.known_rates().filter(|(_, met)| *met).map(|(rate, _)| rate).reduce(f64::max);
+        let missed =
+            self.known_rates().filter(|(_, met)| !met).map(|(rate, _)| rate).reduce(f64::min);
         let rate = match (met, missed) {
-            (Some(met), None) => (met * FACTOR).min(self.goal.highest),
-            (None, Some(missed)) => (missed / FACTOR).max(self.goal.lowest),
+            (Some(met), None) => (met * PROBE_FACTOR).min(self.goal.highest),
+            (None, Some(missed)) => (missed / PROBE_FACTOR).max(self.goal.lowest),
             _ => self.goal.first.clamp(self.goal.lowest, self.goal.highest),
         };
         match self.is_exhausted() {
-            true => Ask::Nothing,
-            false => {
-                Ask::Measure { rate: rounded(rate, self.goal.precision), purpose: Purpose::Probe }
-            }
+            true => NextTrial::Nothing,
+            false => NextTrial::Measure {
+                rate: rounded(rate, self.goal.precision),
+                purpose: Purpose::Probe,
+            },
         }
     }
 
     /// Returns whether the probe has reached the highest or lowest allowed rate without a bracket.
     fn is_exhausted(&self) -> bool {
         let edge = |rate: f64, edge: f64| (rate / edge - 1.0).abs() < self.goal.precision;
-        let mut judged = self.judged();
+        let mut known_rates = self.known_rates();
         self.belief.is_none()
-            && judged.any(|(rate, met)| {
+            && known_rates.any(|(rate, met)| {
                 edge(rate, if met { self.goal.highest } else { self.goal.lowest })
             })
     }
 
     /// Returns a belief once one rate is met and another is not.
     fn bracketed(&self) -> Option<Belief> {
-        let has = |wanted: bool| self.judged().any(|(_, met)| met == wanted);
+        let has = |wanted: bool| self.known_rates().any(|(_, met)| met == wanted);
         if !(has(true) && has(false)) {
             return None;
         }
-        let lowest = self.judged().map(|(rate, _)| rate).fold(f64::INFINITY, f64::min);
-        let highest = self.judged().map(|(rate, _)| rate).fold(0.0, f64::max);
+        let lowest = self.known_rates().map(|(rate, _)| rate).fold(f64::INFINITY, f64::min);
+        let highest = self.known_rates().map(|(rate, _)| rate).fold(0.0, f64::max);
         let mut belief = Belief::new(
-            (lowest / FACTOR).max(self.goal.lowest / FACTOR),
-            (highest * FACTOR * FACTOR).min(self.goal.highest * FACTOR),
+            (lowest / PROBE_FACTOR).max(self.goal.lowest / PROBE_FACTOR),
+            (highest * PROBE_FACTOR * PROBE_FACTOR).min(self.goal.highest * PROBE_FACTOR),
             self.goal.precision,
         );
-        self.judged().for_each(|(rate, met)| belief.weigh(rate, met, 1));
+        self.known_rates().for_each(|(rate, met)| belief.update(rate, met, 1));
         Some(belief)
     }
 
-    fn narrow(&self, belief: &Belief, budget: Budget) -> Ask {
+    fn narrow(&self, belief: &Belief, budget: Budget) -> NextTrial {
         let (low, high) = self.interval(belief);
         // Trials lie alternately below and above the middle. Those below show which rates are met,
         // those above which are not. Both together show how sharp the transition is.
-        let at = TURNS[self.steps.len() % TURNS.len()];
-        let between = |purpose| Ask::Measure {
+        let at = QUANTILES_IN_TURN[self.steps.len() % QUANTILES_IN_TURN.len()];
+        let between = |purpose| NextTrial::Measure {
             rate: rounded(belief.quantile(at), self.goal.precision),
             purpose,
         };
         let is_narrow = self.is_narrow((low, high), self.goal.precision);
         if !self.goal.confirm {
-            return if is_narrow { Ask::Nothing } else { between(Purpose::Search) };
+            return if is_narrow { NextTrial::Nothing } else { between(Purpose::Search) };
         }
-        if !self.is_narrow((low, high), self.goal.precision * ROUGHLY) && budget.longer > KEPT {
+        if !self.is_narrow((low, high), self.goal.precision * ROUGH_FACTOR)
+            && budget.longer > LONGER_RESERVED
+        {
             return between(Purpose::Search);
         }
-        if !is_narrow && budget.longer > CONFIRMING {
+        if !is_narrow && budget.longer > CONFIRMING_RESERVED {
             return between(Purpose::Narrow);
         }
         if !self.confirmed(low) {
-            return Ask::Measure { rate: low, purpose: Purpose::Confirm };
+            return NextTrial::Measure { rate: low, purpose: Purpose::Confirm };
         }
         if !self.refuted(low, high) {
             let rate = rounded((low * BEYOND).max(high), self.goal.precision);
-            return Ask::Measure { rate, purpose: Purpose::Beyond };
+            return NextTrial::Measure { rate, purpose: Purpose::Beyond };
         }
         match is_narrow {
-            true => Ask::Nothing,
+            true => NextTrial::Nothing,
             false => between(Purpose::Narrow),
         }
     }
@@ -350,7 +355,7 @@ impl Search {
     /// Returns the 95 % interval, its ends rounded outwards to short decimal numbers.
     fn interval(&self, belief: &Belief) -> (f64, f64) {
         let step = |rate| grain(rate, self.goal.precision);
-        let (low, high) = (belief.quantile(TAIL), belief.quantile(1.0 - TAIL));
+        let (low, high) = (belief.quantile(TAIL_CHANCE), belief.quantile(1.0 - TAIL_CHANCE));
         let (low_step, high_step) = (step(low), step(high));
         ((low / low_step).floor() * low_step, (high / high_step).ceil() * high_step)
     }
@@ -364,19 +369,20 @@ impl Search {
     /// Returns whether longer trials at this rate or above met at least twice. They must also have
     /// met more often than longer trials at this rate or below missed.
     fn confirmed(&self, low: f64) -> bool {
-        let met = self.longer(Seen::Met, |rate| rate >= low * ABOUT);
-        met >= CONFIRMED && met > self.longer(Seen::Missed, |rate| rate <= low / ABOUT)
+        let met = self.longer(TrialResult::Met, |rate| rate >= low * SAME_RATE_FACTOR);
+        met >= CONFIRMATIONS_NEEDED
+            && met > self.longer(TrialResult::Missed, |rate| rate <= low / SAME_RATE_FACTOR)
     }
 
     /// Returns whether a longer trial missed at a rate up to `BEYOND`² (21 %) above `low`, or up to
     /// `high`.
     fn refuted(&self, low: f64, high: f64) -> bool {
-        self.longer(Seen::Missed, |rate| rate <= (low * BEYOND * BEYOND).max(high)) > 0
+        self.longer(TrialResult::Missed, |rate| rate <= (low * BEYOND * BEYOND).max(high)) > 0
     }
 
-    fn longer(&self, seen: Seen, at: impl Fn(f64) -> bool) -> usize {
+    fn longer(&self, result: TrialResult, at: impl Fn(f64) -> bool) -> usize {
         let longer = self.steps.iter().filter(|step| step.purpose.is_longer());
-        longer.filter(|step| step.seen == seen && at(step.rate)).count()
+        longer.filter(|step| step.result == result && at(step.rate)).count()
     }
 }
 
@@ -398,20 +404,22 @@ impl Belief {
         let step = precision / 10.0;
         let points = ((high / low).ln() / step).ceil() as usize + 1;
         let even = 1.0 / points as f64;
-        let rows =
-            SPREADS.iter().map(|(spread, chance)| (*spread, vec![even * chance; points])).collect();
+        let rows = TRANSITION_WIDTHS
+            .iter()
+            .map(|(spread, chance)| (*spread, vec![even * chance; points]))
+            .collect();
         Belief { from: low.ln(), step, rows }
     }
 
     /// Applies Bayes' rule for one trial; a longer trial counts `times` times.
-    fn weigh(&mut self, rate: f64, is_met: bool, times: i32) {
+    fn update(&mut self, rate: f64, is_met: bool, times: i32) {
         let mut sum = 0.0;
         for (spread, row) in &mut self.rows {
             for (index, weight) in row.iter_mut().enumerate() {
                 let above = self.from + index as f64 * self.step - rate.ln();
                 let met = 1.0 / (1.0 + (-above / *spread).exp());
                 let likely = if is_met { met } else { 1.0 - met };
-                *weight *= (STRAY + (1.0 - 2.0 * STRAY) * likely).powi(times);
+                *weight *= (STRAY_CHANCE + (1.0 - 2.0 * STRAY_CHANCE) * likely).powi(times);
                 sum += *weight;
             }
         }
@@ -456,31 +464,31 @@ fn grain(rate: f64, precision: f64) -> f64 {
 }
 
 /// Factor between two rates of the probe.
-const FACTOR: f64 = 2.0;
+const PROBE_FACTOR: f64 = 2.0;
 /// Factor from the capacity to the trial above it.
 const BEYOND: f64 = 1.1;
 /// Chance outside of the interval, on either side.
-const TAIL: f64 = 0.025;
+const TAIL_CHANCE: f64 = 0.025;
 /// The quantiles of the belief at which trials are placed, in turns.
-const TURNS: [f64; 2] = [0.25, 0.75];
+const QUANTILES_IN_TURN: [f64; 2] = [0.25, 0.75];
 /// How many times as long a longer trial is.
 pub const LONGER: u32 = 4;
 /// Short trials narrow the interval until it is this many times as wide as wanted.
-const ROUGHLY: f64 = 2.5;
+const ROUGH_FACTOR: f64 = 2.5;
 /// Number of longer trials for which short trials must leave time.
-const KEPT: u32 = 5;
+const LONGER_RESERVED: u32 = 5;
 /// Number of longer trials reserved for confirming.
-const CONFIRMING: u32 = 2;
+const CONFIRMING_RESERVED: u32 = 2;
 /// Number of longer trials that must meet the expectations.
-const CONFIRMED: usize = 2;
+const CONFIRMATIONS_NEEDED: usize = 2;
 /// Rates within this factor of each other count as the same rate.
-const ABOUT: f64 = 0.97;
+const SAME_RATE_FACTOR: f64 = 0.97;
 /// Chance that a trial misses, or meets, whatever its rate is.
-const STRAY: f64 = 0.02;
+const STRAY_CHANCE: f64 = 0.02;
 /// Widths of the transition from "always met" to "never met", in logs of the rate, with their prior
 /// probabilities. A queue that is full at once has the smallest; the largest is for a time that
 /// grows with every request.
-const SPREADS: [(f64, f64); 5] =
+const TRANSITION_WIDTHS: [(f64, f64); 5] =
     [(0.003, 0.4), (0.015, 0.3), (0.05, 0.2), (0.15, 0.07), (0.4, 0.03)];
 
 #[cfg(test)]

@@ -55,9 +55,9 @@ impl Queue {
 }
 
 /// A seeded generator; its numbers are the same on every machine.
-struct Dice(u64);
+struct TestRandom(u64);
 
-impl Dice {
+impl TestRandom {
     /// Returns a number from 0 to 1 (splitmix64).
     fn even(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -83,10 +83,10 @@ struct Noise {
     hiccups: f64,
 }
 
-fn seen(queue: Queue, bound: f64, noise: Noise, rate: f64, dice: &mut Dice) -> Seen {
-    let measured = queue.p95(rate) * (noise.sd * dice.normal()).exp();
-    let spoilt = dice.even() < noise.hiccups;
-    if measured < bound && !spoilt { Seen::Met } else { Seen::Missed }
+fn seen(queue: Queue, bound: f64, noise: Noise, rate: f64, random: &mut TestRandom) -> TrialResult {
+    let measured = queue.p95(rate) * (noise.sd * random.normal()).exp();
+    let spoilt = random.even() < noise.hiccups;
+    if measured < bound && !spoilt { TrialResult::Met } else { TrialResult::Missed }
 }
 
 fn goal(first: f64) -> Goal {
@@ -98,22 +98,22 @@ fn goal(first: f64) -> Goal {
 const COST: u32 = 3;
 
 /// Runs a search with a budget of short trials; returns its answer and the number of trials.
-fn run(budget: u32, first: f64, mut measure: impl FnMut(f64) -> Seen) -> (Answer, u32) {
+fn run(budget: u32, first: f64, mut measure: impl FnMut(f64) -> TrialResult) -> (Answer, u32) {
     run_each(budget, first, |rate, _| measure(rate))
 }
 
 fn run_each(
     budget: u32,
     first: f64,
-    mut measure: impl FnMut(f64, Purpose) -> Seen,
+    mut measure: impl FnMut(f64, Purpose) -> TrialResult,
 ) -> (Answer, u32) {
     let mut search = Search::new(goal(first));
     let mut left = budget;
-    while let Ask::Measure { rate, purpose } =
+    while let NextTrial::Measure { rate, purpose } =
         search.next(Budget { short: left, longer: left / COST })
     {
         let seen = measure(rate, purpose);
-        search.told(Step { rate, purpose, seen });
+        search.record(Step { rate, purpose, result: seen });
         let cost = if purpose.is_longer() { COST } else { 1 };
         left = left.checked_sub(cost).expect("no more than the budget");
     }
@@ -127,10 +127,11 @@ fn many(queue: Queue, bound: f64, noise: Noise, budget: u32) -> (f64, f64, f64) 
     let capacity = queue.capacity(bound);
     let (mut held, mut found, mut trials) = (0, 0, 0);
     for seed in 0..SEEDS {
-        let mut dice = Dice(seed);
+        let mut random = TestRandom(seed);
         // The first guess is off by up to a factor of two on either side.
-        let first = capacity * (1.4 * (dice.even() - 0.5)).exp();
-        let (answer, used) = run(budget, first, |rate| seen(queue, bound, noise, rate, &mut dice));
+        let first = capacity * (1.4 * (random.even() - 0.5)).exp();
+        let (answer, used) =
+            run(budget, first, |rate| seen(queue, bound, noise, rate, &mut random));
         let (low, high) = (answer.lower.unwrap_or(0.0), answer.upper.unwrap_or(f64::INFINITY));
         held += u32::from(low <= capacity && capacity <= high);
         found += u32::from(answer.ending == Ending::Found);
@@ -164,11 +165,11 @@ fn the_capacity_lies_in_the_interval_in_93_of_100_searches() {
 
 /// Every trial meets up to `limit`; there is no noise.
 fn exact(limit: f64, first: f64, budget: u32) -> (Answer, u32) {
-    run(budget, first, |rate| if rate <= limit { Seen::Met } else { Seen::Missed })
+    run(budget, first, |rate| if rate <= limit { TrialResult::Met } else { TrialResult::Missed })
 }
 
 #[test]
-fn without_noise_the_limit_is_found_from_wherever_the_probe_begins() {
+fn without_noise_the_limit_is_found_from_any_first_rate() {
     for (limit, first) in [(1_234.0, 1_000.0), (1_234.0, 20.0), (3.3, 500.0), (80_000.0, 1.0)] {
         let (answer, used) = exact(limit, first, 60);
         let (low, high) = (answer.lower.unwrap(), answer.upper.unwrap());
@@ -191,10 +192,10 @@ fn a_budget_that_is_too_small_leaves_the_best_so_far() {
 }
 
 #[test]
-fn beyond_what_the_generator_can_offer_the_answer_is_at_least() {
+fn beyond_the_generators_limit_the_answer_is_a_lower_bound() {
     let (answer, _) = run(40, 1_000.0, |rate| match rate {
-        rate if rate > 50_000.0 => Seen::Generator,
-        _ => Seen::Met,
+        rate if rate > 50_000.0 => TrialResult::Generator,
+        _ => TrialResult::Met,
     });
     assert_eq!((answer.ending, answer.upper), (Ending::AtLeast, None));
     let lower = answer.lower.unwrap();
@@ -202,31 +203,31 @@ fn beyond_what_the_generator_can_offer_the_answer_is_at_least() {
 }
 
 #[test]
-fn a_generator_that_fails_below_where_the_runtime_does_is_disturbed_and_not_at_its_limit() {
+fn a_generator_failure_below_the_runtimes_limit_is_a_disturbance() {
     let (answer, _) = run(40, 2_000.0, |rate| match rate {
-        rate if rate > 1_600.0 => Seen::Missed,
-        rate if rate > 1_000.0 => Seen::Generator,
-        _ => Seen::Met,
+        rate if rate > 1_600.0 => TrialResult::Missed,
+        rate if rate > 1_000.0 => TrialResult::Generator,
+        _ => TrialResult::Met,
     });
     assert_eq!(answer.ending, Ending::Wide);
     assert!(answer.lower.unwrap() <= 1_000.0 && answer.upper.unwrap() > 1_600.0, "{answer:?}");
 }
 
 #[test]
-fn a_generator_that_fails_now_and_then_is_asked_again() {
-    let mut dice = Dice(3);
-    let (answer, _) = run(60, 1_000.0, |rate| match dice.even() {
-        stray if stray < 0.15 => Seen::Generator,
-        _ if rate <= 4_321.0 => Seen::Met,
-        _ => Seen::Missed,
+fn a_trial_with_an_occasional_generator_failure_is_repeated() {
+    let mut random = TestRandom(3);
+    let (answer, _) = run(60, 1_000.0, |rate| match random.even() {
+        stray if stray < 0.15 => TrialResult::Generator,
+        _ if rate <= 4_321.0 => TrialResult::Met,
+        _ => TrialResult::Missed,
     });
     assert_eq!(answer.ending, Ending::Found);
     assert!(answer.lower.unwrap() <= 4_321.0 && answer.upper.unwrap() >= 4_321.0, "{answer:?}");
 }
 
 #[test]
-fn what_never_holds_ends_at_the_lowest_rate() {
-    let (answer, used) = run(60, 1_000.0, |_| Seen::Missed);
+fn expectations_that_are_never_met_end_at_the_lowest_rate() {
+    let (answer, used) = run(60, 1_000.0, |_| TrialResult::Missed);
     assert_eq!((answer.ending, answer.lower), (Ending::Below, None));
     assert!(used <= 30, "{used}");
 }
@@ -236,25 +237,29 @@ fn longer_trials_that_fail_where_short_ones_met_move_the_answer_down() {
     let (answer, _) = run_each(40, 1_000.0, |rate, purpose| {
         // The backlog grows too slowly to show in a short trial.
         let limit = if purpose.is_longer() { 1_800.0 } else { 2_000.0 };
-        if rate <= limit { Seen::Met } else { Seen::Missed }
+        if rate <= limit { TrialResult::Met } else { TrialResult::Missed }
     });
     assert!(answer.lower.unwrap() <= 1_800.0 * 1.02, "{answer:?}");
 }
 
 /// The machine's throughput varies from start to start, and short trials are more lenient.
 #[test]
-fn what_is_found_where_the_machine_wanders_holds_for_longer() {
+fn results_on_a_drifting_machine_hold_in_longer_trials() {
     const SEEDS: u64 = 2_000;
     for (wanders, forgives, least) in [(0.02, 1.03, 0.97), (0.05, 1.05, 0.9), (0.08, 1.05, 0.85)] {
         let (mut kept, mut missed, mut found, mut width) = (0, 0, 0, 0.0);
         for seed in 0..SEEDS {
-            let mut dice = Dice(seed);
+            let mut random = TestRandom(seed);
             let mut limit = |is_longer: bool| {
                 let forgives = if is_longer { 1.0 } else { forgives };
-                5_000.0 * forgives * (wanders * dice.normal()).exp()
+                5_000.0 * forgives * (wanders * random.normal()).exp()
             };
             let (answer, _) = run_each(26, 4_000.0, |rate, purpose| {
-                if rate <= limit(purpose.is_longer()) { Seen::Met } else { Seen::Missed }
+                if rate <= limit(purpose.is_longer()) {
+                    TrialResult::Met
+                } else {
+                    TrialResult::Missed
+                }
             });
             let (low, high) = (answer.lower.expect("a rate"), answer.upper.expect("a rate"));
             kept += u32::from(0.95 * low <= limit(true));
@@ -270,7 +275,7 @@ fn what_is_found_where_the_machine_wanders_holds_for_longer() {
 }
 
 #[test]
-fn rates_can_be_said() {
+fn rates_are_short_numbers() {
     assert_eq!(rounded(2_347.8, 0.1), 2_340.0);
     assert_eq!(rounded(0.34567, 0.1), 0.345);
     assert_eq!(rounded(98_765.0, 0.05), 99_000.0);

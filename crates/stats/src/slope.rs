@@ -15,10 +15,10 @@ pub struct Slope {
 
 /// Fewest points for a slope. With fewer, the interval would span all slopes of any two points, and
 /// would still be too narrow.
-pub const FEWEST: usize = 8;
+pub const POINTS_MIN: usize = 8;
 
-/// Returns the slope of points `(x, y)` with an interval of coverage `covers`. `None` with fewer
-/// than [`FEWEST`] different x, or if a coordinate is not finite.
+/// Returns the slope of points `(x, y)` with an interval of coverage `level`. `None` with fewer
+/// than [`POINTS_MIN`] different x, or if a coordinate is not finite.
 ///
 /// The slope is Theil's median of slopes (*A rank-invariant method of linear and polynomial
 /// regression analysis*, 1950). The interval is Sen's, from Kendall's statistic (*Estimates of the
@@ -27,14 +27,14 @@ pub const FEWEST: usize = 8;
 /// multiplied as by Hamed and Rao (*A modified Mann-Kendall trend test for autocorrelated data*,
 /// Journal of Hydrology 204, 1998). Only lags before the first insignificant one count, and the
 /// factor is 1 or more.
-pub fn slope(points: &[(f64, f64)], covers: f64) -> Option<Slope> {
+pub fn slope(points: &[(f64, f64)], level: f64) -> Option<Slope> {
     if points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
     }
     let mut points = thinned(points);
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let places = 1 + points.windows(2).filter(|two| two[0].0 < two[1].0).count();
-    if points.is_empty() || places < FEWEST {
+    if points.is_empty() || places < POINTS_MIN {
         return None;
     }
     let mut slopes: Vec<f64> = points
@@ -47,8 +47,8 @@ pub fn slope(points: &[(f64, f64)], covers: f64) -> Option<Slope> {
         .collect();
     slopes.sort_unstable_by(f64::total_cmp);
     let value = median(&slopes);
-    let reach =
-        normal::quantile(0.5 + covers / 2.0) * (variance(&points) * memory(&points, value)).sqrt();
+    let reach = normal::quantile(0.5 + level / 2.0)
+        * (variance(&points) * autocorrelation_factor(&points, value)).sqrt();
     // Ranks of the interval's ends, counted from 1 and rounded outwards.
     let count = slopes.len() as f64;
     let (low, high) = (((count - reach) / 2.0).floor(), ((count + reach) / 2.0).ceil() + 1.0);
@@ -57,11 +57,11 @@ pub fn slope(points: &[(f64, f64)], covers: f64) -> Option<Slope> {
 }
 
 /// Largest number of points: 500 000 slopes take a tenth of a second.
-const MOST: usize = 1_000;
+const POINTS_MAX: usize = 1_000;
 
-/// Returns every n-th point if there are more than [`MOST`].
+/// Returns every n-th point if there are more than [`POINTS_MAX`].
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    points.iter().step_by(points.len().div_ceil(MOST).max(1)).copied().collect()
+    points.iter().step_by(points.len().div_ceil(POINTS_MAX).max(1)).copied().collect()
 }
 
 /// Returns the median of sorted values.
@@ -87,7 +87,7 @@ fn variance(points: &[(f64, f64)]) -> f64 {
 }
 
 /// Returns the factor by which autocorrelation of the points increases the variance.
-fn memory(points: &[(f64, f64)], slope: f64) -> f64 {
+fn autocorrelation_factor(points: &[(f64, f64)], slope: f64) -> f64 {
     let count = points.len() as f64;
     let ranks = ranks(&points.iter().map(|(x, y)| y - slope * x).collect::<Vec<_>>());
     let mean = (count + 1.0) / 2.0;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_points_may_be_anything() {
+    fn a_quarter_of_the_points_may_be_outliers() {
         let mut points = numbered((0..12).map(|x| 2.0 * f64::from(x) + 1.0));
         points[2].1 = 1e9;
         points[5].1 = -1e9;
@@ -145,7 +145,7 @@ mod tests {
 
     /// Ten points: N = 45, variance 10·9·25 ÷ 18 = 125, reach 1.96·√125 = 21.9, so ranks 11 and 35.
     #[test]
-    fn its_interval_is_sens() {
+    fn the_interval_is_that_of_sen() {
         let ys = [1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 4.0, 6.0, 5.0, 10.0];
         let points = numbered(ys);
         let mut slopes: Vec<f64> = (0..10)
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straight_line_is_sure_and_a_flat_one_flat() {
+    fn a_straight_line_has_an_exact_slope_and_a_flat_one_zero() {
         let rising = slope(&numbered((0..100).map(f64::from)), 0.95).unwrap();
         assert_eq!(rising, Slope { value: 1.0, low: 1.0, high: 1.0 });
         let flat = slope(&numbered([3.0; 50]), 0.95).unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_points_some_are_enough() {
+    fn very_many_points_are_thinned() {
         let many = numbered((0..100_000).map(|x| 0.5 * f64::from(x)));
         assert_eq!(slope(&many, 0.95).unwrap().value, 0.5);
     }
@@ -208,7 +208,7 @@ mod tests {
     /// The points' variance is (1 + 0.6) ÷ (1 − 0.6) = 4 times Kendall's, which alone would cover
     /// 67 %.
     #[test]
-    fn points_like_those_before_them_make_it_wider() {
+    fn autocorrelation_widens_the_interval() {
         let alike = covered(|random| {
             let mut last = random.normal();
             let next = |random: &mut Random| {

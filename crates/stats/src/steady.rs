@@ -15,7 +15,7 @@ pub enum Steadiness {
     Steady,
     /// At least one level differs by more. Holds all levels in order, two at least.
     NotSteady(Vec<Level>),
-    /// The series has fewer than [`FEWEST`] seconds, or too few of them have a value.
+    /// The series has fewer than [`SECONDS_MIN`] seconds, or too few of them have a value.
     TooShort,
 }
 
@@ -29,21 +29,21 @@ pub struct Level {
 }
 
 /// Seconds that a load must last to be judged.
-pub const FEWEST: usize = 60;
+pub const SECONDS_MIN: usize = 60;
 
 /// Judges the values of seconds (medians of service time). Seconds without a value belong to the
 /// level before them.
 pub fn steadiness(seconds: &[Option<f64>]) -> Steadiness {
-    if seconds.len() < FEWEST {
+    if seconds.len() < SECONDS_MIN {
         return Steadiness::TooShort;
     }
     // A long load is judged in steps of several seconds: finding change points takes quadratic
     // time.
-    let step = seconds.len().div_ceil(MOST);
+    let step = seconds.len().div_ceil(VALUES_MAX);
     let steps = seconds.chunks(step).enumerate();
     let (places, logs): (Vec<usize>, Vec<f64>) =
         steps.filter_map(|(place, seconds)| Some((place * step, mean_log(seconds)?))).unzip();
-    if logs.len() < FEWEST / 2 {
+    if logs.len() < SECONDS_MIN / 2 {
         return Steadiness::TooShort;
     }
     let logs = without_outliers(&logs);
@@ -69,14 +69,14 @@ fn mean_log(seconds: &[Option<f64>]) -> Option<f64> {
 }
 
 /// Most values that PELT gets: ten minutes of one value a second.
-const MOST: usize = 600;
+const VALUES_MAX: usize = 600;
 
 /// Replaces each value beyond three interquartile ranges of its neighbours by their median
 /// (Barrett's outliers, after Tukey): a single pause is not a level.
 fn without_outliers(logs: &[f64]) -> Vec<f64> {
     let around = |at: usize| {
-        let from = at.saturating_sub(AROUND).min(logs.len().saturating_sub(2 * AROUND + 1));
-        let mut near = logs[from..(from + 2 * AROUND + 1).min(logs.len())].to_vec();
+        let from = at.saturating_sub(NEIGHBOURS).min(logs.len().saturating_sub(2 * NEIGHBOURS + 1));
+        let mut near = logs[from..(from + 2 * NEIGHBOURS + 1).min(logs.len())].to_vec();
         near.sort_by(f64::total_cmp);
         let at = |share: f64| near[((near.len() - 1) as f64 * share).round() as usize];
         (at(0.25), at(0.5), at(0.75))
@@ -93,7 +93,7 @@ fn without_outliers(logs: &[f64]) -> Vec<f64> {
 
 /// Seconds on each side with which an outlier is compared. They are enough for quartiles, and few
 /// enough that a level of a quarter of a minute is kept.
-const AROUND: usize = 10;
+const NEIGHBOURS: usize = 10;
 
 /// Returns where levels begin, 0 first. The partition minimizes the squares around the levels'
 /// means, in units of the noise, plus a penalty for each level.
@@ -118,7 +118,9 @@ fn change_points(logs: &[f64]) -> Vec<usize> {
     let mut candidates: Vec<usize> = Vec::new();
     for to in 1..=logs.len() {
         candidates.extend(
-            (to >= SHORTEST).then(|| to - SHORTEST).filter(|from| *from == 0 || *from >= SHORTEST),
+            (to >= LEVEL_SECONDS_MIN)
+                .then(|| to - LEVEL_SECONDS_MIN)
+                .filter(|from| *from == 0 || *from >= LEVEL_SECONDS_MIN),
         );
         let total = |from: usize| best[from] + cost(from, to) + penalty;
         let found = candidates.iter().copied().min_by(|a, b| total(*a).total_cmp(&total(*b)));
@@ -139,7 +141,7 @@ fn change_points(logs: &[f64]) -> Vec<usize> {
 }
 
 /// Fewest seconds of a level: a shorter one is a hiccup.
-const SHORTEST: usize = 5;
+const LEVEL_SECONDS_MIN: usize = 5;
 
 /// Returns the variance of the noise, from the median step between neighbours. Levels add only a
 /// few large steps, which do not move the median. The standard deviation is at least the
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_found_where_it_is() {
+    fn a_step_is_found_at_its_position() {
         for seed in 0..100 {
             let found = steadiness(&series(&[(30, 1.1), (50, 1.0)], seed));
             let Steadiness::NotSteady(levels) = found else { panic!("{seed}: {found:?}") };
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_after_a_gap_is_found_where_it_is() {
+    fn a_step_after_a_gap_is_found_at_its_position() {
         let mut seconds = series(&[(60, 1.2), (60, 1.0)], 6);
         seconds[20..40].fill(None);
         let Steadiness::NotSteady(levels) = steadiness(&seconds) else { panic!("a step of 20 %") };
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_all_the_time_is_not_steady() {
+    fn constant_growth_is_not_steady() {
         let leak: Vec<(usize, f64)> = (0..90).map(|s| (1, 1.0 + s as f64 / 300.0)).collect();
         assert!(matches!(steadiness(&series(&leak, 3)), Steadiness::NotSteady(_)));
     }
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_is_read_in_steps() {
+    fn an_hour_is_sampled_in_steps() {
         let Steadiness::NotSteady(levels) = steadiness(&series(&[(1_800, 1.2), (1_800, 1.0)], 5))
         else {
             panic!("a step of 20 %");

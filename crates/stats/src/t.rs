@@ -67,7 +67,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     let mut c = 1.0;
     let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
     let mut fraction = d;
-    for m in 1..=MOST_TERMS {
+    for m in 1..=TERMS_MAX {
         let m = f64::from(m);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
         d = 1.0 / away_from_zero(1.0 + even * d);
@@ -85,7 +85,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 }
 
 /// Most terms: the fraction needs about √max(a, b), so this is enough for a million trials.
-const MOST_TERMS: u32 = 10_000;
+const TERMS_MAX: u32 = 10_000;
 
 /// Returns `x`, or a tiny number for zero: Lentz's method divides by its partial terms.
 fn away_from_zero(x: f64) -> f64 {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cdf_undoes_the_quantile() {
+    fn the_cdf_inverts_the_quantile() {
         for freedom in [1, 2, 3, 7, 50, 1_000, 100_000] {
             for p in [0.001, 0.2, 0.5, 0.8, 0.999] {
                 assert!((cdf(quantile(p, freedom), freedom) - p).abs() < 1e-9, "{freedom} {p}");

@@ -3,12 +3,12 @@
 
 use crate::baseline::Relation;
 use crate::compare::MARGIN;
-use crate::estimate::{Estimate, FEWEST};
+use crate::estimate::{Estimate, INTERVAL_VALUES_MIN};
 use crate::t;
 
 /// The values of one case in two runs, one for each trial.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sides {
+pub struct UnpairedSamples {
     /// Values of the run that the other is compared with.
     pub base: Vec<f64>,
     /// Values of the other run.
@@ -17,7 +17,7 @@ pub struct Sides {
 
 /// The comparison of one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Compared {
+pub struct PairComparison {
     /// Other ÷ base. The 95 % intervals of all pairs that were compared in one call hold together.
     /// `None` where a side has no value.
     pub ratio: Option<Estimate>,
@@ -30,20 +30,20 @@ pub struct Compared {
 /// Compares cases of two runs, other ÷ base, with Welch's t on logs: the two sides may vary
 /// differently and have different numbers of trials (Welch, Biometrika, 1947). An estimate's number
 /// of trials is that of the side with fewer. The relation follows [`judge`].
-pub fn compare(cells: &[Sides]) -> Vec<Compared> {
+pub fn compare(pairs: &[UnpairedSamples]) -> Vec<PairComparison> {
     let ln = |values: &[f64]| -> Option<Vec<f64>> {
         let fit = values.iter().all(|value| *value > 0.0 && value.is_finite());
         fit.then(|| values.iter().map(|value| value.ln()).collect())
     };
-    let shift = |cell: &Sides| Shift::between(&ln(&cell.base)?, &ln(&cell.other)?);
-    of_logs(&cells.iter().map(shift).collect::<Vec<_>>())
+    let shift = |pair: &UnpairedSamples| Shift::between(&ln(&pair.base)?, &ln(&pair.other)?);
+    comparisons_of_shifts(&pairs.iter().map(shift).collect::<Vec<_>>())
 }
 
 /// Converts shifts of logs to ratios, and judges them.
-pub(crate) fn of_logs(shifts: &[Option<Shift>]) -> Vec<Compared> {
+pub(crate) fn comparisons_of_shifts(shifts: &[Option<Shift>]) -> Vec<PairComparison> {
     let exp = |(low, high): (f64, f64)| (low.exp(), high.exp());
     let judged = judge(shifts, MARGIN.ln());
-    let one = |(shift, judged): (&Option<Shift>, Judged)| Compared {
+    let one = |(shift, judged): (&Option<Shift>, JudgedShift)| PairComparison {
         ratio: shift.map(|shift| Estimate {
             value: shift.mean.exp(),
             interval: judged.interval.map(exp),
@@ -69,11 +69,12 @@ pub struct Shift {
 impl Shift {
     /// Returns the shift of two independent sides; `None` if one is empty.
     pub fn between(base: &[f64], other: &[f64]) -> Option<Shift> {
-        let (base, other) = (Spread::of(base)?, Spread::of(other)?);
+        let (base, other) = (MeanAndVariance::of(base)?, MeanAndVariance::of(other)?);
         let (a, b) = (base.of_mean(), other.of_mean());
         // Welch and Satterthwaite's degrees of freedom are rounded down: an interval that is too
         // wide is better than one that is too narrow. Sides without variation give 0 ÷ 0.
-        let of = |part: f64, spread: &Spread| part * part / f64::from(spread.count.max(2) - 1);
+        let of =
+            |part: f64, spread: &MeanAndVariance| part * part / f64::from(spread.count.max(2) - 1);
         let freedom = (a + b).powi(2) / (of(a, &base) + of(b, &other));
         let fewest = base.count.min(other.count);
         let freedom = if freedom.is_finite() { freedom as u32 } else { fewest - 1 };
@@ -87,7 +88,7 @@ impl Shift {
 
     /// Returns the shift from differences within rounds, one for each round; `None` without any.
     pub fn within(differences: &[f64]) -> Option<Shift> {
-        let spread = Spread::of(differences)?;
+        let spread = MeanAndVariance::of(differences)?;
         Some(Shift {
             mean: spread.mean,
             trials: spread.count,
@@ -96,17 +97,17 @@ impl Shift {
         })
     }
 
-    /// Returns the two-sided interval with coverage `covers`; `None` with fewer than three trials a
+    /// Returns the two-sided interval with coverage `level`; `None` with fewer than three trials a
     /// side.
-    pub fn interval(&self, covers: f64) -> Option<(f64, f64)> {
-        self.interval_of(covers, 1)
+    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
+        self.interval_of(level, 1)
     }
 
-    /// Returns the interval if `together` intervals are to hold together (Šidák, *Journal of the
+    /// Returns the interval if `intervals` intervals are to hold together (Šidák, *Journal of the
     /// American Statistical Association* 62, 1967).
-    fn interval_of(&self, covers: f64, together: u32) -> Option<(f64, f64)> {
-        (self.trials >= FEWEST).then(|| {
-            let each = covers.powf(1.0 / f64::from(together.max(1)));
+    fn interval_of(&self, level: f64, intervals: u32) -> Option<(f64, f64)> {
+        (self.trials >= INTERVAL_VALUES_MIN).then(|| {
+            let each = level.powf(1.0 / f64::from(intervals.max(1)));
             let reach = t::quantile(0.5 + each / 2.0, self.freedom) * self.error;
             (self.mean - reach, self.mean + reach)
         })
@@ -115,7 +116,7 @@ impl Shift {
 
 /// The judgement of a shift.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedShift {
     /// One of 95 % intervals that all hold together; `None` with fewer than three trials a side.
     pub interval: Option<(f64, f64)>,
     /// What follows from the interval.
@@ -128,15 +129,16 @@ pub struct Judged {
 /// This rule finds it in 97 % (`tests/simulated.rs`). *Equivalent*: the 90 % interval lies inside
 /// the margin (two one-sided tests at 5 %; Schuirmann, *Journal of Pharmacokinetics and
 /// Biopharmaceutics* 15, 1987).
-pub fn judge(shifts: &[Option<Shift>], margin: f64) -> Vec<Judged> {
-    let has_interval = |shift: &&Option<Shift>| shift.is_some_and(|shift| shift.trials >= FEWEST);
-    let together = u32::try_from(shifts.iter().filter(has_interval).count()).unwrap_or(u32::MAX);
+pub fn judge(shifts: &[Option<Shift>], margin: f64) -> Vec<JudgedShift> {
+    let has_interval =
+        |shift: &&Option<Shift>| shift.is_some_and(|shift| shift.trials >= INTERVAL_VALUES_MIN);
+    let intervals = u32::try_from(shifts.iter().filter(has_interval).count()).unwrap_or(u32::MAX);
     let one = |shift: &Option<Shift>| {
         let Some(shift) = shift else {
-            return Judged { interval: None, relation: Relation::Inconclusive };
+            return JudgedShift { interval: None, relation: Relation::Inconclusive };
         };
-        let interval = shift.interval_of(0.95, together);
-        let relation = match (interval, shift.interval_of(0.90, together)) {
+        let interval = shift.interval_of(0.95, intervals);
+        let relation = match (interval, shift.interval_of(0.90, intervals)) {
             (Some((low, _)), _) if low > 0.0 && shift.mean > margin => Relation::Higher,
             (Some((_, high)), _) if high < 0.0 && shift.mean < -margin => Relation::Lower,
             (Some(_), Some((low, high))) if low >= -margin && high <= margin => {
@@ -145,26 +147,26 @@ pub fn judge(shifts: &[Option<Shift>], margin: f64) -> Vec<Judged> {
             (Some(_), _) => Relation::Inconclusive,
             (None, _) => Relation::TooFewRounds,
         };
-        Judged { interval, relation }
+        JudgedShift { interval, relation }
     };
     shifts.iter().map(one).collect()
 }
 
 /// Mean and variance of one side.
-struct Spread {
+struct MeanAndVariance {
     mean: f64,
     /// Variance of a value.
     variance: f64,
     count: u32,
 }
 
-impl Spread {
-    fn of(values: &[f64]) -> Option<Spread> {
+impl MeanAndVariance {
+    fn of(values: &[f64]) -> Option<MeanAndVariance> {
         let count = u32::try_from(values.len()).ok().filter(|count| *count > 0)?;
         let mean = values.iter().sum::<f64>() / f64::from(count);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         // A single value has no measurable variation.
-        Some(Spread { mean, variance: squares / f64::from(count.max(2) - 1), count })
+        Some(MeanAndVariance { mean, variance: squares / f64::from(count.max(2) - 1), count })
     }
 
     /// Returns the variance of the mean.
@@ -177,12 +179,12 @@ impl Spread {
 mod tests {
     use super::*;
 
-    fn sides(base: &[f64], other: &[f64]) -> Sides {
-        Sides { base: base.to_vec(), other: other.to_vec() }
+    fn sides(base: &[f64], other: &[f64]) -> UnpairedSamples {
+        UnpairedSamples { base: base.to_vec(), other: other.to_vec() }
     }
 
-    fn judged(cells: &[Sides]) -> Vec<Relation> {
-        compare(cells).iter().map(|compared| compared.relation).collect()
+    fn judged(pairs: &[UnpairedSamples]) -> Vec<Relation> {
+        compare(pairs).iter().map(|compared| compared.relation).collect()
     }
 
     /// Base 1, 2, 3: mean 2, variance 1, variance of the mean 1/3. Other 4, 6, 8, 10: mean 7,
@@ -203,8 +205,8 @@ mod tests {
     #[test]
     fn ratios_are_of_geometric_means() {
         let e = |values: &[f64]| values.iter().map(|value| value.exp()).collect::<Vec<_>>();
-        let cell = sides(&e(&[1.0, 2.0, 3.0]), &e(&[4.0, 6.0, 8.0, 10.0]));
-        let ratio = compare(&[cell])[0].ratio.expect("a ratio");
+        let pair = sides(&e(&[1.0, 2.0, 3.0]), &e(&[4.0, 6.0, 8.0, 10.0]));
+        let ratio = compare(&[pair])[0].ratio.expect("a ratio");
         let reach = 2.776_445_105_2 * 2.0_f64.sqrt();
         let (low, high) = ratio.interval.expect("enough trials");
         assert!((ratio.value / 5.0_f64.exp() - 1.0).abs() < 1e-9);
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_said_is_as_within_rounds() {
+    fn relations_follow_the_same_rules_as_within_rounds() {
         use Relation::{Equivalent, Higher, Inconclusive, Lower, TooFewRounds};
         let near = [1.00, 1.001, 0.999, 1.00];
         let cases: [(&[f64], &[f64], Relation); 8] = [
@@ -251,7 +253,7 @@ mod tests {
 
     /// Alone, the difference is significant (p = 0.04); as one of three it is not (0.12).
     #[test]
-    fn many_cells_ask_for_more() {
+    fn many_pairs_need_stronger_evidence() {
         let base = [1.00, 1.02, 0.98, 1.00];
         let weak = sides(&base, &[1.10, 1.15, 1.05, 1.045]);
         let noise = sides(&base, &[1.00, 1.50, 0.80, 1.20]);
@@ -261,14 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn sides_that_do_not_scatter_are_judged_all_the_same() {
-        let cell = sides(&[2.0; 3], &[3.0; 4]);
-        assert_eq!(judged(&[cell]), [Relation::Higher]);
+    fn identical_trials_are_still_compared() {
+        let pair = sides(&[2.0; 3], &[3.0; 4]);
+        assert_eq!(judged(&[pair]), [Relation::Higher]);
         assert_eq!(judged(&[sides(&[2.0; 3], &[2.0; 3])]), [Relation::Equivalent]);
     }
 
     #[test]
-    fn shifts_within_rounds_are_students() {
+    fn shifts_within_rounds_have_students_interval() {
         let shift = Shift::within(&[1.0, 2.0, 3.0]).expect("values");
         let (low, high) = shift.interval(0.95).expect("enough");
         let reach = 4.302_652_729_7 / 3.0_f64.sqrt();

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_law_made_is_found_again() {
+    fn parameters_of_generated_points_are_recovered() {
         let law = Usl { lambda: 20.0, sigma: 0.05, kappa: 0.001 };
         let points: Vec<(f64, f64)> =
             [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|n| (n, law.at(n))).to_vec();

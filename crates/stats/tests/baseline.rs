@@ -70,7 +70,7 @@ fn skewed_noise_costs_little() {
 /// Three rounds of five runtimes cannot detect 8 % at a noise of 2 % in each run. The number of
 /// rounds that they ask for can.
 #[test]
-fn as_many_rounds_as_are_asked_for_settle_it_mostly() {
+fn the_estimated_number_of_rounds_usually_settles_it() {
     let asked = asked(&Case::normal(5, 3, Spread::Equal), 0.02, 1.08, 400, 6);
     assert!((0.2..0.6).contains(&asked.inconclusive), "{asked:?}");
     assert!(asked.too_many < 0.1 && (4..8).contains(&asked.rounds), "{asked:?}");

@@ -32,7 +32,7 @@ fn a_slow_down_of_5_percent_is_found_in_five_rounds() {
 
 /// `cargo test -p stampede-stats --test simulated -- --nocapture` prints the rounds.
 #[test]
-fn a_noisier_machine_finds_it_in_as_many_rounds_as_are_printed() {
+fn a_noisier_machine_finds_it_in_the_printed_number_of_rounds() {
     for noise in [0.02, 0.03, 0.05, 0.08, 0.1] {
         let rounds = needed(noise).expect("not more than 200");
         let case = Case::two(1.05, noise);
@@ -73,7 +73,7 @@ fn intervals_hold_the_truth() {
 /// others. Of 20 000 runs, 93.1 % cover in the worst case: rounds vary by 3.5 % and the ratio alone
 /// decides when the run ends.
 #[test]
-fn auto_holds_what_fixed_rounds_promise() {
+fn automatic_rounds_are_as_reliable_as_fixed_rounds() {
     // Where coverage is lowest, only many runs distinguish it from 93 %.
     for (noise, runs) in [(0.02, RUNS), (0.035, 10 * RUNS), (0.05, RUNS)] {
         let equal = simulation::auto(&Case::two(1.0, noise), Until::Ratio, 0.05, runs, 7);
@@ -88,7 +88,7 @@ fn auto_holds_what_fixed_rounds_promise() {
 /// make a figure vary, Student's t covers 88 % with five trials, as `docs/how-it-measures.md` says.
 /// That case is left out here.
 #[test]
-fn auto_as_it_ends_holds_the_ratio_and_the_figures() {
+fn intervals_at_the_end_of_automatic_rounds_hold() {
     let kinds = [(Shape::Normal, 0.0), (Shape::Normal, 0.02), (Shape::Skewed, 0.02)];
     for (shape, mood) in kinds {
         for noise in [0.02, 0.035, 0.05] {
@@ -102,7 +102,7 @@ fn auto_as_it_ends_holds_the_ratio_and_the_figures() {
 
 #[test]
 fn six_that_are_equal_share_a_letter() {
-    let case = Case { cells: vec![1.0; 6], ..Case::two(1.0, 0.1) };
+    let case = Case { true_values: vec![1.0; 6], ..Case::two(1.0, 0.1) };
     // Fewer runs, because each computes integrals; 300 have a standard error of 1.3 %.
     let share = simulation::letters_shared(&case, 5, 300, 9);
     assert!(share >= 0.92, "{share}");

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn load_knows_stats_only() {
+    fn load_uses_only_stats() {
         let load = "crates/load/Cargo.toml";
         assert_eq!(wrong_dependencies(load, "[dependencies]\nstampede-stats = {}\n"), 0);
         assert_eq!(wrong_dependencies(load, "[dependencies]\nstampede = {}\n"), 1);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn stats_knows_nothing_of_ours_however_it_is_written() {
+    fn stats_uses_none_of_our_crates_in_any_notation() {
         let stats = "crates/stats/Cargo.toml";
         assert_eq!(wrong_dependencies(stats, "[dependencies]\nserde = {}\n"), 0);
         assert_eq!(wrong_dependencies(stats, "[dependencies.stampede-load]\npath = \"x\"\n"), 1);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn others_and_tests_and_comments_may() {
+    fn other_crates_tests_and_comments_are_exempt() {
         let code = "use std::process::Command;\n";
         assert_eq!(wrong_uses("crates/stampede/src/runtime/mod.rs", code), [] as [usize; 0]);
         assert_eq!(wrong_uses("crates/stampede/src/storefront.rs", code), [] as [usize; 0]);

@@ -78,7 +78,7 @@ pub fn paths_of_a_machine(tree: &Tree) -> Vec<Finding> {
     for file in tree.files() {
         for (number, line) in file.lines() {
             for path in MACHINE_PATHS {
-                if begins_in(line, path) && !line.contains(MACHINE_PATHS_WANTED) {
+                if has_path_start(line, path) && !line.contains(MACHINE_PATHS_WANTED) {
                     let what = format!("`{path}` is a path of one machine");
                     findings.push(Finding::new(&file.path, number, what));
                 }
@@ -88,7 +88,7 @@ pub fn paths_of_a_machine(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn begins_in(line: &str, path: &str) -> bool {
+fn has_path_start(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         !before
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn make_and_go_want_tabs_and_snapshots_keep_their_bytes() {
+    fn make_and_go_need_tabs_and_snapshots_are_exempt() {
         let tabs = "a:\n\tb\n";
         let files = [("Makefile", tabs), ("a.go", tabs), ("go.mod", tabs), ("a.snap", "x \n")];
         let corpus = ("fuzz/corpus/check/a", "x \t");

@@ -8,20 +8,22 @@ const BANNED: &[&str] = &["latency", "performance", "speed"]; // tidy: foreign w
 /// Names from elsewhere that contain such a word. The CPU governor is excused only as a whole
 /// string.
 // tidy: foreign word
-const NAMES: &[&str] = &["litespeed", "\"performance\"", "\"performance\\n\""];
+const FOREIGN_NAMES: &[&str] = &["litespeed", "\"performance\"", "\"performance\\n\""];
 
 /// The mark of a line that uses somebody else's name for something.
-const FOREIGN: &str = "tidy: foreign word";
+const FOREIGN_MARK: &str = "tidy: foreign word";
 
 /// No identifier, output or sentence of ours contains a banned word. Prose may quote, emphasise or
 /// set one in backticks, to explain the ban or to cite a paper.
 pub fn banned(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.files().iter().filter(|file| !is_of_others(file)) {
+    for file in tree.files().iter().filter(|file| !is_third_party(file)) {
         let mut above = "";
         for (number, line) in file.lines() {
-            let excused = line.contains(FOREIGN) || is_excuse(above);
-            if !excused && let Some(word) = BANNED.iter().find(|word| says(file, line, word)) {
+            let excused = line.contains(FOREIGN_MARK) || is_excuse(above);
+            if !excused
+                && let Some(word) = BANNED.iter().find(|word| contains_word(file, line, word))
+            {
                 let what = format!("`{word}` is banned: say which time is meant (GLOSSARY.md)");
                 findings.push(Finding::new(&file.path, number, what));
             }
@@ -32,22 +34,22 @@ pub fn banned(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Licences, and lock files that cargo writes.
-fn is_of_others(file: &File) -> bool {
+fn is_third_party(file: &File) -> bool {
     file.name().starts_with("LICENSE") || file.extension() == "lock"
 }
 
 /// Whether the line is a comment that excuses the next line.
 fn is_excuse(line: &str) -> bool {
     let line = line.trim_start();
-    line.contains(FOREIGN) && (line.starts_with("//") || line.starts_with('#'))
+    line.contains(FOREIGN_MARK) && (line.starts_with("//") || line.starts_with('#'))
 }
 
-fn says(file: &File, line: &str, word: &str) -> bool {
+fn contains_word(file: &File, line: &str, word: &str) -> bool {
     let line = line.to_lowercase();
     if file.extension() == "md" {
         return without_quotes(&line).contains(word);
     }
-    let line = NAMES.iter().fold(line, |line, name| line.replace(name, ""));
+    let line = FOREIGN_NAMES.iter().fold(line, |line, name| line.replace(name, ""));
     let (code, comment) = split_comment(&line);
     // In our messages backticks quote a value; in TypeScript they contain code.
     let code = if file.extension() == "ts" { code.into() } else { without(code, '`', '`') };
@@ -114,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_word_excuses_no_other() {
+    fn a_quoted_word_does_not_excuse_another() {
         assert_eq!(found("a.md", "`WORD` is banned, but WORD is here"), 1);
     }
 
     #[test]
-    fn values_and_names_of_others_are_theirs() {
+    fn foreign_values_and_names_are_allowed() {
         assert_eq!(found("a.rs", "format!(\"set `WORD` first\")"), 0);
         assert_eq!(found("a.ts", "`${WORD} ms`"), 1);
         assert_eq!(found("a.rs", "[\"litespeed\"]"), 0);
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_mark_hides_nothing() {
+    fn an_unclosed_mark_hides_nothing() {
         assert_eq!(found("a.md", "2 * WORD"), 1);
         assert_eq!(found("a.rs", "let x = '`'; let WORD = 1;"), 1);
     }

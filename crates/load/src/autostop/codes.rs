@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_those_of_linux_on_either_way() {
+    fn codes_are_the_error_numbers_of_linux_in_both_directions() {
         let codes: Vec<_> = KNOWN
             .iter()
             .map(|(net, name, _)| {

@@ -3,20 +3,20 @@
 use std::collections::VecDeque;
 
 use stampede_stats::histogram::Times;
-use stampede_stats::percentile::{Bounded, CutOff, Ranked, rank};
+use stampede_stats::percentile::{BoundedValue, CutOff, Ranked, rank};
 
 use super::codes::net_code;
 use super::{Autostop, Codes, Criterion, Level, Mask, Over, Percent};
 use crate::report::Second;
-use crate::schedule::Written;
+use crate::schedule::LengthText;
 use crate::spec::{Load, Model};
 use crate::time::Nanos;
 
 /// Judges a load, second by second.
 #[derive(Clone, Debug)]
 pub struct Judge {
-    ground: Ground,
-    watches: Vec<Watch>,
+    context: LoadContext,
+    criteria: Vec<CriterionState>,
     met: Option<usize>,
 }
 
@@ -26,14 +26,14 @@ pub struct Judge {
     "`{criterion}`: stampede counts all correct answers together, so it cannot tell those with status `{mask}` from \
      the others"
 )]
-pub struct Unfit {
+pub struct UnsupportedMask {
     /// The criterion, written without blanks.
     pub criterion: String,
     /// Its mask.
     pub mask: String,
 }
 
-impl Unfit {
+impl UnsupportedMask {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         "set the correct statuses, such as `--status 200`"
@@ -42,18 +42,18 @@ impl Unfit {
 
 /// What a judge must know about the load.
 #[derive(Clone, Debug)]
-struct Ground {
+struct LoadContext {
     timeout: Nanos,
     /// Most requests in flight at once.
     in_flight_limit: u32,
-    headline: Headline,
+    judged_time: JudgedTime,
     /// Correct statuses; empty: 200 to 299.
     statuses: Vec<u16>,
 }
 
 /// The time that criteria judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Headline {
+enum JudgedTime {
     ResponseTime,
     ServiceTime,
 }
@@ -63,27 +63,28 @@ impl Judge {
     /// must match all correct statuses or none.
     ///
     /// # Errors
-    /// [`Unfit`]: some of the correct statuses match a mask and some do not.
-    pub fn new(autostop: &Autostop, load: &Load) -> Result<Judge, Unfit> {
-        let (in_flight_limit, headline) = match load.model {
-            Model::Open { max_in_flight, .. } => (max_in_flight, Headline::ResponseTime),
-            Model::Closed { concurrency, .. } => (concurrency, Headline::ServiceTime),
+    /// [`UnsupportedMask`]: some of the correct statuses match a mask and some do not.
+    pub fn new(autostop: &Autostop, load: &Load) -> Result<Judge, UnsupportedMask> {
+        let (in_flight_limit, judged_time) = match load.model {
+            Model::Open { max_in_flight, .. } => (max_in_flight, JudgedTime::ResponseTime),
+            Model::Closed { concurrency, .. } => (concurrency, JudgedTime::ServiceTime),
         };
         let (timeout, statuses) = (load.timeout, load.check.statuses.clone());
-        let ground = Ground { timeout, in_flight_limit, headline, statuses };
-        let watch = |criterion: &Criterion| Watch::new(criterion.clone(), &ground);
-        let watches: Result<Vec<Watch>, Unfit> = autostop.criteria().iter().map(watch).collect();
-        Ok(Judge { watches: watches?, ground, met: None })
+        let context = LoadContext { timeout, in_flight_limit, judged_time, statuses };
+        let state = |criterion: &Criterion| CriterionState::new(criterion.clone(), &context);
+        let criteria: Result<Vec<CriterionState>, UnsupportedMask> =
+            autostop.criteria().iter().map(state).collect();
+        Ok(Judge { criteria: criteria?, context, met: None })
     }
 
     /// Judges the next second. Returns why the load must end: the criterion as written, and what
     /// was found. Every second must be given, also after that.
     pub fn second(&mut self, second: &Second) -> Option<String> {
-        let seen = Seen { second, ground: &self.ground };
-        for (index, watch) in self.watches.iter_mut().enumerate() {
-            if let Some(found) = watch.second(&seen) {
+        let view = SecondView { second, context: &self.context };
+        for (index, state) in self.criteria.iter_mut().enumerate() {
+            if let Some(found) = state.second(&view) {
                 self.met = self.met.or(Some(index));
-                return Some(format!("{}: {found}", watch.criterion));
+                return Some(format!("{}: {found}", state.criterion));
             }
         }
         None
@@ -91,51 +92,52 @@ impl Judge {
 
     /// The first criterion that was met.
     pub fn met(&self) -> Option<&Criterion> {
-        self.met.map(|index| &self.watches[index].criterion)
+        self.met.map(|index| &self.criteria[index].criterion)
     }
 }
 
 /// One criterion, and what it remembers.
 #[derive(Clone, Debug)]
-struct Watch {
+struct CriterionState {
     criterion: Criterion,
     /// Whether correct answers match its mask.
-    ok_fits: bool,
+    ok_matches: bool,
     /// Number of consecutive seconds in which it held.
-    row: u32,
+    consecutive: u32,
     /// For each of the last seconds: how many requests matched, and of how many.
     window: VecDeque<(f64, f64)>,
     /// All requests so far, and their percentiles a second ago.
     all: Option<(Times, Vec<u64>)>,
 }
 
-impl Watch {
-    fn new(criterion: Criterion, ground: &Ground) -> Result<Watch, Unfit> {
-        let ok_fits = match &criterion {
+impl CriterionState {
+    fn new(criterion: Criterion, context: &LoadContext) -> Result<CriterionState, UnsupportedMask> {
+        let ok_matches = match &criterion {
             Criterion::Codes { of: Codes::Http, mask, .. } | Criterion::HttpTrend { mask, .. } => {
-                let unfit = || Unfit { criterion: criterion.to_string(), mask: mask.to_string() };
-                ground.ok_fits(mask).ok_or_else(unfit)?
+                let unsupported =
+                    || UnsupportedMask { criterion: criterion.to_string(), mask: mask.to_string() };
+                context.ok_matches(mask).ok_or_else(unsupported)?
             }
             _ => false,
         };
         let all = matches!(criterion, Criterion::SteadyCumulative { .. });
         let all = all.then(|| (Times::new(), Vec::new()));
-        Ok(Watch { criterion, ok_fits, row: 0, window: VecDeque::new(), all })
+        Ok(CriterionState { criterion, ok_matches, consecutive: 0, window: VecDeque::new(), all })
     }
 
     /// What was found, if the criterion is met.
-    fn second(&mut self, seen: &Seen<'_>) -> Option<String> {
+    fn second(&mut self, view: &SecondView<'_>) -> Option<String> {
         let criterion = self.criterion.clone();
-        let passed_over = seen.ended() == 0.0;
+        let passed_over = view.ended() == 0.0;
         match &criterion {
             Criterion::Limit { length } => {
-                let over = Nanos::from_secs(u64::from(seen.second.index) + 1);
-                (over >= *length).then(|| format!("{} are over", Written(*length)))
+                let over = Nanos::from_secs(u64::from(view.second.index) + 1);
+                (over >= *length).then(|| format!("{} are over", LengthText(*length)))
             }
-            Criterion::Instances { level, seconds } => self.instances(seen, *level, *seconds),
+            Criterion::Instances { level, seconds } => self.instances(view, *level, *seconds),
             _ if passed_over => None,
             Criterion::Time { above, seconds } => {
-                let mean = seen.mean_ns();
+                let mean = view.mean_ns();
                 let bound = above.0 as f64 * (1.0 + PRECISION);
                 let is_met = mean.is_some_and(|mean| mean > bound);
                 self.in_a_row(is_met, *seconds).then(|| {
@@ -143,8 +145,8 @@ impl Watch {
                 })
             }
             Criterion::Quantile { percentile, above, seconds } => {
-                let slow = seen.percentile(*percentile);
-                let is_met = slow.is_none_or(|ns| seen.is_above(ns, *above));
+                let slow = view.percentile(*percentile);
+                let is_met = slow.is_none_or(|ns| view.is_above(ns, *above));
                 self.in_a_row(is_met, *seconds).then(|| {
                     let ns = slow.map(|ns| milliseconds(ns as f64));
                     let ns = ns.unwrap_or_else(|| "that of a failed request".to_owned());
@@ -152,16 +154,16 @@ impl Watch {
                 })
             }
             Criterion::Codes { of, over, mask, level, seconds } => {
-                let fitting = seen.fitting(*of, mask, self.ok_fits);
+                let matching = view.matching(*of, mask, self.ok_matches);
                 match over {
-                    Over::Each => self.codes_each(seen, fitting, mask, *level, *seconds),
+                    Over::Each => self.codes_each(view, matching, mask, *level, *seconds),
                     Over::Total => {
-                        self.codes_total(seen, fitting, &format!("`{mask}`"), *level, *seconds)
+                        self.codes_total(view, matching, &format!("`{mask}`"), *level, *seconds)
                     }
                     Over::Negative => {
-                        let others = seen.ended() - fitting;
+                        let others = view.ended() - matching;
                         self.codes_total(
-                            seen,
+                            view,
                             others,
                             &format!("other than `{mask}`"),
                             *level,
@@ -171,25 +173,25 @@ impl Watch {
                 }
             }
             Criterion::SteadyCumulative { percentile, seconds } => {
-                self.steady(seen, *percentile, *seconds)
+                self.steady(view, *percentile, *seconds)
             }
             Criterion::TotalTime { above, share, seconds } => {
-                self.total_time(seen, *above, *share, *seconds)
+                self.total_time(view, *above, *share, *seconds)
             }
             Criterion::HttpTrend { mask, seconds } => {
-                self.trend(seen.fitting(Codes::Http, mask, self.ok_fits), mask, *seconds)
+                self.trend(view.matching(Codes::Http, mask, self.ok_matches), mask, *seconds)
             }
         }
     }
 
     /// Counts a second in which the criterion held; any other second resets the count.
     fn in_a_row(&mut self, has_it: bool, seconds: u32) -> bool {
-        self.row = if has_it { self.row.saturating_add(1) } else { 0 };
-        self.row >= seconds
+        self.consecutive = if has_it { self.consecutive.saturating_add(1) } else { 0 };
+        self.consecutive >= seconds
     }
 
-    fn instances(&mut self, seen: &Seen<'_>, level: Level, seconds: u32) -> Option<String> {
-        let (most, limit) = (seen.second.in_flight_max, seen.ground.in_flight_limit);
+    fn instances(&mut self, view: &SecondView<'_>, level: Level, seconds: u32) -> Option<String> {
+        let (most, limit) = (view.second.in_flight_max, view.context.in_flight_limit);
         let is_met = match level {
             Level::Count(count) => most > count,
             Level::Share(share) => {
@@ -203,49 +205,50 @@ impl Watch {
 
     fn codes_each(
         &mut self,
-        seen: &Seen<'_>,
-        fitting: f64,
+        view: &SecondView<'_>,
+        matching: f64,
         mask: &Mask,
         level: Level,
         seconds: u32,
     ) -> Option<String> {
-        let (found, bound) = measured(level, fitting, seen.ended());
+        let (found, bound) = measured(level, matching, view.ended());
         self.in_a_row(found >= bound, seconds)
-            .then(|| format!("{} `{mask}`, for {seconds} s", were(level, found)))
+            .then(|| format!("{} `{mask}`, for {seconds} s", describe_count(level, found)))
     }
 
     fn codes_total(
         &mut self,
-        seen: &Seen<'_>,
-        fitting: f64,
+        view: &SecondView<'_>,
+        matching: f64,
         name: &str,
         level: Level,
         seconds: u32,
     ) -> Option<String> {
-        self.push((fitting, seen.ended()), seconds);
-        let each = self.window.iter().map(|&(fitting, ended)| measured(level, fitting, ended));
+        self.push((matching, view.ended()), seconds);
+        let each = self.window.iter().map(|&(matching, ended)| measured(level, matching, ended));
         let (sum, bound) = each.fold((0.0, 0.0), |(sum, _), (found, bound)| (sum + found, bound));
         let found = match level {
             Level::Count(_) => sum,
             Level::Share(_) => sum / self.window.len() as f64,
         };
         let is_met = self.window.len() == seconds as usize && found >= bound - ROUNDING;
-        is_met.then(|| format!("{} {name}, over {seconds} s", were(level, found)))
+        is_met.then(|| format!("{} {name}, over {seconds} s", describe_count(level, found)))
     }
 
     fn total_time(
         &mut self,
-        seen: &Seen<'_>,
+        view: &SecondView<'_>,
         above: Nanos,
         share: Percent,
         seconds: u32,
     ) -> Option<String> {
-        self.push((seen.slower_than(above), seen.ended()), seconds);
+        self.push((view.slower_than(above), view.ended()), seconds);
         let slower: f64 = self.window.iter().map(|(slower, _)| slower).sum();
         let ended: f64 = self.window.iter().map(|(_, ended)| ended).sum();
         let found = slower * 100.0 / ended;
         let is_met = self.window.len() == seconds as usize && found >= share.percent() - ROUNDING;
-        is_met.then(|| format!("{} % of requests were slower, over {seconds} s", short(found)))
+        is_met
+            .then(|| format!("{} % of requests were slower, over {seconds} s", two_decimals(found)))
     }
 
     fn push(&mut self, second: (f64, f64), seconds: u32) {
@@ -272,19 +275,22 @@ impl Watch {
             _ => (squares / changes / (changes - 1.0)).sqrt(),
         };
         (mean + error < -ROUNDING).then(|| {
-            let fewer = short(-mean);
-            format!("`{mask}` was {fewer} ± {} fewer each second, over {seconds} s", short(error))
+            let fewer = two_decimals(-mean);
+            format!(
+                "`{mask}` was {fewer} ± {} fewer each second, over {seconds} s",
+                two_decimals(error)
+            )
         })
     }
 
     fn steady(
         &mut self,
-        seen: &Seen<'_>,
+        view: &SecondView<'_>,
         percentile: Option<Percent>,
         seconds: u32,
     ) -> Option<String> {
         let (all, before) = self.all.as_mut()?;
-        all.merge(seen.times());
+        all.merge(view.times());
         let one = percentile.map(|percentile| vec![percentile]);
         let percentiles =
             one.unwrap_or_else(|| STEADY.map(|percent| Percent(percent * 10_000)).into());
@@ -298,21 +304,21 @@ impl Watch {
 }
 
 /// A second, as criteria see it.
-struct Seen<'a> {
+struct SecondView<'a> {
     second: &'a Second,
-    ground: &'a Ground,
+    context: &'a LoadContext,
 }
 
-impl Seen<'_> {
+impl SecondView<'_> {
     /// Number of requests that ended; dropped ones do not count, because Tank drops none.
     fn ended(&self) -> f64 {
         (self.second.counts.ok + self.second.counts.failed_total()) as f64
     }
 
     fn times(&self) -> &Times {
-        match self.ground.headline {
-            Headline::ResponseTime => &self.second.times.response_time,
-            Headline::ServiceTime => &self.second.times.service_time,
+        match self.context.judged_time {
+            JudgedTime::ResponseTime => &self.second.times.response_time,
+            JudgedTime::ServiceTime => &self.second.times.service_time,
         }
     }
 
@@ -325,10 +331,10 @@ impl Seen<'_> {
     /// The mean time, or a lower bound of it; `None`: no time of any request is known.
     fn mean_ns(&self) -> Option<f64> {
         let requests = self.second.counts.failed.get("net:timeout").copied().unwrap_or(0);
-        let cut_off = CutOff { requests, after_ns: self.ground.timeout.0 };
+        let cut_off = CutOff { requests, after_ns: self.context.timeout.0 };
         match self.ranked().mean(cut_off) {
-            Bounded::Exactly(ns) | Bounded::AtLeast(ns) => Some(ns),
-            Bounded::Failed | Bounded::Empty => None,
+            BoundedValue::Exactly(ns) | BoundedValue::AtLeast(ns) => Some(ns),
+            BoundedValue::Failed | BoundedValue::Empty => None,
         }
     }
 
@@ -353,28 +359,28 @@ impl Seen<'_> {
     }
 
     /// Number of requests that ended with a matching code.
-    fn fitting(&self, of: Codes, mask: &Mask, ok_fits: bool) -> f64 {
+    fn matching(&self, of: Codes, mask: &Mask, ok_matches: bool) -> f64 {
         let counts = &self.second.counts;
-        let fits = |key: &str| match (of, key.strip_prefix("http:")) {
-            (Codes::Http, Some(status)) => status.parse().is_ok_and(|status| mask.fits(status)),
-            (Codes::Http, None) if key.starts_with("net:") => mask.fits(0),
+        let matches_key = |key: &str| match (of, key.strip_prefix("http:")) {
+            (Codes::Http, Some(status)) => status.parse().is_ok_and(|status| mask.matches(status)),
+            (Codes::Http, None) if key.starts_with("net:") => mask.matches(0),
             // A failed check, so the status is one of the correct ones.
-            (Codes::Http, None) => ok_fits,
-            (Codes::Net, _) => net_fits(mask, net_code(key)),
+            (Codes::Http, None) => ok_matches,
+            (Codes::Net, _) => net_matches(mask, net_code(key)),
         };
         let failed: u64 =
-            counts.failed.iter().filter(|(key, _)| fits(key)).map(|(_, count)| count).sum();
+            counts.failed.iter().filter(|(key, _)| matches_key(key)).map(|(_, count)| count).sum();
         let ok = match of {
-            Codes::Http => ok_fits,
-            Codes::Net => net_fits(mask, 0),
+            Codes::Http => ok_matches,
+            Codes::Net => net_matches(mask, 0),
         };
         (failed + if ok { counts.ok } else { 0 }) as f64
     }
 }
 
-impl Ground {
+impl LoadContext {
     /// Whether correct answers match `mask`; `None`: some do and some do not.
-    fn ok_fits(&self, mask: &Mask) -> Option<bool> {
+    fn ok_matches(&self, mask: &Mask) -> Option<bool> {
         let default: Vec<u16>;
         let statuses = match self.statuses.as_slice() {
             [] => {
@@ -383,8 +389,8 @@ impl Ground {
             }
             statuses => statuses,
         };
-        let fitting = statuses.iter().filter(|status| mask.fits(u32::from(**status))).count();
-        match fitting {
+        let matching = statuses.iter().filter(|status| mask.matches(u32::from(**status))).count();
+        match matching {
             0 => Some(false),
             all if all == statuses.len() => Some(true),
             _ => None,
@@ -393,21 +399,21 @@ impl Ground {
 }
 
 /// Whether a network code matches. In Tank's documentation `xx` is every code except 0.
-fn net_fits(mask: &Mask, code: u32) -> bool {
-    if mask.is_any() { code != 0 } else { mask.fits(code) }
+fn net_matches(mask: &Mask, code: u32) -> bool {
+    if mask.is_any() { code != 0 } else { mask.matches(code) }
 }
 
 /// What to compare with the bound, and the bound.
-fn measured(level: Level, fitting: f64, ended: f64) -> (f64, f64) {
+fn measured(level: Level, matching: f64, ended: f64) -> (f64, f64) {
     match level {
-        Level::Count(count) => (fitting, f64::from(count)),
-        Level::Share(share) => (fitting * 100.0 / ended, share.percent()),
+        Level::Count(count) => (matching, f64::from(count)),
+        Level::Share(share) => (matching * 100.0 / ended, share.percent()),
     }
 }
 
 /// The number of requests in words, to be continued with what they were.
-fn were(level: Level, found: f64) -> String {
-    let number = short(found);
+fn describe_count(level: Level, found: f64) -> String {
+    let number = two_decimals(found);
     match level {
         Level::Share(_) => format!("{number} % of requests were"),
         Level::Count(_) if number == "1" => "1 request was".to_owned(),
@@ -426,7 +432,7 @@ fn milliseconds(ns: f64) -> String {
 }
 
 /// The number with at most two decimals.
-fn short(value: f64) -> String {
+fn two_decimals(value: f64) -> String {
     format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 

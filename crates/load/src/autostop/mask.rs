@@ -17,7 +17,7 @@ impl Mask {
 
     /// Whether `code` matches in decimal: it has as many digits, each equal to the mask's or under
     /// an `x`.
-    pub fn fits(&self, code: u32) -> bool {
+    pub fn matches(&self, code: u32) -> bool {
         let code = code.to_string();
         code.len() == self.0.len()
             && self.0.bytes().zip(code.bytes()).all(|(mask, digit)| mask == b'x' || mask == digit)

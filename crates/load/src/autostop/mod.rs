@@ -17,10 +17,10 @@ use std::str::FromStr;
 pub use codes::{net_code, net_code_of};
 pub use error::{AutostopError, Problem};
 pub use guard::Guard;
-pub use judge::{Judge, Unfit};
+pub use judge::{Judge, UnsupportedMask};
 pub use mask::Mask;
 
-use crate::schedule::Written;
+use crate::schedule::LengthText;
 use crate::time::Nanos;
 
 /// One or more criteria: `time(1s,10s) http(5xx,10%,5s)`.
@@ -184,15 +184,17 @@ impl fmt::Display for Autostop {
 impl fmt::Display for Criterion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Criterion::Time { above, seconds } => write!(f, "time({},{seconds}s)", Written(*above)),
+            Criterion::Time { above, seconds } => {
+                write!(f, "time({},{seconds}s)", LengthText(*above))
+            }
             Criterion::Quantile { percentile, above, seconds } => {
-                write!(f, "quantile({percentile},{},{seconds}s)", Written(*above))
+                write!(f, "quantile({percentile},{},{seconds}s)", LengthText(*above))
             }
             Criterion::Codes { of, over, mask, level, seconds } => {
                 write!(f, "{}({mask},{level},{seconds}s)", codes_name(*of, *over))
             }
             Criterion::Instances { level, seconds } => write!(f, "instances({level},{seconds}s)"),
-            Criterion::Limit { length } => write!(f, "limit({})", Written(*length)),
+            Criterion::Limit { length } => write!(f, "limit({})", LengthText(*length)),
             Criterion::SteadyCumulative { percentile: Some(percentile), seconds } => {
                 write!(f, "steady_cumulative({percentile},{seconds}s)")
             }
@@ -200,7 +202,7 @@ impl fmt::Display for Criterion {
                 write!(f, "steady_cumulative({seconds}s)")
             }
             Criterion::TotalTime { above, share, seconds } => {
-                write!(f, "total_time({},{share}%,{seconds}s)", Written(*above))
+                write!(f, "total_time({},{share}%,{seconds}s)", LengthText(*above))
             }
             Criterion::HttpTrend { mask, seconds } => write!(f, "http_trend({mask},{seconds}s)"),
         }

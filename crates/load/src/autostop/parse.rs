@@ -27,19 +27,19 @@ pub(super) const KNOWN: [(&str, &str, (usize, usize)); 13] = [
 const MONITORING: [&str; 2] = ["metric_lower", "metric_higher"];
 
 /// How similar two names must be to be suggested (Jaro-Winkler, 0 to 1).
-const ALIKE: f64 = 0.7;
+const SIMILARITY_MIN: f64 = 0.7;
 
 /// Most consecutive seconds; this bounds the memory of a judge.
 const SECONDS_MAX: u64 = 86_400;
 
 /// A part of the text: byte range.
 #[derive(Clone, Copy)]
-struct Part {
+struct TextSpan {
     begin: usize,
     end: usize,
 }
 
-impl Part {
+impl TextSpan {
     fn wrong(self, problem: Problem) -> AutostopError {
         AutostopError { offset: self.begin, length: self.end - self.begin, problem }
     }
@@ -59,18 +59,18 @@ pub(super) fn criteria(text: &str) -> Result<Vec<Criterion>, AutostopError> {
         at = skip(text, end, is_between);
     }
     match found.is_empty() {
-        true => Err(Part { begin: 0, end: 0 }.wrong(Problem::Empty)),
+        true => Err(TextSpan { begin: 0, end: 0 }.wrong(Problem::Empty)),
         false => Ok(found),
     }
 }
 
 /// The criterion that begins at `at`, and where it ends.
 fn one(text: &str, at: usize) -> Result<(Criterion, usize), AutostopError> {
-    let name = Part { begin: at, end: skip(text, at, |c| c.is_alphanumeric() || c == '_') };
+    let name = TextSpan { begin: at, end: skip(text, at, |c| c.is_alphanumeric() || c == '_') };
     if name.begin == name.end {
         let found = text[at..].chars().next().unwrap_or(' ');
-        let part = Part { begin: at, end: at + found.len_utf8() };
-        return Err(part.wrong(Problem::NoCriterion { found }));
+        let span = TextSpan { begin: at, end: at + found.len_utf8() };
+        return Err(span.wrong(Problem::NoCriterion { found }));
     }
     let written = name.of(text).to_ascii_lowercase();
     let Some((kind, form, count)) = KNOWN.into_iter().find(|(known, ..)| *known == written) else {
@@ -85,7 +85,7 @@ fn one(text: &str, at: usize) -> Result<(Criterion, usize), AutostopError> {
         return Err(name.wrong(Problem::NotOpened { form }));
     }
     let Some(close) = text[open..].find(')').map(|i| open + i) else {
-        let end = Part { begin: text.trim_end().len(), end: text.trim_end().len() };
+        let end = TextSpan { begin: text.trim_end().len(), end: text.trim_end().len() };
         return Err(end.wrong(Problem::NotClosed { form }));
     };
     let values = values(text, open + 1, close);
@@ -95,7 +95,7 @@ fn one(text: &str, at: usize) -> Result<(Criterion, usize), AutostopError> {
         return Err(match tagged {
             true => values[found - 1].wrong(Problem::Tag),
             false => {
-                Part { begin: open + 1, end: close }.wrong(Problem::WrongCount { form, found })
+                TextSpan { begin: open + 1, end: close }.wrong(Problem::WrongCount { form, found })
             }
         });
     }
@@ -105,7 +105,7 @@ fn one(text: &str, at: usize) -> Result<(Criterion, usize), AutostopError> {
 /// The values of one criterion, which are as many as its form has.
 struct Values<'a> {
     text: &'a str,
-    values: Vec<Part>,
+    values: Vec<TextSpan>,
 }
 
 impl Values<'_> {
@@ -224,14 +224,14 @@ fn percent(text: &str) -> Option<Percent> {
 }
 
 /// The values between `begin` and `end`, split at commas, without the blanks around them.
-fn values(text: &str, begin: usize, end: usize) -> Vec<Part> {
+fn values(text: &str, begin: usize, end: usize) -> Vec<TextSpan> {
     let mut at = begin;
-    let part = |value: &str| {
+    let span = |value: &str| {
         let from = at + (value.len() - value.trim_start().len());
         at += value.len() + 1;
-        Part { begin: from, end: from + value.trim().len() }
+        TextSpan { begin: from, end: from + value.trim().len() }
     };
-    text[begin..end].split(',').map(part).collect()
+    text[begin..end].split(',').map(span).collect()
 }
 
 /// First byte at or after `at` whose character is not wanted.
@@ -249,7 +249,7 @@ fn nearest(found: &str) -> Option<&'static str> {
     KNOWN
         .iter()
         .map(|&(known, ..)| (strsim::jaro_winkler(found, known), known))
-        .filter(|&(score, _)| score >= ALIKE)
+        .filter(|&(score, _)| score >= SIMILARITY_MIN)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
 }

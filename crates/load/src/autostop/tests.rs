@@ -66,7 +66,7 @@ fn failing(kind: &str, counts: &[u64]) -> Vec<Second> {
 }
 
 #[test]
-fn time_is_a_row_of_slow_seconds() {
+fn time_needs_consecutive_slow_seconds() {
     let took = [5, 20, 20, 5, 20, 20, 20];
     let seconds: Vec<Second> =
         (0..).zip(took).map(|(index, ms)| second(index, 10, ms, &[])).collect();
@@ -77,7 +77,7 @@ fn time_is_a_row_of_slow_seconds() {
 }
 
 #[test]
-fn a_hanging_server_is_slow_though_no_request_was_answered() {
+fn a_hanging_server_counts_as_slow_without_any_answer() {
     // Timeouts of 2 s; then one timeout among 9 answers of 10 ms: (9 × 10 + 2 000) ÷ 10 = 209 ms.
     let seconds = [second(0, 0, 0, &[("net:timeout", 5)]), second(1, 9, 10, &[("net:timeout", 1)])];
     assert_eq!(at("time(1999ms,1s)", &seconds), Some(0));
@@ -88,7 +88,7 @@ fn a_hanging_server_is_slow_though_no_request_was_answered() {
 }
 
 #[test]
-fn a_second_without_an_answer_is_passed_over() {
+fn a_second_without_an_answer_is_skipped() {
     let seconds =
         [second(0, 5, 50, &[]), second(1, 0, 0, &[]), second(2, 5, 50, &[]), second(3, 0, 0, &[])];
     assert_eq!(at("time(10ms,2s)", &seconds), Some(2));
@@ -109,7 +109,7 @@ fn quantile_ranks_failed_requests_slowest() {
 }
 
 #[test]
-fn http_counts_answers_that_fit() {
+fn http_counts_answers_that_match_the_mask() {
     let seconds = failing("http:503", &[9, 10, 10, 9, 30, 10, 10]);
     assert_eq!(at("http(5xx,10%,2s)", &seconds), Some(2));
     assert_eq!(at("http(5xx,10%,3s)", &seconds), Some(6));
@@ -120,7 +120,7 @@ fn http_counts_answers_that_fit() {
 }
 
 #[test]
-fn net_counts_what_had_no_whole_answer() {
+fn net_counts_requests_without_a_whole_answer() {
     let refused = failing("net:refused", &[0, 5, 5]);
     for mask in ["xx", "111", "11x", "xxx", "x"] {
         assert_eq!(at(&format!("net({mask},5,2s)"), &refused), Some(2), "{mask}");
@@ -132,7 +132,7 @@ fn net_counts_what_had_no_whole_answer() {
 }
 
 #[test]
-fn totals_look_at_a_whole_window() {
+fn totals_need_a_full_window() {
     let seconds = failing("http:500", &[30, 0, 0, 0, 30, 0]);
     assert_eq!(at("total_http(5xx,10%,3s)", &seconds), Some(2), "(30 + 0 + 0) ÷ 3");
     assert_eq!(at("total_http(5xx,11%,3s)", &seconds), None);
@@ -164,7 +164,7 @@ fn total_time_is_a_share_of_all_requests_of_the_window() {
 }
 
 #[test]
-fn instances_are_requests_under_way() {
+fn instances_are_requests_in_flight() {
     let busy = |index, in_flight_max| Second { in_flight_max, ..second(index, 1, 1, &[]) };
     let seconds = [busy(0, 181), busy(1, 180), busy(2, 200), busy(3, 200)];
     assert_eq!(at("instances(90%,1s)", &seconds), Some(0), "181 of 200");
@@ -176,7 +176,7 @@ fn instances_are_requests_under_way() {
 }
 
 #[test]
-fn limit_is_reached_with_the_second_that_fills_it() {
+fn limit_is_reached_with_the_second_that_completes_it() {
     let seconds: Vec<Second> = (0..5).map(|index| second(index, 1, 1, &[])).collect();
     assert_eq!(at("limit(3s)", &seconds), Some(2));
     assert_eq!(at("limit(2500ms)", &seconds), Some(2));
@@ -184,7 +184,7 @@ fn limit_is_reached_with_the_second_that_fills_it() {
 }
 
 #[test]
-fn steady_percentiles_are_a_row() {
+fn steady_percentiles_need_consecutive_seconds() {
     // From second 1 on the median of all is 10 ms; from second 2 on the maximum is 90 ms.
     let took = [10, 10, 90, 10, 10, 10];
     let seconds: Vec<Second> =
@@ -197,7 +197,7 @@ fn steady_percentiles_are_a_row() {
 }
 
 #[test]
-fn a_falling_trend_is_seen_beyond_its_error() {
+fn a_falling_trend_must_exceed_its_standard_error() {
     let counts = [100, 100, 100, 80, 60, 40];
     let seconds: Vec<Second> =
         (0..).zip(counts).map(|(index, ok)| second(index, ok, 1, &[])).collect();
@@ -217,9 +217,12 @@ fn correct_answers_of_unknown_status_are_refused() {
     };
     assert_eq!(judge(&[], "http(2xx,1,1s) http(xxx,1,1s) http(404,1,1s)"), Ok(()));
     assert_eq!(judge(&[200], "negative_http(200,10%,1s)"), Ok(()));
-    assert_eq!(judge(&[200, 404], "http(404,1,1s)").map_err(|unfit| unfit.mask), Err("404".into()));
-    let unfit = judge(&[], "http_trend(200,10s)").expect_err("200 to 299 are correct");
-    insta::assert_snapshot!(format!("{unfit}\nhint: {}", unfit.hint()));
+    assert_eq!(
+        judge(&[200, 404], "http(404,1,1s)").map_err(|unsupported| unsupported.mask),
+        Err("404".into())
+    );
+    let unsupported = judge(&[], "http_trend(200,10s)").expect_err("200 to 299 are correct");
+    insta::assert_snapshot!(format!("{unsupported}\nhint: {}", unsupported.hint()));
 }
 
 #[test]
@@ -252,32 +255,32 @@ fn reasons_say_what_was_found() {
 }
 
 #[test]
-fn a_guard_asks_once_and_hands_every_second_on() {
-    struct Told(Vec<u32>);
-    impl Listener for Told {
+fn a_guard_stops_once_and_passes_every_second_on() {
+    struct SeenSeconds(Vec<u32>);
+    impl Listener for SeenSeconds {
         fn second(&mut self, second: &Second) {
             self.0.push(second.index);
         }
     }
     let autostop = Autostop::parse("limit(2s)").expect("a criterion");
     let judge = || Judge::new(&autostop, &load(&[])).expect("a judge");
-    let (stop, mut told) = (Stop::default(), Told(Vec::new()));
-    let mut guard = Guard::new(judge(), stop.clone(), &mut told);
+    let (stop, mut listener) = (Stop::default(), SeenSeconds(Vec::new()));
+    let mut guard = Guard::new(judge(), stop.clone(), &mut listener);
     (0..4).for_each(|index| guard.second(&second(index, 1, 1, &[])));
     assert_eq!(guard.reason(), Some("limit(2s): 2s are over"));
     assert_eq!(guard.judge().met(), Some(&Criterion::Limit { length: Nanos::from_secs(2) }));
     assert!(stop.is_asked());
-    assert_eq!(told.0, [0, 1, 2, 3]);
+    assert_eq!(listener.0, [0, 1, 2, 3]);
 
-    let (stop, mut told) = (Stop::default(), Told(Vec::new()));
-    let mut guard = Guard::new(judge(), stop.clone(), &mut told);
+    let (stop, mut listener) = (Stop::default(), SeenSeconds(Vec::new()));
+    let mut guard = Guard::new(judge(), stop.clone(), &mut listener);
     stop.ask();
     (0..4).for_each(|index| guard.second(&second(index, 1, 1, &[])));
     assert_eq!(guard.reason(), None, "somebody else asked before");
 }
 
 #[test]
-fn users_are_the_limit_of_a_closed_load() {
+fn concurrency_is_the_in_flight_limit_of_a_closed_load() {
     let model = Model::Closed { concurrency: 4, until: Until::Requests(1) };
     let load = Load { model, ..load(&[]) };
     let autostop = Autostop::parse("instances(50%,1s) time(1ms,1s)").expect("criteria");
@@ -292,7 +295,7 @@ fn users_are_the_limit_of_a_closed_load() {
 }
 
 #[test]
-fn tanks_own_examples_are_read() {
+fn examples_of_tanks_documentation_are_parsed() {
     for text in [
         "time(1s500ms, 30s) time(50,15)",
         "http(404,10,15) http(5xx, 10%, 1m)",
@@ -315,7 +318,7 @@ fn tanks_own_examples_are_read() {
 
 #[test]
 fn mistakes_are_shown_where_they_are() {
-    let mut seen = String::new();
+    let mut report = String::new();
     for text in [
         "",
         "  ",
@@ -352,15 +355,15 @@ fn mistakes_are_shown_where_they_are() {
         let column = text[..error.offset].chars().count();
         let width = text[error.offset..error.offset + error.length].chars().count().max(1);
         let marks = format!("{}{}", " ".repeat(column), "^".repeat(width));
-        seen += &format!("{text}\n{marks} {error}\n");
+        report += &format!("{text}\n{marks} {error}\n");
         let expected = error.expected();
         let short = expected.split("; there are").next().unwrap_or_default();
-        seen += &format!("expected {short}");
-        seen += &error.nearest().map_or(String::new(), |nearest| format!("; nearest: {nearest}"));
-        seen += "\n\n";
+        report += &format!("expected {short}");
+        report += &error.nearest().map_or(String::new(), |nearest| format!("; nearest: {nearest}"));
+        report += "\n\n";
     }
-    seen += &Autostop::parse("").expect_err("nothing").expected();
-    insta::assert_snapshot!(seen);
+    report += &Autostop::parse("").expect_err("nothing").expected();
+    insta::assert_snapshot!(report);
 }
 
 fn percents() -> impl Strategy<Value = Percent> {
@@ -404,7 +407,7 @@ fn all_criteria() -> impl Strategy<Value = Criterion> {
 
 proptest! {
     #[test]
-    fn what_is_printed_reads_back(criteria in proptest::collection::vec(all_criteria(), 1..5)) {
+    fn printed_criteria_parse_back(criteria in proptest::collection::vec(all_criteria(), 1..5)) {
         let autostop = Autostop { criteria };
         prop_assert_eq!(Autostop::parse(&autostop.to_string()), Ok(autostop));
     }

@@ -7,9 +7,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::json::There;
-use super::search::Search;
-use super::{Ask, BODY_BYTES_MAX, Check, Failed, RULES_MAX, Rule, Wanted};
+use super::json::JsonMatch;
+use super::search::ByteSearch;
+use super::{BODY_BYTES_MAX, Check, Condition, Failed, HeaderDemand, RULES_MAX, Rule};
 use crate::protocol::fields::{unfolded, values};
 use crate::protocol::{AnswerEnd, Checked};
 use crate::traffic::AnswerShape;
@@ -27,21 +27,21 @@ pub(crate) struct Inspection {
     whole_bodies: bool,
     /// Whether any rule is about the time.
     timed: bool,
-    spare_bodies: Spare,
-    spare_starts: Spare,
+    spare_bodies: BufferPool,
+    spare_starts: BufferPool,
 }
 
 /// Empty buffers, for reuse.
 #[derive(Debug)]
-struct Spare {
+struct BufferPool {
     buffers: RefCell<Vec<Vec<u8>>>,
     /// How many more buffers may be allocated.
     left: Cell<usize>,
 }
 
-impl Spare {
-    fn new(most: usize) -> Spare {
-        Spare { buffers: RefCell::default(), left: Cell::new(most) }
+impl BufferPool {
+    fn new(most: usize) -> BufferPool {
+        BufferPool { buffers: RefCell::default(), left: Cell::new(most) }
     }
 
     /// An empty buffer; `None`: all are in use.
@@ -65,18 +65,21 @@ impl Spare {
 impl Inspection {
     pub(crate) fn new(check: &Check) -> Rc<Inspection> {
         assert!(check.rules.len() <= RULES_MAX, "more rules than a check holds");
-        let any = |of: fn(&Ask) -> bool| check.rules.iter().any(|rule| of(&rule.ask));
-        let whole = any(|ask| matches!(ask, Ask::BodyMatches(_) | Ask::Json { .. }));
-        let parts = any(|ask| matches!(ask, Ask::BodyContains(_) | Ask::Size(..)));
+        let any = |of: fn(&Condition) -> bool| check.rules.iter().any(|rule| of(&rule.condition));
+        let whole = any(|condition| {
+            matches!(condition, Condition::BodyMatches(_) | Condition::Json { .. })
+        });
+        let parts =
+            any(|condition| matches!(condition, Condition::BodyContains(_) | Condition::Size(..)));
         Rc::new(Inspection {
             // Each clone of a pattern has its own cache, so threads do not share one.
             check: check.clone(),
-            headers: any(|ask| matches!(ask, Ask::Header { .. })),
+            headers: any(|condition| matches!(condition, Condition::Header { .. })),
             bodies: whole || parts || !check.body_contains.is_empty(),
             whole_bodies: whole,
-            timed: any(|ask| matches!(ask, Ask::Time(_))),
-            spare_bodies: Spare::new(usize::MAX),
-            spare_starts: Spare::new(STARTS_MAX),
+            timed: any(|condition| matches!(condition, Condition::Time(_))),
+            spare_bodies: BufferPool::new(usize::MAX),
+            spare_starts: BufferPool::new(STARTS_MAX),
         })
     }
 }
@@ -92,10 +95,10 @@ pub(crate) trait Sink {
 pub(crate) struct Inspector {
     shared: Rc<Inspection>,
     /// One search for `body_contains`, if demanded, then one per rule `body contains`.
-    searches: Box<[(Failed, Search)]>,
+    searches: Box<[(Failed, ByteSearch)]>,
     /// A bit for each rule about headers that the final head broke.
-    broken: u32,
-    looking: Looking,
+    broken_header_rules: u32,
+    body_inspection: BodyInspection,
     /// Bytes of the body so far.
     size: u64,
     /// The body so far, if it must be kept as a whole.
@@ -106,13 +109,13 @@ pub(crate) struct Inspector {
 
 /// What the body's bytes are inspected for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Looking {
+enum BodyInspection {
     /// Nothing: no rule, a wrong status, or an answer to HEAD.
-    Away,
+    Skip,
     /// Searches and size.
-    Over,
+    Scan,
     /// Searches and size, and the whole body is kept.
-    Keeping,
+    Keep,
     /// Searches and size; the body is too large to be kept.
     TooLarge,
 }
@@ -122,16 +125,17 @@ impl Inspector {
         let check = &shared.check;
         let own = Some((Failed::CONTAINS, check.body_contains.as_slice()));
         let own = own.filter(|(_, text)| !text.is_empty());
-        let rules = check.rules.iter().enumerate().filter_map(|(place, rule)| match &rule.ask {
-            Ask::BodyContains(text) => Some((Failed::rule(place), text.as_slice())),
-            _ => None,
-        });
+        let rules =
+            check.rules.iter().enumerate().filter_map(|(index, rule)| match &rule.condition {
+                Condition::BodyContains(text) => Some((Failed::rule(index), text.as_slice())),
+                _ => None,
+            });
         let searches = own.into_iter().chain(rules);
         Inspector {
-            searches: searches.map(|(failed, text)| (failed, Search::new(text))).collect(),
+            searches: searches.map(|(failed, text)| (failed, ByteSearch::new(text))).collect(),
             shared: Rc::clone(shared),
-            broken: 0,
-            looking: Looking::Away,
+            broken_header_rules: 0,
+            body_inspection: BodyInspection::Skip,
             size: 0,
             body: Vec::new(),
             start: Vec::new(),
@@ -140,8 +144,8 @@ impl Inspector {
 
     /// Prepares for another answer, or for none.
     pub(crate) fn restart(&mut self) {
-        self.broken = 0;
-        self.looking = Looking::Away;
+        self.broken_header_rules = 0;
+        self.body_inspection = BodyInspection::Skip;
         self.size = 0;
         self.searches.iter_mut().for_each(|(_, search)| search.restart());
         self.shared.spare_bodies.give(&mut self.body);
@@ -154,28 +158,30 @@ impl Inspector {
             return;
         }
         if self.shared.headers {
-            self.broken = broken(&self.shared.check.rules, raw);
+            self.broken_header_rules = broken_header_rules(&self.shared.check.rules, raw);
         }
         // An answer to HEAD has no body to check. Other bodies need no look if nothing is demanded
         // of them.
-        self.looking = match shape {
-            AnswerShape::ByHeaders if self.shared.whole_bodies => Looking::Keeping,
-            AnswerShape::ByHeaders if self.shared.bodies => Looking::Over,
-            _ => Looking::Away,
+        self.body_inspection = match shape {
+            AnswerShape::ByHeaders if self.shared.whole_bodies => BodyInspection::Keep,
+            AnswerShape::ByHeaders if self.shared.bodies => BodyInspection::Scan,
+            _ => BodyInspection::Skip,
         };
     }
 
     /// Result of the check of a whole answer, except for its time.
     pub(crate) fn checked(&self) -> Checked {
-        if self.looking == Looking::Away && self.broken == 0 {
+        if self.body_inspection == BodyInspection::Skip && self.broken_header_rules == 0 {
             return Checked::Right;
         }
         let own = self.searches.first().filter(|(failed, _)| *failed == Failed::CONTAINS);
-        if own.is_some_and(|(_, search)| self.looking != Looking::Away && !search.found()) {
+        if own.is_some_and(|(_, search)| {
+            self.body_inspection != BodyInspection::Skip && !search.found()
+        }) {
             return Checked::Wrong(Failed::CONTAINS);
         }
         let rules = self.shared.check.rules.iter().enumerate();
-        let mut failed = rules.filter_map(|(place, rule)| self.fails(rule, place));
+        let mut failed = rules.filter_map(|(index, rule)| self.failure_of(rule, index));
         failed.next().map_or(Checked::Right, Checked::Wrong)
     }
 
@@ -184,52 +190,56 @@ impl Inspector {
         self.size
     }
 
-    fn fails(&self, rule: &Rule, place: usize) -> Option<Failed> {
-        let looked = self.looking != Looking::Away;
-        let holds = match &rule.ask {
-            Ask::Header { .. } => self.broken & (1 << place) == 0,
-            Ask::Time(_) => true,
-            _ if !looked => true,
-            Ask::BodyContains(_) => {
-                let own = self.searches.iter().find(|(failed, _)| *failed == Failed::rule(place));
+    fn failure_of(&self, rule: &Rule, index: usize) -> Option<Failed> {
+        let is_inspected = self.body_inspection != BodyInspection::Skip;
+        let holds = match &rule.condition {
+            Condition::Header { .. } => self.broken_header_rules & (1 << index) == 0,
+            Condition::Time(_) => true,
+            _ if !is_inspected => true,
+            Condition::BodyContains(_) => {
+                let own = self.searches.iter().find(|(failed, _)| *failed == Failed::rule(index));
                 own.is_some_and(|(_, search)| search.found())
             }
-            Ask::Size(compare, bytes) => compare.holds(self.size, *bytes),
-            Ask::BodyMatches(_) | Ask::Json { .. } if self.looking == Looking::TooLarge => {
+            Condition::Size(compare, bytes) => compare.holds(self.size, *bytes),
+            Condition::BodyMatches(_) | Condition::Json { .. }
+                if self.body_inspection == BodyInspection::TooLarge =>
+            {
                 return Some(Failed::TOO_LARGE);
             }
-            Ask::BodyMatches(pattern) => pattern.is_match(&self.body),
-            Ask::Json { path, value } => path.look(&self.body, value.as_ref()) == There::Right,
+            Condition::BodyMatches(pattern) => pattern.is_match(&self.body),
+            Condition::Json { path, value } => {
+                path.match_in(&self.body, value.as_ref()) == JsonMatch::Found
+            }
         };
-        (!holds).then(|| Failed::rule(place))
+        (!holds).then(|| Failed::rule(index))
     }
 
     /// A read ended inside the answer: keeps its start, in case it fails.
-    pub(crate) fn torn(&mut self, bytes: &[u8]) {
+    pub(crate) fn read_ended(&mut self, bytes: &[u8]) {
         if self.start.len() < START_BYTES {
-            self.hold(bytes);
+            self.keep_start(bytes);
         }
     }
 
     /// The answer has ended; `bytes` are its last ones.
     pub(crate) fn ended(&mut self, bytes: &[u8], end: AnswerEnd) {
         let AnswerEnd::Whole { status, check: Checked::Right } = end else {
-            return self.torn(bytes);
+            return self.read_ended(bytes);
         };
         if !self.shared.check.right_status(status) {
-            return self.torn(bytes);
+            return self.read_ended(bytes);
         }
         self.shared.spare_bodies.give(&mut self.body);
         if self.shared.timed {
             // It may still be too slow, which the driver decides.
-            self.torn(bytes);
+            self.read_ended(bytes);
         } else {
             self.shared.spare_starts.give(&mut self.start);
         }
     }
 
     #[cold]
-    fn hold(&mut self, bytes: &[u8]) {
+    fn keep_start(&mut self, bytes: &[u8]) {
         if self.start.capacity() == 0 {
             let Some(buffer) = self.shared.spare_starts.take() else { return };
             self.start = buffer;
@@ -248,8 +258,10 @@ impl Inspector {
         let check = &self.shared.check;
         let rule = check.rules.get(usize::from(failed.0).wrapping_sub(1));
         match (failed, rule) {
-            (Failed::CONTAINS, _) => super::words::lacks(&check.body_contains, self.size),
-            (_, Some(rule)) => super::words::found(&rule.ask, raw, self.size, &self.body),
+            (Failed::CONTAINS, _) => {
+                super::words::does_not_contain(&check.body_contains, self.size)
+            }
+            (_, Some(rule)) => super::words::describe(&rule.condition, raw, self.size, &self.body),
             (_, None) => super::words::too_large(self.size),
         }
     }
@@ -258,15 +270,15 @@ impl Inspector {
 impl Sink for Inspector {
     fn piece(&mut self, bytes: &[u8]) {
         self.size += bytes.len() as u64;
-        if self.looking == Looking::Away {
+        if self.body_inspection == BodyInspection::Skip {
             return;
         }
         self.searches.iter_mut().for_each(|(_, search)| search.feed(bytes));
-        if self.looking != Looking::Keeping {
+        if self.body_inspection != BodyInspection::Keep {
             return;
         }
         if self.body.len() + bytes.len() > BODY_BYTES_MAX {
-            self.looking = Looking::TooLarge;
+            self.body_inspection = BodyInspection::TooLarge;
             return;
         }
         if self.body.capacity() == 0 {
@@ -277,28 +289,30 @@ impl Sink for Inspector {
 }
 
 /// A bit for each rule about headers that `raw` breaks.
-fn broken(rules: &[Rule], raw: &[u8]) -> u32 {
-    let about = rules.iter().enumerate().filter_map(|(place, rule)| match &rule.ask {
-        Ask::Header { name, value } => Some((place, name, value)),
+fn broken_header_rules(rules: &[Rule], raw: &[u8]) -> u32 {
+    let about = rules.iter().enumerate().filter_map(|(index, rule)| match &rule.condition {
+        Condition::Header { name, value } => Some((index, name, value)),
         _ => None,
     });
-    about.fold(0, |bits, (place, name, wanted)| {
+    about.fold(0, |bits, (index, name, wanted)| {
         let holds = values(raw, name).any(|value| wanted.is_met_by(value));
-        bits | u32::from(!holds) << place
+        bits | u32::from(!holds) << index
     })
 }
 
-impl Wanted {
+impl HeaderDemand {
     /// Whether a value satisfies the demand. A value that is folded over several lines is first
     /// joined to one.
     fn is_met_by(&self, value: &[u8]) -> bool {
         let is_folded = value.contains(&b'\n');
         match self {
-            Wanted::Anything => true,
-            Wanted::Equal(wanted) if is_folded => unfolded(value).eq(wanted.iter().copied()),
-            Wanted::Equal(wanted) => value == wanted,
-            Wanted::Containing(part) if is_folded => contains(unfolded(value), part),
-            Wanted::Containing(part) => value.windows(part.len()).any(|window| window == part),
+            HeaderDemand::Anything => true,
+            HeaderDemand::Equal(wanted) if is_folded => unfolded(value).eq(wanted.iter().copied()),
+            HeaderDemand::Equal(wanted) => value == wanted,
+            HeaderDemand::Containing(part) if is_folded => contains(unfolded(value), part),
+            HeaderDemand::Containing(part) => {
+                value.windows(part.len()).any(|window| window == part)
+            }
         }
     }
 }

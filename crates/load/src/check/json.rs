@@ -11,11 +11,11 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path {
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<PathSegment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum PathSegment {
     Name(String),
     Position(usize),
 }
@@ -26,13 +26,13 @@ pub(crate) struct Expected(Value);
 
 /// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum There {
+pub(crate) enum JsonMatch {
     /// The expected value, or any value where none is expected.
-    Right,
+    Found,
     /// Another value.
-    Other,
+    Different,
     /// Nothing.
-    Nothing,
+    Missing,
     /// The text is not JSON.
     NotJson,
 }
@@ -85,13 +85,13 @@ impl Path {
     }
 
     /// What is at this path in `json`. Reads all of `json`.
-    pub(super) fn look(&self, json: &[u8], expected: Option<&Expected>) -> There {
+    pub(super) fn match_in(&self, json: &[u8], expected: Option<&Expected>) -> JsonMatch {
         let expected = expected.map(|expected| &expected.0);
         let mut reader = serde_json::Deserializer::from_slice(json);
-        let there = Walk { steps: &self.steps, expected }.deserialize(&mut reader);
-        match (there, reader.end()) {
-            (Ok(there), Ok(())) => there,
-            _ => There::NotJson,
+        let matched = PathVisitor { steps: &self.steps, expected }.deserialize(&mut reader);
+        match (matched, reader.end()) {
+            (Ok(matched), Ok(())) => matched,
+            _ => JsonMatch::NotJson,
         }
     }
 
@@ -99,33 +99,34 @@ impl Path {
     pub(super) fn value(&self, json: &[u8]) -> Option<String> {
         let whole: Value = serde_json::from_slice(json).ok()?;
         let value = self.steps.iter().try_fold(&whole, |value, step| match step {
-            Step::Name(name) => value.as_object()?.get(name),
-            Step::Position(position) => value.as_array()?.get(*position),
+            PathSegment::Name(name) => value.as_object()?.get(name),
+            PathSegment::Position(position) => value.as_array()?.get(*position),
         })?;
         Some(value.to_string())
     }
 }
 
 /// A name without brackets at the start of `text`, and what follows it.
-fn name(text: &str) -> Option<(Step, &str)> {
+fn name(text: &str) -> Option<(PathSegment, &str)> {
     let end = text.find(['.', '[']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let plain = |c: char| c.is_alphanumeric() || "_-@$:/".contains(c);
-    (!name.is_empty() && name.chars().all(plain)).then(|| (Step::Name(name.to_owned()), rest))
+    (!name.is_empty() && name.chars().all(plain))
+        .then(|| (PathSegment::Name(name.to_owned()), rest))
 }
 
 /// Parses the content of brackets, whose opening bracket was taken. Returns also what follows the
 /// closing one.
-fn bracketed(text: &str) -> Option<(Step, &str)> {
+fn bracketed(text: &str) -> Option<(PathSegment, &str)> {
     if text.starts_with('"') {
         let mut names = serde_json::Deserializer::from_str(text).into_iter::<String>();
         let name = names.next()?.ok()?;
         let rest = text[names.byte_offset()..].strip_prefix(']')?;
-        return Some((Step::Name(name), rest));
+        return Some((PathSegment::Name(name), rest));
     }
     let (position, rest) = text.split_once(']')?;
     let digits = !position.is_empty() && position.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| Some((Step::Position(position.parse().ok()?), rest)))?
+    digits.then(|| Some((PathSegment::Position(position.parse().ok()?), rest)))?
 }
 
 impl Expected {
@@ -147,17 +148,18 @@ impl fmt::Display for Expected {
 }
 
 /// Whether two values are equal. Numbers are equal if they are the same number, like `1` and `1.0`.
-fn same(left: &Value, right: &Value) -> bool {
+fn are_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
             left == right || left.as_f64().is_some_and(|left| Some(left) == right.as_f64())
         }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len()
-                && left.iter().zip(right).all(|(left, right)| same(left, right))
+                && left.iter().zip(right).all(|(left, right)| are_equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
-            let equal = |(name, value)| right.get(name).is_some_and(|other| same(value, other));
+            let equal =
+                |(name, value)| right.get(name).is_some_and(|other| are_equal(value, other));
             left.len() == right.len() && left.iter().all(equal)
         }
         _ => left == right,
@@ -166,29 +168,29 @@ fn same(left: &Value, right: &Value) -> bool {
 
 /// Follows one path; everything beside it is read and discarded.
 #[derive(Clone, Copy)]
-struct Walk<'a> {
-    steps: &'a [Step],
+struct PathVisitor<'a> {
+    steps: &'a [PathSegment],
     expected: Option<&'a Value>,
 }
 
-impl Walk<'_> {
+impl PathVisitor<'_> {
     /// What it means that `value` ends the path here.
-    fn ends_at(self, value: &Value) -> There {
+    fn ends_at(self, value: &Value) -> JsonMatch {
         match (self.steps, self.expected) {
-            ([], None) => There::Right,
-            ([], Some(expected)) if same(expected, value) => There::Right,
-            ([], Some(_)) => There::Other,
-            _ => There::Nothing,
+            ([], None) => JsonMatch::Found,
+            ([], Some(expected)) if are_equal(expected, value) => JsonMatch::Found,
+            ([], Some(_)) => JsonMatch::Different,
+            _ => JsonMatch::Missing,
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
-    type Value = There;
+impl<'de> DeserializeSeed<'de> for PathVisitor<'_> {
+    type Value = JsonMatch;
 
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<There, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<JsonMatch, D::Error> {
         match (self.steps, self.expected) {
-            ([], None) => reader.deserialize_ignored_any(IgnoredAny).map(|_| There::Right),
+            ([], None) => reader.deserialize_ignored_any(IgnoredAny).map(|_| JsonMatch::Found),
             ([], Some(Value::Array(_) | Value::Object(_))) => {
                 let value = <Value as serde::Deserialize>::deserialize(reader)?;
                 Ok(self.ends_at(&value))
@@ -198,86 +200,88 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
-    type Value = There;
+impl<'de> Visitor<'de> for PathVisitor<'_> {
+    type Value = JsonMatch;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any JSON value")
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<There, E> {
+    fn visit_bool<E: Error>(self, value: bool) -> Result<JsonMatch, E> {
         Ok(self.ends_at(&value.into()))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<There, E> {
+    fn visit_i64<E: Error>(self, value: i64) -> Result<JsonMatch, E> {
         Ok(self.ends_at(&value.into()))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<There, E> {
+    fn visit_u64<E: Error>(self, value: u64) -> Result<JsonMatch, E> {
         Ok(self.ends_at(&value.into()))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<There, E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<JsonMatch, E> {
         Ok(self.ends_at(&value.into()))
     }
 
     /// Handled separately, because a `Value` of it would be a copy.
-    fn visit_str<E: Error>(self, value: &str) -> Result<There, E> {
+    fn visit_str<E: Error>(self, value: &str) -> Result<JsonMatch, E> {
         Ok(match (self.steps, self.expected) {
-            ([], Some(Value::String(expected))) if expected == value => There::Right,
-            ([], None) => There::Right,
-            ([], Some(_)) => There::Other,
-            _ => There::Nothing,
+            ([], Some(Value::String(expected))) if expected == value => JsonMatch::Found,
+            ([], None) => JsonMatch::Found,
+            ([], Some(_)) => JsonMatch::Different,
+            _ => JsonMatch::Missing,
         })
     }
 
-    fn visit_unit<E: Error>(self) -> Result<There, E> {
+    fn visit_unit<E: Error>(self) -> Result<JsonMatch, E> {
         Ok(self.ends_at(&Value::Null))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<There, A::Error> {
-        let mut there = self.beside();
-        if let [Step::Position(position), steps @ ..] = self.steps {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<JsonMatch, A::Error> {
+        let mut matched = self.mismatch();
+        if let [PathSegment::Position(position), steps @ ..] = self.steps {
             for _ in 0..*position {
                 if list.next_element::<IgnoredAny>()?.is_none() {
-                    return Ok(There::Nothing);
+                    return Ok(JsonMatch::Missing);
                 }
             }
-            there = list.next_element_seed(Walk { steps, ..self })?.unwrap_or(There::Nothing);
+            matched = list
+                .next_element_seed(PathVisitor { steps, ..self })?
+                .unwrap_or(JsonMatch::Missing);
         }
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(there)
+        Ok(matched)
     }
 
     /// If a name occurs twice, the last one counts, as in PHP and JavaScript.
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<There, A::Error> {
-        let mut there = self.beside();
-        let [Step::Name(name), steps @ ..] = self.steps else {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonMatch, A::Error> {
+        let mut matched = self.mismatch();
+        let [PathSegment::Name(name), steps @ ..] = self.steps else {
             while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(there);
+            return Ok(matched);
         };
-        while let Some(found) = map.next_key_seed(Is(name))? {
+        while let Some(found) = map.next_key_seed(NameMatcher(name))? {
             if found {
-                there = map.next_value_seed(Walk { steps, ..self })?;
+                matched = map.next_value_seed(PathVisitor { steps, ..self })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(there)
+        Ok(matched)
     }
 }
 
-impl Walk<'_> {
+impl PathVisitor<'_> {
     /// What a list or an object means for a path that does not continue into it.
-    fn beside(self) -> There {
-        if self.steps.is_empty() { There::Other } else { There::Nothing }
+    fn mismatch(self) -> JsonMatch {
+        if self.steps.is_empty() { JsonMatch::Different } else { JsonMatch::Missing }
     }
 }
 
 /// Compares a name with this one, without copying it.
-struct Is<'a>(&'a str);
+struct NameMatcher<'a>(&'a str);
 
-impl<'de> DeserializeSeed<'de> for Is<'_> {
+impl<'de> DeserializeSeed<'de> for NameMatcher<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<bool, D::Error> {
@@ -285,7 +289,7 @@ impl<'de> DeserializeSeed<'de> for Is<'_> {
     }
 }
 
-impl Visitor<'_> for Is<'_> {
+impl Visitor<'_> for NameMatcher<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

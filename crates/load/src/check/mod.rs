@@ -54,15 +54,15 @@ pub struct Check {
 #[derive(Clone, Debug)]
 pub struct Rule {
     text: String,
-    ask: Ask,
+    condition: Condition,
 }
 
 /// The condition of a rule.
 #[derive(Clone, Debug)]
-pub(crate) enum Ask {
+pub(crate) enum Condition {
     Header {
         name: String,
-        value: Wanted,
+        value: HeaderDemand,
     },
     BodyContains(Vec<u8>),
     BodyMatches(Regex),
@@ -77,7 +77,7 @@ pub(crate) enum Ask {
 
 /// What is demanded of a header's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum HeaderDemand {
     Anything,
     Equal(Vec<u8>),
     Containing(Vec<u8>),
@@ -104,8 +104,8 @@ impl Failed {
     pub const TOO_LARGE: Failed = Failed(u16::MAX);
 
     /// The rule at this index of [`Check::rules`].
-    pub(crate) fn rule(place: usize) -> Failed {
-        Failed(u16::try_from(place + 1).unwrap_or(u16::MAX - 1))
+    pub(crate) fn rule(index: usize) -> Failed {
+        Failed(u16::try_from(index + 1).unwrap_or(u16::MAX - 1))
     }
 }
 
@@ -133,7 +133,8 @@ impl Check {
 
     /// The first rule about time that this service time breaks.
     pub(crate) fn too_slow(&self, service_time: Nanos) -> Option<Failed> {
-        let slow = |rule: &Rule| matches!(rule.ask, Ask::Time(limit) if service_time >= limit);
+        let slow =
+            |rule: &Rule| matches!(rule.condition, Condition::Time(limit) if service_time >= limit);
         self.rules.iter().position(slow).map(Failed::rule)
     }
 }
@@ -144,8 +145,8 @@ impl Rule {
     /// # Errors
     /// What is wrong with the text, where, and what was expected there.
     pub fn parse(text: &str) -> Result<Rule, RuleError> {
-        let ask = parse::ask(text)?;
-        Ok(Rule { text: text.trim().to_owned(), ask })
+        let condition = parse::condition(text)?;
+        Ok(Rule { text: text.trim().to_owned(), condition })
     }
 
     /// The rule as written, without blanks around it. Failures are counted under this name.

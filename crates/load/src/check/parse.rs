@@ -4,47 +4,47 @@ use regex::bytes::RegexBuilder;
 
 use super::error::{Problem, RuleError};
 use super::json::{Expected, Path};
-use super::{Ask, Compare, Wanted};
+use super::{Compare, Condition, HeaderDemand};
 use crate::schedule::parse_length;
 use crate::time::Nanos;
 
 /// A text, and the position up to which it was parsed.
 #[derive(Clone, Copy)]
-struct Rest<'a> {
+struct Cursor<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> Cursor<'a> {
     /// What is left, without blanks around it, and where it begins.
-    fn left(self) -> (&'a str, usize) {
-        let left = &self.text[self.at..];
-        let begins = self.at + (left.len() - left.trim_start().len());
-        (left.trim(), begins)
+    fn remaining(self) -> (&'a str, usize) {
+        let remaining = &self.text[self.at..];
+        let begins = self.at + (remaining.len() - remaining.trim_start().len());
+        (remaining.trim(), begins)
     }
 
     /// The next word; empty at the end.
     fn word(&mut self) -> (&'a str, usize) {
-        let (left, begins) = self.left();
-        let word = &left[..left.find(char::is_whitespace).unwrap_or(left.len())];
+        let (remaining, begins) = self.remaining();
+        let word = &remaining[..remaining.find(char::is_whitespace).unwrap_or(remaining.len())];
         self.at = begins + word.len();
         (word, begins)
     }
 
     /// A comparison: a word, or signs that a value may follow without a blank.
     fn operator(&mut self) -> (&'a str, usize) {
-        let (left, begins) = self.left();
-        let signs = left.find(|c| !"=<>~!".contains(c)).unwrap_or(left.len());
+        let (remaining, begins) = self.remaining();
+        let signs = remaining.find(|c| !"=<>~!".contains(c)).unwrap_or(remaining.len());
         if signs == 0 {
             return self.word();
         }
         self.at = begins + signs;
-        (&left[..signs], begins)
+        (&remaining[..signs], begins)
     }
 
     /// Everything that is left, which must not be empty.
     fn value(self, operator: &str) -> Result<(&'a str, usize), RuleError> {
-        match self.left() {
+        match self.remaining() {
             ("", _) => {
                 Err(wrong(self.text.len(), 0, Problem::NoValue { operator: operator.to_owned() }))
             }
@@ -62,22 +62,22 @@ fn bad_operator(of: &'static str, (found, at): (&str, usize)) -> RuleError {
 }
 
 /// The condition of the rule.
-pub(super) fn ask(text: &str) -> Result<Ask, RuleError> {
-    let mut rest = Rest { text, at: 0 };
+pub(super) fn condition(text: &str) -> Result<Condition, RuleError> {
+    let mut rest = Cursor { text, at: 0 };
     // `size>100` is accepted without blanks.
-    let (left, begins) = rest.left();
-    let end = left.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(left.len());
+    let (remaining, begins) = rest.remaining();
+    let end = remaining.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(remaining.len());
     rest.at = begins + end;
-    match &left[..end] {
+    match &remaining[..end] {
         "header" => header(rest),
         "body" => body(rest),
         "json" => json(rest),
         "size" => size(rest),
         "time" => time(rest),
-        "" if left.is_empty() => Err(wrong(begins, 0, Problem::Empty)),
+        "" if remaining.is_empty() => Err(wrong(begins, 0, Problem::Empty)),
         "status" => Err(wrong(begins, end, Problem::Status)),
         _ => {
-            let (found, at) = Rest { text, at: 0 }.word();
+            let (found, at) = Cursor { text, at: 0 }.word();
             let near = WORDS.iter().map(|word| (strsim::damerau_levenshtein(word, found), *word));
             let nearest = near.filter(|(distance, _)| *distance <= 2).min().map(|(_, word)| word);
             Err(wrong(at, found.len(), Problem::Unknown { found: found.to_owned(), nearest }))
@@ -85,11 +85,11 @@ pub(super) fn ask(text: &str) -> Result<Ask, RuleError> {
     }
 }
 
-fn header(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
-    let (left, at) = rest.left();
-    let end = left.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(left.len());
+fn header(mut rest: Cursor<'_>) -> Result<Condition, RuleError> {
+    let (remaining, at) = rest.remaining();
+    let end = remaining.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(remaining.len());
     // Many will first try `header x-cache: HIT`, but the colon is not part of a name.
-    let name = &left[..end];
+    let name = &remaining[..end];
     rest.at = at + end;
     if name.is_empty() {
         return Err(wrong(at, 0, Problem::NoHeaderName));
@@ -100,24 +100,24 @@ fn header(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
     }
     let (operator, operator_at) = rest.operator();
     let value = match operator {
-        "" => Wanted::Anything,
-        "==" | "=" => Wanted::Equal(rest.value(operator)?.0.into()),
-        "contains" => Wanted::Containing(rest.value(operator)?.0.into()),
+        "" => HeaderDemand::Anything,
+        "==" | "=" => HeaderDemand::Equal(rest.value(operator)?.0.into()),
+        "contains" => HeaderDemand::Containing(rest.value(operator)?.0.into()),
         _ => return Err(bad_operator("header", (operator, operator_at))),
     };
-    Ok(Ask::Header { name: name.to_owned(), value })
+    Ok(Condition::Header { name: name.to_owned(), value })
 }
 
-fn body(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+fn body(mut rest: Cursor<'_>) -> Result<Condition, RuleError> {
     let (operator, at) = rest.operator();
     match operator {
-        "contains" => Ok(Ask::BodyContains(rest.value(operator)?.0.into())),
+        "contains" => Ok(Condition::BodyContains(rest.value(operator)?.0.into())),
         "~" | "=~" => pattern(rest.value(operator)?),
         _ => Err(bad_operator("body", (operator, at))),
     }
 }
 
-fn pattern((text, at): (&str, usize)) -> Result<Ask, RuleError> {
+fn pattern((text, at): (&str, usize)) -> Result<Condition, RuleError> {
     let inner = text.strip_prefix('/').and_then(|after| after.rsplit_once('/'));
     let Some((pattern, flags)) = inner.filter(|(pattern, _)| !pattern.is_empty()) else {
         return Err(wrong(at, text.len(), Problem::NotAPattern { found: text.to_owned() }));
@@ -136,7 +136,7 @@ fn pattern((text, at): (&str, usize)) -> Result<Ask, RuleError> {
             }
         };
     }
-    builder.build().map(Ask::BodyMatches).map_err(|error| {
+    builder.build().map(Condition::BodyMatches).map_err(|error| {
         // The message has several lines with a caret; the last one says what is wrong.
         let text = error.to_string();
         let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -145,10 +145,10 @@ fn pattern((text, at): (&str, usize)) -> Result<Ask, RuleError> {
     })
 }
 
-fn json(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
-    let (left, at) = rest.left();
-    let length = Path::length(left);
-    let found = &left[..length];
+fn json(mut rest: Cursor<'_>) -> Result<Condition, RuleError> {
+    let (remaining, at) = rest.remaining();
+    let length = Path::length(remaining);
+    let found = &remaining[..length];
     rest.at = at + length;
     if found.is_empty() {
         return Err(wrong(at, 0, Problem::NoPath));
@@ -169,10 +169,10 @@ fn json(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
         }
         _ => return Err(bad_operator("json", (operator, operator_at))),
     };
-    Ok(Ask::Json { path, value })
+    Ok(Condition::Json { path, value })
 }
 
-fn size(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+fn size(mut rest: Cursor<'_>) -> Result<Condition, RuleError> {
     let (operator, at) = rest.operator();
     let compare = match operator {
         "==" | "=" => Compare::Equal,
@@ -184,19 +184,19 @@ fn size(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
     };
     let (text, at) = rest.value(operator)?;
     match bytes(text) {
-        Some(bytes) => Ok(Ask::Size(compare, bytes)),
+        Some(bytes) => Ok(Condition::Size(compare, bytes)),
         None => Err(wrong(at, text.len(), Problem::NotBytes { found: text.to_owned() })),
     }
 }
 
-fn time(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+fn time(mut rest: Cursor<'_>) -> Result<Condition, RuleError> {
     let (operator, at) = rest.operator();
     if operator != "<" {
         return Err(bad_operator("time", (operator, at)));
     }
     let (text, at) = rest.value(operator)?;
     match parse_length(text) {
-        Ok(limit) if limit > Nanos(0) => Ok(Ask::Time(limit)),
+        Ok(limit) if limit > Nanos(0) => Ok(Condition::Time(limit)),
         _ => Err(wrong(at, text.len(), Problem::NotALength { found: text.to_owned() })),
     }
 }

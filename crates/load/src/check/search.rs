@@ -3,7 +3,7 @@
 /// The search of Knuth, Morris and Pratt. A match may be split over any number of pieces. No byte
 /// is examined twice, and only a number is kept between pieces.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct ByteSearch {
     needle: Box<[u8]>,
     /// `borders[i]`: length of the longest proper prefix of the needle that ends `needle[..=i]`.
     borders: Box<[usize]>,
@@ -11,9 +11,9 @@ pub(super) struct Search {
     matched: usize,
 }
 
-impl Search {
+impl ByteSearch {
     /// A search for `needle`; an empty one is found at once.
-    pub(super) fn new(needle: &[u8]) -> Search {
+    pub(super) fn new(needle: &[u8]) -> ByteSearch {
         let mut borders = vec![0; needle.len()];
         let mut border = 0;
         for at in 1..needle.len() {
@@ -23,7 +23,7 @@ impl Search {
             border += usize::from(needle[at] == needle[border]);
             borders[at] = border;
         }
-        Search { needle: needle.into(), borders: borders.into(), matched: 0 }
+        ByteSearch { needle: needle.into(), borders: borders.into(), matched: 0 }
     }
 
     /// Whether the needle was in the pieces since the last `restart`.
@@ -63,10 +63,10 @@ impl Search {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Search;
+    use super::ByteSearch;
 
     fn found_in(needle: &[u8], pieces: &[&[u8]]) -> bool {
-        let mut search = Search::new(needle);
+        let mut search = ByteSearch::new(needle);
         for piece in pieces {
             search.feed(piece);
         }
@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_is_found_in_nothing() {
+    fn an_empty_needle_is_found_without_any_bytes() {
         assert!(found_in(b"", &[]));
         assert!(!found_in(b"a", &[]));
     }
 
     #[test]
-    fn a_match_torn_inside_a_repeated_prefix_is_found() {
+    fn a_match_split_inside_a_repeated_prefix_is_found() {
         assert!(found_in(b"aab", &[b"a", b"a", b"a", b"b"]));
         assert!(found_in(b"abcabd", &[b"abcab", b"cabd"]));
         assert!(!found_in(b"abcabd", &[b"abcab", b"abd"]));
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn restart_forgets() {
-        let mut search = Search::new(b"ab");
+        let mut search = ByteSearch::new(b"ab");
         search.feed(b"xab");
         assert!(search.found());
         search.restart();
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_plain_search_however_torn(
+        fn agrees_with_a_plain_search_however_split(
             needle in proptest::collection::vec(0u8..3, 0..6),
             text in proptest::collection::vec(0u8..3, 0..60),
             piece in 1usize..7,

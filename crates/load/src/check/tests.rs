@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::json::{Expected, Path, There};
+use super::json::{Expected, JsonMatch, Path};
 use super::*;
 use crate::protocol::http1::Http1;
 use crate::protocol::{AnswerEnd, Checked, Excerpt, Protocol, RequestId};
@@ -59,7 +59,7 @@ const ORDER: &str = r#"{"ok": true, "n": 12, "price": 9.90, "name": "a \"b\"", "
     "items": [{"id": 1}, {"id": 2, "id": 3}], "a b": {"c.d": [[]]}, "big": 18446744073709551615}"#;
 
 #[test]
-fn what_holds_holds() {
+fn rules_that_hold_pass() {
     let table = [
         "header x-cache",
         "header X-CACHE == MISS",
@@ -146,7 +146,7 @@ fn what_breaks_says_what_there_was() {
 }
 
 #[test]
-fn the_first_that_breaks_in_the_order_given_names_the_failure() {
+fn the_first_broken_rule_names_the_failure() {
     let mut check = rules(&["header x-cache", "size > 9999", "header gone", "body contains gone"]);
     assert_eq!(checked(&check, &answer("hello")).0, Checked::Wrong(Failed(2)));
     check.body_contains = b"gone".to_vec();
@@ -158,7 +158,7 @@ fn the_first_that_breaks_in_the_order_given_names_the_failure() {
 }
 
 #[test]
-fn an_answer_to_head_is_asked_for_its_headers_only() {
+fn only_header_rules_apply_to_an_answer_to_head() {
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     let of_body = ["body contains x", "body ~ /x/", "json $.x", "size > 5"];
     let mut http = Http1::new(&rules(&of_body), HABITS);
@@ -168,7 +168,7 @@ fn an_answer_to_head_is_asked_for_its_headers_only() {
 }
 
 #[test]
-fn an_answer_that_cannot_have_a_body_has_an_empty_one() {
+fn an_answer_without_a_body_is_checked_as_an_empty_body() {
     let nothing = "HTTP/1.1 204 No Content\r\n\r\n";
     assert_eq!(checked(&rules(&["size == 0", "body ~ /^$/"]), nothing).0, Checked::Right);
     assert_eq!(checked(&rules(&["body contains x"]), nothing).0, Checked::Wrong(Failed(1)));
@@ -176,7 +176,7 @@ fn an_answer_that_cannot_have_a_body_has_an_empty_one() {
 }
 
 #[test]
-fn where_the_status_is_wrong_nothing_else_is_asked() {
+fn with_a_wrong_status_no_rule_is_checked() {
     let wrong = "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\noops!";
     let (checked, excerpt) = checked(&rules(&["header gone", "json $.ok"]), wrong);
     assert_eq!(checked, Checked::Right);
@@ -185,7 +185,7 @@ fn where_the_status_is_wrong_nothing_else_is_asked() {
 }
 
 #[test]
-fn a_body_above_the_limit_fails_with_its_own_word() {
+fn a_body_above_the_limit_fails_as_too_large() {
     let body = "x".repeat(BODY_BYTES_MAX + 1);
     let page =
         |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
@@ -205,7 +205,7 @@ fn a_body_above_the_limit_fails_with_its_own_word() {
 }
 
 #[test]
-fn nothing_of_one_answer_is_left_for_the_next() {
+fn no_state_of_one_answer_remains_for_the_next() {
     let check = rules(&["body ~ /^ab$/", "body contains b", "size == 2", "header x"]);
     let mut http = Http1::new(&check, HABITS);
     let right: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 2\r\n\r\na", b"b"];
@@ -226,7 +226,7 @@ fn nothing_of_one_answer_is_left_for_the_next() {
 }
 
 #[test]
-fn an_example_is_the_same_however_torn() {
+fn an_example_is_the_same_however_reads_split_it() {
     let check = rules(&["body ~ /items.*\\[/", "json $.ok == false"]);
     let bytes = answer(ORDER);
     let bytes = bytes.as_bytes();
@@ -246,7 +246,7 @@ fn an_example_is_the_same_however_torn() {
 }
 
 #[test]
-fn an_example_is_bounded() {
+fn an_example_has_a_limited_size() {
     let head = "x".repeat(7_000);
     let page = format!(
         "HTTP/1.1 500 No\r\nX: {head}\r\nContent-Length: 9000\r\n\r\n{}",
@@ -259,7 +259,7 @@ fn an_example_is_bounded() {
 }
 
 #[test]
-fn of_an_unfinished_answer_there_is_what_came() {
+fn an_example_of_an_unfinished_answer_has_the_bytes_that_arrived() {
     let mut http = Http1::new(&Check::default(), HABITS);
     for (bytes, status, head, body) in [
         ("HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 O", None, "HTTP/1.1 200 O", ""),
@@ -328,7 +328,7 @@ fn mistakes_are_shown_where_they_are() {
 }
 
 #[test]
-fn a_rule_is_named_as_it_reads() {
+fn a_rule_is_named_by_its_text() {
     let rule = Rule::parse("  header x-cache == HIT ").unwrap();
     assert_eq!(rule.name(), "header x-cache == HIT");
     assert_eq!(rule, Rule::parse(rule.name()).unwrap());
@@ -377,22 +377,22 @@ proptest! {
         let text = value.to_string();
         let path = Path::parse(&path).unwrap();
         let there = value.pointer(&pointer);
-        let expected = if there.is_some() { There::Right } else { There::Nothing };
-        prop_assert_eq!(path.look(text.as_bytes(), None), expected);
+        let expected = if there.is_some() { JsonMatch::Found } else { JsonMatch::Missing };
+        prop_assert_eq!(path.match_in(text.as_bytes(), None), expected);
         prop_assert_eq!(path.value(text.as_bytes()), there.map(Value::to_string));
         for wanted in [there.cloned().unwrap_or_default(), json!("other"), json!([7])] {
             let expected = match there {
-                None => There::Nothing,
-                Some(there) if *there == wanted => There::Right,
-                Some(_) => There::Other,
+                None => JsonMatch::Missing,
+                Some(there) if *there == wanted => JsonMatch::Found,
+                Some(_) => JsonMatch::Different,
             };
             let wanted = Expected::parse(&wanted.to_string()).unwrap();
-            prop_assert_eq!(path.look(text.as_bytes(), Some(&wanted)), expected);
+            prop_assert_eq!(path.match_in(text.as_bytes(), Some(&wanted)), expected);
         }
     }
 
     #[test]
-    fn whatever_is_written_it_is_a_rule_or_a_mistake(text in "(header|body|json|size|time)?[ ~=<>/a\"$.0-9é\\[\\]]{0,24}") {
+    fn any_text_is_a_rule_or_an_error(text in "(header|body|json|size|time)?[ ~=<>/a\"$.0-9é\\[\\]]{0,24}") {
         match Rule::parse(&text) {
             Ok(rule) => prop_assert_eq!(&rule, &Rule::parse(rule.name()).unwrap()),
             Err(error) => prop_assert!(text.get(error.offset..error.offset + error.length).is_some()),
@@ -400,7 +400,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_comes_is_looked_at_without_harm(body in "[{}\\[\\]\",:a0-9e. \\\\u+-]{0,40}") {
+    fn any_body_is_inspected_without_panic(body in "[{}\\[\\]\",:a0-9e. \\\\u+-]{0,40}") {
         let mut check = rules(&["json $.a[0] == 1", "body ~ /a+/"]);
         check.rules.rotate_left(usize::from(body.len() % 2 == 0));
         let _ = checked(&check, &answer(&body));

@@ -1,16 +1,16 @@
 //! Says in words what an answer had instead of what was demanded. Only for examples.
 
-use super::{Ask, BODY_BYTES_MAX, Wanted};
+use super::{BODY_BYTES_MAX, Condition, HeaderDemand};
 use crate::protocol::fields::{unfolded, values};
 use crate::time::Nanos;
 
-/// What `ask` found in an answer that breaks it.
-pub(super) fn found(ask: &Ask, head: &[u8], size: u64, body: &[u8]) -> String {
-    match ask {
-        Ask::Header { name, value } => header(name, value, head),
-        Ask::BodyContains(text) => lacks(text, size),
-        Ask::BodyMatches(_) => format!("no match in the body's {size} bytes"),
-        Ask::Json { path, value } => match (path.value(body), value) {
+/// What `condition` found in an answer that breaks it.
+pub(super) fn describe(condition: &Condition, head: &[u8], size: u64, body: &[u8]) -> String {
+    match condition {
+        Condition::Header { name, value } => header(name, value, head),
+        Condition::BodyContains(text) => does_not_contain(text, size),
+        Condition::BodyMatches(_) => format!("no match in the body's {size} bytes"),
+        Condition::Json { path, value } => match (path.value(body), value) {
             (Some(there), Some(wanted)) => {
                 let (path, there) = (path.text(), shown(there.as_bytes()));
                 format!("`{path}` is `{there}`, not `{wanted}`")
@@ -20,21 +20,21 @@ pub(super) fn found(ask: &Ask, head: &[u8], size: u64, body: &[u8]) -> String {
             }
             (_, _) => format!("the body's {size} bytes are not JSON"),
         },
-        Ask::Size(..) => format!("the body has {size} bytes"),
-        Ask::Time(_) => String::new(),
+        Condition::Size(..) => format!("the body has {size} bytes"),
+        Condition::Time(_) => String::new(),
     }
 }
 
-fn header(name: &str, wanted: &Wanted, head: &[u8]) -> String {
+fn header(name: &str, wanted: &HeaderDemand, head: &[u8]) -> String {
     let values = values(head, name).map(|value| unfolded(value).collect::<Vec<u8>>());
     let values: Vec<String> = values.map(|value| shown(&value)).collect();
     match (values.as_slice(), wanted) {
         ([], _) => format!("no header `{name}`"),
-        (values, Wanted::Anything) => format!("header `{name}` is `{}`", values.join("`, `")),
-        (values, Wanted::Equal(wanted)) => {
+        (values, HeaderDemand::Anything) => format!("header `{name}` is `{}`", values.join("`, `")),
+        (values, HeaderDemand::Equal(wanted)) => {
             format!("header `{name}` is `{}`, not `{}`", values.join("`, `"), shown(wanted))
         }
-        (values, Wanted::Containing(part)) => {
+        (values, HeaderDemand::Containing(part)) => {
             let values = values.join("`, `");
             format!("header `{name}` is `{values}`, without `{}`", shown(part))
         }
@@ -42,7 +42,7 @@ fn header(name: &str, wanted: &Wanted, head: &[u8]) -> String {
 }
 
 /// Says that the body does not contain `text`.
-pub(super) fn lacks(text: &[u8], size: u64) -> String {
+pub(super) fn does_not_contain(text: &[u8], size: u64) -> String {
     format!("no `{}` in the body's {size} bytes", shown(text))
 }
 

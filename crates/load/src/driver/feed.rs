@@ -15,7 +15,7 @@ use crate::traffic::Request;
 /// The requests of one load thread.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    row: Arc<Row>,
+    counter: Arc<RequestCounter>,
     /// The number of the next request, once this thread has reserved it.
     number: Option<u64>,
     pub(crate) origin: Origin,
@@ -34,34 +34,34 @@ pub(crate) enum Origin {
 /// cache lines to itself.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Row(AtomicU64);
+pub(crate) struct RequestCounter(AtomicU64);
 
 /// Whether there is a request to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stock {
+pub(crate) enum FeedStatus {
     /// There is one: `next` returns it.
-    There,
+    Ready,
     /// Not yet: the reader was too slow.
     Late,
     /// There are no more.
-    Over,
+    Ended,
 }
 
 impl Feed {
-    /// The feed of one thread; all threads of a load share `row`.
-    pub(crate) fn new(row: &Arc<Row>, origin: Origin) -> Feed {
-        Feed { row: Arc::clone(row), number: None, origin }
+    /// The feed of one thread; all threads of a load share `counter`.
+    pub(crate) fn new(counter: &Arc<RequestCounter>, origin: Origin) -> Feed {
+        Feed { counter: Arc::clone(counter), number: None, origin }
     }
 
     /// Whether there is a request to send. Takes what the reader has prepared, and never waits. The
     /// request found is reserved for this thread, so call it only when one can start.
-    pub(crate) fn stock(&mut self) -> Stock {
-        let row = &self.row.0;
-        let number = *self.number.get_or_insert_with(|| row.fetch_add(1, Ordering::Relaxed));
+    pub(crate) fn poll(&mut self) -> FeedStatus {
+        let counter = &self.counter.0;
+        let number = *self.number.get_or_insert_with(|| counter.fetch_add(1, Ordering::Relaxed));
         match &mut self.origin {
-            Origin::List(list) if number < list.count => Stock::There,
-            Origin::List(_) => Stock::Over,
-            Origin::Stream(stream) => stream.stock(number),
+            Origin::List(list) if number < list.count => FeedStatus::Ready,
+            Origin::List(_) => FeedStatus::Ended,
+            Origin::Stream(stream) => stream.poll(number),
         }
     }
 
@@ -73,7 +73,7 @@ impl Feed {
         }
     }
 
-    /// The next request; to be called only after `stock` said that there is one.
+    /// The next request; to be called only after `poll` said that there is one.
     pub(crate) fn next(&mut self) -> &Request {
         let number = self.number.take().expect("looked for before");
         match &mut self.origin {
@@ -100,11 +100,11 @@ impl List {
     }
 
     fn at(&mut self, number: u64) -> &Request {
-        let place = match &mut self.shuffle {
+        let index = match &mut self.shuffle {
             None => (number % self.traffic.len() as u64) as usize,
-            Some(shuffle) => shuffle.place(number),
+            Some(shuffle) => shuffle.position(number),
         };
-        &self.traffic[place]
+        &self.traffic[index]
     }
 }
 
@@ -114,17 +114,17 @@ mod tests {
 
     /// Two threads: the first sends nine times while the second sends once.
     #[test]
-    fn what_is_sent_is_the_beginning_of_the_order_however_fast_each_thread_is() {
+    fn requests_sent_are_always_a_prefix_of_the_order() {
         for (length, seed) in [(1_usize, None), (2, None), (2, Some(1)), (6, None), (6, Some(1))] {
             let requests = |tag| Request { tag: crate::traffic::Tag(tag), ..Request::default() };
             let traffic: Arc<[Request]> = (0..length as u16).map(requests).collect();
-            let row = Arc::default();
+            let counter = Arc::default();
             let list = || Origin::List(List::new(Arc::clone(&traffic), seed, None));
-            let mut feeds = [Feed::new(&row, list()), Feed::new(&row, list())];
+            let mut feeds = [Feed::new(&counter, list()), Feed::new(&counter, list())];
             let mut sent = vec![0_u32; length];
             for turn in 0..600 {
                 let feed = &mut feeds[usize::from(turn % 10 == 9)];
-                assert_eq!(feed.stock(), Stock::There);
+                assert_eq!(feed.poll(), FeedStatus::Ready);
                 sent[feed.next().tag.index()] += 1;
             }
             let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
@@ -133,20 +133,21 @@ mod tests {
     }
 
     #[test]
-    fn all_threads_together_send_as_many_as_asked() {
+    fn all_threads_together_send_the_given_number_of_requests() {
         let traffic: Arc<[Request]> = vec![Request::default()].into();
-        let row = Arc::default();
-        let feed = || Feed::new(&row, Origin::List(List::new(Arc::clone(&traffic), None, Some(5))));
+        let counter = Arc::default();
+        let feed =
+            || Feed::new(&counter, Origin::List(List::new(Arc::clone(&traffic), None, Some(5))));
         let mut feeds = [feed(), feed(), feed()];
         let mut sent = 0;
         for turn in 0..30 {
             let feed = &mut feeds[turn % 3];
-            if feed.stock() == Stock::There {
+            if feed.poll() == FeedStatus::Ready {
                 feed.next();
                 sent += 1;
             }
         }
         assert_eq!(sent, 5);
-        assert!(feeds.iter_mut().all(|feed| feed.stock() == Stock::Over));
+        assert!(feeds.iter_mut().all(|feed| feed.poll() == FeedStatus::Ended));
     }
 }

@@ -13,25 +13,25 @@ mod stream;
 mod tests;
 
 use crate::Stop;
-use crate::engine::{Awaited, Completion, Engine, Naps, Op, Slot};
+use crate::engine::{AwaitedAnswers, Completion, Engine, Naps, Op, Token};
 use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, RequestId};
-use crate::recorder::{Place, Recorder, SentRequest};
+use crate::recorder::{EndTiming, Recorder, SentRequest};
 use crate::report::{Connections, End, RequestRecord};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 use crate::traffic::Tag;
 
-pub(crate) use feed::{Feed, List, Origin, Stock};
-pub(crate) use pace::{Closed, Dealt, Open, OpenParts, Pace, TrafficEnd};
-use pace::{Reached, Turn};
-use pool::{Pool, State};
-use requests::{Line, Progress, RequestsInFlight, UnderWay};
-pub(crate) use stream::{Batch, Board, Gone, Stream};
+pub(crate) use feed::{Feed, FeedStatus, List, Origin};
+use pace::{Action, ConnectResult};
+pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare, TrafficEnd};
+use pool::{ConnectionState, Pool};
+use requests::{ConnectionUse, InFlightRequest, Progress, RequestsInFlight};
+pub(crate) use stream::{Batch, BatchQueue, NoThreadsLeft, Stream};
 
 /// What a load thread is made of.
-pub(crate) struct Parts<E, F> {
+pub(crate) struct DriverParts<E, F> {
     pub(crate) engine: E,
     /// Makes the protocol state of a new connection.
     pub(crate) protocol: F,
@@ -62,7 +62,7 @@ pub(crate) struct ThreadReport {
 
 /// The state of a running load thread.
 pub(crate) struct Driver<P, E, F> {
-    parts: Parts<E, F>,
+    parts: DriverParts<E, F>,
     pool: Pool<P>,
     requests: RequestsInFlight,
     answers: Vec<Answer>,
@@ -75,7 +75,7 @@ pub(crate) struct Driver<P, E, F> {
 }
 
 impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
-    pub(crate) fn new(parts: Parts<E, F>) -> Driver<P, E, F> {
+    pub(crate) fn new(parts: DriverParts<E, F>) -> Driver<P, E, F> {
         Driver {
             parts,
             pool: Pool::new(),
@@ -95,9 +95,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let mut looked = None;
         loop {
             let now = self.parts.engine.now();
-            self.cross(now);
+            self.advance_to(now);
             self.time_out(now);
-            if stop.is_asked() && !self.parts.pace.finished(now) {
+            if stop.is_asked() && !self.parts.pace.is_finished(now) {
                 self.stop(now, looked);
             }
             self.start_due();
@@ -106,11 +106,11 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             // read again, or they would look later than they were.
             self.take_completions();
             let now = self.parts.engine.now();
-            if self.requests.count() == 0 && self.parts.pace.finished(now) {
+            if self.requests.count() == 0 && self.parts.pace.is_finished(now) {
                 return self.report();
             }
             self.parts.engine.wait(self.wake(now), self.awaited());
-            self.cross(self.parts.engine.now());
+            self.advance_to(self.parts.engine.now());
             self.take_completions();
         }
     }
@@ -119,29 +119,29 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     fn wake(&self, now: Nanos) -> Nanos {
         // A finished pace still names its end, which is in the past. Waking for it would spin until
         // the last answer.
-        let pace = Some(&self.parts.pace).filter(|pace| !pace.finished(now));
+        let pace = Some(&self.parts.pace).filter(|pace| !pace.is_finished(now));
         let due = pace.and_then(|pace| pace.wake(self.requests.count()));
         // Without traffic, a due request waits for the reader. Its due time is past and would spin.
         let due = match self.parts.feed.was_late() {
-            true => due.map(|due| due.max(now.plus(LATE_LOOK))),
+            true => due.map(|due| due.max(now.plus(LATE_TRAFFIC_RETRY))),
             false => due,
         };
         let timeout =
             self.requests.first().map(|first| first.times.started.plus(self.parts.timeout));
-        let look = now.plus(LOOK).min(self.parts.recorder.boundary());
+        let look = now.plus(WAKE_INTERVAL_MAX).min(self.parts.recorder.boundary());
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
     }
 
     /// In the closed model an answer may be seen a little late: users are many, and they only wait.
-    fn awaited(&self) -> Awaited {
+    fn awaited(&self) -> AwaitedAnswers {
         match self.parts.pace {
-            Pace::Closed(_) => Awaited::Soon(self.requests.count()),
-            Pace::Open(_) => Awaited::AtOnce(self.requests.count()),
+            Pace::Closed(_) => AwaitedAnswers::Soon(self.requests.count()),
+            Pace::Open(_) => AwaitedAnswers::AtOnce(self.requests.count()),
         }
     }
 
     /// Advances to `now`: counts the requests planned until then, and passes on finished seconds.
-    fn cross(&mut self, now: Nanos) {
+    fn advance_to(&mut self, now: Nanos) {
         while self.parts.recorder.boundary() <= now {
             let last = self.parts.recorder.boundary().since(Nanos(1));
             let planned = self.parts.pace.take_planned(last);
@@ -172,49 +172,53 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         };
         for _ in 0..burst {
             let now = self.parts.engine.refresh();
-            self.cross(now);
-            // `stock` reserves a request for this thread, so ask only while one can still start.
-            if self.parts.pace.finished(now) {
+            self.advance_to(now);
+            // `poll` reserves a request for this thread, so ask only while one can still start.
+            if self.parts.pace.is_finished(now) {
                 return;
             }
-            let turn = match self.parts.feed.stock() {
-                Stock::There => self.parts.pace.turn(now, self.requests.count()),
-                Stock::Late => self.parts.pace.turn_without_traffic(now),
-                Stock::Over => return self.parts.pace.over(now),
+            let action = match self.parts.feed.poll() {
+                FeedStatus::Ready => self.parts.pace.next_action(now, self.requests.count()),
+                FeedStatus::Late => self.parts.pace.action_without_traffic(now),
+                FeedStatus::Ended => return self.parts.pace.end_traffic(now),
             };
-            match turn {
-                Turn::Start { due, free } => self.start(SentRequest { due, free, started: now }),
-                Turn::Drop => self.parts.recorder.dropped(1),
-                Turn::Wait => return,
+            match action {
+                Action::Start { due, free } => self.start(SentRequest { due, free, started: now }),
+                Action::Drop => self.parts.recorder.dropped(1),
+                Action::Wait => return,
             }
         }
     }
 
     fn start(&mut self, sent_request: SentRequest) {
         let request = self.parts.feed.next();
-        let slot = self.pool.take(&self.parts.protocol);
-        let id = self.requests.add(UnderWay { times: sent_request, slot, tag: request.tag });
-        let connection = self.pool.at(slot);
+        let token = self.pool.acquire(&self.parts.protocol);
+        let id =
+            self.requests.add(InFlightRequest { times: sent_request, token, tag: request.tag });
+        let connection = self.pool.at(token);
         connection.requests.push(id);
         let engine = &mut self.parts.engine;
-        let fresh = connection.state == State::Closed;
+        let fresh = connection.state == ConnectionState::Closed;
         if fresh {
-            connection.state = State::Opening;
+            connection.state = ConnectionState::Opening;
             connection.protocol.reset();
-            engine.send_buffer(slot).clear();
-            engine.submit(slot, Op::Connect);
+            engine.send_buffer(token).clear();
+            engine.submit(token, Op::Connect);
         }
-        connection.protocol.start(id, request, engine.send_buffer(slot));
-        engine.submit(slot, Op::Send);
+        connection.protocol.start(id, request, engine.send_buffer(token));
+        engine.submit(token, Op::Send);
         if fresh {
-            engine.submit(slot, Op::Receive);
+            engine.submit(token, Op::Receive);
         }
         if connection.protocol.room() {
-            self.pool.offer(slot);
+            self.pool.mark_available(token);
         }
         self.parts.recorder.started(&sent_request);
         if self.parts.recorder.wants_records() {
-            self.requests.follow(id, if fresh { Line::New(None) } else { Line::Kept });
+            self.requests.track_progress(
+                id,
+                if fresh { ConnectionUse::New(None) } else { ConnectionUse::Reused },
+            );
         }
         if fresh {
             // On loopback the connection is established when the call returns. Take its completion
@@ -228,30 +232,30 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         for _ in 0..COMPLETIONS {
             let Some(completion) = self.parts.engine.next() else { return };
             match completion {
-                Completion::Connected(slot) => self.connected(slot),
-                Completion::Sent(slot, bytes) => {
+                Completion::Connected(token) => self.connected(token),
+                Completion::Sent(token, bytes) => {
                     let now = self.parts.engine.now();
                     self.parts.recorder.sent(bytes);
-                    self.note(slot, |progress| {
+                    self.update_progress(token, |progress| {
                         progress.sent = Some(now);
                         progress.bytes_sent += bytes;
                     });
                 }
-                Completion::Received(slot, bytes, came) => {
+                Completion::Received(token, bytes, came) => {
                     let count = bytes.len() as u64;
                     self.parts.recorder.received(count);
                     let answers = &mut self.answers;
-                    let protocol = &mut self.pool.at(slot).protocol;
+                    let protocol = &mut self.pool.at(token).protocol;
                     protocol.received(bytes, came, &mut |answer| answers.push(answer));
-                    self.note(slot, |progress| progress.bytes_received += count);
-                    self.transmit(slot);
+                    self.update_progress(token, |progress| progress.bytes_received += count);
+                    self.transmit(token);
                     if came >= self.parts.recorder.boundary() {
-                        self.cross(came);
+                        self.advance_to(came);
                     }
-                    self.settle(slot, came);
+                    self.finish_read(token, came);
                 }
-                Completion::PeerClosed(slot) => self.hung_up(slot),
-                Completion::Failed(slot, failure) => self.failed(slot, failure.into()),
+                Completion::PeerClosed(token) => self.peer_hung_up(token),
+                Completion::Failed(token, failure) => self.failed(token, failure.into()),
             }
         }
     }
@@ -259,96 +263,98 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// A server that closes while we are still sending causes a reset, and either may be seen
     /// first: report both as a reset. An idle kept connection may have been closed before the
     /// request.
-    fn hung_up(&mut self, slot: Slot) {
-        let connection = self.pool.at(slot);
+    fn peer_hung_up(&mut self, token: Token) {
+        let connection = self.pool.at(token);
         let is_kept = connection.answered && connection.protocol.first_byte().is_none();
-        match !is_kept && self.parts.engine.unsent(slot) {
-            true => self.failed(slot, Net::Reset),
-            false => self.peer_closed(slot, Net::CutShort),
+        match !is_kept && self.parts.engine.unsent(token) {
+            true => self.failed(token, Net::Reset),
+            false => self.peer_closed(token, Net::CutShort),
         }
     }
 
     /// A server that answers without reading the whole request has closed in order. Because we were
     /// still sending, TCP makes a reset of it, which may destroy the end of the answer. So an
     /// answer that the close completes counts, and so does a wrong status.
-    fn failed(&mut self, slot: Slot, reason: Net) {
-        let is_early = self.parts.engine.unsent(slot);
-        let protocol = &self.pool.at(slot).protocol;
+    fn failed(&mut self, token: Token, reason: Net) {
+        let is_early = self.parts.engine.unsent(token);
+        let protocol = &self.pool.at(token).protocol;
         if is_early && protocol.is_whole_at_close() {
-            return self.peer_closed(slot, reason);
+            return self.peer_closed(token, reason);
         }
         let status = protocol.status().filter(|status| !self.parts.check.right_status(*status));
         let outcome = status.filter(|_| is_early).map_or(Outcome::Net(reason), Outcome::Http);
-        self.lose(slot, outcome, self.parts.engine.now());
+        self.fail_connection(token, outcome, self.parts.engine.now());
     }
 
     /// The peer sends no more: ends the request whose answer the close completes, and all others
     /// with `reason`.
-    fn peer_closed(&mut self, slot: Slot, reason: Net) {
+    fn peer_closed(&mut self, token: Token, reason: Net) {
         let now = self.parts.engine.now();
         let answers = &mut self.answers;
-        let protocol = &mut self.pool.at(slot).protocol;
+        let protocol = &mut self.pool.at(token).protocol;
         protocol.peer_closed(now, &mut |answer| answers.push(answer));
-        self.take_answers(slot, now);
-        self.give_up(slot, reason, now);
+        self.take_answers(token, now);
+        self.abort_connection(token, reason, now);
     }
 
-    fn connected(&mut self, slot: Slot) {
+    fn connected(&mut self, token: Token) {
         let now = self.parts.engine.now();
         self.opened += 1;
-        let connection = self.pool.at(slot);
-        connection.state = State::Open;
+        let connection = self.pool.at(token);
+        connection.state = ConnectionState::Open;
         connection.opened += 1;
         if let Some(began) = connection.waiting_since(&self.requests) {
             self.parts.recorder.connected(now.since(began));
         }
-        self.note(slot, |progress| progress.line = Line::New(Some(now)));
+        self.update_progress(token, |progress| {
+            progress.connection_use = ConnectionUse::New(Some(now))
+        });
     }
 
     /// After a read: sends what the protocol itself has to say, for example a handshake step.
-    fn transmit(&mut self, slot: Slot) {
-        let out = self.parts.engine.send_buffer(slot);
+    fn transmit(&mut self, token: Token) {
+        let out = self.parts.engine.send_buffer(token);
         let before = out.len();
-        self.pool.at(slot).protocol.transmit(out);
+        self.pool.at(token).protocol.transmit(out);
         if out.len() > before {
-            self.parts.engine.submit(slot, Op::Send);
+            self.parts.engine.submit(token, Op::Send);
         }
     }
 
     /// Updates the progress of the request on this connection, where requests are recorded. Of
     /// several requests on one connection it is the one that started last.
-    fn note(&mut self, slot: Slot, how: impl FnOnce(&mut Progress)) {
+    fn update_progress(&mut self, token: Token, how: impl FnOnce(&mut Progress)) {
         if self.parts.recorder.wants_records()
-            && let Some(id) = self.pool.at(slot).requests.last()
+            && let Some(id) = self.pool.at(token).requests.last()
         {
             how(self.requests.progress(*id));
         }
     }
 
     /// After a read: ends the requests that were answered, then reuses or closes the connection.
-    fn settle(&mut self, slot: Slot, came: Nanos) {
-        if self.take_answers(slot, came) == Usable::No {
-            return self.give_up(slot, Net::Malformed, came);
+    fn finish_read(&mut self, token: Token, came: Nanos) {
+        if self.take_answers(token, came) == ConnectionUsable::No {
+            return self.abort_connection(token, Net::Malformed, came);
         }
-        let connection = self.pool.at(slot);
+        let connection = self.pool.at(token);
         if !connection.protocol.room() && !connection.requests.is_empty() {
             return;
         }
-        if connection.requests.is_empty() && self.parts.engine.unsent(slot) {
+        if connection.requests.is_empty() && self.parts.engine.unsent(token) {
             // Answered before the whole request was sent: the server would read the next request as
             // the rest of this one.
-            return self.close(slot);
+            return self.close(token);
         }
         match connection.protocol.after_answer() {
-            Next::KeepOpen if connection.protocol.room() => self.pool.offer(slot),
-            Next::KeepOpen | Next::Close if connection.requests.is_empty() => self.close(slot),
+            Next::KeepOpen if connection.protocol.room() => self.pool.mark_available(token),
+            Next::KeepOpen | Next::Close if connection.requests.is_empty() => self.close(token),
             Next::KeepOpen | Next::Close => {}
         }
     }
 
     /// Ends the requests that were answered. Returns whether the connection can carry more.
-    fn take_answers(&mut self, slot: Slot, came: Nanos) -> Usable {
-        let mut usable = Usable::Yes;
+    fn take_answers(&mut self, token: Token, came: Nanos) -> ConnectionUsable {
+        let mut usable = ConnectionUsable::Yes;
         let mut answers = std::mem::take(&mut self.answers);
         for answer in answers.drain(..) {
             match answer.end {
@@ -356,24 +362,24 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                     self.parts.recorder.answered(answer.bytes, answer.body_bytes);
                     self.parts.recorder.odd(answer.odd);
                 }
-                _ => usable = Usable::No,
+                _ => usable = ConnectionUsable::No,
             }
             if answer.bytes > 0 {
-                self.pool.at(slot).answered = true;
+                self.pool.at(token).answered = true;
                 self.answered_last = Some(came);
             }
-            let done = self.moment(answer.id, came);
+            let done = self.effective_time(answer.id, came);
             let service_time = done.since(self.requests.at(answer.id).times.started);
             let outcome = match service_time > self.parts.timeout {
                 true => Outcome::Net(Net::Timeout),
-                false => judged(&self.parts.check, answer.end, service_time),
+                false => outcome_of(&self.parts.check, answer.end, service_time),
             };
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
             let status = match answer.end {
                 AnswerEnd::Whole { status, .. } => Some(status),
                 _ => None,
             };
-            self.end_request(answer.id, Ending { outcome, first_byte, status }, done);
+            self.end_request(answer.id, RequestEnding { outcome, first_byte, status }, done);
         }
         self.answers = answers;
         usable
@@ -382,34 +388,34 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// When an event that came at `came` counts for this request. A timestamp before the request's
     /// start is bogus: the clock was stepped, or nobody asked for these bytes. Then the current
     /// time is used.
-    fn moment(&self, id: RequestId, came: Nanos) -> Nanos {
+    fn effective_time(&self, id: RequestId, came: Nanos) -> Nanos {
         let started = self.requests.at(id).times.started;
         if came >= started { came } else { self.parts.engine.now() }
     }
 
     /// Closes the connection, and ends every request on it for the same reason.
-    fn give_up(&mut self, slot: Slot, reason: Net, at: Nanos) {
-        self.lose(slot, Outcome::Net(reason), at);
+    fn abort_connection(&mut self, token: Token, reason: Net, at: Nanos) {
+        self.fail_connection(token, Outcome::Net(reason), at);
     }
 
-    fn lose(&mut self, slot: Slot, outcome: Outcome, at: Nanos) {
+    fn fail_connection(&mut self, token: Token, outcome: Outcome, at: Nanos) {
         let status = match outcome {
             Outcome::Http(status) => Some(status),
             _ => None,
         };
-        while let Some(id) = self.pool.at(slot).requests.first().copied() {
-            let connection = self.pool.at(slot);
+        while let Some(id) = self.pool.at(token).requests.first().copied() {
+            let connection = self.pool.at(token);
             let first_byte = connection.protocol.first_byte();
             connection.answered |= first_byte.is_some();
-            let done = self.moment(id, at);
-            self.end_request(id, Ending { outcome, first_byte, status }, done);
+            let done = self.effective_time(id, at);
+            self.end_request(id, RequestEnding { outcome, first_byte, status }, done);
         }
-        self.close(slot);
+        self.close(token);
     }
 
-    fn close(&mut self, slot: Slot) {
-        self.parts.engine.submit(slot, Op::Close);
-        self.pool.closed(slot);
+    fn close(&mut self, token: Token) {
+        self.parts.engine.submit(token, Op::Close);
+        self.pool.mark_closed(token);
     }
 
     fn time_out(&mut self, now: Nanos) {
@@ -417,15 +423,15 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             // An answer that arrived in time is no timeout only because we look late.
             self.drain();
         }
-        while let Some(slot) = self.overdue(now) {
-            self.give_up(slot, Net::Timeout, self.parts.engine.now());
+        while let Some(token) = self.overdue(now) {
+            self.abort_connection(token, Net::Timeout, self.parts.engine.now());
         }
     }
 
     /// The connection of the oldest request in flight, if that request has timed out.
-    fn overdue(&self, now: Nanos) -> Option<Slot> {
+    fn overdue(&self, now: Nanos) -> Option<Token> {
         let first = self.requests.first()?;
-        (first.times.started.plus(self.parts.timeout) <= now).then_some(first.slot)
+        (first.times.started.plus(self.parts.timeout) <= now).then_some(first.token)
     }
 
     /// Takes all completions that have arrived, for as long as they end requests.
@@ -439,29 +445,29 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    fn end_request(&mut self, id: RequestId, ending: Ending, done: Nanos) {
+    fn end_request(&mut self, id: RequestId, ending: RequestEnding, done: Nanos) {
         let outcome = ending.outcome;
-        let under_way = self.requests.count();
-        let known_end = self.parts.pace.end();
-        let slot = self.requests.at(id).slot;
-        let since = self.pool.at(slot).waiting_since(&self.requests);
-        let UnderWay { times: sent_request, tag, .. } = self.requests.remove(id);
-        let connection = self.pool.at(slot);
-        if self.examples.lacks(outcome) {
+        let in_flight = self.requests.count();
+        let known_end = self.parts.pace.schedule_end();
+        let token = self.requests.at(id).token;
+        let since = self.pool.at(token).waiting_since(&self.requests);
+        let InFlightRequest { times: sent_request, tag, .. } = self.requests.remove(id);
+        let connection = self.pool.at(token);
+        if self.examples.is_missing(outcome) {
             let failed = match outcome {
                 Outcome::Check(failed) => Some(failed),
                 _ => None,
             };
             let (excerpt, check) = (connection.protocol.excerpt(failed), &self.parts.check);
             let service_time = done.since(sent_request.started);
-            self.examples.keep(outcome, check, tag, done, service_time, excerpt);
+            self.examples.add(outcome, check, tag, done, service_time, excerpt);
         }
         connection.requests.retain(|other| *other != id);
-        let reached = match connection.state {
-            State::Open => Reached::Connected,
-            State::Opening | State::Closed => Reached::Not,
+        let connect_result = match connection.state {
+            ConnectionState::Open => ConnectResult::Connected,
+            ConnectionState::Opening | ConnectionState::Closed => ConnectResult::NotConnected,
         };
-        if !connection.answered && reached == Reached::Connected {
+        if !connection.answered && connect_result == ConnectResult::Connected {
             // Until `answered_last` the server answered other connections while this one waited.
             // After that it answered none, so this connection did not wait because of others.
             let until = [known_end, self.answered_last].into_iter().flatten().fold(done, Ord::min);
@@ -469,12 +475,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
         // While the end of the schedule is unknown, everything that ends is inside it.
         let inside = known_end.is_none_or(|end| done <= end);
-        let place = if inside { Place::Inside } else { Place::After };
-        self.parts.recorder.ended(&sent_request, tag, outcome, done, place);
-        self.parts.pace.ended(done, under_way, reached);
+        let end_timing = if inside { EndTiming::Inside } else { EndTiming::After };
+        self.parts.recorder.ended(&sent_request, tag, outcome, done, end_timing);
+        self.parts.pace.request_ended(done, in_flight, connect_result);
         if self.parts.recorder.wants_records() {
             let progress = *self.requests.progress(id);
-            self.parts.recorder.record(record(&sent_request, tag, progress, ending, done));
+            self.parts.recorder.record(request_record(&sent_request, tag, progress, ending, done));
         }
     }
 
@@ -483,7 +489,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.parts.recorder.planned(planned);
         let (now, busy) = (self.parts.engine.refresh(), self.parts.engine.busy());
         let ended = self.parts.recorder.finish(busy);
-        let scheduled = self.parts.pace.end().unwrap_or(ended.last_end);
+        let scheduled = self.parts.pace.schedule_end().unwrap_or(ended.last_end);
         let never_answered = match self.parts.habit {
             ConnectionHabit::KeepAlive => {
                 let answering = self.answered_last.map_or(scheduled, |last| last.min(scheduled));
@@ -512,7 +518,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug)]
-struct Ending {
+struct RequestEnding {
     outcome: Outcome,
     first_byte: Option<Nanos>,
     status: Option<u16>,
@@ -520,27 +526,27 @@ struct Ending {
 
 /// Whether a connection can carry more after what it received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Usable {
+enum ConnectionUsable {
     Yes,
     No,
 }
 
 /// The record of a request. All its times lie between start and end: events that we saw late were
 /// noted later than the end, which may be a kernel timestamp.
-fn record(
+fn request_record(
     sent_request: &SentRequest,
     tag: Tag,
     progress: Progress,
-    ending: Ending,
+    ending: RequestEnding,
     done: Nanos,
 ) -> RequestRecord {
     let noted = |at: Option<Nanos>| at.unwrap_or(done).min(done);
     RequestRecord {
         due: sent_request.due,
         started: sent_request.started,
-        connected: match progress.line {
-            Line::Kept => None,
-            Line::New(there) => Some(noted(there)),
+        connected: match progress.connection_use {
+            ConnectionUse::Reused => None,
+            ConnectionUse::New(there) => Some(noted(there)),
         },
         sent: noted(progress.sent),
         first_byte: ending.first_byte.map(|at| at.clamp(sent_request.started, done)),
@@ -553,7 +559,7 @@ fn record(
     }
 }
 
-fn judged(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
+fn outcome_of(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
     let status_and_check = match end {
         AnswerEnd::Whole { status, check } => (status, check),
         AnswerEnd::CutShort => return Outcome::Net(Net::CutShort),
@@ -574,10 +580,10 @@ fn judged(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
 
 /// Longest time for which a stop may go unnoticed. It also bounds how late we notice an end that no
 /// event announces.
-const LOOK: Nanos = Nanos::from_millis(50);
+const WAKE_INTERVAL_MAX: Nanos = Nanos::from_millis(50);
 /// How soon to look again for late traffic. The reader is the bottleneck then, and a look costs
 /// less than a microsecond.
-const LATE_LOOK: Nanos = Nanos(100_000);
+const LATE_TRAFFIC_RETRY: Nanos = Nanos(100_000);
 /// Starts of the closed model between two looks at answers. A start with a connect call takes some
 /// 20 µs, so a burst delays answers by less than 1 ms.
 const BURST: u32 = 32;

@@ -8,7 +8,7 @@ use crate::spec::{Until, WhenFull};
 use crate::time::Nanos;
 
 /// One load thread's share of a schedule: every `of`-th request, beginning with the `index`-th.
-pub(crate) struct Dealt {
+pub(crate) struct ScheduleShare {
     schedule: Box<dyn Schedule>,
     skip: usize,
     of: usize,
@@ -16,12 +16,12 @@ pub(crate) struct Dealt {
     /// last due time.
     last: Nanos,
     /// Requests of this share that were handed out.
-    given: u64,
+    handed_out: u64,
 }
 
-impl Dealt {
-    pub(crate) fn new(schedule: Box<dyn Schedule>, index: usize, of: usize) -> Dealt {
-        Dealt { schedule, skip: index, of, last: Nanos(0), given: 0 }
+impl ScheduleShare {
+    pub(crate) fn new(schedule: Box<dyn Schedule>, index: usize, of: usize) -> ScheduleShare {
+        ScheduleShare { schedule, skip: index, of, last: Nanos(0), handed_out: 0 }
     }
 
     fn next_due(&mut self) -> Option<Nanos> {
@@ -30,7 +30,7 @@ impl Dealt {
         }
         self.skip = self.of - 1;
         self.last = self.schedule.next_due()?;
-        self.given += 1;
+        self.handed_out += 1;
         Some(self.last)
     }
 
@@ -43,7 +43,7 @@ impl Dealt {
 
 /// What the driver may do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Action {
     /// Start a request that was due at `due` and had a connection at `free`.
     Start { due: Nanos, free: Nanos },
     /// Drop a request.
@@ -59,35 +59,35 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// The next thing to do at `now`, with `under_way` requests in flight. The pace assumes that
+    /// The next thing to do at `now`, with `in_flight` requests in flight. The pace assumes that
     /// the caller does it.
-    pub(crate) fn turn(&mut self, now: Nanos, under_way: u32) -> Turn {
+    pub(crate) fn next_action(&mut self, now: Nanos, in_flight: u32) -> Action {
         match self {
-            Pace::Open(open) => open.turn(now, under_way),
-            Pace::Closed(closed) => closed.turn(now),
+            Pace::Open(open) => open.next_action(now, in_flight),
+            Pace::Closed(closed) => closed.next_action(now),
         }
     }
 
-    /// Like `turn`, but there is no request to send: nothing starts.
-    pub(crate) fn turn_without_traffic(&mut self, now: Nanos) -> Turn {
+    /// Like `next_action`, but there is no request to send: nothing starts.
+    pub(crate) fn action_without_traffic(&mut self, now: Nanos) -> Action {
         match self {
-            Pace::Open(open) => open.turn_without_traffic(now),
-            Pace::Closed(_) => Turn::Wait,
+            Pace::Open(open) => open.action_without_traffic(now),
+            Pace::Closed(_) => Action::Wait,
         }
     }
 
     /// The traffic has ended: requests that were not started by now were never planned.
-    pub(crate) fn over(&mut self, now: Nanos) {
+    pub(crate) fn end_traffic(&mut self, now: Nanos) {
         match self {
-            Pace::Open(open) => open.over(now),
+            Pace::Open(open) => open.end_traffic(now),
             Pace::Closed(closed) => (closed.until, closed.left) = (Until::Requests(0), 0),
         }
     }
 
-    /// When to ask `turn` again if nothing happens before; `None`: only after an event.
-    pub(crate) fn wake(&self, under_way: u32) -> Option<Nanos> {
+    /// When to ask `next_action` again if nothing happens before; `None`: only after an event.
+    pub(crate) fn wake(&self, in_flight: u32) -> Option<Nanos> {
         match self {
-            Pace::Open(open) => open.wake(under_way),
+            Pace::Open(open) => open.wake(in_flight),
             Pace::Closed(closed) => closed.wake(),
         }
     }
@@ -100,42 +100,42 @@ impl Pace {
         }
     }
 
-    /// A request ended at `done`, possibly some time ago. `under_way` still includes it.
-    pub(crate) fn ended(&mut self, done: Nanos, under_way: u32, connection: Reached) {
+    /// A request ended at `done`, possibly some time ago. `in_flight` still includes it.
+    pub(crate) fn request_ended(&mut self, done: Nanos, in_flight: u32, connection: ConnectResult) {
         match self {
-            Pace::Open(open) if under_way >= open.limit => {
+            Pace::Open(open) if in_flight >= open.limit => {
                 open.full_until = open.full_until.max(done);
             }
             Pace::Open(_) => {}
-            Pace::Closed(closed) => closed.ended(done, connection),
+            Pace::Closed(closed) => closed.request_ended(done, connection),
         }
     }
 
     /// Whether no further request will start.
-    pub(crate) fn finished(&self, now: Nanos) -> bool {
+    pub(crate) fn is_finished(&self, now: Nanos) -> bool {
         match self {
             Pace::Open(open) => open.starts_next.is_none(),
-            Pace::Closed(closed) => closed.finished(now),
+            Pace::Closed(closed) => closed.is_finished(now),
         }
     }
 
-    /// Stops with `under_way` requests in flight: nothing further starts. `looked` is when due
+    /// Stops with `in_flight` requests in flight: nothing further starts. `looked` is when due
     /// requests last had their turn.
-    pub(crate) fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
+    pub(crate) fn stop(&mut self, now: Nanos, looked: Option<Nanos>, in_flight: u32) -> StopCounts {
         match self {
-            Pace::Open(open) => open.stop(now, looked, under_way),
+            Pace::Open(open) => open.stop(now, looked, in_flight),
             Pace::Closed(closed) => {
                 closed.stopped = Some(now);
-                Stopped::default()
+                StopCounts::default()
             }
         }
     }
 
     /// When the schedule ends; `None` while that is not known.
-    pub(crate) fn end(&self) -> Option<Nanos> {
+    pub(crate) fn schedule_end(&self) -> Option<Nanos> {
         match self {
-            Pace::Open(open) => open.end(),
-            Pace::Closed(closed) => closed.end(),
+            Pace::Open(open) => open.schedule_end(),
+            Pace::Closed(closed) => closed.schedule_end(),
         }
     }
 
@@ -152,7 +152,7 @@ impl Pace {
 
 /// What a stop did with the rest of a schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stopped {
+pub(crate) struct StopCounts {
     /// Requests that are dropped.
     pub(crate) dropped: u64,
     /// Dropped requests that were not due before the stop.
@@ -161,9 +161,9 @@ pub(crate) struct Stopped {
 
 /// Whether an ended request had got a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reached {
+pub(crate) enum ConnectResult {
     Connected,
-    Not,
+    NotConnected,
 }
 
 /// The open model: requests from a schedule.
@@ -171,9 +171,9 @@ pub(crate) struct Open {
     /// A second copy of the schedule that runs ahead of `starts`. It counts planned requests while
     /// others wait for a connection. This is cheaper than a queue of waiting requests, and
     /// unbounded.
-    plan: Dealt,
+    plan: ScheduleShare,
     plan_next: Option<Nanos>,
-    starts: Dealt,
+    starts: ScheduleShare,
     starts_next: Option<Nanos>,
     length: Nanos,
     when_full: WhenFull,
@@ -214,8 +214,8 @@ enum PlannedWhen {
 /// What an open pace is made of.
 pub(crate) struct OpenParts {
     /// The same schedule as `starts`, in a second copy.
-    pub(crate) plan: Dealt,
-    pub(crate) starts: Dealt,
+    pub(crate) plan: ScheduleShare,
+    pub(crate) starts: ScheduleShare,
     /// Length of the schedule. At a constant rate it includes one gap after the last request.
     pub(crate) length: Nanos,
     pub(crate) limit: u32,
@@ -248,13 +248,13 @@ impl Open {
         }
     }
 
-    fn turn_without_traffic(&mut self, now: Nanos) -> Turn {
+    fn action_without_traffic(&mut self, now: Nanos) -> Action {
         let due = self.starts_next.is_some_and(|due| due <= now);
-        let given_up = self.give_up().is_some_and(|last| now > last);
-        if due && given_up { self.take(Turn::Drop) } else { Turn::Wait }
+        let given_up = self.last_start().is_some_and(|last| now > last);
+        if due && given_up { self.take(Action::Drop) } else { Action::Wait }
     }
 
-    fn over(&mut self, now: Nanos) {
+    fn end_traffic(&mut self, now: Nanos) {
         // A schedule includes one gap after its last request. So does one that ends with its
         // traffic.
         if let Some(due) = self.starts_next.take() {
@@ -263,48 +263,48 @@ impl Open {
         self.plan_next = None;
     }
 
-    fn turn(&mut self, now: Nanos, under_way: u32) -> Turn {
+    fn next_action(&mut self, now: Nanos, in_flight: u32) -> Action {
         let Some(mut due) = self.starts_next.map(|due| due.plus(self.stretch)) else {
-            return Turn::Wait;
+            return Action::Wait;
         };
         if due > now {
-            return Turn::Wait;
+            return Action::Wait;
         }
-        if self.give_up().is_some_and(|last| now > last) {
-            return self.take(Turn::Drop);
+        if self.last_start().is_some_and(|last| now > last) {
+            return self.take(Action::Drop);
         }
-        if under_way >= self.limit {
+        if in_flight >= self.limit {
             return match self.when_full {
-                WhenFull::Drop => self.take(Turn::Drop),
-                WhenFull::Queue | WhenFull::Stretch => Turn::Wait,
+                WhenFull::Drop => self.take(Action::Drop),
+                WhenFull::Queue | WhenFull::Stretch => Action::Wait,
             };
         }
         if self.when_full == WhenFull::Stretch && self.full_until > due {
             self.stretch = self.stretch.plus(self.full_until.since(due));
             due = self.full_until;
         }
-        self.take(Turn::Start { due, free: due.max(self.full_until) })
+        self.take(Action::Start { due, free: due.max(self.full_until) })
     }
 
-    fn take(&mut self, turn: Turn) -> Turn {
+    fn take(&mut self, next_action: Action) -> Action {
         self.starts_next = self.starts.next_due();
         self.planned += u64::from(self.planned_when == PlannedWhen::Taken);
-        turn
+        next_action
     }
 
     /// Until when a waiting request may start. `None` while the schedule has not ended, and for a
     /// stretched schedule, where it waits without a limit.
-    fn give_up(&self) -> Option<Nanos> {
+    fn last_start(&self) -> Option<Nanos> {
         let ended = self.when_full != WhenFull::Stretch && self.plan_next.is_none();
         ended.then(|| self.plan.last.plus(self.grace))
     }
 
-    fn wake(&self, under_way: u32) -> Option<Nanos> {
+    fn wake(&self, in_flight: u32) -> Option<Nanos> {
         let due = self.starts_next?.plus(self.stretch);
-        if under_way < self.limit || self.when_full == WhenFull::Drop {
+        if in_flight < self.limit || self.when_full == WhenFull::Drop {
             return Some(due);
         }
-        self.give_up().map(|last| last.plus(Nanos(1)))
+        self.last_start().map(|last| last.plus(Nanos(1)))
     }
 
     fn take_planned(&mut self, until: Nanos) -> u64 {
@@ -318,10 +318,10 @@ impl Open {
     }
 
     /// Counts what is left in closed form, because a schedule may hold billions of requests.
-    fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
+    fn stop(&mut self, now: Nanos, looked: Option<Nanos>, in_flight: u32) -> StopCounts {
         self.stopped = Some(now);
         // While the limit is reached, nobody looks at the requests that become due.
-        let full_until = if under_way >= self.limit { now } else { self.full_until };
+        let full_until = if in_flight >= self.limit { now } else { self.full_until };
         let looked = looked.map(|looked| looked.max(full_until));
         let last = match self.traffic {
             TrafficEnd::Never => Nanos(u64::MAX),
@@ -338,13 +338,13 @@ impl Open {
             PlannedWhen::Taken => dropped,
             // All requests of this share, minus those that were counted as planned before.
             PlannedWhen::Due => {
-                let taken = self.starts.given - u64::from(self.starts_next.is_some());
-                let told = self.plan.given - u64::from(self.plan_next.is_some());
-                (taken + dropped).saturating_sub(told)
+                let taken = self.starts.handed_out - u64::from(self.starts_next.is_some());
+                let counted = self.plan.handed_out - u64::from(self.plan_next.is_some());
+                (taken + dropped).saturating_sub(counted)
             }
         };
         (self.plan_next, self.starts_next) = (None, None);
-        Stopped { dropped, not_due: dropped - were_due }
+        StopCounts { dropped, not_due: dropped - were_due }
     }
 
     /// How many requests are due up to and including `until` and were neither started nor dropped.
@@ -355,7 +355,7 @@ impl Open {
         }
     }
 
-    fn end(&self) -> Option<Nanos> {
+    fn schedule_end(&self) -> Option<Nanos> {
         let known = match self.when_full {
             WhenFull::Stretch => self.starts_next.is_none(),
             WhenFull::Queue | WhenFull::Drop => true,
@@ -391,18 +391,18 @@ impl Closed {
         Closed { ready, resting, until, left, planned: 0, stopped: None }
     }
 
-    fn turn(&mut self, now: Nanos) -> Turn {
-        if self.finished(now) {
-            return Turn::Wait;
+    fn next_action(&mut self, now: Nanos) -> Action {
+        if self.is_finished(now) {
+            return Action::Wait;
         }
         while let Some(rested) = self.resting.front().copied().filter(|rested| *rested <= now) {
             self.resting.pop_front();
             self.ready.push_back(rested);
         }
-        let Some(since) = self.ready.pop_front() else { return Turn::Wait };
+        let Some(since) = self.ready.pop_front() else { return Action::Wait };
         self.left -= 1;
         self.planned += 1;
-        Turn::Start { due: since, free: since }
+        Action::Start { due: since, free: since }
     }
 
     fn wake(&self) -> Option<Nanos> {
@@ -413,14 +413,14 @@ impl Closed {
         }
     }
 
-    fn ended(&mut self, done: Nanos, connection: Reached) {
+    fn request_ended(&mut self, done: Nanos, connection: ConnectResult) {
         match connection {
-            Reached::Connected => self.ready.push_back(done),
-            Reached::Not => self.resting.push_back(done.plus(REST)),
+            ConnectResult::Connected => self.ready.push_back(done),
+            ConnectResult::NotConnected => self.resting.push_back(done.plus(REST)),
         }
     }
 
-    fn finished(&self, now: Nanos) -> bool {
+    fn is_finished(&self, now: Nanos) -> bool {
         let over = match self.until {
             Until::For(length) => now >= length,
             Until::Requests(_) => self.left == 0,
@@ -428,7 +428,7 @@ impl Closed {
         over || self.stopped.is_some()
     }
 
-    fn end(&self) -> Option<Nanos> {
+    fn schedule_end(&self) -> Option<Nanos> {
         match self.until {
             Until::For(length) => Some(self.stopped.map_or(length, |at| at.min(length))),
             Until::Requests(_) => self.stopped,
@@ -457,14 +457,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_part_is_counted_as_it_would_be_walked() {
+    fn counting_the_rest_of_a_share_equals_iterating_over_it() {
         for (index, of, taken, until) in cases(4, 9) {
-            let mut dealt = Dealt::new(Box::new(Listed(0..8)), index, of);
+            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), index, of);
             for _ in 0..taken {
-                dealt.next_due();
+                schedule_share.next_due();
             }
-            let counted = dealt.due_by(Nanos(until));
-            let walked = std::iter::from_fn(|| dealt.next_due()).take_while(|due| due.0 <= until);
+            let counted = schedule_share.due_by(Nanos(until));
+            let walked =
+                std::iter::from_fn(|| schedule_share.next_due()).take_while(|due| due.0 <= until);
             assert_eq!(counted, walked.count() as u64, "{index} of {of}, {taken}, {until}");
         }
     }
@@ -479,12 +480,12 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_dealt_in_turn() {
+    fn schedule_shares_take_requests_in_turn() {
         let shares = [0, 1, 2].map(|index| {
-            let mut dealt = Dealt::new(Box::new(Listed(0..8)), index, 3);
+            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), index, 3);
             let taken: Vec<u64> =
-                std::iter::from_fn(|| dealt.next_due().map(|due| due.0)).collect();
-            (taken, dealt.last)
+                std::iter::from_fn(|| schedule_share.next_due().map(|due| due.0)).collect();
+            (taken, schedule_share.last)
         });
         // Every share knows when the last request of all threads is due.
         let last = Nanos(7);

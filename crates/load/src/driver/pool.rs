@@ -1,7 +1,7 @@
 //! Manages the connections of a load thread, and chooses the one that the next request uses.
 
 use super::requests::RequestsInFlight;
-use crate::engine::Slot;
+use crate::engine::Token;
 use crate::index_list::IndexList;
 use crate::protocol::{Protocol, RequestId};
 use crate::time::Nanos;
@@ -10,7 +10,7 @@ use crate::time::Nanos;
 #[derive(Debug)]
 pub(crate) struct Connection<P> {
     pub(crate) protocol: P,
-    pub(crate) state: State,
+    pub(crate) state: ConnectionState,
     /// Requests in flight on it, in the order of their start.
     pub(crate) requests: Vec<RequestId>,
     /// Whether any byte of an answer was ever received in this slot.
@@ -24,7 +24,7 @@ pub(crate) struct Connection<P> {
 
 /// State of a slot's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ConnectionState {
     /// Not opened yet, or closed.
     Closed,
     /// Connecting.
@@ -38,52 +38,52 @@ pub(crate) enum State {
 pub(crate) struct Pool<P> {
     all: Vec<Connection<P>>,
     /// Slots that can take a further request; the one used last is at the end.
-    roomy: IndexList,
-    closed: Vec<Slot>,
+    available: IndexList,
+    closed: Vec<Token>,
 }
 
 impl<P: Protocol> Pool<P> {
     pub(crate) fn new() -> Pool<P> {
-        Pool { all: Vec::new(), roomy: IndexList::default(), closed: Vec::new() }
+        Pool { all: Vec::new(), available: IndexList::default(), closed: Vec::new() }
     }
 
     /// A connection for a request: the open one that was used last, else a closed slot, else a new
     /// slot. Like any client's pool, this keeps a small load on few connections.
-    pub(crate) fn take(&mut self, make: impl FnOnce() -> P) -> Slot {
-        if let Some(last) = self.roomy.last() {
-            self.roomy.remove(last);
-            return Slot(last);
+    pub(crate) fn acquire(&mut self, make: impl FnOnce() -> P) -> Token {
+        if let Some(last) = self.available.last() {
+            self.available.remove(last);
+            return Token(last);
         }
-        if let Some(slot) = self.closed.pop() {
-            return slot;
+        if let Some(token) = self.closed.pop() {
+            return token;
         }
-        let slot = Slot(self.all.len() as u32);
+        let token = Token(self.all.len() as u32);
         self.all.push(Connection {
             protocol: make(),
-            state: State::Closed,
+            state: ConnectionState::Closed,
             requests: Vec::with_capacity(1),
             answered: false,
             opened: 0,
             waited: Nanos(0),
         });
-        slot
+        token
     }
 
     /// Marks the connection as able to carry a further request.
-    pub(crate) fn offer(&mut self, slot: Slot) {
-        self.roomy.remove(slot.0);
-        self.roomy.push(slot.0);
+    pub(crate) fn mark_available(&mut self, token: Token) {
+        self.available.remove(token.0);
+        self.available.push(token.0);
     }
 
     /// Marks the connection as closed.
-    pub(crate) fn closed(&mut self, slot: Slot) {
-        self.roomy.remove(slot.0);
-        self.all[slot.index()].state = State::Closed;
-        self.closed.push(slot);
+    pub(crate) fn mark_closed(&mut self, token: Token) {
+        self.available.remove(token.0);
+        self.all[token.index()].state = ConnectionState::Closed;
+        self.closed.push(token);
     }
 
-    pub(crate) fn at(&mut self, slot: Slot) -> &mut Connection<P> {
-        &mut self.all[slot.index()]
+    pub(crate) fn at(&mut self, token: Token) -> &mut Connection<P> {
+        &mut self.all[token.index()]
     }
 
     /// Number of connections in slots that had requests in flight for at least half of `length` in

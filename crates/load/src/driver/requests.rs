@@ -1,6 +1,6 @@
 //! The requests in flight of a load thread, in the order of their start.
 
-use crate::engine::Slot;
+use crate::engine::Token;
 use crate::index_list::IndexList;
 use crate::protocol::RequestId;
 use crate::recorder::SentRequest;
@@ -9,16 +9,16 @@ use crate::traffic::Tag;
 
 /// One request in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct UnderWay {
+pub(crate) struct InFlightRequest {
     pub(crate) times: SentRequest,
-    pub(crate) slot: Slot,
+    pub(crate) token: Token,
     pub(crate) tag: Tag,
 }
 
 /// How far a request has come; kept only where requests are recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    pub(crate) line: Line,
+    pub(crate) connection_use: ConnectionUse,
     pub(crate) sent: Option<Nanos>,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
@@ -26,23 +26,23 @@ pub(crate) struct Progress {
 
 /// The connection that a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum ConnectionUse {
     /// A connection that was already open.
-    Kept,
+    Reused,
     /// A new connection, and when it was established; `None`: not yet.
     New(Option<Nanos>),
 }
 
 impl Progress {
-    pub(crate) const fn on(line: Line) -> Progress {
-        Progress { line, sent: None, bytes_sent: 0, bytes_received: 0 }
+    pub(crate) const fn new(connection_use: ConnectionUse) -> Progress {
+        Progress { connection_use, sent: None, bytes_sent: 0, bytes_received: 0 }
     }
 }
 
 /// All requests in flight. The memory grows to the highest number in flight, then stays.
 #[derive(Debug, Default)]
 pub(crate) struct RequestsInFlight {
-    all: Vec<UnderWay>,
+    all: Vec<InFlightRequest>,
     /// The progress of each request in `all`; empty where requests are not recorded.
     progress: Vec<Progress>,
     unused: Vec<RequestId>,
@@ -51,14 +51,14 @@ pub(crate) struct RequestsInFlight {
 }
 
 impl RequestsInFlight {
-    pub(crate) fn add(&mut self, under_way: UnderWay) -> RequestId {
+    pub(crate) fn add(&mut self, in_flight: InFlightRequest) -> RequestId {
         let id = match self.unused.pop() {
             Some(id) => {
-                self.all[id.0 as usize] = under_way;
+                self.all[id.0 as usize] = in_flight;
                 id
             }
             None => {
-                self.all.push(under_way);
+                self.all.push(in_flight);
                 RequestId(self.all.len() as u32 - 1)
             }
         };
@@ -67,32 +67,32 @@ impl RequestsInFlight {
         id
     }
 
-    pub(crate) fn remove(&mut self, id: RequestId) -> UnderWay {
+    pub(crate) fn remove(&mut self, id: RequestId) -> InFlightRequest {
         self.order.remove(id.0);
         self.unused.push(id);
         self.count -= 1;
         self.all[id.0 as usize]
     }
 
-    pub(crate) fn at(&self, id: RequestId) -> &UnderWay {
+    pub(crate) fn at(&self, id: RequestId) -> &InFlightRequest {
         &self.all[id.0 as usize]
     }
 
     /// From now on the progress of this request is kept.
-    pub(crate) fn follow(&mut self, id: RequestId, line: Line) {
+    pub(crate) fn track_progress(&mut self, id: RequestId, connection_use: ConnectionUse) {
         if self.progress.len() < self.all.len() {
-            self.progress.resize(self.all.len(), Progress::on(Line::Kept));
+            self.progress.resize(self.all.len(), Progress::new(ConnectionUse::Reused));
         }
-        self.progress[id.0 as usize] = Progress::on(line);
+        self.progress[id.0 as usize] = Progress::new(connection_use);
     }
 
-    /// The progress of a request that `follow` was called for.
+    /// The progress of a request that `track_progress` was called for.
     pub(crate) fn progress(&mut self, id: RequestId) -> &mut Progress {
         &mut self.progress[id.0 as usize]
     }
 
     /// The request that started first, which is the next to time out.
-    pub(crate) fn first(&self) -> Option<&UnderWay> {
+    pub(crate) fn first(&self) -> Option<&InFlightRequest> {
         self.order.first().map(|id| self.at(RequestId(id)))
     }
 

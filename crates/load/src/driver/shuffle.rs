@@ -30,27 +30,27 @@ impl Shuffle {
     pub(crate) fn new(seed: u64, length: usize) -> Shuffle {
         let rounds = Box::new([Round::default(); ROUNDS]);
         let mut shuffle = Shuffle { seed, length: length as u64, pass: 0, rounds };
-        shuffle.begin(0);
+        shuffle.begin_pass(0);
         shuffle
     }
 
     /// The list position of the `number`-th request, counted over all passes.
-    pub(crate) fn place(&mut self, number: u64) -> usize {
-        let (pass, mut place) = (number / self.length, number % self.length);
+    pub(crate) fn position(&mut self, number: u64) -> usize {
+        let (pass, mut position) = (number / self.length, number % self.length);
         if pass != self.pass {
-            self.begin(pass);
+            self.begin_pass(pass);
         }
         for round in self.rounds.iter() {
-            let other = (round.sum + self.length - place) % self.length;
+            let other = (round.sum + self.length - position) % self.length;
             // Both positions of a pair see the same coin.
-            if fastrand::Rng::with_seed(round.coins ^ place.max(other)).bool() {
-                place = other;
+            if fastrand::Rng::with_seed(round.coins ^ position.max(other)).bool() {
+                position = other;
             }
         }
-        place as usize
+        position as usize
     }
 
-    fn begin(&mut self, pass: u64) {
+    fn begin_pass(&mut self, pass: u64) {
         // Two passes of one seed differ as much as two seeds do.
         let seed = fastrand::Rng::with_seed(self.seed).u64(..) ^ pass;
         let mut random = fastrand::Rng::with_seed(fastrand::Rng::with_seed(seed).u64(..));
@@ -73,11 +73,11 @@ mod tests {
 
     fn pass(shuffle: &mut Shuffle, pass: u64) -> Vec<usize> {
         let length = shuffle.length;
-        (pass * length..(pass + 1) * length).map(|number| shuffle.place(number)).collect()
+        (pass * length..(pass + 1) * length).map(|number| shuffle.position(number)).collect()
     }
 
     #[test]
-    fn each_pass_has_each_place_once() {
+    fn each_pass_has_each_position_once() {
         for length in [1, 2, 3, 7, 64, 1_000] {
             let mut shuffle = Shuffle::new(3, length);
             for number in [0, 1, 5, u64::MAX / length as u64 - 1] {
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_mixed_all_over_and_each_pass_anew() {
+    fn a_long_list_is_fully_shuffled_and_differently_in_each_pass() {
         let mut shuffle = Shuffle::new(1, 100_000);
         let (first, second) = (pass(&mut shuffle, 0), pass(&mut shuffle, 1));
         // The first tenth of the order comes from all tenths of the list: 1 000 each, deviation 30.
         for places in [&first, &second] {
             let mut from = [0_u32; 10];
-            places[..10_000].iter().for_each(|place| from[place / 10_000] += 1);
+            places[..10_000].iter().for_each(|position| from[position / 10_000] += 1);
             assert!(from.iter().all(|count| (850..1_150).contains(count)), "{from:?}");
         }
         let same = first.iter().zip(&second).filter(|(one, other)| one == other).count();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::feed::Stock;
+use super::feed::FeedStatus;
 use crate::Stop;
 use crate::traffic::Request;
 
@@ -27,9 +27,9 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    fn place(&self, number: u64) -> Option<usize> {
-        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        (place < self.count).then_some(place)
+    fn index_of(&self, number: u64) -> Option<usize> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        (index < self.count).then_some(index)
     }
 
     fn is_taken(&self) -> bool {
@@ -39,18 +39,18 @@ impl Batch {
 
 /// The batches that are ready to be sent.
 #[derive(Debug)]
-pub(crate) struct Board {
-    state: Mutex<State>,
+pub(crate) struct BatchQueue {
+    state: Mutex<QueueState>,
     /// Signals the reader: a batch was taken, or a load thread has ended.
     taken: Condvar,
     /// Signals the start of the load: a batch was put here, or there will be none.
-    put: Condvar,
+    added: Condvar,
     /// Most batches that are not completely taken.
-    most: usize,
+    capacity: usize,
 }
 
 #[derive(Debug)]
-struct State {
+struct QueueState {
     batches: VecDeque<Arc<Batch>>,
     /// Requests that were put on the board so far.
     count: u64,
@@ -62,28 +62,33 @@ struct State {
 
 /// All load threads have ended: nobody is left to send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub(crate) struct NoThreadsLeft;
 
-impl Board {
+impl BatchQueue {
     /// A board for `threads` threads, with room for `batches` batches per thread.
-    pub(crate) fn new(threads: usize, batches: usize) -> Board {
-        let most = threads * batches;
+    pub(crate) fn new(threads: usize, batches: usize) -> BatchQueue {
+        let capacity = threads * batches;
         // Each thread keeps a batch that is completely taken, and the reader fills another one.
-        let spare = Vec::with_capacity(most + threads + 1);
-        let batches = VecDeque::with_capacity(most);
-        let state = State { batches, count: 0, is_over: false, threads, spare };
-        Board { state: Mutex::new(state), taken: Condvar::new(), put: Condvar::new(), most }
+        let spare = Vec::with_capacity(capacity + threads + 1);
+        let batches = VecDeque::with_capacity(capacity);
+        let state = QueueState { batches, count: 0, is_over: false, threads, spare };
+        BatchQueue {
+            state: Mutex::new(state),
+            taken: Condvar::new(),
+            added: Condvar::new(),
+            capacity,
+        }
     }
 
     /// Waits for room, then adds a batch. Returns an empty batch to fill next, used or new.
-    pub(crate) fn put(&self, batch: Batch) -> Result<Batch, Gone> {
+    pub(crate) fn push(&self, batch: Batch) -> Result<Batch, NoThreadsLeft> {
         let mut state = self.state();
         loop {
-            state.sweep();
+            state.remove_taken();
             if state.threads == 0 {
-                return Err(Gone);
+                return Err(NoThreadsLeft);
             }
-            if state.batches.len() < self.most {
+            if state.batches.len() < self.capacity {
                 break;
             }
             state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +96,7 @@ impl Board {
         let first = state.count;
         state.count += batch.count as u64;
         state.batches.push_back(Arc::new(Batch { first, ..batch }));
-        self.put.notify_all();
+        self.added.notify_all();
         let mut spare = state.spare.pop().unwrap_or_default();
         spare.count = 0;
         *spare.taken.get_mut() = 0;
@@ -101,7 +106,7 @@ impl Board {
     /// Ends the traffic: no further batch will be added.
     pub(crate) fn end(&self) {
         self.state().is_over = true;
-        self.put.notify_all();
+        self.added.notify_all();
     }
 
     /// Waits for the first batch, the end of the traffic or a stop, so that a load begins with
@@ -109,31 +114,31 @@ impl Board {
     pub(crate) fn wait(&self, stop: &Stop) {
         let mut state = self.state();
         while state.count == 0 && !state.is_over && !stop.is_asked() {
-            let waited = self.put.wait_timeout(state, LOOK);
+            let waited = self.added.wait_timeout(state, STOP_CHECK_INTERVAL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     /// Removes the batches that are completely taken.
-    fn sweep(&mut self) {
-        for place in (0..self.batches.len()).rev() {
-            if self.batches[place].is_taken()
-                && let Some(batch) = self.batches.remove(place)
+    fn remove_taken(&mut self) {
+        for index in (0..self.batches.len()).rev() {
+            if self.batches[index].is_taken()
+                && let Some(batch) = self.batches.remove(index)
             {
-                self.give_back(batch);
+                self.reuse(batch);
             }
         }
     }
 
     /// Keeps the batch's memory for reuse if no thread holds it any more. Otherwise the last thread
     /// that holds it gives it back.
-    fn give_back(&mut self, batch: Arc<Batch>) {
+    fn reuse(&mut self, batch: Arc<Batch>) {
         if let Some(batch) = Arc::into_inner(batch)
             && self.spare.len() < self.spare.capacity()
             && batch.requests.capacity() > 0
@@ -146,46 +151,46 @@ impl State {
 /// A load thread's view of the board.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    board: Arc<Board>,
+    queue: Arc<BatchQueue>,
     batch: Arc<Batch>,
     late: bool,
 }
 
 impl Stream {
     /// The stream of one of the load threads that the board was made for.
-    pub(crate) fn new(board: &Arc<Board>) -> Stream {
-        Stream { board: Arc::clone(board), batch: Arc::default(), late: false }
+    pub(crate) fn new(queue: &Arc<BatchQueue>) -> Stream {
+        Stream { queue: Arc::clone(queue), batch: Arc::default(), late: false }
     }
 
     /// Whether this request is ready.
-    pub(super) fn stock(&mut self, number: u64) -> Stock {
-        let stock = match self.batch.place(number) {
-            Some(_) => Stock::There,
+    pub(super) fn poll(&mut self, number: u64) -> FeedStatus {
+        let status = match self.batch.index_of(number) {
+            Some(_) => FeedStatus::Ready,
             None => self.find(number),
         };
-        self.late = stock == Stock::Late;
-        stock
+        self.late = status == FeedStatus::Late;
+        status
     }
 
-    fn find(&mut self, number: u64) -> Stock {
-        let mut state = self.board.state();
-        let found = state.batches.iter().find(|batch| batch.place(number).is_some());
-        let stock = match found.map(Arc::clone) {
+    fn find(&mut self, number: u64) -> FeedStatus {
+        let mut state = self.queue.state();
+        let found = state.batches.iter().find(|batch| batch.index_of(number).is_some());
+        let status = match found.map(Arc::clone) {
             Some(batch) => {
                 let before = std::mem::replace(&mut self.batch, batch);
-                state.sweep();
-                state.give_back(before);
-                Stock::There
+                state.remove_taken();
+                state.reuse(before);
+                FeedStatus::Ready
             }
-            None if state.is_over && number >= state.count => Stock::Over,
+            None if state.is_over && number >= state.count => FeedStatus::Ended,
             None => {
-                state.sweep();
-                Stock::Late
+                state.remove_taken();
+                FeedStatus::Late
             }
         };
         drop(state);
-        self.board.taken.notify_all();
-        stock
+        self.queue.taken.notify_all();
+        status
     }
 
     pub(super) fn was_late(&self) -> bool {
@@ -194,18 +199,18 @@ impl Stream {
 
     /// This request; it must be ready.
     pub(super) fn at(&mut self, number: u64) -> &Request {
-        let place = self.batch.place(number).expect("it is there");
+        let index = self.batch.index_of(number).expect("it is there");
         self.batch.taken.fetch_add(1, Ordering::Relaxed);
-        &self.batch.requests[place]
+        &self.batch.requests[index]
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.board.state().threads -= 1;
-        self.board.taken.notify_all();
+        self.queue.state().threads -= 1;
+        self.queue.taken.notify_all();
     }
 }
 
 /// Longest time for which a stop may go unnoticed before the first batch.
-const LOOK: Duration = Duration::from_millis(20);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);

@@ -7,10 +7,10 @@ use stampede_stats::histogram::Times;
 
 use super::*;
 use crate::collector::collect;
-use crate::engine::Stamps;
+use crate::engine::TimestampSource;
 use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
 use crate::protocol::http1::Http1;
-use crate::recorder::Headline;
+use crate::recorder::MeasuredTimes;
 use crate::report::{Listener, LoadResult, Second};
 use crate::run::sum;
 use crate::schedule::Schedule;
@@ -83,7 +83,7 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
             workers: 1_000,
             freezes: vec![],
             stops: vec![],
-            stamps: Stamps::Ours,
+            timestamp_source: TimestampSource::Userspace,
             answer: b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec(),
             connects: vec![],
             requests: vec![],
@@ -101,22 +101,22 @@ fn closed(concurrency: u32, until: Until) -> Case {
 
 /// What a listener was told.
 #[derive(Default)]
-struct Heard {
+struct ReportedSeconds {
     seconds: Vec<Second>,
     requests: Vec<RequestRecord>,
     /// How late the end of a request may be seen.
     late: Nanos,
 }
 
-impl Listener for Heard {
+impl Listener for ReportedSeconds {
     fn second(&mut self, second: &Second) {
         self.seconds.push(second.clone());
     }
 
     fn requests(&mut self, requests: &[RequestRecord]) {
-        let told = Nanos::from_secs(self.seconds.len() as u64);
+        let reported_until = Nanos::from_secs(self.seconds.len() as u64);
         assert!(
-            requests.iter().all(|request| request.done.plus(self.late) >= told),
+            requests.iter().all(|request| request.done.plus(self.late) >= reported_until),
             "after its second"
         );
         self.requests.extend(requests);
@@ -129,7 +129,7 @@ fn load_result(case: &Case) -> (LoadResult, Vec<Second>) {
     load_result_with(case, || Http1::new(&Check::default(), habits))
 }
 
-fn load_result_in_detail(case: &Case) -> (LoadResult, Heard) {
+fn load_result_in_detail(case: &Case) -> (LoadResult, ReportedSeconds) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
     load_result_in_detail_with(case, || Http1::new(&Check::default(), habits))
 }
@@ -139,28 +139,29 @@ fn load_result_with<P: Protocol>(
     case: &Case,
     protocol: impl Fn() -> P,
 ) -> (LoadResult, Vec<Second>) {
-    let (result, heard) = load_result_in_detail_with(case, protocol);
-    (result, heard.seconds)
+    let (result, reported) = load_result_in_detail_with(case, protocol);
+    (result, reported.seconds)
 }
 
 fn load_result_in_detail_with<P: Protocol>(
     case: &Case,
     protocol: impl Fn() -> P,
-) -> (LoadResult, Heard) {
+) -> (LoadResult, ReportedSeconds) {
     let engine = Simulated::new(case.script.clone());
     let stop = Stop::default();
     let (to_us, messages) = mpsc::channel();
     let (back, empty) = mpsc::channel();
-    let headline = match case.closed {
-        None => Headline::ResponseTime,
-        Some(_) => Headline::ServiceTime,
+    let measured_times = match case.closed {
+        None => MeasuredTimes::ResponseTime,
+        Some(_) => MeasuredTimes::ServiceTime,
     };
-    let dealt = || Dealt::new(Box::new(Listed(case.due.clone().into_iter())), 0, 1);
+    let schedule_share =
+        || ScheduleShare::new(Box::new(Listed(case.due.clone().into_iter())), 0, 1);
     let pace = match case.closed {
         Some(until) => Pace::Closed(Closed::new(case.limit, until)),
         None => Pace::Open(Open::new(OpenParts {
-            plan: dealt(),
-            starts: dealt(),
+            plan: schedule_share(),
+            starts: schedule_share(),
             // These schedules end with their last request.
             length: case.due.last().copied().unwrap_or_default(),
             limit: case.limit,
@@ -173,10 +174,10 @@ fn load_result_in_detail_with<P: Protocol>(
     let request =
         |tag| Request { bytes: REQUEST.to_vec(), answer, tag: Tag(tag), ..Request::default() };
     let requests: Vec<Request> = (0..case.tags).map(request).collect();
-    let recorder = Recorder::new(0, headline, to_us, empty);
+    let recorder = Recorder::new(0, measured_times, to_us, empty);
     let recorder = if case.tags > 1 { recorder.with_tags() } else { recorder };
     let recorder = if case.records { recorder.with_records() } else { recorder };
-    let driver = Driver::new(Parts {
+    let driver = Driver::new(DriverParts {
         engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
         protocol,
         pace,
@@ -193,15 +194,18 @@ fn load_result_in_detail_with<P: Protocol>(
     let stops = case.script.stops.iter().map(|stop| stop.until.since(stop.from).0);
     let sends = u64::from(case.limit) * case.script.send_time.0;
     let late = Nanos(stops.max().unwrap_or_default() + sends);
-    let mut heard = Heard { late, ..Heard::default() };
-    let collected = collect(&messages, &[back], &Check::default(), &mut heard);
+    let mut reported = ReportedSeconds { late, ..ReportedSeconds::default() };
+    let collected = collect(&messages, &[back], &Check::default(), &mut reported);
     let by_tag = collected.tags.iter().flatten();
     let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();
     let result = sum(collected, &[report], Instant::now());
     assert_eq!(by_tag, if case.tags > 1 { result.counts.started } else { 0 });
-    assert_eq!(heard.requests.len() as u64, if case.records { result.counts.started } else { 0 });
-    always(&result, &heard.seconds);
-    (result, heard)
+    assert_eq!(
+        reported.requests.len() as u64,
+        if case.records { result.counts.started } else { 0 }
+    );
+    always(&result, &reported.seconds);
+    (result, reported)
 }
 
 /// What holds for every load.
@@ -268,7 +272,7 @@ fn a_stall_is_charged_to_every_request_that_was_due() {
 }
 
 #[test]
-fn with_connections_to_spare_a_stall_opens_them_and_nobody_waits_for_one() {
+fn below_the_connection_limit_a_stall_opens_connections_and_no_request_waits() {
     let mut case = open(every(ms(10), 400), 1_000);
     case.script.freezes = vec![Freeze { from: ms(2_000), until: ms(3_000) }];
     let (result, _) = load_result(&case);
@@ -282,7 +286,7 @@ fn with_connections_to_spare_a_stall_opens_them_and_nobody_waits_for_one() {
 
 /// Ten are due when the load begins. Each takes our thread 25 µs to send, and the server 10 µs.
 #[test]
-fn who_is_behind_looks_at_answers_between_two_sends() {
+fn a_late_thread_reads_answers_between_sends() {
     let mut case = open(every(Nanos(0), 10), 10);
     case.script.send_time = Nanos(25_000);
     case.script.service_time = Nanos(10_000);
@@ -303,7 +307,7 @@ fn idle_connections_are_taken_last_in_first_out() {
 }
 
 #[test]
-fn a_connection_per_request_opens_one_for_each() {
+fn with_a_connection_per_request_each_request_opens_one() {
     let case = Case { habit: ConnectionHabit::PerRequest, ..open(every(ms(10), 20), 5) };
     let (result, _) = load_result(&case);
     assert_eq!((result.counts.ok, result.connections.opened), (20, 20));
@@ -322,7 +326,7 @@ fn each_connection_that_was_opened_has_its_connect_time() {
 }
 
 #[test]
-fn a_full_queue_drops_where_told_to() {
+fn at_the_in_flight_limit_requests_are_dropped_if_so_configured() {
     // Each takes 25 ms, due every 10 ms, one at a time: of three that are due, one is started.
     let mut case = Case { when_full: WhenFull::Drop, ..open(every(ms(10), 30), 1) };
     case.script.service_time = ms(25);
@@ -344,7 +348,7 @@ fn tank_stretches_its_schedule() {
 }
 
 #[test]
-fn requests_that_wait_are_dropped_one_timeout_after_the_last_was_due() {
+fn waiting_requests_are_dropped_one_timeout_after_the_last_due_time() {
     // One connection, never an answer, 1 s timeout, requests due at 0.0 … 1.9 s. They start at 0, 1
     // and 2 s; the next one would start at 3 s, later than 1.9 + 1.
     let mut case = Case { timeout: ms(1_000), ..open(every(ms(100), 20), 1) };
@@ -368,7 +372,7 @@ fn a_connect_that_hangs_times_out() {
 }
 
 #[test]
-fn a_machine_without_ports_is_an_outcome() {
+fn running_out_of_ports_is_an_outcome() {
     let mut case = open(every(ms(10), 4), 10);
     case.script.connects = vec![ConnectFate::NoPort, ConnectFate::Refuse];
     let (result, _) = load_result(&case);
@@ -384,7 +388,7 @@ fn an_idle_connection_that_was_closed_is_replaced() {
 }
 
 #[test]
-fn what_is_lost_is_counted_as_what_it_was() {
+fn each_kind_of_lost_request_is_counted_as_such() {
     use RequestFate::*;
     let mut case = open(every(ms(10), 12), 1);
     case.script.requests = vec![Answer, Torn, CutShort, ResetHalfway, CloseUnanswered, Answer];
@@ -394,7 +398,7 @@ fn what_is_lost_is_counted_as_what_it_was() {
 }
 
 #[test]
-fn users_send_again_after_their_answer() {
+fn a_closed_load_sends_the_next_request_after_an_answer() {
     // Concurrency 4, 10 ms each, for 95 ms: started at 0, 10 … 90 ms.
     let mut case = closed(4, Until::For(ms(95)));
     case.script.service_time = ms(10);
@@ -406,7 +410,7 @@ fn users_send_again_after_their_answer() {
 }
 
 #[test]
-fn requests_are_as_many_as_asked_for() {
+fn a_closed_load_sends_exactly_the_given_number_of_requests() {
     let mut case = closed(10, Until::Requests(25));
     case.script.service_time = ms(10);
     let (result, _) = load_result(&case);
@@ -415,7 +419,7 @@ fn requests_are_as_many_as_asked_for() {
 }
 
 #[test]
-fn users_rest_after_a_refusal() {
+fn a_closed_load_pauses_after_a_refused_connection() {
     let mut case = closed(2, Until::For(ms(100)));
     case.script.connects = vec![ConnectFate::Refuse];
     let (result, _) = load_result(&case);
@@ -437,7 +441,7 @@ fn connections_that_starve_behind_pinned_workers_are_counted() {
 }
 
 #[test]
-fn nobody_starves_behind_a_server_that_fell_silent() {
+fn no_connection_counts_as_starved_after_the_server_stops_answering() {
     // It answers for 200 ms, then never again. Connections that were opened later did not wait
     // because of others.
     let mut case = Case { timeout: ms(1_000), ..open(every(ms(20), 75), 100) };
@@ -469,7 +473,7 @@ fn a_stopped_load_accounts_for_every_request() {
 
 /// The load wakes up for the request that is due, sees the stop, and starts no more.
 #[test]
-fn the_request_that_a_stop_comes_with_was_not_due_before() {
+fn a_request_due_at_the_moment_of_the_stop_counts_as_not_due() {
     for turn in 1..40 {
         let case = Case { stop_at: Some(turn), ..open(every(ms(100), 20), 4) };
         let (result, _) = load_result(&case);
@@ -478,7 +482,7 @@ fn the_request_that_a_stop_comes_with_was_not_due_before() {
 }
 
 #[test]
-fn an_empty_schedule_is_over_at_once() {
+fn an_empty_schedule_ends_at_once() {
     let (result, seconds) = load_result(&open(vec![], 4));
     assert_eq!((result.counts.planned, result.lasted, result.end), (0, Nanos(0), End::Complete));
     assert_eq!(seconds.len(), 1);

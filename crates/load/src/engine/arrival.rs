@@ -29,18 +29,18 @@ impl WallNanos {
 /// Difference between the wall clock and the load's clock. Both run at the same rate, but the wall
 /// clock may be stepped, so the difference is measured again and again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wall {
+pub(super) struct WallClockOffset {
     /// What the wall clock shows at the zero of the load's clock.
     at_zero: WallNanos,
     measured: Nanos,
     /// Timestamps before this moment are invalid, because the clock was stepped later.
-    set: WallNanos,
+    stepped_at: WallNanos,
 }
 
-impl Wall {
+impl WallClockOffset {
     /// Measures the difference. Reads the wall clock between two readings of the other clock, three
     /// times, and takes the closest pair: the thread was least interrupted there.
-    fn measure(epoch: Instant) -> Wall {
+    fn measure(epoch: Instant) -> WallClockOffset {
         let since_zero = || Nanos::from(Instant::now().saturating_duration_since(epoch));
         let reading = |_| {
             let before = since_zero();
@@ -48,7 +48,10 @@ impl Wall {
             let after = since_zero();
             let middle = before.plus(Nanos(after.since(before).0 / 2));
             let at_zero = WallNanos(wall.0 - middle.0 as i64);
-            (after.since(before), Wall { at_zero, measured: after, set: WallNanos(i64::MIN) })
+            (
+                after.since(before),
+                WallClockOffset { at_zero, measured: after, stepped_at: WallNanos(i64::MIN) },
+            )
         };
         let readings = [0, 1, 2].map(reading);
         let closest = readings.into_iter().min_by_key(|(apart, _)| *apart);
@@ -56,47 +59,51 @@ impl Wall {
     }
 
     /// The difference as known at `now`; measures it again when the last measurement is too old.
-    pub(super) fn known(before: Option<Wall>, now: Nanos, epoch: Instant) -> Wall {
+    pub(super) fn current(
+        before: Option<WallClockOffset>,
+        now: Nanos,
+        epoch: Instant,
+    ) -> WallClockOffset {
         match before {
-            Some(wall) if now.since(wall.measured) < OLD => wall,
-            Some(wall) => wall.followed_by(Wall::measure(epoch)),
-            None => Wall::measure(epoch),
+            Some(wall) if now.since(wall.measured) < OFFSET_AGE_MAX => wall,
+            Some(wall) => wall.updated_by(WallClockOffset::measure(epoch)),
+            None => WallClockOffset::measure(epoch),
         }
     }
 
-    fn followed_by(self, next: Wall) -> Wall {
-        let was_set = self.at_zero.0.abs_diff(next.at_zero.0) > APART_MOST;
+    fn updated_by(self, next: WallClockOffset) -> WallClockOffset {
+        let was_stepped = self.at_zero.0.abs_diff(next.at_zero.0) > OFFSET_CHANGE_MAX;
         let shows = WallNanos(next.at_zero.0 + next.measured.0 as i64);
-        Wall { set: if was_set { shows } else { self.set }, ..next }
+        WallClockOffset { stepped_at: if was_stepped { shows } else { self.stepped_at }, ..next }
     }
 
     /// The same moment on the load's clock; zero where it was earlier. `None` for a timestamp that
     /// was taken before the clock was stepped.
     pub(super) fn at(self, moment: WallNanos) -> Option<Nanos> {
         let at = Nanos(u64::try_from(moment.0 - self.at_zero.0).unwrap_or_default());
-        (moment.0 >= self.set.0).then_some(at)
+        (moment.0 >= self.stepped_at.0).then_some(at)
     }
 }
 
 /// Makes the kernel timestamp everything that this machine receives while this value exists.
 /// Switching it on and off interrupts all CPUs briefly, so it is not done per connection.
 #[derive(Debug)]
-pub(super) struct Stamping {
+pub(super) struct TimestampingGuard {
     _socket: Option<OwnedFd>,
 }
 
-impl Stamping {
-    pub(super) fn begin() -> Stamping {
+impl TimestampingGuard {
+    pub(super) fn begin() -> TimestampingGuard {
         // If the socket fails, each connection switches timestamping on and off.
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok();
-        socket.iter().for_each(ask_for_stamps);
-        Stamping { _socket: socket }
+        socket.iter().for_each(enable_timestamps);
+        TimestampingGuard { _socket: socket }
     }
 }
 
 /// Requests timestamps of everything received from now on. If that fails, bytes count as received
 /// when they are read.
-pub(super) fn ask_for_stamps(socket: &OwnedFd) {
+pub(super) fn enable_timestamps(socket: &OwnedFd) {
     let _ = set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
 }
 
@@ -104,26 +111,26 @@ pub(super) fn ask_for_stamps(socket: &OwnedFd) {
 /// nothing else, so there is at most one.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(super) struct StampMessage {
+pub(super) struct TimestampMessage {
     head: libc::cmsghdr,
     at: libc::timespec,
 }
 
 /// Size of the control message.
-pub(super) const STAMP_BYTES: usize = size_of::<StampMessage>();
+pub(super) const TIMESTAMP_BYTES: usize = size_of::<TimestampMessage>();
 
-impl StampMessage {
+impl TimestampMessage {
     /// The timestamp in the control data; `None` where there is none.
-    pub(super) fn stamp_in(bytes: &[u8]) -> Option<WallNanos> {
-        if bytes.len() < STAMP_BYTES {
+    pub(super) fn find_in(bytes: &[u8]) -> Option<WallNanos> {
+        if bytes.len() < TIMESTAMP_BYTES {
             return None;
         }
         // SAFETY: the length was checked, and the type consists of numbers, so any bytes are valid.
-        let added = unsafe { bytes.as_ptr().cast::<StampMessage>().read_unaligned() };
-        added.stamp()
+        let added = unsafe { bytes.as_ptr().cast::<TimestampMessage>().read_unaligned() };
+        added.timestamp()
     }
 
-    fn stamp(self) -> Option<WallNanos> {
+    fn timestamp(self) -> Option<WallNanos> {
         let is_stamp = self.head.cmsg_level == libc::SOL_SOCKET
             && self.head.cmsg_type == libc::SCM_TIMESTAMPNS;
         is_stamp.then(|| WallNanos(self.at.tv_sec * SECOND + self.at.tv_nsec))
@@ -137,11 +144,11 @@ pub(super) fn receive(
     buffer: &mut [u8],
 ) -> Result<(usize, Option<WallNanos>), Errno> {
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let mut added = MaybeUninit::<StampMessage>::uninit();
+    let mut added = MaybeUninit::<TimestampMessage>::uninit();
     // SAFETY: a message header consists of numbers and pointers, for which zero is valid.
     let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
-    let room = STAMP_BYTES as _;
+    let room = TIMESTAMP_BYTES as _;
     (message.msg_control, message.msg_controllen) = (added.as_mut_ptr().cast(), room);
     // SAFETY: the kernel writes into `buffer` and `added`, no more than the sizes that it was
     // given, and into `message`. All outlive the call.
@@ -151,17 +158,18 @@ pub(super) fn receive(
     };
     let is_whole = message.msg_controllen >= room;
     // SAFETY: the kernel says that it wrote all of it.
-    let stamp = is_whole.then(|| unsafe { added.assume_init() }).and_then(StampMessage::stamp);
-    Ok((bytes, stamp))
+    let timestamp =
+        is_whole.then(|| unsafe { added.assume_init() }).and_then(TimestampMessage::timestamp);
+    Ok((bytes, timestamp))
 }
 
 const SECOND: i64 = 1_000_000_000;
 /// Longest time for which a stepped clock goes unnoticed. Timestamps from that time are at least
 /// never later than when the bytes were seen.
-const OLD: Nanos = Nanos::from_millis(10);
+const OFFSET_AGE_MAX: Nanos = Nanos::from_millis(10);
 /// Largest difference of two measurements without a step. Three readings in a row may all be
 /// interrupted, but not by 100 µs. A larger difference means that the clock was stepped.
-const APART_MOST: u64 = 100_000;
+const OFFSET_CHANGE_MAX: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -173,12 +181,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_is_of_the_arrival_and_not_of_the_look() {
+    fn a_timestamp_is_of_the_arrival_and_not_of_the_read() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let client = OwnedFd::from(client);
-        let _stamping = Stamping::begin();
-        ask_for_stamps(&client);
+        let _stamping = TimestampingGuard::begin();
+        enable_timestamps(&client);
         let (mut server, _) = listener.accept().unwrap();
         let mut buffer = [0; 64];
         // The kernel takes a moment to switch timestamping on.
@@ -194,10 +202,13 @@ mod tests {
             server.write_all(bytes).unwrap();
             let after = WallNanos::now();
             std::thread::sleep(Duration::from_millis(20));
-            let (count, stamp) = receive(&client, &mut buffer).unwrap();
+            let (count, timestamp) = receive(&client, &mut buffer).unwrap();
             assert_eq!(&buffer[..count], bytes);
-            let stamp = stamp.expect("TCP is stamped");
-            assert!(before.0 <= stamp.0 && stamp.0 <= after.0, "{before:?} {stamp:?} {after:?}");
+            let timestamp = timestamp.expect("TCP is stamped");
+            assert!(
+                before.0 <= timestamp.0 && timestamp.0 <= after.0,
+                "{before:?} {timestamp:?} {after:?}"
+            );
         }
         drop(server);
         assert_eq!(receive(&client, &mut buffer), Ok((0, None)), "an end has no stamp");
@@ -207,7 +218,7 @@ mod tests {
     fn a_moment_is_the_same_on_both_clocks() {
         let epoch = Instant::now();
         std::thread::sleep(Duration::from_millis(5));
-        let wall = Wall::measure(epoch);
+        let wall = WallClockOffset::measure(epoch);
         let before = Nanos::from(epoch.elapsed());
         let at = wall.at(WallNanos::now()).expect("nobody set it");
         let after = Nanos::from(epoch.elapsed());
@@ -221,43 +232,45 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_from_before_the_clock_was_set_says_nothing() {
+    fn a_timestamp_from_before_a_clock_step_is_ignored() {
         let epoch = Instant::now();
-        let wall = Wall::measure(epoch);
+        let wall = WallClockOffset::measure(epoch);
         let again = |at_zero: i64| {
-            let next = Wall { at_zero: WallNanos(at_zero), measured: Nanos(5_000), ..wall };
-            wall.followed_by(next)
+            let next =
+                WallClockOffset { at_zero: WallNanos(at_zero), measured: Nanos(5_000), ..wall };
+            wall.updated_by(next)
         };
         let same = again(wall.at_zero.0 + 50_000);
         assert_eq!(same.at(WallNanos(same.at_zero.0 + 4_000)), Some(Nanos(4_000)));
         // Stepped forward by a second: earlier timestamps would be a second too early.
-        let set = again(wall.at_zero.0 + SECOND);
-        assert_eq!(set.at(WallNanos(wall.at_zero.0 + 4_000)), None);
-        assert_eq!(set.at(WallNanos(set.at_zero.0 + 4_000)), None, "not known which");
-        assert_eq!(set.at(WallNanos(set.at_zero.0 + 6_000)), Some(Nanos(6_000)));
-        let later = set.followed_by(Wall { measured: Nanos(9_000), ..set });
-        assert_eq!(later.set, set.set, "it stays known");
+        let stepped_at = again(wall.at_zero.0 + SECOND);
+        assert_eq!(stepped_at.at(WallNanos(wall.at_zero.0 + 4_000)), None);
+        assert_eq!(stepped_at.at(WallNanos(stepped_at.at_zero.0 + 4_000)), None, "not known which");
+        assert_eq!(stepped_at.at(WallNanos(stepped_at.at_zero.0 + 6_000)), Some(Nanos(6_000)));
+        let later = stepped_at.updated_by(WallClockOffset { measured: Nanos(9_000), ..stepped_at });
+        assert_eq!(later.stepped_at, stepped_at.stepped_at, "it stays known");
     }
 
     #[test]
     fn the_wall_clock_is_measured_again_after_a_while() {
         let epoch = Instant::now();
-        let first = Wall::known(None, Nanos(0), epoch);
-        let soon = first.measured.plus(OLD).since(Nanos(1));
-        assert_eq!(Wall::known(Some(first), soon, epoch).measured, first.measured);
-        let again = Wall::known(Some(first), first.measured.plus(OLD), epoch);
+        let first = WallClockOffset::current(None, Nanos(0), epoch);
+        let soon = first.measured.plus(OFFSET_AGE_MAX).since(Nanos(1));
+        assert_eq!(WallClockOffset::current(Some(first), soon, epoch).measured, first.measured);
+        let again =
+            WallClockOffset::current(Some(first), first.measured.plus(OFFSET_AGE_MAX), epoch);
         assert!(again.measured > first.measured);
     }
 
     #[test]
-    fn a_unix_socket_has_none_and_works_all_the_same() {
+    fn a_unix_socket_has_no_timestamps_and_works() {
         let (client, mut server) = UnixStream::pair().unwrap();
         let client = OwnedFd::from(client);
-        ask_for_stamps(&client);
+        enable_timestamps(&client);
         server.write_all(b"bytes").unwrap();
         let mut buffer = [0; 64];
         assert_eq!(receive(&client, &mut buffer), Ok((5, None)));
-        assert_eq!(StampMessage::stamp_in(&[]), None);
-        assert_eq!(StampMessage::stamp_in(&[0; STAMP_BYTES]), None);
+        assert_eq!(TimestampMessage::find_in(&[]), None);
+        assert_eq!(TimestampMessage::find_in(&[0; TIMESTAMP_BYTES]), None);
     }
 }

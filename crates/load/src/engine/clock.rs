@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::ClockId;
 
-use super::Awaited;
-use super::arrival::{Wall, WallNanos};
+use super::AwaitedAnswers;
+use super::arrival::{WallClockOffset, WallNanos};
 use crate::time::Nanos;
 
 /// How exactly a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitMode {
     /// Sleeps until the kernel wakes the thread: some 5 to 70 µs late.
     Sleep,
     /// Wakes early and spins the rest. For threads whose CPU the server may need too, although the
@@ -22,7 +22,7 @@ pub enum Waiting {
     Spin,
     /// Like `Spin`, and also busy-waits for answers that take some ms. For threads with a CPU of
     /// their own.
-    Awake,
+    BusyWait,
 }
 
 /// The clock of one load thread.
@@ -30,15 +30,15 @@ pub enum Waiting {
 pub(super) struct Clock {
     epoch: Instant,
     now: Nanos,
-    wall: Option<Wall>,
+    wall: Option<WallClockOffset>,
     spun: Nanos,
     /// How often another program took this thread's CPU, as of the last query.
     switches: i64,
     /// CPU time of this thread before the load began.
     cpu_before: Nanos,
-    overshoot: Option<WakeupDelay>,
-    quick: ResponseEstimator,
-    pulse: ArrivalRate,
+    wakeup_delay: Option<WakeupDelay>,
+    response_estimator: ResponseEstimator,
+    arrival_rate: ArrivalRate,
     naps: Naps,
 }
 
@@ -52,12 +52,12 @@ pub struct Naps {
 }
 
 impl Clock {
-    pub(super) fn new(waiting: Waiting, epoch: Instant) -> Clock {
-        let overshoot = match waiting {
-            Waiting::Sleep => None,
-            Waiting::Spin | Waiting::Awake => Some(WakeupDelay::default()),
+    pub(super) fn new(wait_mode: WaitMode, epoch: Instant) -> Clock {
+        let wakeup_delay = match wait_mode {
+            WaitMode::Sleep => None,
+            WaitMode::Spin | WaitMode::BusyWait => Some(WakeupDelay::default()),
         };
-        let patience = if waiting == Waiting::Awake { LONG } else { SHORT };
+        let limits = if wait_mode == WaitMode::BusyWait { LONG } else { SHORT };
         Clock {
             epoch,
             now: Nanos(0),
@@ -65,9 +65,9 @@ impl Clock {
             spun: Nanos(0),
             switches: 0,
             cpu_before: Nanos(0),
-            overshoot,
-            quick: ResponseEstimator::new(patience),
-            pulse: ArrivalRate::default(),
+            wakeup_delay,
+            response_estimator: ResponseEstimator::new(limits),
+            arrival_rate: ArrivalRate::default(),
             naps: Naps::default(),
         }
     }
@@ -89,72 +89,78 @@ impl Clock {
     }
 
     /// Notes that a request is sent about now.
-    pub(super) fn sends(&mut self) {
-        self.pulse.sends += 1;
-        self.quick.sends(self.now);
+    pub(super) fn note_send(&mut self) {
+        self.arrival_rate.sends += 1;
+        self.response_estimator.note_send(self.now);
     }
 
     /// Notes that bytes arrived about now, usually an answer.
-    pub(super) fn comes(&mut self) {
-        self.quick.comes(self.now);
+    pub(super) fn note_receive(&mut self) {
+        self.response_estimator.note_receive(self.now);
     }
 
     /// When bytes with this kernel timestamp arrived; never after `now`. The clock is read again if
     /// they arrived after its last reading. Without a timestamp they arrived now.
-    pub(super) fn came(&mut self, stamp: Option<WallNanos>) -> Nanos {
-        let Some(stamp) = stamp else { return self.now };
-        let wall = *self.wall.insert(Wall::known(self.wall, self.now, self.epoch));
-        let Some(came) = wall.at(stamp) else { return self.now };
-        if came > self.now {
+    pub(super) fn arrival_time(&mut self, timestamp: Option<WallNanos>) -> Nanos {
+        let Some(timestamp) = timestamp else { return self.now };
+        let wall = *self.wall.insert(WallClockOffset::current(self.wall, self.now, self.epoch));
+        let Some(arrival_time) = wall.at(timestamp) else { return self.now };
+        if arrival_time > self.now {
             self.refresh();
         }
-        came.min(self.now)
+        arrival_time.min(self.now)
     }
 
     /// Until when a wait for `until` spins before it sleeps. So the answer of a fast server is seen
     /// when it arrives, not when we are woken, and neither side pays for a wake-up. The answers of
     /// a crowd follow each other anyway, so for them only a share of the time is spun.
-    pub(super) fn lingers_until(&self, until: Nanos, awaited: Awaited) -> Nanos {
+    pub(super) fn busy_wait_until(&self, until: Nanos, awaited: AwaitedAnswers) -> Nanos {
         let is_crowd = awaited.crowd() >= CROWD;
         let is_over = is_crowd && self.spun.0 > self.now.0 / SPUN_PART;
-        if self.overshoot.is_none() || is_over {
+        if self.wakeup_delay.is_none() || is_over {
             return self.now;
         }
         let any = awaited.requests() > 0 && !is_crowd;
-        let lingers = self.quick.sent.plus(LINGER);
-        let lingers = if any { lingers.max(self.quick.lingers_until()) } else { lingers };
-        lingers.min(until)
+        let busy_wait_end = self.response_estimator.sent.plus(SPIN_AFTER_SEND);
+        let busy_wait_end = if any {
+            busy_wait_end.max(self.response_estimator.busy_wait_until())
+        } else {
+            busy_wait_end
+        };
+        busy_wait_end.min(until)
     }
 
     /// Sleeps briefly when answers arrive so fast that several will be there afterwards, with more
     /// still to come. This costs less CPU time than one wake-up per answer or spinning, and the
     /// server need not wake us. Returns whether it slept.
-    pub(super) fn naps(&mut self, until: Nanos, crowd: u32) -> bool {
+    pub(super) fn try_nap(&mut self, until: Nanos, crowd: u32) -> bool {
         let there = self.now.plus(NAP_MAX) <= until;
-        let Some(length) = self.pulse.nap(self.now, crowd).filter(|_| there) else { return false };
+        let Some(length) = self.arrival_rate.nap_length(self.now, crowd).filter(|_| there) else {
+            return false;
+        };
         std::thread::sleep(Duration::from_nanos(length.0));
         let before = self.now;
         self.refresh();
         let lasted = self.now.since(before);
-        self.pulse.napped(length, lasted);
+        self.arrival_rate.learn_nap_delay(length, lasted);
         self.count_nap(lasted);
         true
     }
 
     /// For how many answers of a `crowd` to wait in one call: as many as arrive in the longest nap.
     /// `None`: wait for each one separately.
-    pub(super) fn gathers(&mut self, crowd: u32) -> Option<u32> {
-        self.pulse.gather(self.now, crowd)
+    pub(super) fn batch_to_await(&mut self, crowd: u32) -> Option<u32> {
+        self.arrival_rate.batch_to_await(self.now, crowd)
     }
 
     /// Counts a wait for several answers, from the last reading of the clock until now.
-    pub(super) fn gathered(&mut self) {
+    pub(super) fn count_batch_wait(&mut self) {
         let before = self.now;
         self.refresh();
         self.count_nap(self.now.since(before));
     }
 
-    pub(super) fn taken_naps(&self) -> Naps {
+    pub(super) fn naps(&self) -> Naps {
         self.naps
     }
 
@@ -163,27 +169,27 @@ impl Clock {
     }
 
     /// Until when a wait for `until` should sleep; `None`: it should not sleep, but spin the rest.
-    pub(super) fn sleeps_until(&self, until: Nanos) -> Option<Nanos> {
-        let early = self.overshoot.map_or(Nanos(0), |overshoot| overshoot.0);
+    pub(super) fn sleep_end(&self, until: Nanos) -> Option<Nanos> {
+        let early = self.wakeup_delay.map_or(Nanos(0), |wakeup_delay| wakeup_delay.0);
         Some(until.since(early)).filter(|end| *end > self.now)
     }
 
     /// Notes that a sleep until `asked` has ended now, and only because its time was over.
-    pub(super) fn slept_until(&mut self, asked: Nanos) {
-        if let Some(overshoot) = &mut self.overshoot {
-            overshoot.learn(self.now.since(asked));
+    pub(super) fn learn_sleep(&mut self, asked: Nanos) {
+        if let Some(wakeup_delay) = &mut self.wakeup_delay {
+            wakeup_delay.learn(self.now.since(asked));
         }
     }
 
     /// Counts one turn of a spin, from `from` until now.
-    pub(super) fn spun_since(&mut self, from: Nanos) {
-        self.count_turn(self.now.since(from), switched_away);
+    pub(super) fn count_spin(&mut self, from: Nanos) {
+        self.count_spin_turn(self.now.since(from), switched_away);
     }
 
     /// Counts a turn, unless it was long and another program had the CPU. This thread's CPU time
     /// does not contain that program's time. (It does contain time that the host takes: that counts
     /// as spun.)
-    fn count_turn(&mut self, turn: Nanos, switches: impl FnOnce() -> i64) {
+    fn count_spin_turn(&mut self, turn: Nanos, switches: impl FnOnce() -> i64) {
         if turn > TURN_MAX {
             let before = std::mem::replace(&mut self.switches, switches());
             if before < self.switches {
@@ -203,7 +209,7 @@ impl Clock {
 /// virtual machine. That is a third of an answer of 100 µs, and still a hundredth of one of 3.5 ms.
 #[derive(Clone, Copy, Debug)]
 struct ResponseEstimator {
-    patience: Patience,
+    limits: BusyWaitLimits,
     /// When the last request was sent.
     sent: Nanos,
     /// Since when we wait for something: since the last receive, or since a send when nothing was
@@ -217,7 +223,7 @@ struct ResponseEstimator {
 
 /// Which answers a thread busy-waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Patience {
+struct BusyWaitLimits {
     /// Longest average time of answers that are waited for by spinning, whatever it costs.
     average: Nanos,
     /// Longest spin for one slow answer among them: the server may be waiting for our CPU.
@@ -225,12 +231,12 @@ struct Patience {
 }
 
 impl ResponseEstimator {
-    fn new(patience: Patience) -> ResponseEstimator {
+    fn new(limits: BusyWaitLimits) -> ResponseEstimator {
         let (sent, since, after) = (Nanos(0), Nanos(0), Nanos(0));
-        ResponseEstimator { patience, sent, since, is_awaited: false, after }
+        ResponseEstimator { limits, sent, since, is_awaited: false, after }
     }
 
-    fn sends(&mut self, now: Nanos) {
+    fn note_send(&mut self, now: Nanos) {
         if self.is_awaited {
             // The answer takes at least this long.
             self.learn(now);
@@ -241,7 +247,7 @@ impl ResponseEstimator {
     }
 
     /// A receive at the same reading of the clock as a send was there before the send.
-    fn comes(&mut self, now: Nanos) {
+    fn note_receive(&mut self, now: Nanos) {
         if self.is_awaited && now > self.sent {
             self.is_awaited = false;
             self.learn(now);
@@ -250,13 +256,13 @@ impl ResponseEstimator {
     }
 
     fn learn(&mut self, now: Nanos) {
-        self.after = smoothed(self.after, now.since(self.since).min(self.patience.most));
+        self.after = smoothed(self.after, now.since(self.since).min(self.limits.most));
     }
 
     /// Until when to busy-wait for the answers in flight. It counts from the first one awaited, so
     /// that a server that stands still is not waited for again with each send.
-    fn lingers_until(&self) -> Nanos {
-        let Patience { average, most } = self.patience;
+    fn busy_wait_until(&self) -> Nanos {
+        let BusyWaitLimits { average, most } = self.limits;
         if self.after <= average { self.since.plus(most) } else { self.since }
     }
 }
@@ -274,7 +280,7 @@ struct ArrivalRate {
 }
 
 impl ArrivalRate {
-    fn beat(&mut self, now: Nanos) {
+    fn update_gap(&mut self, now: Nanos) {
         if self.sends > 0 {
             let gap = now.since(self.since).0 / u64::from(self.sends);
             self.gap = smoothed(self.gap, Nanos(gap));
@@ -284,16 +290,16 @@ impl ArrivalRate {
 
     /// For how many answers to wait now; `None`: not for more than one. As many as arrive in the
     /// longest nap, but at most half of those in flight, so that the server always has work.
-    fn gather(&mut self, now: Nanos, crowd: u32) -> Option<u32> {
-        self.beat(now);
+    fn batch_to_await(&mut self, now: Nanos, crowd: u32) -> Option<u32> {
+        self.update_gap(now);
         let come = NAP_MAX.0 / self.gap.0.max(1);
         let answers = come.min(GATHER_MAX).min(u64::from(crowd / 2)) as u32;
         Some(answers).filter(|answers| come >= NAP_GAPS && *answers > 1)
     }
 
     /// How long to nap now; `None`: not at all.
-    fn nap(&mut self, now: Nanos, crowd: u32) -> Option<Nanos> {
-        self.beat(now);
+    fn nap_length(&mut self, now: Nanos, crowd: u32) -> Option<Nanos> {
+        self.update_gap(now);
         let lasts = Nanos(self.gap.0 * NAP_GAPS).max(self.late.plus(NAP_MIN));
         // The server works on what is in flight meanwhile. It must have work for twice the nap.
         let work = Nanos(self.gap.0 * u64::from(crowd) / 2);
@@ -306,7 +312,7 @@ impl ArrivalRate {
     }
 
     /// One moment in which the host was busy says little: it counts as at most twice the usual.
-    fn napped(&mut self, asked: Nanos, lasted: Nanos) {
+    fn learn_nap_delay(&mut self, asked: Nanos, lasted: Nanos) {
         let late = lasted.since(asked).min(Nanos(self.late.0 * 2 + 1));
         self.late = smoothed(self.late, late);
     }
@@ -367,11 +373,11 @@ const TURN_MAX: Nanos = Nanos(20_000);
 const SPIN_FIRST: Nanos = Nanos(60_000);
 /// How long to spin after a send. On a virtual machine, a sleep and a wake-up cost both CPUs about
 /// as much. Up to there spinning is cheaper, and it never costs more than twice the alternative.
-const LINGER: Nanos = Nanos(20_000);
+const SPIN_AFTER_SEND: Nanos = Nanos(20_000);
 /// A wake-up of 35 µs is less than 1 % of any answer that takes longer than `average`.
-const LONG: Patience = Patience { average: Nanos(4_000_000), most: Nanos(10_000_000) };
+const LONG: BusyWaitLimits = BusyWaitLimits { average: Nanos(4_000_000), most: Nanos(10_000_000) };
 /// Here it is less than a tenth: more is not worth it where others need the CPU.
-const SHORT: Patience = Patience { average: Nanos(400_000), most: Nanos(1_000_000) };
+const SHORT: BusyWaitLimits = BusyWaitLimits { average: Nanos(400_000), most: Nanos(1_000_000) };
 /// From this many requests in flight on, neither we nor the server wait for a single one.
 pub(super) const CROWD: u32 = 8;
 /// Share of the time that may be spun for a crowd: one tenth.
@@ -396,9 +402,9 @@ mod tests {
     use super::*;
 
     fn learned(lates: impl IntoIterator<Item = u64>) -> u64 {
-        let mut overshoot = WakeupDelay::default();
-        lates.into_iter().for_each(|late| overshoot.learn(Nanos(late)));
-        overshoot.0.0
+        let mut wakeup_delay = WakeupDelay::default();
+        lates.into_iter().for_each(|late| wakeup_delay.learn(Nanos(late)));
+        wakeup_delay.0.0
     }
 
     #[test]
@@ -410,169 +416,195 @@ mod tests {
     }
 
     #[test]
-    fn one_sleep_however_late_moves_it_by_one_step() {
+    fn one_late_sleep_moves_the_estimate_by_one_step() {
         assert_eq!(learned([10_000_000]), SPIN_FIRST.0 + STEP_UP.0);
     }
 
     #[test]
-    fn it_stays_inside_its_bounds() {
+    fn the_estimate_stays_within_its_bounds() {
         assert_eq!(learned([0; 1_000]), SPIN_MIN.0);
         assert_eq!(learned([u64::MAX; 1_000]), SPIN_MAX.0);
     }
 
     /// The estimate for a load that sends `sends` requests every `every` ns, many times over.
     fn beating(sends: u32, every: u64) -> ArrivalRate {
-        let mut pulse = ArrivalRate::default();
+        let mut arrival_rate = ArrivalRate::default();
         for turn in 1..=1_000 {
-            pulse.sends = sends;
-            pulse.nap(Nanos(turn * every), u32::MAX);
-            pulse.napped(Nanos(1_000), Nanos(21_000));
+            arrival_rate.sends = sends;
+            arrival_rate.nap_length(Nanos(turn * every), u32::MAX);
+            arrival_rate.learn_nap_delay(Nanos(1_000), Nanos(21_000));
         }
-        pulse
+        arrival_rate
     }
 
     #[test]
     fn naps_are_as_long_as_six_answers_take() {
         // One answer every 8 µs; naps last 20 µs longer than requested.
-        let mut pulse = beating(4, 32_000);
-        let nap = pulse.nap(pulse.since, 100).expect("many come quickly");
-        assert!((27_000..=29_000).contains(&nap.0), "{nap:?}");
+        let mut arrival_rate = beating(4, 32_000);
+        let nap_length =
+            arrival_rate.nap_length(arrival_rate.since, 100).expect("many come quickly");
+        assert!((27_000..=29_000).contains(&nap_length.0), "{nap_length:?}");
         // A nap is at least long enough to be worth it.
-        let mut pulse = beating(4, 4_000);
-        let nap = pulse.nap(pulse.since, 100).expect("many come quickly");
-        assert!((4_000..=5_000).contains(&nap.0), "{nap:?}");
+        let mut arrival_rate = beating(4, 4_000);
+        let nap_length =
+            arrival_rate.nap_length(arrival_rate.since, 100).expect("many come quickly");
+        assert!((4_000..=5_000).contains(&nap_length.0), "{nap_length:?}");
     }
 
     #[test]
-    fn a_bad_moment_is_forgotten() {
-        let mut pulse = beating(4, 32_000);
-        pulse.napped(Nanos(1_000), Nanos(50_000_000));
-        assert!(pulse.nap(pulse.since, 100).is_some(), "one says little");
+    fn a_single_long_nap_is_forgotten() {
+        let mut arrival_rate = beating(4, 32_000);
+        arrival_rate.learn_nap_delay(Nanos(1_000), Nanos(50_000_000));
+        assert!(arrival_rate.nap_length(arrival_rate.since, 100).is_some(), "one says little");
         for _ in 0..100 {
-            pulse.napped(Nanos(1_000), Nanos(50_000_000));
+            arrival_rate.learn_nap_delay(Nanos(1_000), Nanos(50_000_000));
         }
-        assert_eq!(pulse.nap(pulse.since, 100), None, "naps are too long here");
-        let again = (0..20_000).any(|_| pulse.nap(pulse.since, 100).is_some());
+        assert_eq!(
+            arrival_rate.nap_length(arrival_rate.since, 100),
+            None,
+            "naps are too long here"
+        );
+        let again = (0..20_000).any(|_| arrival_rate.nap_length(arrival_rate.since, 100).is_some());
         assert!(again, "they are tried again");
     }
 
     #[test]
-    fn nobody_naps_for_a_few_or_for_slow_ones() {
-        let mut pulse = beating(4, 32_000);
-        assert_eq!(pulse.nap(pulse.since, 11), None, "48 µs are more than half of their work");
-        assert!(pulse.nap(pulse.since, 13).is_some());
-        let mut pulse = beating(1, 20_000);
-        assert_eq!(pulse.nap(pulse.since, 1_000), None, "six would take longer than a nap may");
-        assert_eq!(ArrivalRate::default().nap(Nanos(1), 1_000), None, "nothing is known yet");
+    fn no_nap_is_taken_for_few_or_slow_answers() {
+        let mut arrival_rate = beating(4, 32_000);
+        assert_eq!(
+            arrival_rate.nap_length(arrival_rate.since, 11),
+            None,
+            "48 µs are more than half of their work"
+        );
+        assert!(arrival_rate.nap_length(arrival_rate.since, 13).is_some());
+        let mut arrival_rate = beating(1, 20_000);
+        assert_eq!(
+            arrival_rate.nap_length(arrival_rate.since, 1_000),
+            None,
+            "six would take longer than a nap may"
+        );
+        assert_eq!(
+            ArrivalRate::default().nap_length(Nanos(1), 1_000),
+            None,
+            "nothing is known yet"
+        );
     }
 
     #[test]
-    fn answers_are_gathered_that_come_in_a_moment_and_leave_the_server_its_work() {
-        let gathered = |every: u64, crowd| {
-            let mut pulse = beating(4, 4 * every);
-            pulse.gather(pulse.since, crowd)
+    fn a_batch_of_fast_answers_is_awaited_and_leaves_the_server_work() {
+        let count_batch_wait = |every: u64, crowd| {
+            let mut arrival_rate = beating(4, 4 * every);
+            arrival_rate.batch_to_await(arrival_rate.since, crowd)
         };
-        assert_eq!(gathered(6_000, 10), Some(5), "half");
-        assert_eq!(gathered(6_000, 1_000), Some(GATHER_MAX as u32));
-        assert_eq!(gathered(12_000, 1_000), Some(8), "so many come in 100 µs");
-        assert_eq!(gathered(20_000, 1_000), None, "six take longer");
-        assert_eq!(gathered(6_000, 3), None, "each by itself");
-        assert_eq!(ArrivalRate::default().gather(Nanos(1), 1_000), None, "nothing is known yet");
+        assert_eq!(count_batch_wait(6_000, 10), Some(5), "half");
+        assert_eq!(count_batch_wait(6_000, 1_000), Some(GATHER_MAX as u32));
+        assert_eq!(count_batch_wait(12_000, 1_000), Some(8), "so many come in 100 µs");
+        assert_eq!(count_batch_wait(20_000, 1_000), None, "six take longer");
+        assert_eq!(count_batch_wait(6_000, 3), None, "each by itself");
+        assert_eq!(
+            ArrivalRate::default().batch_to_await(Nanos(1), 1_000),
+            None,
+            "nothing is known yet"
+        );
     }
 
     #[test]
-    fn a_crowd_is_waited_for_awake_for_a_tenth_of_the_time() {
-        let mut clock = Clock::new(Waiting::Awake, Instant::now());
+    fn many_answers_are_busy_waited_for_a_tenth_of_the_time() {
+        let mut clock = Clock::new(WaitMode::BusyWait, Instant::now());
         clock.now = Nanos(1_000_000);
-        clock.sends();
-        let lingers = clock.now.plus(LINGER);
+        clock.note_send();
+        let busy_wait_end = clock.now.plus(SPIN_AFTER_SEND);
         clock.spun = Nanos(100_000);
-        let until = |awaited| clock.lingers_until(Nanos::SECOND, awaited);
-        assert_eq!(until(Awaited::Soon(CROWD)), lingers);
+        let until = |awaited| clock.busy_wait_until(Nanos::SECOND, awaited);
+        assert_eq!(until(AwaitedAnswers::Soon(CROWD)), busy_wait_end);
         let longer = clock.now.plus(LONG.most);
-        let few = [Awaited::Soon(CROWD - 1), Awaited::AtOnce(CROWD), Awaited::AtOnce(1)];
+        let few = [
+            AwaitedAnswers::Soon(CROWD - 1),
+            AwaitedAnswers::AtOnce(CROWD),
+            AwaitedAnswers::AtOnce(1),
+        ];
         assert_eq!(few.map(until), [longer; 3], "few are no crowd, nor is an open load");
-        assert_eq!(until(Awaited::AtOnce(0)), lingers, "nothing is to come");
+        assert_eq!(until(AwaitedAnswers::AtOnce(0)), busy_wait_end, "nothing is to come");
         clock.spun = Nanos(100_001);
-        let until = clock.lingers_until(Nanos::SECOND, Awaited::Soon(CROWD));
+        let until = clock.busy_wait_until(Nanos::SECOND, AwaitedAnswers::Soon(CROWD));
         assert_eq!(until, clock.now, "no more of it");
     }
 
     #[test]
-    fn a_turn_in_which_another_had_the_cpu_is_not_spun() {
-        let mut clock = Clock::new(Waiting::Awake, Instant::now());
+    fn a_turn_in_which_another_program_had_the_cpu_is_not_counted_as_spun() {
+        let mut clock = Clock::new(WaitMode::BusyWait, Instant::now());
         let asked = std::cell::Cell::new(0);
         let switches = |count| {
             asked.set(asked.get() + 1);
             count
         };
-        clock.count_turn(Nanos(1_000), || switches(1));
-        clock.count_turn(TURN_MAX, || switches(1));
+        clock.count_spin_turn(Nanos(1_000), || switches(1));
+        clock.count_spin_turn(TURN_MAX, || switches(1));
         assert_eq!((clock.spun.0, asked.get()), (1_000 + TURN_MAX.0, 0), "not asked each turn");
-        clock.count_turn(Nanos(3_000_000), || switches(1));
+        clock.count_spin_turn(Nanos(3_000_000), || switches(1));
         assert_eq!(clock.spun.0, 1_000 + TURN_MAX.0, "another had it");
         // The host had the CPU, which the thread's CPU time cannot distinguish from spinning.
-        clock.count_turn(Nanos(3_000_000), || switches(1));
+        clock.count_spin_turn(Nanos(3_000_000), || switches(1));
         assert_eq!((clock.spun.0, asked.get()), (3_001_000 + TURN_MAX.0, 2));
     }
 
     /// The estimate after many answers, each `every` ns after its send, with one send per 20 ms.
-    fn quick(every: impl Fn(u64) -> u64) -> ResponseEstimator {
-        let mut quick = ResponseEstimator::new(LONG);
+    fn response_estimator(every: impl Fn(u64) -> u64) -> ResponseEstimator {
+        let mut response_estimator = ResponseEstimator::new(LONG);
         for send in 1..=1_000 {
             let now = Nanos::from_millis(20 * send);
-            quick.sends(now);
-            quick.comes(now.plus(Nanos(every(send))));
+            response_estimator.note_send(now);
+            response_estimator.note_receive(now.plus(Nanos(every(send))));
         }
-        quick
+        response_estimator
     }
 
     const NEXT: Nanos = Nanos::from_millis(20 * 1_001);
 
     #[test]
-    fn quick_answers_are_waited_for_awake_and_slow_ones_are_not() {
-        let after_a_send = |mut quick: ResponseEstimator| {
-            quick.sends(NEXT);
-            quick.lingers_until().since(NEXT)
+    fn fast_answers_are_busy_waited_for_and_slow_ones_are_not() {
+        let after_a_send = |mut response_estimator: ResponseEstimator| {
+            response_estimator.note_send(NEXT);
+            response_estimator.busy_wait_until().since(NEXT)
         };
-        assert_eq!(after_a_send(quick(|_| 3_900_000)), LONG.most);
-        assert_eq!(after_a_send(quick(|_| 4_100_000)), Nanos(0));
+        assert_eq!(after_a_send(response_estimator(|_| 3_900_000)), LONG.most);
+        assert_eq!(after_a_send(response_estimator(|_| 4_100_000)), Nanos(0));
         // One answer of a hundred takes 9 ms.
-        let odd = quick(|send| if send % 100 == 0 { 9_000_000 } else { 600_000 });
+        let odd = response_estimator(|send| if send % 100 == 0 { 9_000_000 } else { 600_000 });
         assert_eq!(after_a_send(odd), LONG.most);
     }
 
     #[test]
-    fn who_has_no_cpu_of_its_own_is_awake_for_less() {
-        let until = |waiting, after| {
-            let mut clock = Clock::new(waiting, Instant::now());
-            (clock.now, clock.quick.after) = (NEXT, after);
-            clock.sends();
-            clock.lingers_until(Nanos::from_secs(60), Awaited::AtOnce(1)).since(NEXT)
+    fn a_thread_on_a_shared_cpu_busy_waits_for_less_time() {
+        let until = |wait_mode, after| {
+            let mut clock = Clock::new(wait_mode, Instant::now());
+            (clock.now, clock.response_estimator.after) = (NEXT, after);
+            clock.note_send();
+            clock.busy_wait_until(Nanos::from_secs(60), AwaitedAnswers::AtOnce(1)).since(NEXT)
         };
-        assert_eq!(until(Waiting::Awake, LONG.average), LONG.most);
-        assert_eq!(until(Waiting::Spin, SHORT.average), SHORT.most);
-        assert_eq!(until(Waiting::Spin, LONG.average), LINGER);
-        assert_eq!(until(Waiting::Sleep, Nanos(0)), Nanos(0));
+        assert_eq!(until(WaitMode::BusyWait, LONG.average), LONG.most);
+        assert_eq!(until(WaitMode::Spin, SHORT.average), SHORT.most);
+        assert_eq!(until(WaitMode::Spin, LONG.average), SPIN_AFTER_SEND);
+        assert_eq!(until(WaitMode::Sleep, Nanos(0)), Nanos(0));
     }
 
     #[test]
-    fn what_is_still_to_come_is_waited_for_from_the_answer_before() {
-        let mut quick = quick(|_| 1_000_000);
-        quick.sends(NEXT);
-        quick.sends(NEXT.plus(Nanos(500_000)));
+    fn busy_waiting_counts_from_the_previous_answer() {
+        let mut response_estimator = response_estimator(|_| 1_000_000);
+        response_estimator.note_send(NEXT);
+        response_estimator.note_send(NEXT.plus(Nanos(500_000)));
         let first = NEXT.plus(Nanos(1_000_000));
-        quick.comes(first);
-        assert_eq!(quick.lingers_until(), first.plus(LONG.most));
+        response_estimator.note_receive(first);
+        assert_eq!(response_estimator.busy_wait_until(), first.plus(LONG.most));
     }
 
     #[test]
-    fn a_server_that_stands_still_is_not_waited_for_awake() {
-        let mut quick = quick(|_| 60_000);
+    fn a_stalled_server_is_not_busy_waited_for() {
+        let mut response_estimator = response_estimator(|_| 60_000);
         let sends = (0..100).map(|ms| NEXT.plus(Nanos::from_millis(ms)));
         let still = sends.map(|now| {
-            quick.sends(now);
-            quick.lingers_until()
+            response_estimator.note_send(now);
+            response_estimator.busy_wait_until()
         });
         let still: Vec<Nanos> = still.collect();
         assert!(still[..5].iter().all(|until| *until == NEXT.plus(LONG.most)), "{still:?}");
@@ -580,19 +612,20 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_seen_with_the_send_of_another_is_no_answer_to_it() {
-        let mut quick = ResponseEstimator { after: LONG.average, ..ResponseEstimator::new(LONG) };
-        quick.sends(Nanos(1_000));
-        quick.comes(Nanos(1_000));
-        assert_eq!((quick.after, quick.is_awaited), (LONG.average, true));
+    fn an_answer_read_together_with_a_send_does_not_belong_to_it() {
+        let mut response_estimator =
+            ResponseEstimator { after: LONG.average, ..ResponseEstimator::new(LONG) };
+        response_estimator.note_send(Nanos(1_000));
+        response_estimator.note_receive(Nanos(1_000));
+        assert_eq!((response_estimator.after, response_estimator.is_awaited), (LONG.average, true));
     }
 
     #[test]
     fn a_thread_without_a_cpu_of_its_own_does_not_spin() {
-        let sleeps = |waiting, until| Clock::new(waiting, Instant::now()).sleeps_until(until);
-        assert_eq!(sleeps(Waiting::Sleep, Nanos(1)), Some(Nanos(1)));
-        assert_eq!(sleeps(Waiting::Spin, Nanos(1)), None);
+        let sleeps = |wait_mode, until| Clock::new(wait_mode, Instant::now()).sleep_end(until);
+        assert_eq!(sleeps(WaitMode::Sleep, Nanos(1)), Some(Nanos(1)));
+        assert_eq!(sleeps(WaitMode::Spin, Nanos(1)), None);
         let early = Some(Nanos::SECOND.since(SPIN_FIRST));
-        assert_eq!(sleeps(Waiting::Spin, Nanos::SECOND), early);
+        assert_eq!(sleeps(WaitMode::Spin, Nanos::SECOND), early);
     }
 }

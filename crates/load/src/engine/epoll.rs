@@ -20,10 +20,10 @@ use rustix::time::{
 };
 
 use super::arrival::{WallNanos, receive};
-pub use super::clock::Waiting;
+pub use super::clock::WaitMode;
 use super::clock::{CROWD, Clock};
-use super::socket::{Connect, Target, last_errno, reads_no_more};
-use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
+use super::socket::{ConnectProgress, Target, last_errno, peer_stopped_reading};
+use super::{AwaitedAnswers, Completion, Engine, Failure, Naps, Op, TimestampSource, Token};
 use crate::spec::Address;
 use crate::time::Nanos;
 
@@ -34,23 +34,23 @@ pub struct Epoll {
     timer: Option<Timer>,
     target: Target,
     clock: Clock,
-    slots: Vec<Place>,
-    ready: VecDeque<Ready>,
+    slots: Vec<EpollSlot>,
+    ready: VecDeque<ReadyOperation>,
     events: Vec<epoll::Event>,
     /// Index of the first event that was not handled yet.
     cursor: usize,
-    reading: Option<Reading>,
+    reading: Option<PendingRead>,
     /// Connections whose send has failed: what they received before must be read.
-    unread: VecDeque<Reading>,
+    unread: VecDeque<PendingRead>,
     buffer: Box<[u8]>,
 }
 
 /// How long a poll may block.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Patience {
+enum WaitLimit {
     None,
     Exactly(Timespec),
-    Endless,
+    Infinite,
 }
 
 /// A timer that epoll watches. It costs one more system call per wait.
@@ -62,16 +62,16 @@ struct Timer {
 }
 
 #[derive(Debug, Default)]
-struct Place {
+struct EpollSlot {
     socket: Option<OwnedFd>,
     /// Counts connections, so that an event of an earlier one is not taken for this one's.
-    connection: u32,
+    generation: u32,
     state: State,
     send: Vec<u8>,
     sent: usize,
     /// Why nothing more can be sent. Reported once nothing more is received.
     broken: Option<Errno>,
-    polled: Polled,
+    interest: Interest,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,37 +81,37 @@ enum State {
     Connecting,
     Open,
     /// Reported as failed, or as closed by the peer; only `Close` follows.
-    Over,
+    Finished,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Polled {
+enum Interest {
     #[default]
     No,
     Readable,
     ReadableAndWritable,
     /// Registered for either, and must be registered again.
-    Anew,
+    Stale,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Ready {
-    slot: Slot,
-    connection: u32,
-    what: What,
+struct ReadyOperation {
+    token: Token,
+    generation: u32,
+    kind: ReadyKind,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum ReadyKind {
     Connected,
     Sent(u64),
     Failed(Errno),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Reading {
-    slot: Slot,
-    connection: u32,
+struct PendingRead {
+    token: Token,
+    generation: u32,
     /// Whether the end of the stream follows the bytes that are there.
     ends: bool,
     /// Number of consecutive reads so far.
@@ -125,11 +125,11 @@ impl Epoll {
     /// No file descriptor is left, or the path of a Unix socket is longer than 107 bytes.
     pub fn new(
         target: &Address,
-        waiting: Waiting,
-        stamps: Stamps,
+        wait_mode: WaitMode,
+        timestamp_source: TimestampSource,
         epoch: Instant,
     ) -> io::Result<Epoll> {
-        let target = Target::new(target, stamps)?;
+        let target = Target::new(target, timestamp_source)?;
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut events = Vec::with_capacity(EVENTS);
         let timer = match wait_exactly(&poll, &mut events, timespec(Nanos(1))) {
@@ -140,7 +140,7 @@ impl Epoll {
             poll,
             timer,
             target,
-            clock: Clock::new(waiting, epoch),
+            clock: Clock::new(wait_mode, epoch),
             slots: Vec::new(),
             ready: VecDeque::with_capacity(EVENTS),
             events,
@@ -157,194 +157,194 @@ impl Epoll {
         self.clock.begin(epoch);
     }
 
-    fn place(&mut self, slot: Slot) -> &mut Place {
-        if slot.index() >= self.slots.len() {
-            self.slots.resize_with(slot.index() + 1, Place::default);
+    fn slot(&mut self, token: Token) -> &mut EpollSlot {
+        if token.index() >= self.slots.len() {
+            self.slots.resize_with(token.index() + 1, EpollSlot::default);
         }
-        &mut self.slots[slot.index()]
+        &mut self.slots[token.index()]
     }
 
-    fn tell(&mut self, slot: Slot, what: What) {
-        let place = self.place(slot);
-        match what {
-            What::Connected => place.state = State::Open,
-            What::Failed(_) => place.state = State::Over,
-            What::Sent(_) => {}
+    fn report(&mut self, token: Token, kind: ReadyKind) {
+        let slot = self.slot(token);
+        match kind {
+            ReadyKind::Connected => slot.state = State::Open,
+            ReadyKind::Failed(_) => slot.state = State::Finished,
+            ReadyKind::Sent(_) => {}
         }
-        let connection = place.connection;
-        self.ready.push_back(Ready { slot, connection, what });
+        let generation = slot.generation;
+        self.ready.push_back(ReadyOperation { token, generation, kind });
     }
 
-    fn connect(&mut self, slot: Slot) {
+    fn connect(&mut self, token: Token) {
         let opened = self.target.open();
-        let place = self.place(slot);
-        place.connection = place.connection.wrapping_add(1);
-        (place.sent, place.polled, place.state) = (0, Polled::No, State::Connecting);
-        place.broken = None;
+        let slot = self.slot(token);
+        slot.generation = slot.generation.wrapping_add(1);
+        (slot.sent, slot.interest, slot.state) = (0, Interest::No, State::Connecting);
+        slot.broken = None;
         match opened {
             Ok((socket, there)) => {
-                place.socket = Some(socket);
-                if there == Connect::Yes {
-                    self.tell(slot, What::Connected);
+                slot.socket = Some(socket);
+                if there == ConnectProgress::Established {
+                    self.report(token, ReadyKind::Connected);
                 }
             }
-            Err(errno) => self.tell(slot, What::Failed(errno)),
+            Err(errno) => self.report(token, ReadyKind::Failed(errno)),
         }
     }
 
     /// Writes as much as the kernel takes: an edge-triggered poll reports room only after a write
     /// that would block. Also tries while connecting, because on loopback the handshake is over
     /// when `connect` returns. Polling first would cost a turn.
-    fn flush(&mut self, slot: Slot) {
+    fn flush(&mut self, token: Token) {
         loop {
-            let place = self.place(slot);
-            let Some(socket) = &place.socket else { return };
-            let connecting = place.state == State::Connecting;
-            let is_of_use = connecting || place.state == State::Open && place.broken.is_none();
-            if place.send.is_empty() || !is_of_use {
+            let slot = self.slot(token);
+            let Some(socket) = &slot.socket else { return };
+            let connecting = slot.state == State::Connecting;
+            let can_send = connecting || slot.state == State::Open && slot.broken.is_none();
+            if slot.send.is_empty() || !can_send {
                 return;
             }
-            match send(socket, &place.send[place.sent..], SendFlags::NOSIGNAL) {
+            match send(socket, &slot.send[slot.sent..], SendFlags::NOSIGNAL) {
                 Ok(bytes) => {
-                    self.clock.sends();
-                    let place = &mut self.slots[slot.index()];
-                    place.sent += bytes;
-                    if place.sent == place.send.len() {
-                        place.send.clear();
-                        place.sent = 0;
+                    self.clock.note_send();
+                    let slot = &mut self.slots[token.index()];
+                    slot.sent += bytes;
+                    if slot.sent == slot.send.len() {
+                        slot.send.clear();
+                        slot.sent = 0;
                     }
                     if connecting {
-                        self.tell(slot, What::Connected);
+                        self.report(token, ReadyKind::Connected);
                     }
-                    self.tell(slot, What::Sent(bytes as u64));
+                    self.report(token, ReadyKind::Sent(bytes as u64));
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 Err(Errno::NOTCONN) if connecting => return,
-                Err(errno) if !connecting && reads_no_more(errno) => {
-                    return self.cannot_send(slot, errno);
+                Err(errno) if !connecting && peer_stopped_reading(errno) => {
+                    return self.cannot_send(token, errno);
                 }
-                Err(errno) => return self.tell(slot, What::Failed(errno)),
+                Err(errno) => return self.report(token, ReadyKind::Failed(errno)),
             }
         }
     }
 
     /// The peer reads no more. It may have sent an answer before, which can still be read.
-    fn cannot_send(&mut self, slot: Slot, errno: Errno) {
-        let place = self.place(slot);
-        (place.broken, place.sent) = (Some(errno), 0);
-        place.send.clear();
-        let connection = place.connection;
-        self.unread.push_back(Reading { slot, connection, ends: true, reads: 0 });
+    fn cannot_send(&mut self, token: Token, errno: Errno) {
+        let slot = self.slot(token);
+        (slot.broken, slot.sent) = (Some(errno), 0);
+        slot.send.clear();
+        let generation = slot.generation;
+        self.unread.push_back(PendingRead { token, generation, ends: true, reads: 0 });
     }
 
     /// Registers with epoll what this connection waits for. Usually this is one call per
     /// connection.
-    fn watch(&mut self, slot: Slot) {
-        let place = self.place(slot);
-        let needed = match place.state {
-            State::Connecting => Polled::ReadableAndWritable,
-            State::Open if !place.send.is_empty() => Polled::ReadableAndWritable,
-            State::Open => Polled::Readable,
-            State::Closed | State::Over => return,
+    fn watch(&mut self, token: Token) {
+        let slot = self.slot(token);
+        let needed = match slot.state {
+            State::Connecting => Interest::ReadableAndWritable,
+            State::Open if !slot.send.is_empty() => Interest::ReadableAndWritable,
+            State::Open => Interest::Readable,
+            State::Closed | State::Finished => return,
         };
-        if needed == place.polled || place.polled == Polled::ReadableAndWritable {
+        if needed == slot.interest || slot.interest == Interest::ReadableAndWritable {
             return;
         }
         let mut flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
-        if needed == Polled::ReadableAndWritable {
+        if needed == Interest::ReadableAndWritable {
             flags |= epoll::EventFlags::OUT;
         }
-        let data = epoll::EventData::new_u64(u64::from(place.connection) << 32 | u64::from(slot.0));
-        let before = std::mem::replace(&mut place.polled, needed);
-        let Some(socket) = &self.slots[slot.index()].socket else { return };
+        let data = epoll::EventData::new_u64(u64::from(slot.generation) << 32 | u64::from(token.0));
+        let before = std::mem::replace(&mut slot.interest, needed);
+        let Some(socket) = &self.slots[token.index()].socket else { return };
         let watched = match before {
-            Polled::No => epoll::add(&self.poll, socket, data, flags),
-            Polled::Readable | Polled::ReadableAndWritable | Polled::Anew => {
+            Interest::No => epoll::add(&self.poll, socket, data, flags),
+            Interest::Readable | Interest::ReadableAndWritable | Interest::Stale => {
                 epoll::modify(&self.poll, socket, data, flags)
             }
         };
         if let Err(errno) = watched {
-            self.tell(slot, What::Failed(errno));
+            self.report(token, ReadyKind::Failed(errno));
         }
     }
 
     fn take_event(&mut self, event: epoll::Event) {
         let data = event.data.u64();
-        let slot = Slot(data as u32);
-        let connection = (data >> 32) as u32;
-        if data == TIMER || self.place(slot).connection != connection {
+        let token = Token(data as u32);
+        let generation = (data >> 32) as u32;
+        if data == TIMER || self.slot(token).generation != generation {
             return;
         }
         let flags = event.flags;
         let broken = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
         if flags.intersects(epoll::EventFlags::OUT | broken) {
-            if self.place(slot).state == State::Connecting {
-                self.connected(slot);
+            if self.slot(token).state == State::Connecting {
+                self.connected(token);
             }
-            self.flush(slot);
+            self.flush(token);
         }
         let ends = flags.intersects(epoll::EventFlags::RDHUP | broken);
-        if self.place(slot).state == State::Open && (ends || flags.contains(epoll::EventFlags::IN))
+        if self.slot(token).state == State::Open && (ends || flags.contains(epoll::EventFlags::IN))
         {
-            self.reading = Some(Reading { slot, connection, ends, reads: 0 });
+            self.reading = Some(PendingRead { token, generation, ends, reads: 0 });
         }
     }
 
-    fn connected(&mut self, slot: Slot) {
-        let Some(socket) = &self.place(slot).socket else { return };
+    fn connected(&mut self, token: Token) {
+        let Some(socket) = &self.slot(token).socket else { return };
         match sockopt::socket_error(socket) {
-            Ok(Ok(())) => self.tell(slot, What::Connected),
-            Ok(Err(errno)) | Err(errno) => self.tell(slot, What::Failed(errno)),
+            Ok(Ok(())) => self.report(token, ReadyKind::Connected),
+            Ok(Err(errno)) | Err(errno) => self.report(token, ReadyKind::Failed(errno)),
         }
     }
 
     /// Reads once. Edge-triggered, so the next call continues until a read is short. Where the end
     /// is known to follow, it continues until the end.
-    fn read(&mut self, reading: Reading) -> Option<Received> {
-        let place = &self.slots[reading.slot.index()];
-        if place.connection != reading.connection || place.state != State::Open {
+    fn read(&mut self, reading: PendingRead) -> Option<Received> {
+        let slot = &self.slots[reading.token.index()];
+        if slot.generation != reading.generation || slot.state != State::Open {
             self.reading = None;
             return None;
         }
-        let socket = place.socket.as_ref()?;
-        let read = match self.target.stamps() {
-            Stamps::Kernel => receive(socket, &mut self.buffer),
-            Stamps::Ours => {
+        let socket = slot.socket.as_ref()?;
+        let read = match self.target.timestamp_source() {
+            TimestampSource::Kernel => receive(socket, &mut self.buffer),
+            TimestampSource::Userspace => {
                 let read = recv(socket, &mut *self.buffer, RecvFlags::empty());
                 read.map(|(bytes, _)| (bytes, None))
             }
         };
         let received = match read {
-            Ok((0, _)) => place.broken.map_or(Received::End, Received::Failed),
-            Ok((bytes, stamp)) => Received::Bytes(bytes, stamp),
+            Ok((0, _)) => slot.broken.map_or(Received::End, Received::Failed),
+            Ok((bytes, timestamp)) => Received::Bytes(bytes, timestamp),
             Err(Errno::INTR) => return None,
             Err(Errno::AGAIN) => {
                 self.reading = None;
                 return None;
             }
-            Err(errno) => Received::Failed(place.broken.unwrap_or(errno)),
+            Err(errno) => Received::Failed(slot.broken.unwrap_or(errno)),
         };
         let more = match received {
             Received::Bytes(bytes, _) => bytes == self.buffer.len() || reading.ends,
             Received::End | Received::Failed(_) => {
-                self.slots[reading.slot.index()].state = State::Over;
+                self.slots[reading.token.index()].state = State::Finished;
                 false
             }
         };
         let reads = reading.reads + 1;
-        self.reading = (more && reads < READS_MAX).then_some(Reading { reads, ..reading });
+        self.reading = (more && reads < READS_MAX).then_some(PendingRead { reads, ..reading });
         if more && reads == READS_MAX {
-            self.put_off(reading.slot);
+            self.defer_read(reading.token);
         }
         Some(received)
     }
 
     /// Makes a peer that sends without end wait for its turn. When it is registered again, epoll
     /// reports it once more, behind the events of the others.
-    fn put_off(&mut self, slot: Slot) {
-        self.place(slot).polled = Polled::Anew;
-        self.watch(slot);
+    fn defer_read(&mut self, token: Token) {
+        self.slot(token).interest = Interest::Stale;
+        self.watch(token);
     }
 
     fn has_more(&self) -> bool {
@@ -353,13 +353,13 @@ impl Epoll {
     }
 
     /// Polls and reads the clock. Afterwards `events` contains no timer event.
-    fn poll(&mut self, patience: Patience) {
+    fn poll(&mut self, wait_limit: WaitLimit) {
         self.events.clear();
         self.cursor = 0;
-        let waited = match patience {
-            Patience::Exactly(length) => wait_exactly(&self.poll, &mut self.events, length),
-            Patience::None | Patience::Endless => {
-                let timeout = (patience == Patience::None).then_some(&AT_ONCE);
+        let waited = match wait_limit {
+            WaitLimit::Exactly(length) => wait_exactly(&self.poll, &mut self.events, length),
+            WaitLimit::None | WaitLimit::Infinite => {
+                let timeout = (wait_limit == WaitLimit::None).then_some(&AT_ONCE);
                 let space = rustix::buffer::spare_capacity(&mut self.events);
                 epoll::wait(&self.poll, space, timeout).map(drop)
             }
@@ -382,10 +382,10 @@ impl Epoll {
     fn sleep_until(&mut self, until: Nanos) {
         let length = timespec(until.since(self.clock.now()));
         match &mut self.timer {
-            None => self.poll(Patience::Exactly(length)),
+            None => self.poll(WaitLimit::Exactly(length)),
             Some(timer) => {
                 timer.set(until, length);
-                self.poll(Patience::Endless);
+                self.poll(WaitLimit::Infinite);
             }
         }
     }
@@ -394,8 +394,8 @@ impl Epoll {
         while self.events.is_empty() && self.clock.now() < until {
             let from = self.clock.now();
             std::hint::spin_loop();
-            self.poll(Patience::None);
-            self.clock.spun_since(from);
+            self.poll(WaitLimit::None);
+            self.clock.count_spin(from);
         }
     }
 }
@@ -436,99 +436,99 @@ impl Engine for Epoll {
         self.clock.refresh()
     }
 
-    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
-        &mut self.place(slot).send
+    fn send_buffer(&mut self, token: Token) -> &mut Vec<u8> {
+        &mut self.slot(token).send
     }
 
-    fn unsent(&mut self, slot: Slot) -> bool {
-        let place = self.place(slot);
-        !place.send.is_empty() || place.broken.is_some()
+    fn unsent(&mut self, token: Token) -> bool {
+        let slot = self.slot(token);
+        !slot.send.is_empty() || slot.broken.is_some()
     }
 
-    fn submit(&mut self, slot: Slot, op: Op) {
+    fn submit(&mut self, token: Token, op: Op) {
         match op {
-            Op::Connect => self.connect(slot),
+            Op::Connect => self.connect(token),
             Op::Send => {
-                self.flush(slot);
+                self.flush(token);
                 // A connection that is registered already may have to wait for writability.
-                if self.place(slot).polled != Polled::No {
-                    self.watch(slot);
+                if self.slot(token).interest != Interest::No {
+                    self.watch(token);
                 }
             }
-            Op::Receive => self.watch(slot),
+            Op::Receive => self.watch(token),
             Op::Close => {
-                let place = self.place(slot);
-                place.connection = place.connection.wrapping_add(1);
-                place.state = State::Closed;
+                let slot = self.slot(token);
+                slot.generation = slot.generation.wrapping_add(1);
+                slot.state = State::Closed;
                 // Closing the only descriptor also removes it from epoll.
-                place.socket = None;
-                place.send.clear();
+                slot.socket = None;
+                slot.send.clear();
             }
         }
     }
 
-    fn wait(&mut self, until: Nanos, awaited: Awaited) {
+    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers) {
         let crowd = awaited.crowd();
         if self.has_more() {
             self.clock.refresh();
             return;
         }
         if crowd >= CROWD {
-            self.poll(Patience::None);
-            if !self.has_more() && self.clock.naps(until, crowd) {
-                self.poll(Patience::None);
+            self.poll(WaitLimit::None);
+            if !self.has_more() && self.clock.try_nap(until, crowd) {
+                self.poll(WaitLimit::None);
             }
             if self.has_more() {
                 return;
             }
         }
-        let lingers = self.clock.lingers_until(until, awaited);
-        let is_at_once = lingers > self.clock.now() || until <= self.clock.now();
+        let busy_wait_end = self.clock.busy_wait_until(until, awaited);
+        let is_at_once = busy_wait_end > self.clock.now() || until <= self.clock.now();
         match crowd {
             // It was polled just now.
             CROWD.. => {}
-            _ if is_at_once => self.poll(Patience::None),
+            _ if is_at_once => self.poll(WaitLimit::None),
             _ => self.events.clear(),
         }
-        self.spin_until(lingers);
+        self.spin_until(busy_wait_end);
         while self.events.is_empty() && self.clock.now() < until {
-            let Some(end) = self.clock.sleeps_until(until) else {
+            let Some(end) = self.clock.sleep_end(until) else {
                 return self.spin_until(until);
             };
             self.sleep_until(end);
             if self.events.is_empty() {
-                self.clock.slept_until(end);
+                self.clock.learn_sleep(end);
             }
         }
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
         loop {
-            if let Some(Ready { slot, connection, what }) = self.ready.pop_front() {
-                if self.place(slot).connection != connection {
+            if let Some(ReadyOperation { token, generation, kind }) = self.ready.pop_front() {
+                if self.slot(token).generation != generation {
                     continue;
                 }
-                return Some(match what {
-                    What::Connected => Completion::Connected(slot),
-                    What::Sent(bytes) => Completion::Sent(slot, bytes),
-                    What::Failed(errno) => {
-                        Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
+                return Some(match kind {
+                    ReadyKind::Connected => Completion::Connected(token),
+                    ReadyKind::Sent(bytes) => Completion::Sent(token, bytes),
+                    ReadyKind::Failed(errno) => {
+                        Completion::Failed(token, Failure { errno: errno.raw_os_error() })
                     }
                 });
             }
             if let Some(reading) = self.reading {
-                let slot = reading.slot;
+                let token = reading.token;
                 match self.read(reading) {
                     None => continue,
-                    Some(Received::Bytes(bytes, stamp)) => {
-                        self.clock.comes();
-                        let came = self.clock.came(stamp);
-                        return Some(Completion::Received(slot, &self.buffer[..bytes], came));
+                    Some(Received::Bytes(bytes, timestamp)) => {
+                        self.clock.note_receive();
+                        let came = self.clock.arrival_time(timestamp);
+                        return Some(Completion::Received(token, &self.buffer[..bytes], came));
                     }
-                    Some(Received::End) => return Some(Completion::PeerClosed(slot)),
+                    Some(Received::End) => return Some(Completion::PeerClosed(token)),
                     Some(Received::Failed(errno)) => {
                         let errno = errno.raw_os_error();
-                        return Some(Completion::Failed(slot, Failure { errno }));
+                        return Some(Completion::Failed(token, Failure { errno }));
                     }
                 }
             }
@@ -547,7 +547,7 @@ impl Engine for Epoll {
     }
 
     fn naps(&self) -> Naps {
-        self.clock.taken_naps()
+        self.clock.naps()
     }
 }
 

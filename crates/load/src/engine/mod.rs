@@ -16,9 +16,9 @@ use crate::time::Nanos;
 /// Token of a connection in an engine: an index from zero. The engine reuses it after the
 /// connection was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub u32);
+pub struct Token(pub u32);
 
-impl Slot {
+impl Token {
     /// The slot as an index into a vector.
     pub fn index(self) -> usize {
         self.0 as usize
@@ -42,55 +42,55 @@ pub enum Op {
 
 /// The number of requests in flight whose answers a wait is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Awaited {
+pub enum AwaitedAnswers {
     /// Each answer must be seen at once.
     AtOnce(u32),
     /// Answers may be seen some µs late where that saves CPU time.
     Soon(u32),
 }
 
-impl Awaited {
+impl AwaitedAnswers {
     /// The number of requests.
     pub fn requests(self) -> u32 {
         match self {
-            Awaited::AtOnce(requests) | Awaited::Soon(requests) => requests,
+            AwaitedAnswers::AtOnce(requests) | AwaitedAnswers::Soon(requests) => requests,
         }
     }
 
     /// How many of the answers may be seen late.
     pub fn crowd(self) -> u32 {
         match self {
-            Awaited::AtOnce(_) => 0,
-            Awaited::Soon(requests) => requests,
+            AwaitedAnswers::AtOnce(_) => 0,
+            AwaitedAnswers::Soon(requests) => requests,
         }
     }
 }
 
 /// Who takes the timestamp of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stamps {
+pub enum TimestampSource {
     /// The kernel, when it received them, so it does not matter when we look. Where the kernel has
-    /// no timestamps (Unix sockets), the same as `Ours`.
+    /// no timestamps (Unix sockets), the same as `Userspace`.
     Kernel,
     /// We take it when we read the bytes.
-    Ours,
+    Userspace,
 }
 
 /// A result of submitted operations.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Completion<'a> {
     /// The connection is established.
-    Connected(Slot),
+    Connected(Token),
     /// Number of bytes that were handed to the kernel. The send buffer is empty again.
-    Sent(Slot, u64),
+    Sent(Token, u64),
     /// Received bytes, and when the last of them arrived, which is not after `now`.
-    Received(Slot, &'a [u8], Nanos),
+    Received(Token, &'a [u8], Nanos),
     /// The peer closed its side in order; nothing more will arrive.
-    PeerClosed(Slot),
+    PeerClosed(Token),
     /// The connection is unusable; only `Close` may follow. Everything that arrived before was
     /// reported before, also when a send failed: a server may answer a request that it does not
     /// read to its end.
-    Failed(Slot, Failure),
+    Failed(Token, Failure),
 }
 
 /// Why a connection is unusable.
@@ -119,19 +119,19 @@ pub trait Engine {
 
     /// The send buffer of the slot, which `Op::Send` sends. Bytes appended during a send are sent
     /// after it.
-    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8>;
+    fn send_buffer(&mut self, token: Token) -> &mut Vec<u8>;
 
     /// Whether some bytes of this connection are not handed to the kernel yet, or never will be.
     /// Then no further request may follow them.
-    fn unsent(&mut self, slot: Slot) -> bool;
+    fn unsent(&mut self, token: Token) -> bool;
 
     /// Submits an operation. Never blocks; failures are reported as completions.
-    fn submit(&mut self, slot: Slot, op: Op);
+    fn submit(&mut self, token: Token, op: Op);
 
     /// Blocks until something has completed or the clock reaches `until`, whichever is first, then
     /// reads the clock. Returns at once when completions are waiting. Counts from the last reading
     /// of the clock, so the caller refreshes it before.
-    fn wait(&mut self, until: Nanos, awaited: Awaited);
+    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers);
 
     /// The next completion of this batch; `None` when there are no more.
     fn next(&mut self) -> Option<Completion<'_>>;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Awaited, Completion, Engine, Failure, Op, Slot, Stamps};
+use super::{AwaitedAnswers, Completion, Engine, Failure, Op, TimestampSource, Token};
 use crate::time::Nanos;
 
 /// How the simulated server behaves. Lists are used in turn and repeated from the start. An empty
@@ -25,7 +25,7 @@ pub struct Script {
     /// then is seen afterwards.
     pub stops: Vec<Freeze>,
     /// Who takes the timestamp of received bytes.
-    pub stamps: Stamps,
+    pub timestamp_source: TimestampSource,
     /// Bytes of a correct answer.
     pub answer: Vec<u8>,
     /// What happens to connect calls.
@@ -84,30 +84,30 @@ pub enum RequestFate {
 pub struct Simulated {
     now: Nanos,
     script: Script,
-    slots: Vec<Place>,
+    slots: Vec<SimulatedSlot>,
     /// When each worker is free again.
     workers: Vec<Nanos>,
     /// Future events by time, then in the order in which they were caused.
-    coming: BinaryHeap<Reverse<(Nanos, u64, Happening)>>,
-    caused: u64,
+    events: BinaryHeap<Reverse<(Nanos, u64, ServerEvent)>>,
+    event_count: u64,
     connects: usize,
     requests: usize,
-    ready: VecDeque<Ready>,
+    ready: VecDeque<ReadyEvent>,
     bytes: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
-struct Place {
+struct SimulatedSlot {
     /// Counts connections, so that events of an earlier one are not taken for this one's.
-    connection: u64,
-    state: PlaceState,
+    generation: u64,
+    state: SlotState,
     starves: bool,
     send: Vec<u8>,
     send_held: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum PlaceState {
+enum SlotState {
     #[default]
     Closed,
     Connecting,
@@ -115,14 +115,14 @@ enum PlaceState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Happening {
-    slot: Slot,
-    connection: u64,
-    what: What,
+struct ServerEvent {
+    token: Token,
+    generation: u64,
+    kind: EventKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum EventKind {
     Connected,
     /// Bytes of the answer from the first index up to, not including, the second.
     Bytes(usize, usize),
@@ -131,10 +131,10 @@ enum What {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Ready {
-    Sent(Slot, u64),
+enum ReadyEvent {
+    Sent(Token, u64),
     /// Any other event, and when it happened.
-    Other(Happening, Nanos),
+    Other(ServerEvent, Nanos),
 }
 
 impl Simulated {
@@ -146,8 +146,8 @@ impl Simulated {
             script,
             slots: Vec::new(),
             workers,
-            coming: BinaryHeap::new(),
-            caused: 0,
+            events: BinaryHeap::new(),
+            event_count: 0,
             connects: 0,
             requests: 0,
             ready: VecDeque::new(),
@@ -155,49 +155,55 @@ impl Simulated {
         }
     }
 
-    fn place(&mut self, slot: Slot) -> &mut Place {
-        if slot.index() >= self.slots.len() {
-            self.slots.resize_with(slot.index() + 1, Place::default);
+    fn slot(&mut self, token: Token) -> &mut SimulatedSlot {
+        if token.index() >= self.slots.len() {
+            self.slots.resize_with(token.index() + 1, SimulatedSlot::default);
         }
-        &mut self.slots[slot.index()]
+        &mut self.slots[token.index()]
     }
 
-    fn cause(&mut self, at: Nanos, slot: Slot, what: What) {
-        let connection = self.place(slot).connection;
-        self.caused += 1;
-        self.coming.push(Reverse((at, self.caused, Happening { slot, connection, what })));
+    fn schedule_event(&mut self, at: Nanos, token: Token, kind: EventKind) {
+        let generation = self.slot(token).generation;
+        self.event_count += 1;
+        self.events.push(Reverse((at, self.event_count, ServerEvent { token, generation, kind })));
     }
 
-    fn connect(&mut self, slot: Slot) {
-        let fate = in_turn(&self.script.connects, self.connects, ConnectFate::Accept);
+    fn connect(&mut self, token: Token) {
+        let fate = nth_or(&self.script.connects, self.connects, ConnectFate::Accept);
         self.connects += 1;
-        let place = self.place(slot);
-        place.connection += 1;
-        place.state = PlaceState::Connecting;
-        place.send_held = false;
-        place.starves = fate == ConnectFate::Starve;
+        let slot = self.slot(token);
+        slot.generation += 1;
+        slot.state = SlotState::Connecting;
+        slot.send_held = false;
+        slot.starves = fate == ConnectFate::Starve;
         let there = self.now.plus(self.script.connect_time);
         match fate {
-            ConnectFate::Accept | ConnectFate::Starve => self.cause(there, slot, What::Connected),
-            ConnectFate::Refuse => self.cause(there, slot, What::Failed(libc::ECONNREFUSED)),
-            ConnectFate::NoPort => self.cause(self.now, slot, What::Failed(libc::EADDRNOTAVAIL)),
+            ConnectFate::Accept | ConnectFate::Starve => {
+                self.schedule_event(there, token, EventKind::Connected)
+            }
+            ConnectFate::Refuse => {
+                self.schedule_event(there, token, EventKind::Failed(libc::ECONNREFUSED))
+            }
+            ConnectFate::NoPort => {
+                self.schedule_event(self.now, token, EventKind::Failed(libc::EADDRNOTAVAIL))
+            }
             ConnectFate::Hang => {}
         }
     }
 
-    fn send(&mut self, slot: Slot) {
-        let place = self.place(slot);
-        match place.state {
-            PlaceState::Closed => {}
-            PlaceState::Connecting => place.send_held = true,
-            PlaceState::Open => {
-                let bytes = place.send.len() as u64;
-                place.send.clear();
-                let starves = place.starves;
-                self.go_on(self.now.plus(self.script.send_time));
-                self.ready.push_back(Ready::Sent(slot, bytes));
+    fn send(&mut self, token: Token) {
+        let slot = self.slot(token);
+        match slot.state {
+            SlotState::Closed => {}
+            SlotState::Connecting => slot.send_held = true,
+            SlotState::Open => {
+                let bytes = slot.send.len() as u64;
+                slot.send.clear();
+                let starves = slot.starves;
+                self.advance_to(self.now.plus(self.script.send_time));
+                self.ready.push_back(ReadyEvent::Sent(token, bytes));
                 if !starves {
-                    self.serve(slot);
+                    self.serve(token);
                 }
             }
         }
@@ -205,71 +211,71 @@ impl Simulated {
 
     /// A request arrives now. All its future events are scheduled, because nothing later changes
     /// them.
-    fn serve(&mut self, slot: Slot) {
-        let fate = in_turn(&self.script.requests, self.requests, RequestFate::Answer);
+    fn serve(&mut self, token: Token) {
+        let fate = nth_or(&self.script.requests, self.requests, RequestFate::Answer);
         self.requests += 1;
         if fate == RequestFate::Never {
             return;
         }
         let worker = self.workers.iter_mut().min().expect("there is at least one worker");
-        let done = worked(&self.script.freezes, self.now.max(*worker), self.script.service_time);
+        let done = work_end(&self.script.freezes, self.now.max(*worker), self.script.service_time);
         *worker = done;
         let (all, half) = (self.script.answer.len(), self.script.answer.len() / 2);
-        let (next, whole) = (done.plus(MICROSECOND), What::Bytes(0, all));
+        let (next, whole) = (done.plus(MICROSECOND), EventKind::Bytes(0, all));
         match fate {
-            RequestFate::Answer => self.cause(done, slot, whole),
+            RequestFate::Answer => self.schedule_event(done, token, whole),
             RequestFate::Torn => (0..all).for_each(|byte| {
                 let at = Nanos(done.0 + byte as u64 * MICROSECOND.0);
-                self.cause(at, slot, What::Bytes(byte, byte + 1));
+                self.schedule_event(at, token, EventKind::Bytes(byte, byte + 1));
             }),
             RequestFate::AnswerThenClose => {
-                self.cause(done, slot, whole);
-                self.cause(done, slot, What::Closed);
+                self.schedule_event(done, token, whole);
+                self.schedule_event(done, token, EventKind::Closed);
             }
             RequestFate::AnswerThenReset => {
-                self.cause(done, slot, whole);
-                self.cause(next, slot, What::Failed(libc::ECONNRESET));
+                self.schedule_event(done, token, whole);
+                self.schedule_event(next, token, EventKind::Failed(libc::ECONNRESET));
             }
             RequestFate::CutShort => {
-                self.cause(done, slot, What::Bytes(0, half));
-                self.cause(next, slot, What::Closed);
+                self.schedule_event(done, token, EventKind::Bytes(0, half));
+                self.schedule_event(next, token, EventKind::Closed);
             }
             RequestFate::ResetHalfway => {
-                self.cause(done, slot, What::Bytes(0, half));
-                self.cause(next, slot, What::Failed(libc::ECONNRESET));
+                self.schedule_event(done, token, EventKind::Bytes(0, half));
+                self.schedule_event(next, token, EventKind::Failed(libc::ECONNRESET));
             }
-            RequestFate::CloseUnanswered => self.cause(done, slot, What::Closed),
+            RequestFate::CloseUnanswered => self.schedule_event(done, token, EventKind::Closed),
             RequestFate::Never => {}
         }
     }
 
     /// Advances the load's thread to this moment, or to the end of the stop that contains it.
-    fn go_on(&mut self, at: Nanos) {
+    fn advance_to(&mut self, at: Nanos) {
         let stop = self.script.stops.iter().find(|stop| stop.from <= at && at < stop.until);
         self.now = self.now.max(stop.map_or(at, |stop| stop.until));
     }
 
     /// Takes all events of the next moment; does nothing if that is after `until`.
     fn advance(&mut self, until: Nanos) -> bool {
-        let Some(Reverse((at, _, happening))) = self.coming.peek().copied() else { return false };
+        let Some(Reverse((at, _, event))) = self.events.peek().copied() else { return false };
         if at > until {
             return false;
         }
-        self.coming.pop();
-        self.go_on(at);
-        let place = self.place(happening.slot);
-        if place.connection != happening.connection || place.state == PlaceState::Closed {
+        self.events.pop();
+        self.advance_to(at);
+        let slot = self.slot(event.token);
+        if slot.generation != event.generation || slot.state == SlotState::Closed {
             return true;
         }
-        let held = std::mem::take(&mut place.send_held);
-        match happening.what {
-            What::Connected => place.state = PlaceState::Open,
-            What::Closed | What::Failed(_) => place.state = PlaceState::Closed,
-            What::Bytes(..) => {}
+        let held = std::mem::take(&mut slot.send_held);
+        match event.kind {
+            EventKind::Connected => slot.state = SlotState::Open,
+            EventKind::Closed | EventKind::Failed(_) => slot.state = SlotState::Closed,
+            EventKind::Bytes(..) => {}
         }
-        self.ready.push_back(Ready::Other(happening, at));
-        if held && happening.what == What::Connected {
-            self.send(happening.slot);
+        self.ready.push_back(ReadyEvent::Other(event, at));
+        if held && event.kind == EventKind::Connected {
+            self.send(event.token);
         }
         true
     }
@@ -288,34 +294,34 @@ impl Engine for Simulated {
         self.now
     }
 
-    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
-        &mut self.place(slot).send
+    fn send_buffer(&mut self, token: Token) -> &mut Vec<u8> {
+        &mut self.slot(token).send
     }
 
-    fn unsent(&mut self, slot: Slot) -> bool {
-        let place = self.place(slot);
-        place.state != PlaceState::Closed && !place.send.is_empty()
+    fn unsent(&mut self, token: Token) -> bool {
+        let slot = self.slot(token);
+        slot.state != SlotState::Closed && !slot.send.is_empty()
     }
 
-    fn submit(&mut self, slot: Slot, op: Op) {
+    fn submit(&mut self, token: Token, op: Op) {
         match op {
-            Op::Connect => self.connect(slot),
-            Op::Send => self.send(slot),
+            Op::Connect => self.connect(token),
+            Op::Send => self.send(token),
             // The simulated server's bytes arrive whether a receive was submitted or not.
             Op::Receive => {}
             Op::Close => {
-                let place = self.place(slot);
-                place.state = PlaceState::Closed;
-                place.connection += 1;
+                let slot = self.slot(token);
+                slot.state = SlotState::Closed;
+                slot.generation += 1;
             }
         }
     }
 
-    fn wait(&mut self, until: Nanos, _: Awaited) {
+    fn wait(&mut self, until: Nanos, _: AwaitedAnswers) {
         let until = until.max(self.now);
         while self.ready.is_empty() {
             if !self.advance(until) {
-                self.go_on(until);
+                self.advance_to(until);
                 break;
             }
         }
@@ -325,26 +331,26 @@ impl Engine for Simulated {
 
     fn next(&mut self) -> Option<Completion<'_>> {
         loop {
-            let (happening, at) = match self.ready.pop_front()? {
-                Ready::Sent(slot, bytes) => return Some(Completion::Sent(slot, bytes)),
-                Ready::Other(happening, at) => (happening, at),
+            let (event, at) = match self.ready.pop_front()? {
+                ReadyEvent::Sent(token, bytes) => return Some(Completion::Sent(token, bytes)),
+                ReadyEvent::Other(event, at) => (event, at),
             };
-            let slot = happening.slot;
-            if self.place(slot).connection != happening.connection {
+            let token = event.token;
+            if self.slot(token).generation != event.generation {
                 continue;
             }
-            return Some(match happening.what {
-                What::Connected => Completion::Connected(slot),
-                What::Closed => Completion::PeerClosed(slot),
-                What::Failed(errno) => Completion::Failed(slot, Failure { errno }),
-                What::Bytes(from, to) => {
+            return Some(match event.kind {
+                EventKind::Connected => Completion::Connected(token),
+                EventKind::Closed => Completion::PeerClosed(token),
+                EventKind::Failed(errno) => Completion::Failed(token, Failure { errno }),
+                EventKind::Bytes(from, to) => {
                     self.bytes.clear();
                     self.bytes.extend_from_slice(&self.script.answer[from..to]);
-                    let came = match self.script.stamps {
-                        Stamps::Kernel => at,
-                        Stamps::Ours => self.now,
+                    let came = match self.script.timestamp_source {
+                        TimestampSource::Kernel => at,
+                        TimestampSource::Userspace => self.now,
                     };
-                    Completion::Received(slot, &self.bytes, came)
+                    Completion::Received(token, &self.bytes, came)
                 }
             });
         }
@@ -355,12 +361,12 @@ impl Engine for Simulated {
     }
 }
 
-fn in_turn<T: Copy>(list: &[T], index: usize, otherwise: T) -> T {
+fn nth_or<T: Copy>(list: &[T], index: usize, otherwise: T) -> T {
     if list.is_empty() { otherwise } else { list[index % list.len()] }
 }
 
 /// When `work` that begins at `begin` is done; nothing is done during the freezes.
-fn worked(freezes: &[Freeze], begin: Nanos, work: Nanos) -> Nanos {
+fn work_end(freezes: &[Freeze], begin: Nanos, work: Nanos) -> Nanos {
     let (mut at, mut left) = (begin, work);
     for freeze in freezes {
         if at.plus(left) <= freeze.from {
@@ -385,10 +391,10 @@ mod tests {
         let ms = Nanos::from_millis;
         let freezes =
             [Freeze { from: ms(10), until: ms(20) }, Freeze { from: ms(30), until: ms(31) }];
-        assert_eq!(worked(&freezes, ms(0), ms(10)), ms(10));
-        assert_eq!(worked(&freezes, ms(8), ms(5)), ms(23));
-        assert_eq!(worked(&freezes, ms(12), ms(1)), ms(21));
-        assert_eq!(worked(&freezes, ms(15), ms(11)), ms(32));
-        assert_eq!(worked(&freezes, ms(40), ms(1)), ms(41));
+        assert_eq!(work_end(&freezes, ms(0), ms(10)), ms(10));
+        assert_eq!(work_end(&freezes, ms(8), ms(5)), ms(23));
+        assert_eq!(work_end(&freezes, ms(12), ms(1)), ms(21));
+        assert_eq!(work_end(&freezes, ms(15), ms(11)), ms(32));
+        assert_eq!(work_end(&freezes, ms(40), ms(1)), ms(41));
     }
 }

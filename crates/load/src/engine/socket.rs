@@ -9,57 +9,58 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt,
 };
 
-use super::Stamps;
-use super::arrival::{Stamping, ask_for_stamps};
+use super::TimestampSource;
+use super::arrival::{TimestampingGuard, enable_timestamps};
 use crate::spec::Address;
 
 /// The address that connections go to, in the kernel's form.
 #[derive(Debug)]
 pub(super) struct Target {
-    place: Place,
+    address: KernelAddress,
     /// Number of local addresses in use: the kernel's choice and the ones after it.
     sources: u32,
     /// The local address in use now; 0 for the kernel's choice.
     source: u32,
-    stamps: Stamps,
-    _stamping: Option<Stamping>,
+    timestamp_source: TimestampSource,
+    _stamping: Option<TimestampingGuard>,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum KernelAddress {
     Tcp(SocketAddr),
     Unix(SocketAddrUnix),
 }
 
 /// Whether a connection is established yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Connect {
-    Yes,
+pub(super) enum ConnectProgress {
+    Established,
     /// Not yet: the socket becomes writable once it is established or has failed.
-    NotYet,
+    InProgress,
 }
 
 /// Whether a send failed because the peer reads no more. What the peer sent before, and its end of
 /// stream, can still be read.
-pub(super) fn reads_no_more(errno: Errno) -> bool {
+pub(super) fn peer_stopped_reading(errno: Errno) -> bool {
     matches!(errno, Errno::PIPE | Errno::CONNRESET)
 }
 
 impl Target {
     /// # Errors
     /// The path of a Unix socket is longer than 107 bytes.
-    pub(super) fn new(address: &Address, stamps: Stamps) -> io::Result<Target> {
-        let place = match address {
-            Address::Tcp(address) => Place::Tcp(*address),
-            Address::Unix(path) => Place::Unix(SocketAddrUnix::new(path)?),
+    pub(super) fn new(address: &Address, timestamp_source: TimestampSource) -> io::Result<Target> {
+        let address = match address {
+            Address::Tcp(address) => KernelAddress::Tcp(*address),
+            Address::Unix(path) => KernelAddress::Unix(SocketAddrUnix::new(path)?),
         };
-        let _stamping = (stamps == Stamps::Kernel).then(Stamping::begin);
-        Ok(Target { place, sources: 1, source: 0, stamps, _stamping })
+        let _stamping =
+            (timestamp_source == TimestampSource::Kernel).then(TimestampingGuard::begin);
+        Ok(Target { address, sources: 1, source: 0, timestamp_source, _stamping })
     }
 
     /// Who takes the timestamp of received bytes.
-    pub(super) fn stamps(&self) -> Stamps {
-        self.stamps
+    pub(super) fn timestamp_source(&self) -> TimestampSource {
+        self.timestamp_source
     }
 
     /// Number of local addresses used so far, at least 1.
@@ -69,7 +70,7 @@ impl Target {
 
     /// Opens a non-blocking socket and starts to connect it. When the local address has no free
     /// port left, the next address of 127.0.0.0/8 is used, but only for an IPv4 loopback target.
-    pub(super) fn open(&mut self) -> Result<(OwnedFd, Connect), Errno> {
+    pub(super) fn open(&mut self) -> Result<(OwnedFd, ConnectProgress), Errno> {
         let first = self.source;
         loop {
             let opened = self.open_from(self.source);
@@ -85,19 +86,19 @@ impl Target {
     }
 
     fn is_loopback(&self) -> bool {
-        matches!(&self.place, Place::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
+        matches!(&self.address, KernelAddress::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
     }
 
-    fn open_from(&self, source: u32) -> Result<(OwnedFd, Connect), Errno> {
-        let family = match &self.place {
-            Place::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
-            Place::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
-            Place::Unix(_) => AddressFamily::UNIX,
+    fn open_from(&self, source: u32) -> Result<(OwnedFd, ConnectProgress), Errno> {
+        let family = match &self.address {
+            KernelAddress::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+            KernelAddress::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+            KernelAddress::Unix(_) => AddressFamily::UNIX,
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-        let connected = match &self.place {
-            Place::Tcp(address) => {
+        let connected = match &self.address {
+            KernelAddress::Tcp(address) => {
                 // TCP_NODELAY: a request is sent when it is written, whatever is still
                 // unacknowledged.
                 sockopt::set_tcp_nodelay(&socket, true)?;
@@ -107,19 +108,19 @@ impl Target {
                     // every kernel.
                     let _ = sockopt::set_tcp_congestion(&socket, "reno");
                 }
-                if self.stamps == Stamps::Kernel {
-                    ask_for_stamps(&socket);
+                if self.timestamp_source == TimestampSource::Kernel {
+                    enable_timestamps(&socket);
                 }
                 if source > 0 {
-                    come_from(&socket, source)?;
+                    bind_to_source(&socket, source)?;
                 }
                 connect(&socket, address)
             }
-            Place::Unix(address) => connect(&socket, address),
+            KernelAddress::Unix(address) => connect(&socket, address),
         };
         match connected {
-            Ok(()) => Ok((socket, Connect::Yes)),
-            Err(Errno::INPROGRESS) => Ok((socket, Connect::NotYet)),
+            Ok(()) => Ok((socket, ConnectProgress::Established)),
+            Err(Errno::INPROGRESS) => Ok((socket, ConnectProgress::InProgress)),
             Err(errno) => Err(errno),
         }
     }
@@ -127,7 +128,7 @@ impl Target {
 
 /// Binds to 127.0.0.(1 + source). The port is chosen on connect, so that it need not be free for
 /// other targets too.
-fn come_from(socket: &OwnedFd, source: u32) -> Result<(), Errno> {
+fn bind_to_source(socket: &OwnedFd, source: u32) -> Result<(), Errno> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     let address = Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + source);
     bind(socket, &SocketAddrV4::new(address, 0))

@@ -10,40 +10,40 @@ use super::AnswerEnd;
 
 /// What was odd about an answer's header lines. Each kind is noted once, however often it occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Odd(u8);
+pub struct Quirk(u8);
 
-impl Odd {
+impl Quirk {
     /// A value continues in lines that begin with a blank (obs-fold); each fold counts as one
     /// blank.
-    pub const FOLDED: Odd = Odd(1);
+    pub const FOLDED: Quirk = Quirk(1);
     /// Blanks between a name and its colon; they do not belong to the name.
-    pub const SPACED: Odd = Odd(1 << 1);
+    pub const SPACED: Quirk = Quirk(1 << 1);
     /// Lines without a colon, or without a valid name before it; they are skipped.
-    pub const IGNORED: Odd = Odd(1 << 2);
+    pub const IGNORED: Quirk = Quirk(1 << 2);
     /// Empty lines before the status line; they are skipped.
-    pub const EMPTY: Odd = Odd(1 << 3);
+    pub const EMPTY: Quirk = Quirk(1 << 3);
     /// All kinds, with their names in results.
-    pub(crate) const ALL: [(Odd, &'static str); ODD_KINDS] = [
-        (Odd::FOLDED, "folded"),
-        (Odd::SPACED, "blank-before-colon"),
-        (Odd::IGNORED, "no-field"),
-        (Odd::EMPTY, "empty-first"),
+    pub(crate) const ALL: [(Quirk, &'static str); QUIRK_KINDS] = [
+        (Quirk::FOLDED, "folded"),
+        (Quirk::SPACED, "blank-before-colon"),
+        (Quirk::IGNORED, "no-field"),
+        (Quirk::EMPTY, "empty-first"),
     ];
 
     /// The union of both.
     #[must_use]
-    pub const fn and(self, other: Odd) -> Odd {
-        Odd(self.0 | other.0)
+    pub const fn union(self, other: Quirk) -> Quirk {
+        Quirk(self.0 | other.0)
     }
 
     /// Whether `kind` is among them.
-    pub const fn has(self, kind: Odd) -> bool {
+    pub const fn has(self, kind: Quirk) -> bool {
         self.0 & kind.0 != 0
     }
 }
 
 /// Number of kinds.
-pub(crate) const ODD_KINDS: usize = 4;
+pub(crate) const QUIRK_KINDS: usize = 4;
 
 /// One header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub(super) fn read<'a>(
     bytes: &'a [u8],
     most: usize,
     mut each: impl FnMut(Field<'a>),
-) -> Result<Option<(usize, Odd)>, AnswerEnd> {
-    let (mut used, mut odd, mut lines) = (0, Odd::default(), 0);
+) -> Result<Option<(usize, Quirk)>, AnswerEnd> {
+    let (mut used, mut odd, mut lines) = (0, Quirk::default(), 0);
     while let Some(line) = whole_line(&bytes[used..]) {
         if is_empty(line) {
             return Ok(Some((used + line.len(), odd)));
@@ -81,11 +81,11 @@ pub(super) fn read<'a>(
             }
         }
         match parsed(field) {
-            Some((field, oddly)) => {
-                odd = odd.and(oddly);
+            Some((field, odd_line)) => {
+                odd = odd.union(odd_line);
                 each(field);
             }
-            None => odd = odd.and(Odd::IGNORED),
+            None => odd = odd.union(Quirk::IGNORED),
         }
         used += field.len();
     }
@@ -146,17 +146,17 @@ pub fn plain_head(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, AnswerEnd> {
 }
 
 /// Parses a field from its lines; also returns what is odd about it.
-fn parsed(lines: &[u8]) -> Option<(Field<'_>, Odd)> {
+fn parsed(lines: &[u8]) -> Option<(Field<'_>, Quirk)> {
     let colon = lines.iter().position(|byte| matches!(byte, b':' | b'\n'))?;
     let (before, value) = (&lines[..colon], lines[colon..].strip_prefix(b":")?);
     let name = before.trim_ascii_end();
     if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
         return None;
     }
-    let spaced = if name.len() < before.len() { Odd::SPACED } else { Odd::default() };
+    let spaced = if name.len() < before.len() { Quirk::SPACED } else { Quirk::default() };
     let is_folded = lines[..lines.len() - 1].contains(&b'\n');
-    let folded = if is_folded { Odd::FOLDED } else { Odd::default() };
-    Some((Field { name, value: value.trim_ascii() }, spaced.and(folded)))
+    let folded = if is_folded { Quirk::FOLDED } else { Quirk::default() };
+    Some((Field { name, value: value.trim_ascii() }, spaced.union(folded)))
 }
 
 /// The first line, with the lines after it that begin with a blank.
@@ -194,9 +194,9 @@ mod tests {
     use super::*;
 
     /// Names and values, the length, and what was odd.
-    type Read = (Vec<(String, String)>, usize, Odd);
+    type Read = (Vec<(String, String)>, usize, Quirk);
     /// Lines, their fields, and what is odd.
-    type Row = (&'static str, &'static [(&'static str, &'static str)], Odd);
+    type Row = (&'static str, &'static [(&'static str, &'static str)], Quirk);
 
     fn read_all(text: &str) -> Result<Option<Read>, AnswerEnd> {
         let mut fields = Vec::new();
@@ -209,30 +209,30 @@ mod tests {
 
     #[test]
     fn lines_are_read_as_browsers_read_them() {
-        let spaced_and_folded = Odd::SPACED.and(Odd::FOLDED);
+        let spaced_and_folded = Quirk::SPACED.union(Quirk::FOLDED);
         let table: [Row; 12] = [
-            ("A: b\r\nC:d\n\r\n", &[("A", "b"), ("C", "d")], Odd::default()),
-            ("A: b\r\n c\r\n\r\n", &[("A", "b c")], Odd::FOLDED),
-            ("A: b  \r\n\t c \n  d\r\n\r\n", &[("A", "b c d")], Odd::FOLDED),
-            ("A:\r\n b\r\nC: d\r\n\r\n", &[("A", "b"), ("C", "d")], Odd::FOLDED),
-            ("A: b\r\n \r\nC: d\r\n\r\n", &[("A", "b"), ("C", "d")], Odd::FOLDED),
-            ("A : b\r\n\r\n", &[("A", "b")], Odd::SPACED),
+            ("A: b\r\nC:d\n\r\n", &[("A", "b"), ("C", "d")], Quirk::default()),
+            ("A: b\r\n c\r\n\r\n", &[("A", "b c")], Quirk::FOLDED),
+            ("A: b  \r\n\t c \n  d\r\n\r\n", &[("A", "b c d")], Quirk::FOLDED),
+            ("A:\r\n b\r\nC: d\r\n\r\n", &[("A", "b"), ("C", "d")], Quirk::FOLDED),
+            ("A: b\r\n \r\nC: d\r\n\r\n", &[("A", "b"), ("C", "d")], Quirk::FOLDED),
+            ("A : b\r\n\r\n", &[("A", "b")], Quirk::SPACED),
             ("A\t : b\n c\n\n", &[("A", "b c")], spaced_and_folded),
-            ("nothing\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
-            ("nothing\r\n and: more\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
-            (" before: any\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
-            (": b\r\nA B: c\r\nÄ: d\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
-            ("A: ü\u{1}\r\n\r\n", &[("A", "ü\u{1}")], Odd::default()),
+            ("nothing\r\nA: b\r\n\r\n", &[("A", "b")], Quirk::IGNORED),
+            ("nothing\r\n and: more\r\nA: b\r\n\r\n", &[("A", "b")], Quirk::IGNORED),
+            (" before: any\r\nA: b\r\n\r\n", &[("A", "b")], Quirk::IGNORED),
+            (": b\r\nA B: c\r\nÄ: d\r\nA: b\r\n\r\n", &[("A", "b")], Quirk::IGNORED),
+            ("A: ü\u{1}\r\n\r\n", &[("A", "ü\u{1}")], Quirk::default()),
         ];
         for (text, fields, odd) in table {
-            let (read, length, oddly) = read_all(&format!("{text}rest")).unwrap().unwrap();
+            let (read, length, odd_line) = read_all(&format!("{text}rest")).unwrap().unwrap();
             let read: Vec<(&str, &str)> = read.iter().map(|(a, b)| (&**a, &**b)).collect();
-            assert_eq!((&*read, length, oddly), (fields, text.len(), odd), "{text:?}");
+            assert_eq!((&*read, length, odd_line), (fields, text.len(), odd), "{text:?}");
         }
     }
 
     #[test]
-    fn what_is_no_line_is_malformed_and_lines_have_a_bound() {
+    fn bytes_that_are_no_line_are_malformed_and_the_number_of_lines_is_limited() {
         for text in ["A: b\0c\r\n\r\n", "A: b\rc: d\r\n\r\n", "A: b\r\r\n\r\n", "no\0thing\n\n"] {
             assert_eq!(read_all(text), Err(AnswerEnd::Malformed), "{text:?}");
         }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_head_says_the_same() {
+    fn a_plain_head_has_the_same_fields() {
         let odd = b"\r\nHTTP/1.1 200 OK\nA: b\r\n  c\r\nnothing\r\nD : e\r\n\r\nbody";
         let plain = b"HTTP/1.1 200 OK\r\nA: b c\r\nD: e\r\n\r\n".to_vec();
         assert_eq!(plain_head(odd), Ok(Some((odd.len() - 4, plain))));

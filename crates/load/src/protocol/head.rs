@@ -9,7 +9,7 @@ use crate::check::Inspection;
 use crate::spec::Check;
 
 /// The parsed content of a head, and its grammar.
-pub(crate) trait Head: Copy {
+pub(crate) trait HeadGrammar: Copy {
     /// What every head begins with, after a few empty lines; may be empty.
     const PREFIX: &'static [u8];
 
@@ -20,17 +20,17 @@ pub(crate) trait Head: Copy {
 
 /// What all connections of a load thread share.
 #[derive(Debug)]
-pub(crate) struct Common<H> {
+pub(crate) struct SharedParsing<H> {
     pub(super) inspection: Rc<Inspection>,
     last: Rc<RefCell<LastHead<H>>>,
 }
 
-impl<H: Head> Common<H> {
+impl<H: HeadGrammar> SharedParsing<H> {
     /// # Panics
     /// When `check` has more than [`crate::check::RULES_MAX`] rules.
-    pub(crate) fn new(check: &Check) -> Common<H> {
-        let last = LastHead { raw: Vec::with_capacity(LAST_BYTES_MAX), says: None };
-        Common { inspection: Inspection::new(check), last: Rc::new(RefCell::new(last)) }
+    pub(crate) fn new(check: &Check) -> SharedParsing<H> {
+        let last = LastHead { raw: Vec::with_capacity(LAST_BYTES_MAX), head: None };
+        SharedParsing { inspection: Inspection::new(check), last: Rc::new(RefCell::new(last)) }
     }
 }
 
@@ -39,21 +39,21 @@ impl<H: Head> Common<H> {
 #[derive(Debug)]
 struct LastHead<H> {
     raw: Vec<u8>,
-    says: Option<H>,
+    head: Option<H>,
 }
 
-impl<H: Head> LastHead<H> {
+impl<H: HeadGrammar> LastHead<H> {
     /// The last head with its length, if `bytes` begin with the same bytes.
-    fn again(&self, bytes: &[u8]) -> Option<(usize, H)> {
-        let head = self.says?;
+    fn matching(&self, bytes: &[u8]) -> Option<(usize, H)> {
+        let head = self.head?;
         bytes.starts_with(&self.raw).then_some((self.raw.len(), head))
     }
 
-    fn is(&mut self, raw: &[u8], head: H) {
+    fn remember(&mut self, raw: &[u8], head: H) {
         if raw.len() <= LAST_BYTES_MAX {
             self.raw.clear();
             self.raw.extend_from_slice(raw);
-            self.says = Some(head);
+            self.head = Some(head);
         }
     }
 }
@@ -79,9 +79,9 @@ pub(super) enum HeadStep<H> {
     Bad(AnswerEnd),
 }
 
-impl<H: Head> HeadReader<H> {
+impl<H: HeadGrammar> HeadReader<H> {
     /// A reader of heads of at most `limit` bytes.
-    pub(super) fn new(limit: usize, common: &Common<H>) -> HeadReader<H> {
+    pub(super) fn new(limit: usize, common: &SharedParsing<H>) -> HeadReader<H> {
         HeadReader { buffer: Vec::new(), limit, last: Rc::clone(&common.last) }
     }
 
@@ -123,7 +123,7 @@ impl<H: Head> HeadReader<H> {
                 return (used + at + 1 - before, HeadStep::Bad(AnswerEnd::Malformed));
             }
             used += line;
-            match self.decide() {
+            match self.parse_buffer() {
                 HeadStep::NeedMore => {}
                 complete @ HeadStep::Complete(_) => return (used, complete),
                 bad => {
@@ -138,11 +138,11 @@ impl<H: Head> HeadReader<H> {
     /// The head at the start of `bytes`, if it is complete and valid.
     fn whole(&self, bytes: &[u8]) -> Option<(usize, H)> {
         let mut last = self.last.borrow_mut();
-        let (length, head) = match last.again(bytes) {
-            Some(again) => again,
+        let (length, head) = match last.matching(bytes) {
+            Some(matching) => matching,
             None if bytes.starts_with(H::PREFIX) => {
                 let (length, head) = H::parse(bytes).ok()??;
-                last.is(&bytes[..length], head);
+                last.remember(&bytes[..length], head);
                 (length, head)
             }
             None => return None,
@@ -152,7 +152,7 @@ impl<H: Head> HeadReader<H> {
 
     /// Parses the buffer after a line, or a part of one, was added. The number of lines is bounded,
     /// so parsing all of it again for each line is too.
-    fn decide(&self) -> HeadStep<H> {
+    fn parse_buffer(&self) -> HeadStep<H> {
         if self.buffer.ends_with(b"\n") {
             match H::parse(&self.buffer) {
                 Ok(Some((_, head))) => return HeadStep::Complete(head),

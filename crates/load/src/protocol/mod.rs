@@ -10,7 +10,7 @@ pub mod tls;
 use crate::check::Failed;
 use crate::time::Nanos;
 use crate::traffic::Request;
-pub use fields::{Odd, plain_head};
+pub use fields::{Quirk, plain_head};
 
 /// The driver's number of a request. It means nothing to the protocol, which returns it with the
 /// answer.
@@ -96,7 +96,7 @@ pub struct Answer {
     /// Bytes of its body, without framing.
     pub body_bytes: u64,
     /// What was odd about its header lines.
-    pub odd: Odd,
+    pub odd: Quirk,
 }
 
 /// How an answer ended.

@@ -64,9 +64,9 @@ pub fn parse_length(text: &str) -> Result<Nanos, LengthError> {
 
 /// Prints a length so that [`parse_length`] reads it back exactly: in seconds, as published plans
 /// do (`540s`), with the rest of a second in smaller units.
-pub struct Written(pub Nanos);
+pub struct LengthText(pub Nanos);
 
-impl fmt::Display for Written {
+impl fmt::Display for LengthText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0.0;
         if rest == 0 {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_length() {
+    fn invalid_lengths_are_refused() {
         for text in
             ["", " ", "s", "5x", "5 s", "-1s", "1.2.3s", ".", "2m30", "1e3", "0.0123456789s"]
         {
@@ -149,7 +149,7 @@ mod tests {
     proptest! {
         #[test]
         fn written_lengths_read_back(ns in 0..=LONGEST.0) {
-            prop_assert_eq!(parse_length(&Written(Nanos(ns)).to_string()), Ok(Nanos(ns)));
+            prop_assert_eq!(parse_length(&LengthText(Nanos(ns)).to_string()), Ok(Nanos(ns)));
         }
 
         #[test]

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 pub use due::DueTimes;
 pub use error::{Problem, ScheduleError};
-pub use length::{LONGEST, LengthError, Written, parse_length};
+pub use length::{LONGEST, LengthError, LengthText, parse_length};
 pub use rate::{MicroRate, RateError, parse_rate};
 
 use serde::{Deserialize, Serialize};
@@ -225,12 +225,12 @@ impl fmt::Display for Segments {
 impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Segment::Const { rate, length } => write!(f, "const({rate},{})", Written(length)),
+            Segment::Const { rate, length } => write!(f, "const({rate},{})", LengthText(length)),
             Segment::Line { from, to, length } => {
-                write!(f, "line({from},{to},{})", Written(length))
+                write!(f, "line({from},{to},{})", LengthText(length))
             }
             Segment::Step { from, to, by, length } => {
-                write!(f, "step({from},{to},{by},{})", Written(length))
+                write!(f, "step({from},{to},{by},{})", LengthText(length))
             }
         }
     }

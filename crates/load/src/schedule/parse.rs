@@ -14,16 +14,16 @@ const KNOWN: [(&str, &str, usize); 3] = [
 ];
 
 /// How similar two names must be to be suggested (Jaro-Winkler, 0 to 1).
-const ALIKE: f64 = 0.7;
+const SIMILARITY_MIN: f64 = 0.7;
 
 /// A part of the text: byte range.
 #[derive(Clone, Copy)]
-struct Part {
+struct TextSpan {
     begin: usize,
     end: usize,
 }
 
-impl Part {
+impl TextSpan {
     fn wrong(self, problem: Problem) -> ScheduleError {
         ScheduleError { offset: self.begin, length: self.end - self.begin, problem }
     }
@@ -45,9 +45,9 @@ pub(super) fn segments(text: &str) -> Result<Vec<Segment>, ScheduleError> {
         found.push(segment);
         at = skip(text, whole.end, is_between);
     }
-    let all = Part { begin: text.len() - text.trim_start().len(), end: text.trim_end().len() };
+    let all = TextSpan { begin: text.len() - text.trim_start().len(), end: text.trim_end().len() };
     if found.is_empty() {
-        return Err(Part { begin: 0, end: 0 }.wrong(Problem::Empty));
+        return Err(TextSpan { begin: 0, end: 0 }.wrong(Problem::Empty));
     }
     if due::planned(&found) == 0 {
         return Err(all.wrong(Problem::NoRequest));
@@ -85,12 +85,12 @@ pub(super) fn piece_count(segment: Segment, before: usize) -> Option<usize> {
 }
 
 /// The segment that begins at `at`, and its position.
-fn one_segment(text: &str, at: usize) -> Result<(Segment, Part), ScheduleError> {
-    let name = Part { begin: at, end: skip(text, at, |c| c.is_alphanumeric() || c == '_') };
+fn one_segment(text: &str, at: usize) -> Result<(Segment, TextSpan), ScheduleError> {
+    let name = TextSpan { begin: at, end: skip(text, at, |c| c.is_alphanumeric() || c == '_') };
     if name.begin == name.end {
         let found = text[at..].chars().next().unwrap_or(' ');
         return Err(
-            Part { begin: at, end: at + found.len_utf8() }.wrong(Problem::NoSegment { found })
+            TextSpan { begin: at, end: at + found.len_utf8() }.wrong(Problem::NoSegment { found })
         );
     }
     let written = &text[name.begin..name.end];
@@ -104,20 +104,20 @@ fn one_segment(text: &str, at: usize) -> Result<(Segment, Part), ScheduleError> 
         return Err(name.wrong(Problem::NotOpened { segment: form }));
     }
     let Some(close) = text[open..].find(')').map(|i| open + i) else {
-        let end = Part { begin: text.trim_end().len(), end: text.trim_end().len() };
+        let end = TextSpan { begin: text.trim_end().len(), end: text.trim_end().len() };
         return Err(end.wrong(Problem::NotClosed { segment: form }));
     };
     let values = values(text, open + 1, close);
-    let inside = Part { begin: open + 1, end: close };
+    let inside = TextSpan { begin: open + 1, end: close };
     if values.len() != count {
         let found = if text[open + 1..close].trim().is_empty() { 0 } else { values.len() };
         return Err(inside.wrong(Problem::WrongCount { segment: form, found }));
     }
-    Ok((build(text, kind, &values)?, Part { begin: at, end: close + 1 }))
+    Ok((build(text, kind, &values)?, TextSpan { begin: at, end: close + 1 }))
 }
 
 /// Builds the segment from its values, which are as many as its form has.
-fn build(text: &str, kind: &str, values: &[Part]) -> Result<Segment, ScheduleError> {
+fn build(text: &str, kind: &str, values: &[TextSpan]) -> Result<Segment, ScheduleError> {
     let rate = |i: usize| rate(text, values[i]);
     let length = |i: usize| length(text, values[i]);
     Ok(match kind {
@@ -134,11 +134,11 @@ fn build(text: &str, kind: &str, values: &[Part]) -> Result<Segment, ScheduleErr
 }
 
 /// Parses a rate.
-fn rate(text: &str, part: Part) -> Result<MicroRate, ScheduleError> {
-    let found = &text[part.begin..part.end];
+fn rate(text: &str, span: TextSpan) -> Result<MicroRate, ScheduleError> {
+    let found = &text[span.begin..span.end];
     parse_rate(found).map_err(|error| {
         let found = found.to_owned();
-        part.wrong(match error {
+        span.wrong(match error {
             RateError::Malformed => Problem::NotARate { found },
             RateError::TooHigh => Problem::RateOutOfRange { found },
         })
@@ -146,28 +146,28 @@ fn rate(text: &str, part: Part) -> Result<MicroRate, ScheduleError> {
 }
 
 /// Parses a length above 0.
-fn length(text: &str, part: Part) -> Result<Nanos, ScheduleError> {
-    let found = &text[part.begin..part.end];
+fn length(text: &str, span: TextSpan) -> Result<Nanos, ScheduleError> {
+    let found = &text[span.begin..span.end];
     match parse_length(found) {
         Ok(length) if length > Nanos(0) => Ok(length),
         Err(LengthError::Malformed) => {
-            Err(part.wrong(Problem::NotALength { found: found.to_owned() }))
+            Err(span.wrong(Problem::NotALength { found: found.to_owned() }))
         }
         Ok(_) | Err(LengthError::TooLong) => {
-            Err(part.wrong(Problem::LengthOutOfRange { found: found.to_owned() }))
+            Err(span.wrong(Problem::LengthOutOfRange { found: found.to_owned() }))
         }
     }
 }
 
 /// The values between `begin` and `end`, split at commas, without the blanks around them.
-fn values(text: &str, begin: usize, end: usize) -> Vec<Part> {
+fn values(text: &str, begin: usize, end: usize) -> Vec<TextSpan> {
     let mut at = begin;
     text[begin..end]
         .split(',')
         .map(|value| {
             let from = at + (value.len() - value.trim_start().len());
             at += value.len() + 1;
-            Part { begin: from, end: from + value.trim().len() }
+            TextSpan { begin: from, end: from + value.trim().len() }
         })
         .collect()
 }
@@ -188,7 +188,7 @@ fn nearest(found: &str) -> Option<&'static str> {
     KNOWN
         .iter()
         .map(|&(known, ..)| (alike(known), known))
-        .filter(|&(score, _)| score >= ALIKE)
+        .filter(|&(score, _)| score >= SIMILARITY_MIN)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
 }

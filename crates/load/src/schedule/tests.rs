@@ -17,7 +17,7 @@ fn millis(text: &str) -> Vec<u64> {
 }
 
 #[test]
-fn counts_that_were_published() {
+fn request_counts_match_published_ones() {
     for (text, requests) in [
         ("line(1,100,60s) const(100,540s)", 57_030),
         ("line(1,500,60s) const(500,540s)", 285_030),
@@ -50,7 +50,7 @@ fn times_by_hand() {
 }
 
 #[test]
-fn a_line_down_to_nothing_keeps_its_last_digits() {
+fn a_line_down_to_zero_keeps_its_precision() {
     // Seen from the end: m requests are left √m s before it (slope 2 per s²).
     let due = uniform("line(200,0,100s)");
     assert_eq!(due.len(), 10_000);
@@ -158,7 +158,7 @@ fn poisson_counts_and_gaps_are_those_of_the_schedule() {
 
 /// 2 160 million requests, so the count must not iterate over them.
 #[test]
-fn what_is_left_of_a_long_schedule_is_counted_at_once() {
+fn the_rest_of_a_long_schedule_is_counted_without_iterating() {
     let segments = parse("line(1,100000,12h)");
     let quarter = Nanos::from_secs(6 * 3_600);
     let uniform = segments.due_times(Arrivals::Uniform);
@@ -243,7 +243,7 @@ fn segment() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_schedule_as_data_has_units_and_is_held_to_the_grammar() {
+fn a_serialised_schedule_has_units_and_obeys_the_grammar() {
     let data = serde_json::to_value(parse("line(0.5,100,10s) step(1,3,1,2s)")).unwrap();
     let line = serde_json::json!({"kind": "line", "from_per_second": 0.5, "to_per_second": 100.0,
                                   "length_ns": 10_000_000_000_u64});
@@ -303,7 +303,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_still_to_come_is_counted_as_it_would_be_walked(
+    fn counting_remaining_requests_equals_iterating_over_them(
         parts in proptest::collection::vec(segment(), 1..5),
         seed in proptest::option::of(any::<u64>()),
         (taken, until) in (0_usize..20_000, 0.0..1.1_f64),

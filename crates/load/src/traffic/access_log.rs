@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::input::{Draft, Fault, Input, Step, shown};
+use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::request::is_token;
 use super::{EntryError, Skip};
 
@@ -19,10 +19,14 @@ impl AccessLog {
         AccessLog { methods: methods.to_vec(), line: Vec::new(), request: Vec::new() }
     }
 
-    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
         loop {
             if !input.line(&mut self.line)? {
-                return Ok(Step::End);
+                return Ok(ParsedEntry::End);
             }
             if !self.line.trim_ascii().is_empty() {
                 break;
@@ -35,13 +39,13 @@ impl AccessLog {
         Ok(self.step(input.line_number(), draft))
     }
 
-    fn step(&self, line: u64, draft: &mut Draft) -> Step {
+    fn step(&self, line: u64, draft: &mut Draft) -> ParsedEntry {
         let Some((method, target)) = parts(&self.request) else {
-            return Step::Skipped(Skip::NotHttp {});
+            return ParsedEntry::Skipped(Skip::NotHttp {});
         };
         if !self.methods.iter().any(|wanted| wanted == method) {
             let method: String = method.chars().take(METHOD_CHARS).collect();
-            return Step::Skipped(Skip::Method { method });
+            return ParsedEntry::Skipped(Skip::Method { method });
         }
         draft.begin(line, method);
         // The log of a proxy contains the whole URL.
@@ -52,8 +56,8 @@ impl AccessLog {
         }
         draft.host.clear();
         match draft.path.starts_with('/') {
-            true => Step::Request,
-            false => Step::Skipped(Skip::NoPath {}),
+            true => ParsedEntry::Request,
+            false => ParsedEntry::Skipped(Skip::NoPath {}),
         }
     }
 }

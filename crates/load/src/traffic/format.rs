@@ -3,7 +3,7 @@
 use super::TrafficFile;
 use super::access_log::AccessLog;
 use super::har::Har;
-use super::input::{Draft, Fault, Input, Step, shown};
+use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::json_lines::JsonLines;
 use super::sized::{RawRequests, UriPost};
 use super::uri::Uris;
@@ -166,7 +166,11 @@ impl Parser {
 
     /// Reads the next entry. Each call takes at least one line or reports the end, so reading
     /// terminates.
-    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
         match self {
             Parser::Uri(parser) => parser.next(input, draft),
             Parser::UriPost(parser) => parser.next(input, draft),
@@ -185,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_beginning_tells_the_format() {
+    fn the_format_is_detected_from_the_beginning() {
         let cases: [(&[u8], Format); 14] = [
             (b"/\n", Format::Uri),
             (b"\n\n/buy tag\r\n", Format::Uri),

@@ -5,12 +5,12 @@ use serde::Deserialize;
 
 use super::Header;
 use super::Skip;
-use super::input::{Draft, Fault, Input, Step, shown};
+use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::json::Json;
 
 #[derive(Debug, Default)]
 pub(super) struct Har {
-    place: Place,
+    position: ArchivePosition,
     /// First line of the current entry.
     line: u64,
     /// Host of the first entry. Requests of a page to other hosts are not for the server under
@@ -20,7 +20,7 @@ pub(super) struct Har {
 
 /// How far the archive was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum ArchivePosition {
     #[default]
     Begin,
     /// After an entry.
@@ -31,12 +31,12 @@ enum Place {
 
 #[derive(Debug, Deserialize)]
 struct Entry {
-    request: Recorded,
+    request: RecordedRequest,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Recorded {
+struct RecordedRequest {
     method: String,
     url: String,
     #[serde(default)]
@@ -64,53 +64,57 @@ struct PostData {
 }
 
 impl Har {
-    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
         let entry = self.entry(Json { input, hint: HINT });
         if !matches!(entry, Ok(Some(_))) {
-            self.place = Place::End;
+            self.position = ArchivePosition::End;
         }
-        let Some(Entry { request }) = entry? else { return Ok(Step::End) };
+        let Some(Entry { request }) = entry? else { return Ok(ParsedEntry::End) };
         if !request.url.starts_with("http://") && !request.url.starts_with("https://") {
-            return Ok(Step::Skipped(Skip::NotHttp {}));
+            return Ok(ParsedEntry::Skipped(Skip::NotHttp {}));
         }
         draft.begin(self.line, &request.method);
         draft.set_url(&request.url);
         let host = self.host.get_or_insert_with(|| draft.host.clone());
         if *host != draft.host {
-            return Ok(Step::Skipped(Skip::OtherHost { host: shown(host.as_bytes()) }));
+            return Ok(ParsedEntry::Skipped(Skip::OtherHost { host: shown(host.as_bytes()) }));
         }
         draft.headers.clear();
         let kept = request.headers.into_iter().filter(|header| is_kept(&header.name));
         draft.headers.extend(kept.map(|Pair { name, value }| (name, value)));
         match request.post_data {
             Some(data) if data.encoding.as_deref() == Some("base64") => {
-                Ok(Step::Skipped(Skip::Base64Body {}))
+                Ok(ParsedEntry::Skipped(Skip::Base64Body {}))
             }
             Some(data) => {
                 data.write(draft);
-                Ok(Step::Request)
+                Ok(ParsedEntry::Request)
             }
-            None => Ok(Step::Request),
+            None => Ok(ParsedEntry::Request),
         }
     }
 
     /// Reads the next entry; `None` where there are no more.
-    fn entry(&mut self, mut json: Json<'_>) -> Result<Option<Entry>, Fault> {
-        let goes_on = match self.place {
-            Place::Begin => {
-                json.input.take_mark()?;
+    fn entry(&mut self, mut json: Json<'_>) -> Result<Option<Entry>, ParseError> {
+        let has_next = match self.position {
+            ArchivePosition::Begin => {
+                json.input.skip_byte_order_mark()?;
                 json.member("log")?;
                 json.member("entries")?;
                 json.expect(b'[')?;
                 json.peek()? != Some(b']')
             }
-            Place::Entries => json.goes_on(b']')?,
-            Place::End => false,
+            ArchivePosition::Entries => json.has_next(b']')?,
+            ArchivePosition::End => false,
         };
-        if !goes_on {
+        if !has_next {
             return Ok(None);
         }
-        self.place = Place::Entries;
+        self.position = ArchivePosition::Entries;
         json.peek()?;
         self.line = json.input.line_number() + 1;
         json.value().map(Some)

@@ -28,22 +28,22 @@ pub(crate) struct Broken {
 
 /// Why there is no next entry.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum ParseError {
     /// The entry is no valid request; reading may continue after it.
     Broken(Broken),
     /// The file cannot be read any further.
     Io(io::Error),
 }
 
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Fault {
-        Fault::Io(error)
+impl From<io::Error> for ParseError {
+    fn from(error: io::Error) -> ParseError {
+        ParseError::Io(error)
     }
 }
 
 /// Kind of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ParsedEntry {
     /// A request, which is in the draft.
     Request,
     /// A valid entry that is not sent, for this reason.
@@ -111,10 +111,10 @@ impl Input {
     }
 
     /// Reads the next line, without its end; returns `false` at the end of the file.
-    pub(crate) fn line(&mut self, out: &mut Vec<u8>) -> Result<bool, Fault> {
+    pub(crate) fn line(&mut self, out: &mut Vec<u8>) -> Result<bool, ParseError> {
         out.clear();
         out.shrink_to(KEPT_BYTES);
-        self.pass_long_line()?;
+        self.skip_long_line()?;
         let mut limited = (&mut self.reader).take(ENTRY_BYTES_MAX as u64 + 1);
         let read = limited.read_until(b'\n', out)?;
         if read == 0 {
@@ -135,7 +135,7 @@ impl Input {
         Ok(true)
     }
 
-    fn pass_long_line(&mut self) -> Result<(), Fault> {
+    fn skip_long_line(&mut self) -> Result<(), ParseError> {
         while self.in_long_line {
             let there = self.reader.fill_buf()?;
             let end = there.iter().position(|byte| *byte == b'\n').map(|place| place + 1);
@@ -148,7 +148,7 @@ impl Input {
     }
 
     /// The next line as text.
-    pub(crate) fn text<'a>(&mut self, out: &'a mut Vec<u8>) -> Result<Option<&'a str>, Fault> {
+    pub(crate) fn text<'a>(&mut self, out: &'a mut Vec<u8>) -> Result<Option<&'a str>, ParseError> {
         if !self.line(out)? {
             return Ok(None);
         }
@@ -162,7 +162,7 @@ impl Input {
     }
 
     /// Reads a block of `count` bytes, which the last line has announced.
-    pub(crate) fn block(&mut self, count: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
+    pub(crate) fn block(&mut self, count: usize, out: &mut Vec<u8>) -> Result<(), ParseError> {
         let announced = self.line;
         out.clear();
         if count > ENTRY_BYTES_MAX {
@@ -174,7 +174,7 @@ impl Input {
         if read < count {
             let (bytes, read_bytes) = (count as u64, read as u64);
             let what = EntryError::CutShort { bytes, read_bytes };
-            return Err(Fault::Broken(Broken { line: announced, what, hint: CUT_SHORT }));
+            return Err(ParseError::Broken(Broken { line: announced, what, hint: CUT_SHORT }));
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ impl Input {
     }
 
     /// Skips the byte order mark that a UTF-8 file may begin with.
-    pub(crate) fn take_mark(&mut self) -> io::Result<()> {
+    pub(crate) fn skip_byte_order_mark(&mut self) -> io::Result<()> {
         for byte in BYTE_ORDER_MARK {
             if self.peek_byte()? == Some(*byte) {
                 self.take_byte();
@@ -224,13 +224,13 @@ impl Input {
 
     /// An error for bytes that were read one by one: they are no valid request. It names the line
     /// after the last line end.
-    pub(crate) fn broken_after(&self, what: EntryError, hint: &'static str) -> Fault {
-        Fault::Broken(Broken { line: self.line + 1, what, hint })
+    pub(crate) fn broken_after(&self, what: EntryError, hint: &'static str) -> ParseError {
+        ParseError::Broken(Broken { line: self.line + 1, what, hint })
     }
 
     /// An error for the line that was read last: it is no valid request.
-    pub(crate) fn broken(&self, what: EntryError, hint: &'static str) -> Fault {
-        Fault::Broken(Broken { line: self.line, what, hint })
+    pub(crate) fn broken(&self, what: EntryError, hint: &'static str) -> ParseError {
+        ParseError::Broken(Broken { line: self.line, what, hint })
     }
 }
 

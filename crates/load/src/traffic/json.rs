@@ -6,7 +6,7 @@ use std::io::Read as _;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::EntryError;
-use super::input::{Fault, Input};
+use super::input::{Input, ParseError};
 
 /// A document that is being read.
 pub(super) struct Json<'a> {
@@ -17,24 +17,24 @@ pub(super) struct Json<'a> {
 
 impl Json<'_> {
     /// Enters an object and skips to the value of this member.
-    pub(super) fn member(&mut self, name: &str) -> Result<(), Fault> {
+    pub(super) fn member(&mut self, name: &str) -> Result<(), ParseError> {
         self.expect(b'{')?;
-        let mut goes_on = self.peek()? != Some(b'}');
-        while goes_on {
+        let mut has_next = self.peek()? != Some(b'}');
+        while has_next {
             let key: String = self.value()?;
             self.expect(b':')?;
             if key == name {
                 return Ok(());
             }
-            self.pass_value()?;
-            goes_on = self.goes_on(b'}')?;
+            self.skip_value()?;
+            has_next = self.has_next(b'}')?;
         }
         Err(self.broken(EntryError::MemberMissing { name: name.to_owned() }))
     }
 
     /// After a member or an element: returns whether another one follows. Otherwise the end was
     /// taken.
-    pub(super) fn goes_on(&mut self, end: u8) -> Result<bool, Fault> {
+    pub(super) fn has_next(&mut self, end: u8) -> Result<bool, ParseError> {
         let found = self.peek()?;
         if found != Some(end) && found != Some(b',') {
             let expected = vec![',', char::from(end)];
@@ -45,7 +45,7 @@ impl Json<'_> {
     }
 
     /// Takes this byte, and the white space before it.
-    pub(super) fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+    pub(super) fn expect(&mut self, byte: u8) -> Result<(), ParseError> {
         let wanted = char::from(byte);
         match self.peek()? {
             Some(found) if found == byte => {
@@ -61,7 +61,7 @@ impl Json<'_> {
     }
 
     /// The next byte that is no white space, without taking it.
-    pub(super) fn peek(&mut self) -> Result<Option<u8>, Fault> {
+    pub(super) fn peek(&mut self) -> Result<Option<u8>, ParseError> {
         while let Some(byte) = self.input.peek_byte()? {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
                 return Ok(Some(byte));
@@ -73,14 +73,14 @@ impl Json<'_> {
 
     /// Reads an object, an array, a string or a word, which end with their last byte. Not for a
     /// number, whose end is known only from the byte after it.
-    pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
+    pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, ParseError> {
         self.peek()?;
         let mut bounded = self.input.by_ref().take(VALUE_BYTES_MAX);
         let read = T::deserialize(&mut serde_json::Deserializer::from_reader(&mut bounded));
         let is_too_long = bounded.limit() == 0;
         read.map_err(|error| {
             if error.is_io() {
-                return Fault::Io(error.into());
+                return ParseError::Io(error.into());
             }
             // The position within the value is not the position in the file, and serde_json cannot
             // omit it.
@@ -94,7 +94,7 @@ impl Json<'_> {
         })
     }
 
-    fn pass_value(&mut self) -> Result<(), Fault> {
+    fn skip_value(&mut self) -> Result<(), ParseError> {
         let is_of_number = |byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
         if !self.peek()?.is_some_and(is_of_number) {
             return self.value().map(|IgnoredAny| ());
@@ -105,7 +105,7 @@ impl Json<'_> {
         Ok(())
     }
 
-    fn broken(&self, what: EntryError) -> Fault {
+    fn broken(&self, what: EntryError) -> ParseError {
         self.input.broken_after(what, self.hint)
     }
 }

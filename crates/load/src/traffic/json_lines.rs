@@ -5,7 +5,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::EntryError;
 use super::Header;
-use super::input::{Draft, Fault, Input, Step};
+use super::input::{Draft, Input, ParseError, ParsedEntry};
 
 #[derive(Debug, Default)]
 pub(super) struct JsonLines {
@@ -31,9 +31,13 @@ struct Entry {
 struct Headers(Vec<Header>);
 
 impl JsonLines {
-    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
         loop {
-            let Some(line) = input.text(&mut self.line)? else { return Ok(Step::End) };
+            let Some(line) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
             if line.trim().is_empty() {
                 continue;
             }
@@ -48,7 +52,7 @@ impl JsonLines {
                 }
             };
             entry.write(input.line_number(), draft);
-            return Ok(Step::Request);
+            return Ok(ParsedEntry::Request);
         }
     }
 }

@@ -61,13 +61,13 @@ impl LoadTraffic {
         LoadTraffic::from(Source::File(file))
     }
 
-    /// Whether each of the first [`LOOKED_AT`] requests closes its connection although `habits`
+    /// Whether each of the first [`EXAMINED`] requests closes its connection although `habits`
     /// would keep it. Then there is one connection per request. `false` for a pipe, and for a file
     /// that cannot be read.
     pub fn ends_connections(&self, habits: Habits) -> bool {
         match &self.source {
             _ if habits.connection == ConnectionHabit::PerRequest => false,
-            Source::List(list) => list.iter().take(LOOKED_AT).all(|request| request.closes),
+            Source::List(list) => list.iter().take(EXAMINED).all(|request| request.closes),
             Source::File(file) => read::ends_connections(file, habits).unwrap_or(false),
         }
     }
@@ -195,7 +195,7 @@ impl TrafficNotes {
         *self.skipped.entry(if known { why } else { Skip::Other {} }).or_default() += 1;
     }
 
-    pub(crate) fn break_off(&mut self, broken: &input::Broken) {
+    pub(crate) fn add_broken(&mut self, broken: &input::Broken) {
         self.broken += 1;
         self.broken_first.get_or_insert_with(|| (broken.line, broken.what.clone()));
     }
@@ -205,4 +205,4 @@ impl TrafficNotes {
 const REASONS_MAX: usize = 16;
 
 /// Number of requests that are examined to find out whether connections are kept.
-pub const LOOKED_AT: usize = 100;
+pub const EXAMINED: usize = 100;

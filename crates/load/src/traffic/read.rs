@@ -6,17 +6,15 @@ use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
 use super::format::{Parser, Unknown};
-use super::input::{Broken, Draft, Fault, Input, KEPT_BYTES, Step};
-use super::request::{Parts, asks_to_close};
-use super::{
-    AnswerShape, Format, Header, LOOKED_AT, Request, Tag, Tags, TrafficError, TrafficFile,
-};
+use super::input::{Broken, Draft, Input, KEPT_BYTES, ParseError, ParsedEntry};
+use super::request::{RequestParts, asks_to_close};
+use super::{AnswerShape, EXAMINED, Format, Header, Request, Tag, Tags, TrafficError, TrafficFile};
 use super::{EntryError, RequestError, Skip};
 use crate::protocol::fastcgi::{self, Script};
 use crate::spec::Habits;
 
 /// A file that is being read.
-pub(super) struct Reading {
+pub(super) struct TrafficReader {
     file: TrafficFile,
     habits: Habits,
     tags: Tags,
@@ -46,18 +44,18 @@ pub(super) enum Entry {
     End,
 }
 
-impl Reading {
+impl TrafficReader {
     /// Opens the file and detects its format.
     pub(super) fn of(
         file: &TrafficFile,
         habits: Habits,
         tags: &Tags,
-    ) -> Result<Reading, TrafficError> {
+    ) -> Result<TrafficReader, TrafficError> {
         let path = file.path.clone();
         let length = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
         let length = length.map(|metadata| metadata.len());
         let open = move || Ok(Box::new(File::open(&path)?) as Box<dyn Read + Send>);
-        Reading::new(file, Box::new(open), length, habits, tags)
+        TrafficReader::new(file, Box::new(open), length, habits, tags)
     }
 
     pub(super) fn new(
@@ -66,7 +64,7 @@ impl Reading {
         length: Option<u64>,
         habits: Habits,
         tags: &Tags,
-    ) -> Result<Reading, TrafficError> {
+    ) -> Result<TrafficReader, TrafficError> {
         let unreadable = |source: io::Error| TrafficError::Unreadable {
             path: file.path.clone(),
             source: Arc::new(source),
@@ -95,7 +93,7 @@ impl Reading {
         let parser = Parser::new(format, file);
         let (draft, last) = (Draft::default(), (String::new(), Tag::NONE));
         let (file, tags) = (file.clone(), tags.clone());
-        Ok(Reading {
+        Ok(TrafficReader {
             file,
             habits,
             tags,
@@ -137,11 +135,11 @@ impl Reading {
     /// The file cannot be read any further.
     pub(super) fn next(&mut self, request: &mut Request) -> io::Result<Entry> {
         match self.parser.next(&mut self.input, &mut self.draft) {
-            Ok(Step::Request) => Ok(self.finish(request)),
-            Ok(Step::Skipped(reason)) => Ok(Entry::Skipped(reason)),
-            Ok(Step::End) => Ok(Entry::End),
-            Err(Fault::Broken(broken)) => Ok(Entry::Broken(broken)),
-            Err(Fault::Io(error)) => Err(error),
+            Ok(ParsedEntry::Request) => Ok(self.finish(request)),
+            Ok(ParsedEntry::Skipped(reason)) => Ok(Entry::Skipped(reason)),
+            Ok(ParsedEntry::End) => Ok(Entry::End),
+            Err(ParseError::Broken(broken)) => Ok(Entry::Broken(broken)),
+            Err(ParseError::Io(error)) => Err(error),
         }
     }
 
@@ -174,7 +172,7 @@ impl Reading {
             draft.headers.push(("Host".to_owned(), host));
         }
         let Draft { method, path, headers, body, .. } = &*draft;
-        let parts = Parts { method, path, headers, defaults: &self.file.headers, body };
+        let parts = RequestParts { method, path, headers, defaults: &self.file.headers, body };
         let filled = match &self.file.script {
             None => request.fill(parts, self.habits),
             Some(script) => fill_fastcgi(request, script, parts, self.habits),
@@ -200,13 +198,13 @@ impl Reading {
     }
 }
 
-/// Whether each of the first [`LOOKED_AT`] requests closes its connection. `None` where this is
+/// Whether each of the first [`EXAMINED`] requests closes its connection. `None` where this is
 /// unknown: a pipe, which can be read only once, or a file without an entry.
 pub(super) fn ends_connections(file: &TrafficFile, habits: Habits) -> Option<bool> {
     std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
-    let mut reading = Reading::of(file, habits, &Tags::new()).ok()?;
+    let mut reading = TrafficReader::of(file, habits, &Tags::new()).ok()?;
     let (mut request, mut seen) = (Request::default(), 0);
-    while seen < LOOKED_AT {
+    while seen < EXAMINED {
         match reading.next(&mut request).ok()? {
             Entry::Request if !request.closes => return Some(false),
             Entry::Request => seen += 1,
@@ -220,7 +218,7 @@ pub(super) fn ends_connections(file: &TrafficFile, habits: Habits) -> Option<boo
 fn fill_fastcgi(
     request: &mut Request,
     script: &Script,
-    parts: Parts<'_>,
+    parts: RequestParts<'_>,
     habits: Habits,
 ) -> Result<(), RequestError> {
     let headers: Vec<Header> = parts.all_headers().cloned().collect();

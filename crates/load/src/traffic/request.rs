@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::{RequestError, Tag};
-use crate::protocol::http1::{Said, elements};
+use crate::protocol::http1::{ConnectionHeader, elements};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
 /// Name and value of a header.
@@ -58,13 +58,17 @@ impl Request {
         tag: Option<Tag>,
     ) -> Result<Request, RequestError> {
         let mut request = Request { tag: tag.unwrap_or_default(), ..Request::default() };
-        let draft = Parts { method, path, headers, defaults: &[], body };
+        let draft = RequestParts { method, path, headers, defaults: &[], body };
         request.fill(draft, habits)?;
         Ok(request)
     }
 
     /// Becomes the request of `parts`; keeps its memory and its tag.
-    pub(crate) fn fill(&mut self, parts: Parts<'_>, habits: Habits) -> Result<(), RequestError> {
+    pub(crate) fn fill(
+        &mut self,
+        parts: RequestParts<'_>,
+        habits: Habits,
+    ) -> Result<(), RequestError> {
         parts.check()?;
         self.answer = AnswerShape::of(parts.method.as_bytes());
         self.bytes.clear();
@@ -84,10 +88,10 @@ pub(super) fn asks_to_close(request: &[u8]) -> bool {
         let colon = line.iter().position(|byte| *byte == b':')?;
         line[..colon].eq_ignore_ascii_case(b"connection").then(|| &line[colon + 1..])
     });
-    match values.flat_map(elements).fold(Said::Nothing, Said::and) {
-        Said::Close => true,
-        Said::KeepAlive => false,
-        Said::Nothing => is_old,
+    match values.flat_map(elements).fold(ConnectionHeader::Absent, ConnectionHeader::merge) {
+        ConnectionHeader::Close => true,
+        ConnectionHeader::KeepAlive => false,
+        ConnectionHeader::Absent => is_old,
     }
 }
 
@@ -98,12 +102,12 @@ pub(crate) fn check(
     headers: &[Header],
     body: &[u8],
 ) -> Result<(), RequestError> {
-    Parts { method, path, headers, defaults: &[], body }.check()
+    RequestParts { method, path, headers, defaults: &[], body }.check()
 }
 
 /// The parts of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) headers: &'a [Header],
@@ -112,7 +116,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) body: &'a [u8],
 }
 
-impl Parts<'_> {
+impl RequestParts<'_> {
     fn check(&self) -> Result<(), RequestError> {
         if !is_token(self.method) {
             return Err(RequestError::Method { method: self.method.escape_debug().to_string() });
@@ -235,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_not_given_twice() {
+    fn a_given_header_is_not_added_again() {
         let headers = [header("host", "shop.example"), header("user-agent", "me"), header("X", "")];
         let request = Request::build("POST", "/", &headers, b"a=1", KEPT, Some(Tag(7))).unwrap();
         let expected = "POST / HTTP/1.1\r\nAccept: */*\r\nContent-Length: 3\r\n\
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn connection_is_said_where_it_is_not_the_default() {
+    fn the_connection_header_is_sent_unless_it_is_the_default() {
         let said = |version, connection| {
             let habits = Habits { version, connection };
             let request = Request::build("HEAD", "/", &[], b"", habits, None).unwrap();
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_ends_its_connection_says_so() {
+    fn a_request_that_closes_its_connection_is_recognised() {
         let head = |lines: &str| format!("{}\r\n\r\n", lines.replace('\n', "\r\n"));
         for (lines, closes) in [
             ("GET / HTTP/1.1", false),
@@ -281,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_built_request_knows_what_it_says_of_its_connection() {
+    fn a_built_request_knows_whether_it_closes_its_connection() {
         let closes = |habits, headers: &[Header]| {
             Request::build("GET", "/", headers, b"", habits, None).unwrap().closes
         };
@@ -317,7 +321,7 @@ mod tests {
         })]
 
         #[test]
-        fn whatever_is_given_it_is_one_request_or_an_error(
+        fn any_parts_make_one_request_or_an_error(
             method in ".{0,8}", path in "/?.{0,12}", name in ".{0,6}", value in ".{0,12}",
             body in proptest::collection::vec(any::<u8>(), 0..8),
         ) {

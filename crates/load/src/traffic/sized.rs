@@ -2,7 +2,7 @@
 //! (docs/tutorial, "URI+POST-style" and "Request-style").
 
 use super::EntryError;
-use super::input::{Draft, Fault, Input, Step, shown};
+use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::request::is_token;
 use super::uri::header_line;
 
@@ -10,18 +10,22 @@ use super::uri::header_line;
 #[derive(Debug, Default)]
 pub(super) struct UriPost {
     line: Vec<u8>,
-    search: Search,
+    resync: Resync,
 }
 
 impl UriPost {
-    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
         loop {
-            let Some(line) = input.text(&mut self.line).or_else(|fault| self.search.pass(fault))?
+            let Some(line) = input.text(&mut self.line).or_else(|fault| self.resync.pass(fault))?
             else {
-                return Ok(Step::End);
+                return Ok(ParsedEntry::End);
             };
             let line = line.trim();
-            if line.is_empty() || (self.search == Search::Not && header_line(line, input, draft)?) {
+            if line.is_empty() || (self.resync == Resync::Not && header_line(line, input, draft)?) {
                 continue;
             }
             let words: Vec<&str> = line.split_ascii_whitespace().take(4).collect();
@@ -34,16 +38,16 @@ impl UriPost {
                 path.starts_with('/') || path.starts_with("http")
             });
             let Some((size, path, tag)) = head else {
-                self.search.found_none(input, line, "`size path`, or `size path tag`")?;
+                self.resync.entry_not_found(input, line, "`size path`, or `size path tag`")?;
                 continue;
             };
-            self.search = Search::Not;
+            self.resync = Resync::Not;
             draft.begin(input.line_number(), "POST");
             draft.set_url(path);
             draft.tag.push_str(tag);
             let read = input.block(size, &mut draft.body);
-            self.search.after(&read);
-            return read.map(|()| Step::Request);
+            self.resync.after(&read);
+            return read.map(|()| ParsedEntry::Request);
         }
     }
 }
@@ -52,15 +56,19 @@ impl UriPost {
 #[derive(Debug, Default)]
 pub(super) struct RawRequests {
     line: Vec<u8>,
-    search: Search,
+    resync: Resync,
 }
 
 impl RawRequests {
-    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
         loop {
-            let Some(line) = input.text(&mut self.line).or_else(|fault| self.search.pass(fault))?
+            let Some(line) = input.text(&mut self.line).or_else(|fault| self.resync.pass(fault))?
             else {
-                return Ok(Step::End);
+                return Ok(ParsedEntry::End);
             };
             let line = line.trim();
             if line.is_empty() {
@@ -70,38 +78,38 @@ impl RawRequests {
             let size = words.next().and_then(|word| word.parse::<usize>().ok());
             let (tag, more) = (words.next().unwrap_or_default(), words.next());
             let (Some(size), None) = (size, more) else {
-                self.search.found_none(input, line, "`size`, or `size tag`")?;
+                self.resync.entry_not_found(input, line, "`size`, or `size tag`")?;
                 continue;
             };
             // Tank marks the end this way.
             if size == 0 {
-                return Ok(Step::End);
+                return Ok(ParsedEntry::End);
             }
-            self.search = Search::Not;
+            self.resync = Resync::Not;
             draft.begin(input.line_number(), "");
             draft.is_raw = true;
             draft.tag.push_str(tag);
             let announced = input.line_number();
             let read = input.block(size, &mut draft.body);
-            self.search.after(&read);
+            self.resync.after(&read);
             read?;
             let end = draft.body.iter().position(|byte| *byte == b' ').unwrap_or(0);
             let method = std::str::from_utf8(&draft.body[..end]).unwrap_or_default();
             draft.method.push_str(method);
-            if let Some(what) = fault_of(&draft.method, &draft.body) {
-                self.search = Search::ForEntry;
+            if let Some(what) = find_fault(&draft.method, &draft.body) {
+                self.resync = Resync::ForEntry;
                 let hint = "the bytes after `size tag` are a request line, headers that end with \\r\\n, a blank line, the body";
                 let broken = super::input::Broken { line: announced, what, hint };
-                return Err(Fault::Broken(broken));
+                return Err(ParseError::Broken(broken));
             }
-            return Ok(Step::Request);
+            return Ok(ParsedEntry::Request);
         }
     }
 }
 
 /// Finds a fault that would make a server wait for more bytes. Apart from that, bytes are sent
 /// unchanged, because their author may want to send something invalid.
-fn fault_of(method: &str, bytes: &[u8]) -> Option<EntryError> {
+fn find_fault(method: &str, bytes: &[u8]) -> Option<EntryError> {
     if !is_token(method) {
         let begins = shown(bytes);
         return Some(EntryError::NoMethod { bytes: bytes.len() as u64, begins });
@@ -113,22 +121,22 @@ fn fault_of(method: &str, bytes: &[u8]) -> Option<EntryError> {
 /// After a wrong length, the start of the next entry is unknown. It is searched for, and everything
 /// before it counts as one broken entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Search {
+enum Resync {
     #[default]
     Not,
     ForEntry,
 }
 
-impl Search {
-    fn found_none(
+impl Resync {
+    fn entry_not_found(
         &mut self,
         input: &Input,
         line: &str,
         expected: &'static str,
-    ) -> Result<(), Fault> {
-        match std::mem::replace(self, Search::ForEntry) {
-            Search::ForEntry => Ok(()),
-            Search::Not => {
+    ) -> Result<(), ParseError> {
+        match std::mem::replace(self, Resync::ForEntry) {
+            Resync::ForEntry => Ok(()),
+            Resync::Not => {
                 let (line, expected) = (shown(line.as_bytes()), expected.to_owned());
                 let what = EntryError::NotAnnounced { line, expected };
                 Err(input.broken(what, WRONG_LENGTH))
@@ -136,14 +144,14 @@ impl Search {
         }
     }
 
-    fn after(&mut self, read: &Result<(), Fault>) {
-        *self = if read.is_ok() { Search::Not } else { Search::ForEntry };
+    fn after(&mut self, read: &Result<(), ParseError>) {
+        *self = if read.is_ok() { Resync::Not } else { Resync::ForEntry };
     }
 
     /// During a search, a line that is no text is skipped.
-    fn pass<'a>(&mut self, fault: Fault) -> Result<Option<&'a str>, Fault> {
-        match (&fault, std::mem::replace(self, Search::ForEntry)) {
-            (Fault::Broken(_), Search::ForEntry) => Ok(Some("")),
+    fn pass<'a>(&mut self, fault: ParseError) -> Result<Option<&'a str>, ParseError> {
+        match (&fault, std::mem::replace(self, Resync::ForEntry)) {
+            (ParseError::Broken(_), Resync::ForEntry) => Ok(Some("")),
             _ => Err(fault),
         }
     }

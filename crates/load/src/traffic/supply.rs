@@ -10,13 +10,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::ReadFailure;
-use super::deal::Dealer;
-use super::read::{Entry, Reading};
+use super::deal::BatchWriter;
+use super::read::{Entry, TrafficReader};
 use super::{
     LoadTraffic, Order, Passes, Request, Source, Tag, Tags, TrafficError, TrafficFile, TrafficNotes,
 };
 use crate::Stop;
-use crate::driver::{Feed, Gone, List, Origin, TrafficEnd};
+use crate::driver::{Feed, List, NoThreadsLeft, Origin, TrafficEnd};
 use crate::report::{TagFigures, TimeSet};
 use crate::spec::Habits;
 
@@ -37,7 +37,7 @@ pub(crate) enum Tagging {
     /// All requests have this tag, so the totals are its figures.
     Only(Tag),
     /// Several tags, or unknown ones.
-    Apart,
+    Separate,
 }
 
 impl Supply {
@@ -89,37 +89,38 @@ pub(crate) fn supply(
     stop: &Stop,
 ) -> Result<Supply, TrafficError> {
     let mut notes = TrafficNotes::default();
-    let flow = match &traffic.source {
-        Source::List(requests) => Flow::List(Arc::clone(requests)),
+    let prepared = match &traffic.source {
+        Source::List(requests) => PreparedTraffic::List(Arc::clone(requests)),
         Source::File(file) => {
-            let (read, path) = (begin(traffic, file, habits), file.path.clone());
+            let (read, path) = (open_traffic(traffic, file, habits), file.path.clone());
             let begun = match std::fs::metadata(&path) {
-                Ok(metadata) if !metadata.is_file() => within(stop, read, &path)?,
+                Ok(metadata) if !metadata.is_file() => read_in_thread(stop, read, &path)?,
                 _ => read(),
             };
-            let (flow, read) = begun?;
+            let (prepared, read) = begun?;
             notes = read;
-            flow
+            prepared
         }
     };
-    supply_of(flow, traffic, threads, Arc::new(Mutex::new(notes)), stop)
+    supply_of(prepared, traffic, threads, Arc::new(Mutex::new(notes)), stop)
 }
 
 /// Reads the beginning of a file.
-type Beginning = Box<dyn FnOnce() -> Result<(Flow, TrafficNotes), TrafficError> + Send>;
+type OpenTraffic =
+    Box<dyn FnOnce() -> Result<(PreparedTraffic, TrafficNotes), TrafficError> + Send>;
 
-fn begin(traffic: &LoadTraffic, file: &TrafficFile, habits: Habits) -> Beginning {
+fn open_traffic(traffic: &LoadTraffic, file: &TrafficFile, habits: Habits) -> OpenTraffic {
     let (file, tags, passes) = (file.clone(), traffic.tags.clone(), traffic.passes);
     Box::new(move || {
         let mut notes = TrafficNotes::default();
-        let reading = Reading::of(&file, habits, &tags)?;
-        Ok((look(reading, passes, &mut notes)?, notes))
+        let reading = TrafficReader::of(&file, habits, &tags)?;
+        Ok((read_beginning(reading, passes, &mut notes)?, notes))
     })
 }
 
 /// Calls `read` in another thread. A pipe may block its reader forever, in a call that cannot be
 /// interrupted. If the load is told to stop, that thread is left behind.
-fn within<T: Send + 'static>(
+fn read_in_thread<T: Send + 'static>(
     stop: &Stop,
     read: Box<dyn FnOnce() -> T + Send>,
     path: &Path,
@@ -131,7 +132,7 @@ fn within<T: Send + 'static>(
     let reader = thread::Builder::new().name("traffic".to_owned()).spawn(work);
     let reader = reader.map_err(|source| TrafficError::Thread(Arc::new(source)))?;
     loop {
-        match begun.recv_timeout(LOOK) {
+        match begun.recv_timeout(STOP_CHECK_INTERVAL) {
             Ok(begun) => return Ok(begun),
             Err(RecvTimeoutError::Timeout) if stop.is_asked() => {
                 return Err(TrafficError::Stopped(path.to_owned()));
@@ -146,28 +147,29 @@ fn within<T: Send + 'static>(
 }
 
 pub(super) fn supply_of(
-    flow: Flow,
+    prepared: PreparedTraffic,
     traffic: &LoadTraffic,
     threads: usize,
     notes: Arc<Mutex<TrafficNotes>>,
     stop: &Stop,
 ) -> Result<Supply, TrafficError> {
     let end = if traffic.ends() { TrafficEnd::Sometime } else { TrafficEnd::Never };
-    let tagging = flow.tagging();
+    let tagging = prepared.tagging();
     let tags = traffic.tags.clone();
-    let row = Arc::default();
-    let feed = |origin| Feed::new(&row, origin);
-    let (feeds, reader) = match flow {
-        Flow::List(list) => {
-            let origin = || Origin::List(over(&list, traffic));
+    let counter = Arc::default();
+    let feed = |origin| Feed::new(&counter, origin);
+    let (feeds, reader) = match prepared {
+        PreparedTraffic::List(list) => {
+            let origin = || Origin::List(shared_list(&list, traffic));
             ((0..threads).map(|_| feed(origin())).collect(), None)
         }
-        Flow::File { held, reading } => {
+        PreparedTraffic::File { held, reading } => {
             let waits_for_others = reading.length.is_none();
-            let (dealer, streams) = Dealer::new(threads);
-            let first = dealer.first();
+            let (batch_writer, streams) = BatchWriter::new(threads);
+            let first = batch_writer.first();
             let left = traffic.limit.unwrap_or(u64::MAX);
-            let reader = Reader { dealer, passes: traffic.passes, left, notes: Arc::clone(&notes) };
+            let reader =
+                Reader { batch_writer, passes: traffic.passes, left, notes: Arc::clone(&notes) };
             let order = traffic.order;
             let reader = thread::Builder::new().name("traffic".to_owned()).spawn(move || {
                 // If no load thread is left, this is an end like any other.
@@ -184,7 +186,7 @@ pub(super) fn supply_of(
 }
 
 /// A list that all threads send together.
-fn over(list: &Arc<[Request]>, traffic: &LoadTraffic) -> List {
+fn shared_list(list: &Arc<[Request]>, traffic: &LoadTraffic) -> List {
     let of_passes = match traffic.passes {
         Passes::Endless => None,
         Passes::Times(times) => Some(times.saturating_mul(list.len() as u64)),
@@ -198,21 +200,23 @@ fn over(list: &Arc<[Request]>, traffic: &LoadTraffic) -> List {
 }
 
 /// Where requests come from, after a look at the traffic.
-pub(super) enum Flow {
+pub(super) enum PreparedTraffic {
     List(Arc<[Request]>),
-    File { held: VecDeque<Request>, reading: Box<Reading> },
+    File { held: VecDeque<Request>, reading: Box<TrafficReader> },
 }
 
-impl Flow {
+impl PreparedTraffic {
     fn tagging(&self) -> Tagging {
         match self {
-            Flow::List(list) => {
+            PreparedTraffic::List(list) => {
                 let tags: BTreeSet<Tag> = list.iter().map(|request| request.tag).collect();
                 let only = if tags.len() == 1 { tags.first() } else { None };
-                only.map_or(Tagging::Apart, |tag| Tagging::Only(*tag))
+                only.map_or(Tagging::Separate, |tag| Tagging::Only(*tag))
             }
-            Flow::File { reading, .. } if reading.format().has_tags() => Tagging::Apart,
-            Flow::File { .. } => Tagging::Only(Tag::NONE),
+            PreparedTraffic::File { reading, .. } if reading.format().has_tags() => {
+                Tagging::Separate
+            }
+            PreparedTraffic::File { .. } => Tagging::Only(Tag::NONE),
         }
     }
 }
@@ -220,11 +224,11 @@ impl Flow {
 /// Reads the beginning of a file before the first request. Returns a list if all of it fits into
 /// memory, otherwise its beginning and the rest. An invalid entry in the beginning is an error,
 /// because usually the whole file is invalid then.
-pub(super) fn look(
-    mut reading: Reading,
+pub(super) fn read_beginning(
+    mut reading: TrafficReader,
     passes: Passes,
     notes: &mut TrafficNotes,
-) -> Result<Flow, TrafficError> {
+) -> Result<PreparedTraffic, TrafficError> {
     notes.format = Some(reading.format().name().to_owned());
     let mut held = VecDeque::new();
     let mut held_bytes = 0;
@@ -242,8 +246,8 @@ pub(super) fn look(
                 notes.other_host = notes.other_host.take().or(reading.other_host.take());
             }
             Entry::Skipped(reason) => notes.skip(reason),
-            Entry::Broken(broken) if reading.bytes() > LOOK_BYTES && !held.is_empty() => {
-                notes.break_off(&broken);
+            Entry::Broken(broken) if reading.bytes() > PREVIEW_BYTES && !held.is_empty() => {
+                notes.add_broken(&broken);
             }
             Entry::Broken(broken) => {
                 let path = reading.file().path.clone();
@@ -251,7 +255,7 @@ pub(super) fn look(
                 return Err(TrafficError::Broken { path, line, what, hint });
             }
             Entry::End if held.is_empty() => return Err(empty(reading.file(), notes)),
-            Entry::End => return Ok(Flow::List(Vec::from(held).into())),
+            Entry::End => return Ok(PreparedTraffic::List(Vec::from(held).into())),
         }
         if held.is_empty() && reading.bytes() > reading.format().begins_within(MEMORY_BYTES) {
             return Err(empty(reading.file(), notes));
@@ -263,7 +267,7 @@ pub(super) fn look(
     if reading.length.is_none() && passes != Passes::Times(1) {
         return Err(TrafficError::OnlyOnce(reading.file().path.clone()));
     }
-    Ok(Flow::File { held, reading: Box::new(reading) })
+    Ok(PreparedTraffic::File { held, reading: Box::new(reading) })
 }
 
 /// All requests of `bytes`, read as `file` says; if they do not fit into memory, the first ones. It
@@ -278,18 +282,18 @@ pub fn read_all(
 ) -> Result<(Vec<Request>, TrafficNotes), TrafficError> {
     let (bytes, length, mut notes) = (bytes.to_vec(), bytes.len() as u64, TrafficNotes::default());
     let open = move || Ok(Box::new(io::Cursor::new(bytes.clone())) as Box<dyn io::Read + Send>);
-    let reading = Reading::new(file, Box::new(open), Some(length), habits, &Tags::new())?;
-    let requests = match look(reading, Passes::Times(1), &mut notes)? {
-        Flow::List(list) => list.to_vec(),
-        Flow::File { held, .. } => held.into(),
+    let reading = TrafficReader::new(file, Box::new(open), Some(length), habits, &Tags::new())?;
+    let requests = match read_beginning(reading, Passes::Times(1), &mut notes)? {
+        PreparedTraffic::List(list) => list.to_vec(),
+        PreparedTraffic::File { held, .. } => held.into(),
     };
     Ok((requests, notes))
 }
 
 /// Whether what was read so far shows that the whole does not fit into memory.
-fn is_large(reading: &Reading, held_bytes: u64, passes: Passes) -> bool {
+fn is_large(reading: &TrafficReader, held_bytes: u64, passes: Passes) -> bool {
     let read = reading.bytes();
-    if read <= LOOK_BYTES || held_bytes == 0 {
+    if read <= PREVIEW_BYTES || held_bytes == 0 {
         return false;
     }
     match reading.length {
@@ -306,7 +310,7 @@ fn empty(file: &TrafficFile, notes: &TrafficNotes) -> TrafficError {
 
 /// Reads the file during the load.
 struct Reader {
-    dealer: Dealer,
+    batch_writer: BatchWriter,
     passes: Passes,
     /// Requests that may still be dealt.
     left: u64,
@@ -314,20 +318,25 @@ struct Reader {
 }
 
 /// Why no further request is dealt.
-enum Done {
+enum DealEnd {
     /// The limit is reached.
     Limit,
-    Gone,
+    NoThreadsLeft,
 }
 
-impl From<Gone> for Done {
-    fn from(_: Gone) -> Done {
-        Done::Gone
+impl From<NoThreadsLeft> for DealEnd {
+    fn from(_: NoThreadsLeft) -> DealEnd {
+        DealEnd::NoThreadsLeft
     }
 }
 
 impl Reader {
-    fn run(mut self, held: VecDeque<Request>, reading: Reading, order: Order) -> Result<(), Gone> {
+    fn run(
+        mut self,
+        held: VecDeque<Request>,
+        reading: TrafficReader,
+        order: Order,
+    ) -> Result<(), NoThreadsLeft> {
         let dealt = match order {
             Order::InTurn => self.deal_file(held, reading, |this, request| this.deal(request)),
             Order::Random { seed } => {
@@ -340,20 +349,20 @@ impl Reader {
             }
         };
         match dealt {
-            Ok(()) | Err(Done::Limit) => {
-                self.dealer.finish();
+            Ok(()) | Err(DealEnd::Limit) => {
+                self.batch_writer.finish();
                 Ok(())
             }
-            Err(Done::Gone) => Err(Gone),
+            Err(DealEnd::NoThreadsLeft) => Err(NoThreadsLeft),
         }
     }
 
-    fn deal(&mut self, request: &mut Request) -> Result<(), Done> {
+    fn deal(&mut self, request: &mut Request) -> Result<(), DealEnd> {
         if self.left == 0 {
-            return Err(Done::Limit);
+            return Err(DealEnd::Limit);
         }
         self.left -= 1;
-        Ok(self.dealer.deal(request)?)
+        Ok(self.batch_writer.deal(request)?)
     }
 
     fn note(&self, how: impl FnOnce(&mut TrafficNotes)) {
@@ -364,9 +373,9 @@ impl Reader {
     fn deal_file(
         &mut self,
         held: VecDeque<Request>,
-        mut reading: Reading,
-        mut deal: impl FnMut(&mut Reader, &mut Request) -> Result<(), Done>,
-    ) -> Result<(), Done> {
+        mut reading: TrafficReader,
+        mut deal: impl FnMut(&mut Reader, &mut Request) -> Result<(), DealEnd>,
+    ) -> Result<(), DealEnd> {
         held.into_iter().try_for_each(|mut request| deal(self, &mut request))?;
         let mut request = Request::default();
         let mut pass = 1;
@@ -389,11 +398,11 @@ impl Reader {
     /// because the rest of the requests is unknown.
     fn deal_pass(
         &mut self,
-        reading: &mut Reading,
+        reading: &mut TrafficReader,
         request: &mut Request,
         pass: u64,
-        deal: &mut impl FnMut(&mut Reader, &mut Request) -> Result<(), Done>,
-    ) -> Result<Result<(), PassError>, Done> {
+        deal: &mut impl FnMut(&mut Reader, &mut Request) -> Result<(), DealEnd>,
+    ) -> Result<Result<(), PassError>, DealEnd> {
         let mut is_empty = pass > 1;
         loop {
             // Only the first pass takes notes, because later ones meet the same entries.
@@ -409,7 +418,7 @@ impl Reader {
                     deal(self, request)?;
                 }
                 Ok(Entry::Skipped(why)) => note(&|notes| notes.skip(why.clone())),
-                Ok(Entry::Broken(broken)) => note(&|notes| notes.break_off(&broken)),
+                Ok(Entry::Broken(broken)) => note(&|notes| notes.add_broken(&broken)),
                 Ok(Entry::End) if is_empty => {
                     return Ok(Err(PassError::Empty));
                 }
@@ -479,11 +488,11 @@ impl Window {
 }
 
 /// Bytes that are read before the first request. An invalid line in them is an error.
-const LOOK_BYTES: u64 = 1 << 20;
+const PREVIEW_BYTES: u64 = 1 << 20;
 /// Most bytes of requests that are kept in memory. Those need not be read again, and need no reader
 /// thread.
 const MEMORY_BYTES: u64 = 64 << 20;
 /// Bytes of requests that are shuffled among each other, in a file that does not fit into memory.
 const WINDOW_BYTES: usize = 16 << 20;
 /// Longest time for which a stop may go unnoticed while waiting for a pipe.
-const LOOK: Duration = Duration::from_millis(20);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);

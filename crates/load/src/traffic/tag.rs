@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_number_and_what_is_too_many_is_other() {
+    fn each_name_has_one_number_and_excess_names_become_other() {
         let tags = Tags::new();
         assert_eq!((tags.tag(""), tags.tag("buy"), tags.tag("see")), (Tag::NONE, Tag(1), Tag(2)));
         assert_eq!((tags.tag("buy"), tags.len()), (Tag(1), 2));

@@ -10,11 +10,11 @@ use proptest::prelude::*;
 
 mod har;
 
-use super::read::{Entry, Reading};
-use super::supply::{Flow, Supply, look, supply_of};
+use super::read::{Entry, TrafficReader};
+use super::supply::{PreparedTraffic, Supply, read_beginning, supply_of};
 use super::*;
 use crate::Stop;
-use crate::driver::{Origin, Stock};
+use crate::driver::{FeedStatus, Origin};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
 const HABITS: Habits =
@@ -33,16 +33,20 @@ fn opening(bytes: &[u8]) -> (Open, Option<u64>) {
     (Box::new(open), Some(length))
 }
 
-fn reading(bytes: &[u8], format: Option<Format>, tags: &Tags) -> Result<Reading, TrafficError> {
+fn reading(
+    bytes: &[u8],
+    format: Option<Format>,
+    tags: &Tags,
+) -> Result<TrafficReader, TrafficError> {
     let (open, length) = opening(bytes);
-    Reading::new(&file(format), open, length, HABITS, tags)
+    TrafficReader::new(&file(format), open, length, HABITS, tags)
 }
 
 /// Everything read from a file: each request as text, with its tag, and the notes.
 fn read(bytes: &[u8]) -> Result<(Vec<String>, TrafficNotes), TrafficError> {
     let (tags, mut notes) = (Tags::new(), TrafficNotes::default());
-    let flow = look(reading(bytes, None, &tags)?, Passes::Times(1), &mut notes)?;
-    let Flow::List(list) = flow else { panic!("it fits into memory") };
+    let prepared = read_beginning(reading(bytes, None, &tags)?, Passes::Times(1), &mut notes)?;
+    let PreparedTraffic::List(list) = prepared else { panic!("it fits into memory") };
     let version = concat!("stampede/", env!("CARGO_PKG_VERSION"));
     let text = |request: &Request| {
         let text = String::from_utf8_lossy(&request.bytes).replace(version, "stampede/V");
@@ -113,7 +117,7 @@ fn whole_requests_go_out_as_they_are() {
 }
 
 #[test]
-fn a_log_gives_what_can_be_sent_again() {
+fn an_access_log_gives_the_requests_that_can_be_sent_again() {
     let traffic = br#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326
 ::1 - - [x] "HEAD /h?q=\"x\" HTTP/1.1" 200 0 "http://ref/" "Mozilla \"5\""
 1.1.1.1 - - [x] "POST /buy HTTP/1.1" 200 0
@@ -159,7 +163,7 @@ fn a_file_is_sent_to_fastcgi_too() {
     let file = TrafficFile { script: Some(script.clone()), ..file(None) };
     let entry = |bytes: &[u8]| {
         let (open, length) = opening(bytes);
-        let mut reading = Reading::new(&file, open, length, HABITS, &Tags::new()).unwrap();
+        let mut reading = TrafficReader::new(&file, open, length, HABITS, &Tags::new()).unwrap();
         let mut request = Request::default();
         (reading.next(&mut request).unwrap(), request)
     };
@@ -214,7 +218,7 @@ fn every_mistake_says_where_it_is_and_what_to_do() {
 fn files_that_cannot_be_read_say_why() {
     let read = |path: &str| {
         let (traffic, tags) = (TrafficFile::new(path), Tags::new());
-        let error = Reading::of(&traffic, HABITS, &tags).err().expect("it cannot be read");
+        let error = TrafficReader::of(&traffic, HABITS, &tags).err().expect("it cannot be read");
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         format!("{error}: {}", cause.unwrap_or_default())
     };
@@ -227,7 +231,7 @@ fn files_that_cannot_be_read_say_why() {
 
 /// Beyond the first MiB, invalid entries are counted, and what follows is sent.
 #[test]
-fn what_is_broken_later_is_counted() {
+fn broken_entries_after_the_beginning_are_counted() {
     let good = "/0123456789012345678901234567890123456789012345678901234567890123456789\n";
     let mut traffic = good.repeat(20_000);
     traffic.push_str("broken\n/a b c\n/last\n");
@@ -251,14 +255,14 @@ fn load_result(supply: &mut Supply, most: usize) -> Vec<Vec<String>> {
     while count < most {
         let before = count;
         for (feed, result) in supply.feeds.iter_mut().zip(&mut all) {
-            if feed.stock() == Stock::There && count < most {
+            if feed.poll() == FeedStatus::Ready && count < most {
                 let request = String::from_utf8_lossy(&feed.next().bytes).into_owned();
                 result.push(request.split(' ').nth(1).unwrap_or_default().to_owned());
                 count += 1;
             }
         }
         if before == count {
-            if supply.feeds.iter_mut().all(|feed| feed.stock() == Stock::Over) {
+            if supply.feeds.iter_mut().all(|feed| feed.poll() == FeedStatus::Ended) {
                 break;
             }
             std::thread::yield_now();
@@ -276,7 +280,7 @@ fn over_list(order: Order, passes: Passes, limit: Option<u64>, threads: usize) -
 }
 
 #[test]
-fn a_list_is_sent_as_often_as_asked() {
+fn a_list_is_sent_for_the_given_number_of_passes() {
     let once = over_list(Order::InTurn, Passes::Times(1), None, 2);
     assert_eq!(once, [vec!["/0", "/2", "/4"], vec!["/1", "/3"]]);
     let twice = over_list(Order::InTurn, Passes::Times(2), Some(7), 1);
@@ -286,7 +290,7 @@ fn a_list_is_sent_as_often_as_asked() {
 }
 
 #[test]
-fn random_is_each_once_a_pass_and_the_same_for_one_seed() {
+fn random_order_has_each_request_once_per_pass_and_follows_the_seed() {
     let order = Order::Random { seed: 7 };
     let [three] = &over_list(order, Passes::Times(3), None, 1)[..] else { panic!("one thread") };
     for pass in three.chunks(5) {
@@ -332,11 +336,11 @@ fn numbers(end: u64, traffic: LoadTraffic, threads: usize) -> (Supply, Arc<Atomi
     });
     // A file as large as it claims to be does not fit into memory.
     let length = Some(u64::MAX >> 8);
-    let reading = Reading::new(&file(None), open, length, HABITS, &traffic.tags).unwrap();
+    let reading = TrafficReader::new(&file(None), open, length, HABITS, &traffic.tags).unwrap();
     let notes = Arc::new(Mutex::new(TrafficNotes::default()));
-    let flow = look(reading, traffic.passes, &mut notes.lock().unwrap()).unwrap();
-    assert!(matches!(flow, Flow::File { .. }));
-    (supply_of(flow, &traffic, threads, notes, &Stop::default()).unwrap(), read)
+    let prepared = read_beginning(reading, traffic.passes, &mut notes.lock().unwrap()).unwrap();
+    assert!(matches!(prepared, PreparedTraffic::File { .. }));
+    (supply_of(prepared, &traffic, threads, notes, &Stop::default()).unwrap(), read)
 }
 
 fn file_traffic() -> LoadTraffic {
@@ -361,11 +365,11 @@ fn an_endless_file_is_read_no_further_than_it_is_sent() {
 }
 
 #[test]
-fn a_large_file_is_over_when_all_of_it_is_sent() {
+fn a_large_file_ends_when_all_of_it_is_sent() {
     let once = LoadTraffic { passes: Passes::Times(1), ..file_traffic() };
     let (mut supply, _) = numbers(150_000, once, 3);
     let mut all: Vec<String> = load_result(&mut supply, usize::MAX).concat();
-    assert!(supply.feeds.iter_mut().all(|feed| feed.stock() == Stock::Over));
+    assert!(supply.feeds.iter_mut().all(|feed| feed.poll() == FeedStatus::Ended));
     all.sort_by_key(|path| path[1..].parse::<u64>().unwrap());
     assert_eq!(all, (0..150_000).map(|number| format!("/{number}")).collect::<Vec<_>>());
     supply.feeds.clear();
@@ -411,10 +415,11 @@ fn a_file_that_fails_in_the_middle_ends_the_load_and_says_so() {
     }
     let open: Open = Box::new(|| Ok(Box::new(Failing(0)) as Box<dyn Read + Send>));
     let traffic = file_traffic();
-    let reading = Reading::new(&file(None), open, Some(1 << 40), HABITS, &traffic.tags).unwrap();
+    let reading =
+        TrafficReader::new(&file(None), open, Some(1 << 40), HABITS, &traffic.tags).unwrap();
     let notes = Arc::new(Mutex::new(TrafficNotes::default()));
-    let flow = look(reading, traffic.passes, &mut notes.lock().unwrap()).unwrap();
-    let mut supply = supply_of(flow, &traffic, 1, notes, &Stop::default()).unwrap();
+    let prepared = read_beginning(reading, traffic.passes, &mut notes.lock().unwrap()).unwrap();
+    let mut supply = supply_of(prepared, &traffic, 1, notes, &Stop::default()).unwrap();
     let all = load_result(&mut supply, usize::MAX).concat();
     supply.feeds.clear();
     let notes = supply.notes();
@@ -429,18 +434,18 @@ fn a_pipe_is_read_once() {
     let once = Passes::Times(1);
     let look_at = |bytes: &[u8], passes| {
         let (open, _) = opening(bytes);
-        let reading = Reading::new(&file(None), open, None, HABITS, &Tags::new()).unwrap();
-        look(reading, passes, &mut TrafficNotes::default())
+        let reading = TrafficReader::new(&file(None), open, None, HABITS, &Tags::new()).unwrap();
+        read_beginning(reading, passes, &mut TrafficNotes::default())
     };
-    assert!(matches!(look_at(b"/a\n/b\n", Passes::Endless), Ok(Flow::List(_))));
+    assert!(matches!(look_at(b"/a\n/b\n", Passes::Endless), Ok(PreparedTraffic::List(_))));
     let large = b"/0123456789012345678901234567890123456789\n".repeat(400_000);
-    assert!(matches!(look_at(&large, once), Ok(Flow::File { .. })));
+    assert!(matches!(look_at(&large, once), Ok(PreparedTraffic::File { .. })));
     assert!(matches!(look_at(&large, Passes::Endless), Err(TrafficError::OnlyOnce(_))));
 }
 
 /// Lines without an end take no memory: a line has a bound, and the first longer one is an error.
 #[test]
-fn a_line_without_an_end_is_an_error() {
+fn an_endless_line_is_an_error() {
     struct Endless;
     impl Read for Endless {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
@@ -450,37 +455,38 @@ fn a_line_without_an_end_is_an_error() {
     }
     for format in Format::ALL {
         let open: Open = Box::new(|| Ok(Box::new(Endless) as Box<dyn Read + Send>));
-        let reading = Reading::new(&file(Some(format)), open, None, HABITS, &Tags::new()).unwrap();
-        let looked = look(reading, Passes::Times(1), &mut TrafficNotes::default());
+        let reading =
+            TrafficReader::new(&file(Some(format)), open, None, HABITS, &Tags::new()).unwrap();
+        let looked = read_beginning(reading, Passes::Times(1), &mut TrafficNotes::default());
         assert!(matches!(looked, Err(TrafficError::Broken { .. })), "{format:?}");
     }
 }
 
 #[test]
-fn figures_are_told_by_name() {
+fn figures_are_reported_by_tag_name() {
     use crate::report::TagFigures;
     use crate::report::TimeSet;
     let figures = |ok| Some(Box::new(TagFigures { ok, ..TagFigures::new() }));
     let tags = Tags::new();
     let requests = [tags.tag("buy"), tags.tag("other"), Tag::NONE]
         .map(|tag| Request::build("GET", "/", &[], b"", HABITS, Some(tag)).unwrap());
-    let told = |list: &[Request], counted: &[Option<Box<TagFigures>>]| {
+    let ok_by_name = |list: &[Request], counted: &[Option<Box<TagFigures>>]| {
         let traffic = LoadTraffic::list(list, tags.clone());
         let supply = supply(&traffic, HABITS, 1, &Stop::default()).unwrap();
         let figures = supply.figures(counted, (9, 1, &TimeSet::empty()));
-        let told = figures.iter().map(|(name, figures)| (name.clone(), figures.ok));
-        told.collect::<BTreeMap<String, u64>>()
+        let ok_by_name = figures.iter().map(|(name, figures)| (name.clone(), figures.ok));
+        ok_by_name.collect::<BTreeMap<String, u64>>()
     };
     let mut counted = vec![figures(1), figures(2), figures(4)];
     counted.resize_with(Tag::OTHER.index(), || None);
     counted.push(figures(8));
     let named = |name: &str, ok| (name.to_owned(), ok);
     let apart = BTreeMap::from([named("", 1), named("buy", 2), named("other", 12)]);
-    assert_eq!(told(&requests, &counted), apart);
+    assert_eq!(ok_by_name(&requests, &counted), apart);
     // One tag: the totals are its figures, and nothing was counted separately.
-    assert_eq!(told(&requests[..1], &[]), BTreeMap::from([named("buy", 9)]));
+    assert_eq!(ok_by_name(&requests[..1], &[]), BTreeMap::from([named("buy", 9)]));
     // No tag: there are no figures by tag.
-    assert!(told(&requests[2..], &[]).is_empty());
+    assert!(ok_by_name(&requests[2..], &[]).is_empty());
 }
 
 fn any_format() -> impl Strategy<Value = Option<Format>> {
@@ -526,7 +532,7 @@ proptest! {
 
     /// Any bytes give an error or requests, never a panic, and every pass ends.
     #[test]
-    fn whatever_the_bytes_it_ends(
+    fn reading_any_bytes_terminates(
         pieces in proptest::collection::vec(piece(), 0..40), format in any_format(),
     ) {
         let (bytes, tags) = (pieces.concat(), Tags::new());
@@ -567,14 +573,14 @@ fn a_named_file_is_read() {
 }
 
 #[test]
-fn urls_of_another_host_are_told() {
+fn urls_of_another_host_are_reported() {
     let other = |bytes: &[u8]| {
         let headers = vec![("Host".to_owned(), "shop.example".to_owned())];
         let (open, length) = opening(bytes);
         let file = TrafficFile { headers, ..file(Some(Format::Uri)) };
-        let reading = Reading::new(&file, open, length, HABITS, &Tags::new()).unwrap();
+        let reading = TrafficReader::new(&file, open, length, HABITS, &Tags::new()).unwrap();
         let mut notes = TrafficNotes::default();
-        look(reading, Passes::Times(1), &mut notes).unwrap();
+        read_beginning(reading, Passes::Times(1), &mut notes).unwrap();
         notes.other_host
     };
     assert_eq!(other(b"/a\nhttp://shop.example/b\n"), None);

@@ -2,7 +2,7 @@
 //! and lines `[Name: value]` that apply to what follows. A plain list of URLs has the same format.
 
 use super::EntryError;
-use super::input::{Draft, Fault, Input, Step, shown};
+use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::request::is_token;
 
 #[derive(Debug, Default)]
@@ -11,9 +11,13 @@ pub(super) struct Uris {
 }
 
 impl Uris {
-    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
         loop {
-            let Some(line) = input.text(&mut self.line)? else { return Ok(Step::End) };
+            let Some(line) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
             let line = line.trim();
             if line.is_empty() || header_line(line, input, draft)? {
                 continue;
@@ -26,13 +30,17 @@ impl Uris {
                 let what = EntryError::TooManyWords { line: shown(line.as_bytes()) };
                 return Err(input.broken(what, "a line is `/path`, or `/path tag`"));
             }
-            return Ok(Step::Request);
+            return Ok(ParsedEntry::Request);
         }
     }
 }
 
 /// Takes a line `[Name: value]`; returns `false` for any other line.
-pub(super) fn header_line(line: &str, input: &Input, draft: &mut Draft) -> Result<bool, Fault> {
+pub(super) fn header_line(
+    line: &str,
+    input: &Input,
+    draft: &mut Draft,
+) -> Result<bool, ParseError> {
     let Some(inner) = line.strip_prefix('[') else { return Ok(false) };
     let header = inner.strip_suffix(']').and_then(|inner| inner.split_once(':'));
     let Some((name, value)) = header.filter(|(name, _)| is_token(name.trim())) else {

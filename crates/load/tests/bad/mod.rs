@@ -5,12 +5,12 @@ mod ways;
 
 use std::time::Duration;
 
-use stampede_known_server::{Address as Known, Answer, KnownServer, Then, Writing};
+use stampede_known_server::{Address as Known, Answer, ConnectionAction, KnownServer, Writing};
 use stampede_load::Load;
 use stampede_load::spec::{Address, Check, ConnectionHabit, Habits, HttpVersion};
 use stampede_load::time::Nanos;
 use stampede_load::traffic::Request;
-pub use ways::{Kind, LONG, SHORT, WAYS};
+pub use ways::{Kind, LOAD_KINDS, LONG, SHORT};
 use ways::{engine, model};
 
 /// Requests of each load.
@@ -39,10 +39,14 @@ pub fn whole() -> Vec<Case> {
         case("up to the close", Answer::new(200, body).unframed(), "ok"),
         case(
             "HTTP/1.0 without a length",
-            Answer::raw("HTTP/1.0 200 OK\r\n\r\nhello").then(Then::Close),
+            Answer::raw("HTTP/1.0 200 OK\r\n\r\nhello").then(ConnectionAction::Close),
             "ok",
         ),
-        case("closed, and said so", Answer::new(200, body).then(Then::CloseSaid), "ok"),
+        case(
+            "closed, and said so",
+            Answer::new(200, body).then(ConnectionAction::AnnouncedClose),
+            "ok",
+        ),
         case(
             "after 100 and 103",
             Answer::new(200, body).after_interim(100).after_interim(103),
@@ -59,7 +63,11 @@ pub fn whole() -> Vec<Case> {
         case("redirect", Answer::new(302, "").field("Location", "/b"), "http:302"),
         case("not found", Answer::new(404, body), "http:404"),
         case("bad gateway", Answer::new(502, body), "http:502"),
-        case("unavailable, and closed", Answer::new(503, body).then(Then::CloseSaid), "http:503"),
+        case(
+            "unavailable, and closed",
+            Answer::new(503, body).then(ConnectionAction::AnnouncedClose),
+            "http:503",
+        ),
     ]
 }
 
@@ -67,27 +75,43 @@ pub fn whole() -> Vec<Case> {
 pub fn broken() -> Vec<Case> {
     let ok = || Answer::new(200, "hello, here is the body");
     vec![
-        case("reset before the answer", Answer::none(Then::Reset), "net:reset"),
-        case("reset in the head", ok().cut_at(20).then(Then::Reset), "net:reset"),
-        case("reset in the body", ok().cut_at(50).then(Then::Reset), "net:reset"),
-        case("reset in a chunk", ok().chunked(8, &[]).cut_at(70).then(Then::Reset), "net:reset"),
-        case("reset after 103", ok().after_interim(103).cut_at(45).then(Then::Reset), "net:reset"),
-        case("closed before the answer", Answer::none(Then::Close), "net:cut-short"),
-        case("closed in the head", ok().cut_at(20).then(Then::Close), "net:cut-short"),
-        case("closed in the body", ok().cut_at(50).then(Then::Close), "net:cut-short"),
-        case("shorter than announced", ok().announcing(99).then(Then::Close), "net:cut-short"),
+        case("reset before the answer", Answer::none(ConnectionAction::Reset), "net:reset"),
+        case("reset in the head", ok().cut_at(20).then(ConnectionAction::Reset), "net:reset"),
+        case("reset in the body", ok().cut_at(50).then(ConnectionAction::Reset), "net:reset"),
+        case(
+            "reset in a chunk",
+            ok().chunked(8, &[]).cut_at(70).then(ConnectionAction::Reset),
+            "net:reset",
+        ),
+        case(
+            "reset after 103",
+            ok().after_interim(103).cut_at(45).then(ConnectionAction::Reset),
+            "net:reset",
+        ),
+        case("closed before the answer", Answer::none(ConnectionAction::Close), "net:cut-short"),
+        case("closed in the head", ok().cut_at(20).then(ConnectionAction::Close), "net:cut-short"),
+        case("closed in the body", ok().cut_at(50).then(ConnectionAction::Close), "net:cut-short"),
+        case(
+            "shorter than announced",
+            ok().announcing(99).then(ConnectionAction::Close),
+            "net:cut-short",
+        ),
         case(
             "closed in a chunk",
-            ok().chunked(8, &[]).cut_at(70).then(Then::Close),
+            ok().chunked(8, &[]).cut_at(70).then(ConnectionAction::Close),
             "net:cut-short",
         ),
         case(
             "closed after 103",
-            ok().after_interim(103).cut_at(45).then(Then::Close),
+            ok().after_interim(103).cut_at(45).then(ConnectionAction::Close),
             "net:cut-short",
         ),
         case("garbage", Answer::raw("\0\u{1}garbage"), "net:malformed"),
-        case("garbage, held", Answer::raw("220 smtp ready\r\n").then(Then::Hold), "net:malformed"),
+        case(
+            "garbage, held",
+            Answer::raw("220 smtp ready\r\n").then(ConnectionAction::Hold),
+            "net:malformed",
+        ),
         case("upgrade unasked", Answer::raw("HTTP/1.1 101 Up\r\n\r\n"), "net:malformed"),
         case("two lengths", ok().field("Content-Length", "5"), "net:malformed"),
         case(
@@ -165,10 +189,14 @@ pub fn endless() -> Vec<Case> {
                 .forever("5\r\nhello\r\n"),
             "net:timeout",
         ),
-        case("never answered", Answer::none(Then::Hold), "net:timeout"),
-        case("held in the head", ok().cut_at(20).then(Then::Hold), "net:timeout"),
-        case("held in the body", ok().cut_at(50).then(Then::Hold), "net:timeout"),
-        case("held after 103", ok().after_interim(103).cut_at(45).then(Then::Hold), "net:timeout"),
+        case("never answered", Answer::none(ConnectionAction::Hold), "net:timeout"),
+        case("held in the head", ok().cut_at(20).then(ConnectionAction::Hold), "net:timeout"),
+        case("held in the body", ok().cut_at(50).then(ConnectionAction::Hold), "net:timeout"),
+        case(
+            "held after 103",
+            ok().after_interim(103).cut_at(45).then(ConnectionAction::Hold),
+            "net:timeout",
+        ),
     ]
 }
 

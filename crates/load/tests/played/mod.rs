@@ -16,19 +16,19 @@ use stampede_load::spec::{Address, Check, ConnectionHabit, Wire};
 use stampede_load::time::Nanos;
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, Stop, run_load};
-pub use ways::{Kind, LONG, SHORT, WAYS};
+pub use ways::{Kind, LOAD_KINDS, LONG, SHORT};
 use ways::{engine, model};
 
 /// Requests of each load.
 pub const REQUESTS: u64 = 12;
 /// Ways in which a case is sent: only two of them where every request takes the whole timeout.
-pub fn ways(timeout: Nanos) -> Vec<(Kind, ConnectionHabit)> {
-    if timeout == SHORT { vec![WAYS[0], WAYS[3]] } else { WAYS.to_vec() }
+pub fn load_kinds(timeout: Nanos) -> Vec<(Kind, ConnectionHabit)> {
+    if timeout == SHORT { vec![LOAD_KINDS[0], LOAD_KINDS[3]] } else { LOAD_KINDS.to_vec() }
 }
 
 /// How a connection ends on which the server has sent everything.
 #[derive(Clone, Copy, Debug)]
-pub enum Then {
+pub enum EndAction {
     /// It is closed, but what still arrives is read, so that nothing is reset.
     Close,
     Reset,
@@ -36,14 +36,14 @@ pub enum Then {
     Hold,
 }
 
-impl Then {
+impl EndAction {
     pub fn end(self, socket: &mut TcpStream) -> io::Result<()> {
         match self {
-            Then::Reset => {
+            EndAction::Reset => {
                 return Ok(rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO))?);
             }
-            Then::Close => socket.shutdown(Shutdown::Write)?,
-            Then::Hold => {}
+            EndAction::Close => socket.shutdown(Shutdown::Write)?,
+            EndAction::Hold => {}
         }
         while socket.read(&mut [0; 4096])? > 0 {}
         Ok(())
@@ -51,55 +51,55 @@ impl Then {
 }
 
 /// A server that plays the same part on each connection, each in its own thread. Ends when dropped.
-pub struct Played {
+pub struct ScriptedServer {
     pub address: SocketAddr,
-    seen: Arc<Seen>,
+    state: Arc<ServerState>,
     accepting: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ServerState {
     connections: AtomicU64,
     gone: AtomicU64,
     is_over: AtomicBool,
 }
 
-impl Played {
+impl ScriptedServer {
     /// Starts the server. `part` may fail, because the client may go at any time.
     pub fn start(
         part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
-    ) -> Played {
+    ) -> ScriptedServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Seen::default());
-        let watched = Arc::clone(&seen);
+        let state = Arc::new(ServerState::default());
+        let watched = Arc::clone(&state);
         let accepting = std::thread::spawn(move || {
             for socket in listener.incoming() {
                 if watched.is_over.load(Ordering::SeqCst) {
                     return;
                 }
-                let (mut socket, part, seen) = (socket.unwrap(), part.clone(), watched.clone());
-                seen.connections.fetch_add(1, Ordering::SeqCst);
+                let (mut socket, part, state) = (socket.unwrap(), part.clone(), watched.clone());
+                state.connections.fetch_add(1, Ordering::SeqCst);
                 std::thread::spawn(move || {
                     let _ = socket.set_nodelay(true).and_then(|()| part(&mut socket));
-                    seen.gone.fetch_add(1, Ordering::SeqCst);
+                    state.gone.fetch_add(1, Ordering::SeqCst);
                 });
             }
         });
-        Played { address, seen, accepting: Some(accepting) }
+        ScriptedServer { address, state, accepting: Some(accepting) }
     }
 
     /// Number of accepted connections.
     pub fn connections(&self) -> u64 {
-        self.seen.connections.load(Ordering::SeqCst)
+        self.state.connections.load(Ordering::SeqCst)
     }
 
     /// Whether this many connections were accepted and every part has ended; each part waits until
     /// its client goes.
-    fn is_left_by_all(&self, opened: u64) -> bool {
+    fn all_clients_left(&self, opened: u64) -> bool {
         let begun = Instant::now();
         let is_left = || {
-            let gone = self.seen.gone.load(Ordering::SeqCst);
+            let gone = self.state.gone.load(Ordering::SeqCst);
             gone >= opened && gone == self.connections()
         };
         while !is_left() {
@@ -112,9 +112,9 @@ impl Played {
     }
 }
 
-impl Drop for Played {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
-        self.seen.is_over.store(true, Ordering::SeqCst);
+        self.state.is_over.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);
         let ended = self.accepting.take().map(JoinHandle::join);
         assert!(std::thread::panicking() || ended.is_some_and(|ended| ended.is_ok()));
@@ -142,7 +142,7 @@ pub fn read_until(from: &mut impl Read, end: &[u8]) -> io::Result<()> {
 }
 
 pub fn load(
-    server: &Played,
+    server: &ScriptedServer,
     wire: Wire,
     request: impl Fn(ConnectionHabit) -> Request,
     (kind, connection): (Kind, ConnectionHabit),
@@ -155,16 +155,16 @@ pub fn load(
     Load { wire, timeout, check, engine: engine(), ..load }
 }
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
 /// Runs a load and checks what holds for every load. Returns how many requests counted as what,
 /// `ok` included.
-pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u64> {
-    let result = run_load(load, &Stop::default(), &mut Nobody).unwrap();
+pub fn counted(server: &ScriptedServer, load: &Load, about: &str) -> BTreeMap<String, u64> {
+    let result = run_load(load, &Stop::default(), &mut NoListener).unwrap();
     let counts = &result.counts;
     assert_eq!(counts.planned, REQUESTS, "{about}");
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{about}");
@@ -175,7 +175,7 @@ pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u6
     // A connection that is reset at once may be reset before `connect` returns: it was never open
     // here.
     let opened = result.connections.opened;
-    assert!(server.is_left_by_all(opened), "{about}: a connection stayed open, or never came");
+    assert!(server.all_clients_left(opened), "{about}: a connection stayed open, or never came");
     let mut all = counts.failed.clone();
     all.insert("ok".to_owned(), counts.ok);
     all.insert("dropped".to_owned(), counts.dropped);
@@ -185,7 +185,7 @@ pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u6
 
 /// Like [`counted`]; every request must count as `expected`. With a short timeout, a busy machine
 /// may let it pass before a scheduled request was started, which is then dropped.
-pub fn each_counts_as(server: &Played, load: &Load, expected: &str, about: &str) {
+pub fn each_counts_as(server: &ScriptedServer, load: &Load, expected: &str, about: &str) {
     let mut counts = counted(server, load, about);
     let dropped = match load.timeout {
         SHORT => counts.remove("dropped").unwrap_or(0),

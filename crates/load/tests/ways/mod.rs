@@ -10,7 +10,7 @@ pub const LONG: Nanos = Nanos::from_secs(20);
 pub const SHORT: Nanos = Nanos::from_millis(500);
 
 /// Every way to send: open or closed model, on kept connections or not.
-pub const WAYS: [(Kind, ConnectionHabit); 4] = [
+pub const LOAD_KINDS: [(Kind, ConnectionHabit); 4] = [
     (Kind::Open, ConnectionHabit::KeepAlive),
     (Kind::Open, ConnectionHabit::PerRequest),
     (Kind::Closed, ConnectionHabit::KeepAlive),

@@ -2,7 +2,7 @@
 //! the result so far. It does no I/O; its clock is the time that trials took.
 
 use stampede_stats::knee::knee;
-use stampede_stats::search::{self, Ask, Budget, Goal, LONGER, Search, Step};
+use stampede_stats::search::{self, Budget, Goal, LONGER, NextTrial, Search, Step};
 
 use super::model::{Ending, Limit, Point, Purpose, Seen};
 use crate::fact::search::Limited;
@@ -136,8 +136,8 @@ impl CapacitySearch {
                     longer: self.fit(self.wanted.longer_s(about)),
                 };
                 match search.next(budget) {
-                    Ask::Nothing => self.curve(search),
-                    Ask::Measure { rate, purpose } => {
+                    NextTrial::Nothing => self.curve(search),
+                    NextTrial::Measure { rate, purpose } => {
                         let length_s = match purpose.is_longer() {
                             true => self.wanted.longer_s(rate),
                             false => self.wanted.length_s(rate),
@@ -196,13 +196,13 @@ impl CapacitySearch {
         let What::Rate(rate) = spec.what else { return Stage::Searching(search) };
         let Some(purpose) = spec.purpose.of_search() else { return Stage::Searching(search) };
         let seen = match point.seen {
-            Seen::Met => search::Seen::Met,
+            Seen::Met => search::TrialResult::Met,
             // The runtime has run before, so the cause is the rate, or an accident that the search
             // tolerates.
-            Seen::Missed | Seen::NotMeasured => search::Seen::Missed,
-            Seen::Generator => search::Seen::Generator,
+            Seen::Missed | Seen::NotMeasured => search::TrialResult::Missed,
+            Seen::Generator => search::TrialResult::Generator,
         };
-        search.told(Step { rate, purpose, seen });
+        search.record(Step { rate, purpose, result: seen });
         Stage::Searching(search)
     }
 
@@ -232,8 +232,8 @@ impl CapacitySearch {
     /// Returns the rate of the next trial, regardless of the time left.
     fn about(&self, search: &Search) -> f64 {
         match search.next(Budget { short: u32::MAX, longer: u32::MAX }) {
-            Ask::Measure { rate, .. } => rate,
-            Ask::Nothing => HIGHEST,
+            NextTrial::Measure { rate, .. } => rate,
+            NextTrial::Nothing => HIGHEST,
         }
     }
 
@@ -254,7 +254,7 @@ impl CapacitySearch {
     /// Continues with another goal; the results so far are kept.
     pub fn go_on(&mut self, wanted: Wanted) {
         if let Stage::Searching(search) = &mut self.stage {
-            search.confirms(wanted.confirm);
+            search.set_confirm(wanted.confirm);
         }
         self.wanted = wanted;
     }

@@ -1,7 +1,7 @@
 //! Decides whether something grows from request to request, and after how many a worker must be
 //! replaced.
 
-use stampede_stats::slope::{FEWEST, Slope, slope};
+use stampede_stats::slope::{POINTS_MIN, Slope, slope};
 
 use super::model::{Growth, GrowthOf};
 
@@ -113,7 +113,7 @@ fn slope_of(points: &[(u64, f64)], from: u64) -> Option<Slope> {
         .filter(|(served, _)| *served >= from)
         .map(|(served, value)| (*served as f64, *value))
         .collect();
-    (points.len() >= FEWEST).then(|| slope(&points, COVERS)).flatten()
+    (points.len() >= POINTS_MIN).then(|| slope(&points, COVERS)).flatten()
 }
 
 fn median(points: &[(u64, f64)]) -> f64 {

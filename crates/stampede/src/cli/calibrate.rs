@@ -5,7 +5,7 @@ use serde::Serialize;
 use stampede_known_server::{Address as Known, Listen, NullServer};
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, Company, Load, Model, Until, WhenFull};
+use stampede_load::spec::{Address, Arrivals, CpuSharing, Load, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadResult};
@@ -43,8 +43,9 @@ pub fn measure() -> Result<Ceiling, Failure> {
     let (load_cpu, server_cpu) = (last(&split.load), last(&split.stack));
     let server = NullServer::start_on(&Listen::Tcp, Some(server_cpu))
         .map_err(|error| Failure::new(&error))?;
-    let company = if load_cpu == server_cpu { Company::Server } else { Company::Nobody };
-    let at = Bench { target: address(server.address()), load_cpu, company };
+    let cpu_sharing =
+        if load_cpu == server_cpu { CpuSharing::WithServer } else { CpuSharing::Exclusive };
+    let at = Bench { target: address(server.address()), load_cpu, cpu_sharing };
     let closed = at.run(Model::Closed { concurrency: CONCURRENCY, until: Until::For(CLOSED) })?;
     let busy = closed.busy_share_max * closed.lasted.0 as f64;
     let (open_per_second, schedule_lag_ns_p99) = at.highest_rate()?;
@@ -105,7 +106,7 @@ fn address(known: &Known) -> Address {
 struct Bench {
     target: Address,
     load_cpu: usize,
-    company: Company,
+    cpu_sharing: CpuSharing,
 }
 
 impl Bench {
@@ -113,8 +114,8 @@ impl Bench {
         let load = Load::new(self.target.clone(), model, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None);
         let get = get.map_err(|error| Failure::new(&error))?;
-        let (cpus, company) = (vec![self.load_cpu], self.company);
-        let load = Load { traffic: [get].into(), cpus, company, ..load };
+        let (cpus, cpu_sharing) = (vec![self.load_cpu], self.cpu_sharing);
+        let load = Load { traffic: [get].into(), cpus, cpu_sharing, ..load };
         let result = stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut Quiet);
         if interrupt::asked() {
             return Err(Failure::rendered("interrupted: the ceiling is not known".to_owned()));

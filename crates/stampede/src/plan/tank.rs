@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use stampede_load::autostop::{Autostop, AutostopError, Problem, Unfit};
+use stampede_load::autostop::{Autostop, AutostopError, Problem, UnsupportedMask};
 use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 use stampede_load::traffic::{
@@ -59,7 +59,7 @@ pub struct Criterion {
 impl Criterion {
     /// The error that this criterion does not fit the load, at its place. `None`: `unfit` is about
     /// another criterion.
-    pub fn misfit(&self, unfit: &Unfit) -> Option<PlanError> {
+    pub fn misfit(&self, unfit: &UnsupportedMask) -> Option<PlanError> {
         const TODO: &str = "add `--status 200` to `--tank`: the criterion must cover all correct \
                             statuses or none";
         let criteria = Autostop::parse(&self.text).ok()?.to_string();

@@ -187,15 +187,15 @@ pub(super) fn length(
     const EXAMPLES: &str = "a length of time, such as `540s`, `2m30s`, `500ms` or `1h`";
     let Some(text) = node.text() else { return Err(not_a(node, "a length of time", EXAMPLES)) };
     let expected = || {
-        use stampede_load::schedule::Written;
+        use stampede_load::schedule::LengthText;
         let longest = match *range.end() == LONGEST {
             true => "7 days".to_owned(),
-            false => Written(*range.end()).to_string(),
+            false => LengthText(*range.end()).to_string(),
         };
         match range.start().0 {
             0 => format!("at most {longest}"),
             1 => format!("more than 0 and at most {longest}"),
-            _ => format!("{} to {longest}", Written(*range.start())),
+            _ => format!("{} to {longest}", LengthText(*range.start())),
         }
     };
     match parse_length(text) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use stampede_load::protocol::fastcgi::record::{
-    KeepConnection, Kind, RecordReader, Step, write_param, write_request,
+    KeepConnection, Kind, RecordReader, RecordStep, write_param, write_request,
 };
 
 /// The largest answer in bytes. A status page has some hundred bytes per worker.
@@ -83,11 +83,11 @@ fn answer(stream: &mut UnixStream) -> Result<Vec<u8>, StatusPageError> {
             let (taken, step) = records.take(&read[used..length]);
             used += taken;
             match step {
-                Step::NeedMore => break,
-                Step::Content(Kind::Stdout, content) => out.extend_from_slice(content),
-                Step::End { kind: Kind::End, .. } => return Ok(out),
-                Step::Bad => return Err(StatusPageError::NotFastCgi),
-                Step::Content(..) | Step::End { .. } => {}
+                RecordStep::NeedMore => break,
+                RecordStep::Content(Kind::Stdout, content) => out.extend_from_slice(content),
+                RecordStep::End { kind: Kind::End, .. } => return Ok(out),
+                RecordStep::Bad => return Err(StatusPageError::NotFastCgi),
+                RecordStep::Content(..) | RecordStep::End { .. } => {}
             }
         }
         if out.len() > ANSWER_BYTES_MAX {

@@ -5,7 +5,7 @@ use crate::fact::{Fact, Reason};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stampede_load::schedule::{Segments, Written};
+use stampede_load::schedule::{LengthText, Segments};
 use stampede_load::spec::{Arrivals, Model, Until};
 use stampede_load::time::Nanos;
 
@@ -85,7 +85,7 @@ impl Closed {
     pub fn name(&self) -> String {
         let Closed { concurrency, length_ns, requests } = self;
         let end = match (length_ns, requests) {
-            (Some(length), _) => format!(" {}", Written(Nanos(*length))),
+            (Some(length), _) => format!(" {}", LengthText(Nanos(*length))),
             (None, Some(requests)) => format!(" {requests} requests"),
             (None, None) => String::new(),
         };

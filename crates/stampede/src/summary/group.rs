@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use stampede_load::schedule::{Segment, Segments};
 use stampede_stats::compare::MARGIN;
-use stampede_stats::letters::letters;
+use stampede_stats::letters::significance_groups;
 use stampede_stats::{baseline, drift};
 
 use super::model::{
@@ -60,11 +60,11 @@ pub fn compare(group: &mut Group, cases: &mut [CaseSummary], chosen: Option<&str
     sort(group, cases);
     let values: Vec<Vec<Option<f64>>> =
         cases.iter().map(|case| by_round(group.primary, case)).collect();
-    for (case, groups) in cases.iter_mut().zip(letters(&values)) {
+    for (case, groups) in cases.iter_mut().zip(significance_groups(&values)) {
         case.significance_groups = groups;
     }
     let drifts: Vec<_> = values.iter().map(|values| drift_of(values)).collect();
-    for (case, drift) in cases.iter_mut().zip(drift::told(&drifts)) {
+    for (case, drift) in cases.iter_mut().zip(drift::significant(&drifts)) {
         case.drift = drift.map(|drift| Drift { ratio: drift.ratio, chance: drift.chance });
     }
     group.comparisons = match cases.iter().position(|case| Some(&case.runtime) == baseline.as_ref())

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use stampede_load::schedule::Segment;
-use stampede_stats::steady::{FEWEST, Steadiness, steadiness};
+use stampede_stats::steady::{SECONDS_MIN, Steadiness, steadiness};
 
 use super::input::TrialData;
 use super::model::CaseSummary;
@@ -58,7 +58,7 @@ impl Steady {
 /// Whether a trial has a constant load and is long enough.
 pub fn is_told(case: &CaseRecord, trial: &TrialRecord) -> bool {
     let scheduled = trial.load.as_ref().map_or(0, |load| load.scheduled_ns);
-    scheduled >= FEWEST as u64 * 1_000_000_000 && is_constant(case)
+    scheduled >= SECONDS_MIN as u64 * 1_000_000_000 && is_constant(case)
 }
 
 /// Whether the load is constant: a closed load is, and a schedule with a single rate.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stampede_load::outcome::FailureKind;
 use stampede_load::report::{End, TimeSet};
 use stampede_stats::histogram::Times;
-use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
+use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
 use super::breaking::Rising;
 use super::exhausted;
@@ -176,12 +176,12 @@ fn percentile(ranked: Ranked<'_>, percent: f64) -> Figure {
     }
 }
 
-fn bounded(bounded: Bounded) -> Figure {
+fn bounded(bounded: BoundedValue) -> Figure {
     match bounded {
-        Bounded::Exactly(ns) => Figure::exact(ns),
-        Bounded::AtLeast(ns) => Figure::at_least(ns),
-        Bounded::Failed => Figure::Failed,
-        Bounded::Empty => Figure::None,
+        BoundedValue::Exactly(ns) => Figure::exact(ns),
+        BoundedValue::AtLeast(ns) => Figure::at_least(ns),
+        BoundedValue::Failed => Figure::Failed,
+        BoundedValue::Empty => Figure::None,
     }
 }
 

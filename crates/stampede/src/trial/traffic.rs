@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{
-    Arrivals, Check, Company, ConnectionHabit, Habits, Load, Model, Rule, Until,
+    Arrivals, Check, ConnectionHabit, CpuSharing, Habits, Load, Model, Rule, Until,
 };
 use stampede_load::time::Nanos;
 use stampede_load::traffic::{AnswerShape, Request, TrafficError};
@@ -54,16 +54,20 @@ pub(super) fn load(
         timeout: choice.timeout,
         check: check(subject.app),
         cpus: ctx.load_cpus.to_vec(),
-        company: company(subject, ctx),
+        cpu_sharing: cpu_sharing(subject, ctx),
         ..Load::new(request_target.address.clone(), choice.model.clone(), traffic?)
     })
 }
 
 /// Whether the load shares its CPUs with the stack. An external runtime may be on any CPU.
-fn company(subject: &Subject<'_>, ctx: &TrialContext<'_>) -> Company {
+fn cpu_sharing(subject: &Subject<'_>, ctx: &TrialContext<'_>) -> CpuSharing {
     let stack = &ctx.placement.cpus;
     let is_apart = !stack.is_empty() && ctx.load_cpus.iter().all(|cpu| !stack.contains(cpu));
-    if is_apart && !subject.runtime.is_external() { Company::Nobody } else { Company::Server }
+    if is_apart && !subject.runtime.is_external() {
+        CpuSharing::Exclusive
+    } else {
+        CpuSharing::WithServer
+    }
 }
 
 /// The connection habits of a client whose `keep_alive` is settled.

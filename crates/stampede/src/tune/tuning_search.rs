@@ -1,6 +1,6 @@
 //! Searches for the best settings: decides which point is next. Its caller measures the points.
 
-use stampede_stats::best::{Best, Gain, Point as Measured, Value};
+use stampede_stats::best::{Gain, Point as Measured, Tuner, Value};
 use stampede_stats::estimate::Estimate;
 
 use super::model::TunePoint;
@@ -26,7 +26,7 @@ pub struct Objective {
 pub struct TuningSearch {
     objective: Objective,
     settings: Vec<Setting>,
-    best: Best,
+    best: Tuner,
     /// Points, with the number or index of each value.
     pub points: Vec<(Vec<Value>, TunePoint)>,
     /// The search of each point, if the capacity is the goal.
@@ -43,7 +43,7 @@ pub struct TuningSearch {
 impl TuningSearch {
     /// Returns a tuning without any trial.
     pub fn new(objective: Objective, settings: Vec<Setting>) -> TuningSearch {
-        let best = Best::new(settings.iter().map(Setting::axis).collect());
+        let best = Tuner::new(settings.iter().map(Setting::axis).collect());
         TuningSearch {
             objective,
             settings,
@@ -83,7 +83,7 @@ impl TuningSearch {
             let Some(point) = measured else { return Ok(()) };
             let gain = self.gain(&point);
             self.points.push((at.clone(), point));
-            self.best.told(Measured { at, gain });
+            self.best.add(Measured { at, gain });
             after(self)?;
             if self.hopeless.is_some() {
                 return Ok(());

@@ -5,7 +5,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use serde_json::Value;
-use stampede_known_server::{Answer, Behaviour, KnownServer, Then};
+use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer};
 
 use crate::common::{Place, finish, stderr, stdout};
 use crate::talk::{Line, Talk};
@@ -53,8 +53,12 @@ fn it_does_not_matter_how_nothing_was_answered() {
     is_nothing(&fire("fcgi://127.0.0.1:1/a.php", &[]), "no request was answered: 4 × ", "start");
     is_nothing(&fire("https://127.0.0.1:1/", &[]), "no request was answered: 4 × ", "start");
     let table = [
-        (Answer::none(Then::Hold), "4 × took longer than the timeout (net:timeout)", "--timeout"),
-        (Answer::none(Then::Close), "4 × ", "server's log"),
+        (
+            Answer::none(ConnectionAction::Hold),
+            "4 × took longer than the timeout (net:timeout)",
+            "--timeout",
+        ),
+        (Answer::none(ConnectionAction::Close), "4 × ", "server's log"),
         (Answer::raw("SSH-2.0-x\r\n\r\n"), "4 × ", "server's log"),
     ];
     for (answer, sentence, hint) in table {

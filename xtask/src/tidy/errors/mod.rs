@@ -13,12 +13,13 @@ use syn::{
     AssocType, Ident, ImplItemType, ItemEnum, ItemImpl, ItemStruct, ItemType, PathSegment, Type,
 };
 
-use self::names::{Names, only_one, type_arguments};
+use self::names::{Names, only_field_type, type_arguments};
 use self::source::{Source, adds_no_word, derives_error};
 use super::Finding;
 use crate::tree::Tree;
 
-const WHAT: &str = "a text stands for an error: make it a type with the facts (STYLE.md, errors)";
+const MESSAGE: &str =
+    "a text stands for an error: make it a type with the facts (STYLE.md, errors)";
 
 /// No error in a `Result`, an alias or a newtype may be a bare text. Tests and `main` are exempt.
 pub fn typed(tree: &Tree) -> Vec<Finding> {
@@ -40,7 +41,7 @@ pub fn typed(tree: &Tree) -> Vec<Finding> {
         // The walk reaches a nested `Result` twice.
         search.lines.sort_unstable();
         search.lines.dedup();
-        findings.extend(search.lines.iter().map(|line| Finding::new(source.path, *line, WHAT)));
+        findings.extend(search.lines.iter().map(|line| Finding::new(source.path, *line, MESSAGE)));
     }
     findings
 }
@@ -122,7 +123,7 @@ impl<'a> Visit<'a> for Search<'_> {
             self.check_definition(&item.ident);
             // A variant that adds no words to a text it holds, even beside variants with facts.
             for variant in item.variants.iter().filter(|one| adds_no_word(&one.attrs)) {
-                if let Some(held) = only_one(&variant.fields) {
+                if let Some(held) = only_field_type(&variant.fields) {
                     self.check(&variant.ident, held);
                 }
             }

@@ -103,8 +103,8 @@ impl<'a> Names<'a> {
                 Meaning::Renamed(original) => {
                     self.means_text_within(definition.path, original, left)
                 }
-                Meaning::Holds(held) => {
-                    held.iter().all(|ty| self.is_text_within(definition.path, ty, left))
+                Meaning::Holds(held_type) => {
+                    held_type.iter().all(|ty| self.is_text_within(definition.path, ty, left))
                 }
                 Meaning::Other => false,
             })
@@ -119,7 +119,7 @@ impl<'a> Names<'a> {
     ) -> impl Iterator<Item = &'s Definition<'a>> {
         let all = self.definitions.get(&name.to_string()).map_or(&[][..], Vec::as_slice);
         let distance = move |definition: &Definition<'_>| {
-            let is_near = krate(definition.path) == krate(path);
+            let is_near = crate_directory(definition.path) == crate_directory(path);
             if definition.path == path { 0 } else { 1 + u8::from(!is_near) }
         };
         let least = all.iter().map(distance).min();
@@ -128,7 +128,7 @@ impl<'a> Names<'a> {
 }
 
 /// The directory of the crate that a file belongs to.
-fn krate(path: &str) -> &str {
+fn crate_directory(path: &str) -> &str {
     path.split_once("/src/").map_or(path, |(directory, _)| directory)
 }
 
@@ -187,30 +187,33 @@ impl<'a> Visit<'a> for Collector<'a, '_> {
     }
 
     fn visit_item_struct(&mut self, item: &'a ItemStruct) {
-        let meaning =
-            held(&item.fields, &item.attrs).map_or(Meaning::Other, |ty| Meaning::Holds(vec![ty]));
+        let meaning = held_type(&item.fields, &item.attrs)
+            .map_or(Meaning::Other, |ty| Meaning::Holds(vec![ty]));
         self.add(&item.ident, meaning);
     }
 
     fn visit_item_enum(&mut self, item: &'a ItemEnum) {
-        let held = item.variants.iter().map(|variant| held(&variant.fields, &variant.attrs));
-        let held: Option<Vec<&Type>> = held.collect();
+        let held_type =
+            item.variants.iter().map(|variant| held_type(&variant.fields, &variant.attrs));
+        let held_type: Option<Vec<&Type>> = held_type.collect();
         self.add(
             &item.ident,
-            held.filter(|held| !held.is_empty()).map_or(Meaning::Other, Meaning::Holds),
+            held_type
+                .filter(|held_type| !held_type.is_empty())
+                .map_or(Meaning::Other, Meaning::Holds),
         );
     }
 }
 
 /// The type that a type with one field holds. A named field counts as a fact, unless the error's
 /// message is nothing but that field.
-fn held<'a>(fields: &'a Fields, attributes: &[Attribute]) -> Option<&'a Type> {
+fn held_type<'a>(fields: &'a Fields, attributes: &[Attribute]) -> Option<&'a Type> {
     let has_words = matches!(fields, Fields::Named(_)) && !adds_no_word(attributes);
-    only_one(fields).filter(|_| !has_words)
+    only_field_type(fields).filter(|_| !has_words)
 }
 
 /// The type of the only field.
-pub fn only_one(fields: &Fields) -> Option<&Type> {
+pub fn only_field_type(fields: &Fields) -> Option<&Type> {
     let mut fields = fields.iter();
     fields.next().filter(|_| fields.next().is_none()).map(|one| &one.ty)
 }

@@ -76,7 +76,7 @@ fn every_place_of_a_type_is_searched() {
 }
 
 #[test]
-fn a_text_by_another_name_is_found() {
+fn a_text_under_another_name_is_found() {
     for code in [
         "type Why = String; fn f() -> Result<u8, Why> { g() }",
         "type Why = Box<str>; type Cause = Why; fn f() -> Result<u8, Cause> { g() }",
@@ -144,7 +144,7 @@ fn tests_and_main_are_left_alone() {
 }
 
 #[test]
-fn a_name_means_what_is_nearest() {
+fn a_name_refers_to_the_nearest_definition() {
     let text = "pub struct Failure(String);";
     let facts = "pub struct Failure { status: u16, url: String }";
     let user = "fn f() -> Result<u8, Failure> { g() }";
@@ -161,7 +161,7 @@ fn a_name_means_what_is_nearest() {
 }
 
 #[test]
-fn a_file_that_is_no_rust_is_said() {
+fn a_file_that_is_not_rust_is_reported() {
     let found = typed(&Tree::of(&[("a.rs", "fn f() {}\nfn (\n")]));
     assert_eq!(found.len(), 1);
     assert!(found[0].to_string().starts_with("a.rs:2: cannot be read: "), "{}", found[0]);

@@ -46,7 +46,7 @@ fn allocations(case: &Case) -> u64 {
 }
 
 #[test]
-fn ten_times_the_requests_take_no_allocation_more() {
+fn ten_times_as_many_requests_allocate_no_more() {
     // Within one second, because passing on a second allocates a little, but no request does.
     let of = |requests, habit| {
         let mut case = Case { habit, ..closed(4, Until::Requests(requests)) };
@@ -60,7 +60,7 @@ fn ten_times_the_requests_take_no_allocation_more() {
 }
 
 #[test]
-fn tags_take_memory_once_each() {
+fn each_tag_allocates_once() {
     let of = |requests, tags| {
         let mut case = Case { tags, ..closed(4, Until::Requests(requests)) };
         case.script.service_time = Nanos(100_000);
@@ -71,24 +71,24 @@ fn tags_take_memory_once_each() {
 }
 
 #[test]
-fn an_hour_takes_no_allocation_more_than_a_minute() {
-    let (check, mut told) = (Check::default(), Count(0));
+fn an_hour_allocates_no_more_than_a_minute() {
+    let (check, mut listener) = (Check::default(), Count(0));
     let mut collector = Collector::new(1);
-    let mut tally = IntervalStats::new();
+    let mut stats = IntervalStats::new();
     let mut seconds = |until: u32| {
         let before = COUNT.get();
-        while tally.index < until {
-            tally.times.response_time.record(u64::from(tally.index) * 1_000_000);
-            collector.add(0, &tally, &check);
-            tally.clear();
-            tally.index += 1;
-            collector.tell(&mut told);
+        while stats.index < until {
+            stats.times.response_time.record(u64::from(stats.index) * 1_000_000);
+            collector.add(0, &stats, &check);
+            stats.clear();
+            stats.index += 1;
+            collector.report_complete(&mut listener);
         }
         COUNT.get() - before
     };
     assert!(seconds(60) > 0, "nothing is counted");
     assert_eq!(seconds(3_600), 0);
-    assert_eq!(told.0, 3_600);
+    assert_eq!(listener.0, 3_600);
 }
 
 struct Count(u32);
@@ -102,16 +102,16 @@ impl Listener for Count {
 
 #[test]
 fn a_feed_sends_batches_without_allocating() {
-    let board = Arc::new(Board::new(1, 2));
-    let mut feed = Feed::new(&Arc::default(), Origin::Stream(Stream::new(&board)));
+    let queue = Arc::new(BatchQueue::new(1, 2));
+    let mut feed = Feed::new(&Arc::default(), Origin::Stream(Stream::new(&queue)));
     let mut batch = Batch::default();
     let (mut sent, mut allocations) = (0_u32, 0);
     for _ in 0..100 {
         batch.count = 256;
         batch.requests.resize_with(256, Request::default);
-        batch = board.put(batch).unwrap();
+        batch = queue.push(batch).unwrap();
         let before = COUNT.get();
-        while feed.stock() == Stock::There {
+        while feed.poll() == FeedStatus::Ready {
             sent += u32::from(feed.next().bytes.is_empty());
         }
         allocations += COUNT.get() - before;
@@ -127,7 +127,7 @@ fn a_list_is_sent_in_any_order_without_allocating() {
             Feed::new(&Arc::default(), Origin::List(List::new(traffic.into(), seed, None)));
         let before = COUNT.get();
         for _ in 0..1_000 {
-            assert_eq!(feed.stock(), Stock::There);
+            assert_eq!(feed.poll(), FeedStatus::Ready);
             assert!(feed.next().bytes.is_empty());
         }
         assert_eq!(COUNT.get(), before);

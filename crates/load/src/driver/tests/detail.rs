@@ -3,11 +3,11 @@
 use super::*;
 
 #[test]
-fn a_record_says_when_each_step_was() {
+fn a_record_has_the_time_of_each_step() {
     // Connecting takes 2 ms, the work 5 ms; due at 0 and 20 ms.
     let mut case = Case { records: true, ..open(every(ms(20), 2), 10) };
     (case.script.connect_time, case.script.service_time) = (ms(2), ms(5));
-    let (result, heard) = load_result_in_detail(&case);
+    let (result, reported) = load_result_in_detail(&case);
     let sent = result.counts.bytes_sent / 2;
     let received = result.counts.bytes_received / 2;
     let first = RequestRecord {
@@ -32,23 +32,23 @@ fn a_record_says_when_each_step_was() {
         done: ms(25),
         ..first
     };
-    assert_eq!(heard.requests, [first, second]);
+    assert_eq!(reported.requests, [first, second]);
     assert_eq!(result.counts.answer_bytes, result.counts.bytes_received, "both are whole");
 }
 
 #[test]
-fn a_record_of_what_never_was_ends_with_the_request() {
+fn steps_that_never_happened_get_the_end_time_of_the_request() {
     // The first request has no connection, the second no answer, the third half of one.
     use RequestFate::{CutShort, Never};
     let mut case = Case { records: true, timeout: ms(5), ..open(every(ms(10), 3), 10) };
     case.script.connects = vec![ConnectFate::Hang, ConnectFate::Accept, ConnectFate::Accept];
     case.script.requests = vec![Never, CutShort];
-    let (result, heard) = load_result_in_detail(&case);
-    let outcomes: Vec<Outcome> = heard.requests.iter().map(|request| request.outcome).collect();
+    let (result, reported) = load_result_in_detail(&case);
+    let outcomes: Vec<Outcome> = reported.requests.iter().map(|request| request.outcome).collect();
     let timeout = Outcome::Net(Net::Timeout);
     assert_eq!(outcomes, [timeout, timeout, Outcome::Net(Net::CutShort)]);
-    assert!(heard.requests.iter().all(|request| request.status.is_none()), "none was whole");
-    let [hung, silent, cut] = heard.requests[..] else { panic!("three requests") };
+    assert!(reported.requests.iter().all(|request| request.status.is_none()), "none was whole");
+    let [hung, silent, cut] = reported.requests[..] else { panic!("three requests") };
     assert_eq!((hung.connected, hung.sent, hung.done), (Some(ms(5)), ms(5), ms(5)));
     assert_eq!((hung.first_byte, hung.bytes_sent, hung.bytes_received), (None, 0, 0));
     assert_eq!((silent.connected, silent.sent, silent.done), (Some(ms(10)), ms(10), ms(15)));
@@ -60,19 +60,19 @@ fn a_record_of_what_never_was_ends_with_the_request() {
 }
 
 #[test]
-fn more_records_than_a_buffer_holds_come_in_order() {
+fn records_beyond_one_buffer_arrive_in_order() {
     let mut case = Case { records: true, ..closed(3, Until::Requests(5_000)) };
     case.script.service_time = Nanos(500_000);
-    let (result, heard) = load_result_in_detail(&case);
-    assert_eq!((result.records_lost, heard.requests.len()), (0, 5_000));
-    assert!(heard.requests.is_sorted_by_key(|request| request.done));
+    let (result, reported) = load_result_in_detail(&case);
+    assert_eq!((result.records_lost, reported.requests.len()), (0, 5_000));
+    assert!(reported.requests.is_sorted_by_key(|request| request.done));
 }
 
 #[test]
-fn a_listener_that_never_comes_loses_records_and_no_request() {
+fn a_listener_that_never_reads_loses_records_but_no_request() {
     let (to_us, messages) = mpsc::channel();
     let (_back, empty) = mpsc::channel();
-    let mut recorder = Recorder::new(0, Headline::ServiceTime, to_us, empty).with_records();
+    let mut recorder = Recorder::new(0, MeasuredTimes::ServiceTime, to_us, empty).with_records();
     let zero = Nanos(0);
     let request = RequestRecord {
         due: zero,
@@ -89,15 +89,15 @@ fn a_listener_that_never_comes_loses_records_and_no_request() {
     };
     (0..300_000).for_each(|_| recorder.record(request));
     recorder.finish(zero);
-    let mut heard = Heard::default();
-    let collected = collect(&messages, &[mpsc::channel().0], &Check::default(), &mut heard);
+    let mut reported = ReportedSeconds::default();
+    let collected = collect(&messages, &[mpsc::channel().0], &Check::default(), &mut reported);
     // 256 buffers of 1 024 records each exist. One of them cannot be replaced when it is full.
-    assert_eq!(heard.requests.len(), 255 * 1_024);
+    assert_eq!(reported.requests.len(), 255 * 1_024);
     assert_eq!(collected.records_lost, 300_000 - 255 * 1_024);
 }
 
 #[test]
-fn tags_are_counted_apart() {
+fn tags_are_counted_separately() {
     // With three tags in turn, the second one gets wrong answers, 4 times in 12.
     use RequestFate::{Answer, CutShort};
     let mut case = Case { tags: 3, ..open(every(ms(10), 12), 1) };
@@ -108,7 +108,7 @@ fn tags_are_counted_apart() {
 }
 
 #[test]
-fn the_traffic_ends_an_open_load_and_what_was_not_there_was_not_planned() {
+fn an_open_load_ends_with_its_traffic_and_missing_requests_were_not_planned() {
     for when_full in [WhenFull::Queue, WhenFull::Drop, WhenFull::Stretch] {
         let case = Case { traffic: Some(25), when_full, ..open(every(ms(10), 100), 10) };
         let (result, _) = load_result(&case);
@@ -121,7 +121,7 @@ fn the_traffic_ends_an_open_load_and_what_was_not_there_was_not_planned() {
 }
 
 #[test]
-fn traffic_that_ends_while_requests_wait_drops_none() {
+fn no_request_is_dropped_if_the_traffic_ends_while_some_wait() {
     // Each takes 25 ms, due every 10 ms, one at a time: at 100 ms ten are due, four started.
     let mut case = Case { traffic: Some(5), ..open(every(ms(10), 100), 1) };
     case.script.service_time = ms(25);
@@ -131,7 +131,7 @@ fn traffic_that_ends_while_requests_wait_drops_none() {
 }
 
 #[test]
-fn the_traffic_ends_a_closed_load() {
+fn a_closed_load_ends_with_its_traffic() {
     for until in [Until::For(ms(1_000)), Until::Requests(100)] {
         let mut case = Case { traffic: Some(7), ..closed(3, until) };
         case.script.service_time = ms(10);

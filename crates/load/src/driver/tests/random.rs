@@ -41,19 +41,19 @@ impl<E: Engine> Engine for Bounded<E> {
         self.engine.refresh()
     }
 
-    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
-        self.engine.send_buffer(slot)
+    fn send_buffer(&mut self, token: Token) -> &mut Vec<u8> {
+        self.engine.send_buffer(token)
     }
 
-    fn unsent(&mut self, slot: Slot) -> bool {
-        self.engine.unsent(slot)
+    fn unsent(&mut self, token: Token) -> bool {
+        self.engine.unsent(token)
     }
 
-    fn submit(&mut self, slot: Slot, op: Op) {
-        self.engine.submit(slot, op);
+    fn submit(&mut self, token: Token, op: Op) {
+        self.engine.submit(token, op);
     }
 
-    fn wait(&mut self, until: Nanos, awaited: Awaited) {
+    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers) {
         self.waits += 1;
         self.tell();
         assert!(self.waits < 200_000, "turns without end at {:?}", self.engine.now());
@@ -116,7 +116,7 @@ prop_compose! {
         frozen_ms in 0_u64..1_500,
         stop_ms in 0_u64..2_000,
         stopped_ms in 0_u64..200,
-        stamps in prop_oneof![Just(Stamps::Kernel), Just(Stamps::Ours)],
+        timestamp_source in prop_oneof![Just(TimestampSource::Kernel), Just(TimestampSource::Userspace)],
         answer in answer(),
         connects in vec(connect_fate(), 0..6),
         requests in vec(request_fate(), 0..12),
@@ -128,7 +128,7 @@ prop_compose! {
             workers,
             freezes: vec![Freeze { from: ms(freeze_ms), until: ms(freeze_ms + frozen_ms) }],
             stops: vec![Freeze { from: ms(stop_ms), until: ms(stop_ms + stopped_ms) }],
-            stamps,
+            timestamp_source,
             answer,
             connects,
             requests,
@@ -174,21 +174,21 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_and_everything_ends(case in case()) {
-        let (result, heard) = load_result_in_detail(&case);
+        let (result, reported) = load_result_in_detail(&case);
         let counts = &result.counts;
         let enough = case.traffic.is_none_or(|traffic| counts.started < traffic);
         prop_assert!(case.traffic.is_none_or(|traffic| counts.started <= traffic), "{counts:?}");
-        for request in &heard.requests {
+        for request in &reported.requests {
             prop_assert!(request.due <= request.started && request.started <= request.sent, "{request:?}");
             prop_assert!(request.sent <= request.done, "{request:?}");
             prop_assert!(request.connected.is_none_or(|at| at <= request.done), "{request:?}");
             prop_assert!(request.first_byte.is_none_or(|at| at <= request.done), "{request:?}");
         }
-        let sum = |of: fn(&RequestRecord) -> u64| heard.requests.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&RequestRecord) -> u64| reported.requests.iter().map(of).sum::<u64>();
         if case.records {
             // Little's law, exact to the nanosecond.
             let in_flight = |request: &RequestRecord| u128::from(request.done.since(request.started).0);
-            let integral = heard.requests.iter().map(in_flight).sum::<u128>();
+            let integral = reported.requests.iter().map(in_flight).sum::<u128>();
             prop_assert_eq!(result.in_flight_integral, integral);
             prop_assert!(sum(|request| request.bytes_sent) <= counts.bytes_sent);
             prop_assert!(sum(|request| request.bytes_received) <= counts.bytes_received);

@@ -4,39 +4,39 @@ use super::*;
 
 /// 1 000 requests, one every 10 ms, of 1 ms of work. The load's thread stands still for 105 ms from
 /// 2.0005 s on.
-fn stopped(stamps: Stamps) -> Case {
+fn stopped(timestamp_source: TimestampSource) -> Case {
     let mut case = Case { records: true, ..open(every(ms(10), 1_000), 100) };
     let from = Nanos(2_000_500_000);
     case.script.stops = vec![Freeze { from, until: from.plus(ms(105)) }];
-    case.script.stamps = stamps;
+    case.script.timestamp_source = timestamp_source;
     case
 }
 
-fn service_times(heard: &Heard) -> Vec<u64> {
-    heard.requests.iter().map(|request| request.done.since(request.started).0).collect()
+fn service_times(reported: &ReportedSeconds) -> Vec<u64> {
+    reported.requests.iter().map(|request| request.done.since(request.started).0).collect()
 }
 
 #[test]
-fn an_answer_took_as_long_as_the_kernel_says_however_late_we_look() {
-    let (result, heard) = load_result_in_detail(&stopped(Stamps::Kernel));
-    assert!(service_times(&heard).iter().all(|time| *time == 1_000_000));
+fn service_time_uses_the_kernel_timestamp_however_late_we_read() {
+    let (result, reported) = load_result_in_detail(&stopped(TimestampSource::Kernel));
+    assert!(service_times(&reported).iter().all(|time| *time == 1_000_000));
     // Due at 2.01, 2.02 … 2.1 s, and started at 2.1055 s: this is our schedule lag.
-    let late: Vec<u64> = heard
+    let late: Vec<u64> = reported
         .requests
         .iter()
         .map(|request| request.started.since(request.due).0 / 100_000)
         .collect();
     let ours: Vec<u64> = late.into_iter().filter(|late| *late > 0).collect();
     assert_eq!(ours, [955, 855, 755, 655, 555, 455, 355, 255, 155, 55]);
-    let longest = heard.requests.iter().map(|request| request.done.since(request.due)).max();
+    let longest = reported.requests.iter().map(|request| request.done.since(request.due)).max();
     assert_eq!(longest, Some(Nanos(95_500_000 + 1_000_000)));
     assert_eq!(result.counts.ok, 1_000);
 }
 
 #[test]
-fn without_stamps_it_took_until_it_was_seen() {
-    let (_, heard) = load_result_in_detail(&stopped(Stamps::Ours));
-    let times = service_times(&heard);
+fn without_timestamps_service_time_lasts_until_the_read() {
+    let (_, reported) = load_result_in_detail(&stopped(TimestampSource::Userspace));
+    let times = service_times(&reported);
     // The request of 2 s, whose end was seen at 2.1055 s.
     let long: Vec<u64> = times.into_iter().filter(|time| *time > 1_000_000).collect();
     assert_eq!(long, [105_500_000]);
@@ -47,11 +47,11 @@ fn one_at_a_time(when_full: WhenFull) -> (LoadResult, Vec<u64>) {
     let mut case = Case { when_full, records: true, ..open(every(ms(10), 8), 1) };
     case.script.service_time = ms(5);
     case.script.stops = vec![Freeze { from: ms(12), until: ms(42) }];
-    case.script.stamps = Stamps::Kernel;
-    let (result, heard) = load_result_in_detail(&case);
-    assert!(service_times(&heard).iter().all(|time| *time == 5_000_000), "{when_full:?}");
+    case.script.timestamp_source = TimestampSource::Kernel;
+    let (result, reported) = load_result_in_detail(&case);
+    assert!(service_times(&reported).iter().all(|time| *time == 5_000_000), "{when_full:?}");
     let after_due =
-        heard.requests.iter().map(|request| request.started.since(request.due).0 / 1_000_000);
+        reported.requests.iter().map(|request| request.started.since(request.due).0 / 1_000_000);
     (result, after_due.collect())
 }
 
@@ -60,7 +60,7 @@ fn max_ms(times: &Times) -> f64 {
 }
 
 #[test]
-fn a_connection_is_free_from_when_its_answer_came_on_and_the_rest_is_schedule_lag() {
+fn a_connection_is_ready_when_its_answer_arrived_and_later_delay_is_schedule_lag() {
     // The request of 10 ms is answered at 15 ms. That of 20 ms starts at 42 ms only because of our
     // own stop, that of 30 ms at 47 ms because of the one before.
     let (result, after_due) = one_at_a_time(WhenFull::Queue);
@@ -79,39 +79,39 @@ fn a_connection_is_free_from_when_its_answer_came_on_and_the_rest_is_schedule_la
 }
 
 #[test]
-fn an_answer_counts_in_the_second_in_which_it_was_seen() {
+fn an_answer_counts_in_the_second_in_which_it_was_read() {
     // Due at 990 ms, answered at 991 ms, seen at 1 010 ms.
     let mut case = Case { records: true, ..open(every(ms(10), 200), 100) };
     case.script.stops = vec![Freeze { from: Nanos(990_500_000), until: ms(1_010) }];
-    case.script.stamps = Stamps::Kernel;
-    let (result, heard) = load_result_in_detail(&case);
-    let ok: Vec<u64> = heard.seconds.iter().map(|second| second.counts.ok).collect();
+    case.script.timestamp_source = TimestampSource::Kernel;
+    let (result, reported) = load_result_in_detail(&case);
+    let ok: Vec<u64> = reported.seconds.iter().map(|second| second.counts.ok).collect();
     assert_eq!(ok, [99, 101]);
     assert_eq!((result.ok_inside, result.lasted), (199, Nanos(1_991_000_000)));
-    assert!(service_times(&heard).iter().all(|time| *time == 1_000_000));
+    assert!(service_times(&reported).iter().all(|time| *time == 1_000_000));
 }
 
 /// More answers than are taken at once, all of them seen after their timeout.
 #[test]
-fn an_answer_that_came_in_time_is_no_timeout() {
+fn an_answer_that_arrived_in_time_is_no_timeout() {
     let mut case = Case { timeout: ms(20), ..open(vec![ms(0); 1_000], 1_000) };
     case.script.service_time = ms(10);
     case.script.stops = vec![Freeze { from: ms(5), until: ms(90) }];
-    case.script.stamps = Stamps::Kernel;
+    case.script.timestamp_source = TimestampSource::Kernel;
     let (of_kernel, _) = load_result(&case);
     assert_eq!((of_kernel.counts.ok, of_kernel.counts.failed_total()), (1_000, 0));
-    case.script.stamps = Stamps::Ours;
+    case.script.timestamp_source = TimestampSource::Userspace;
     let (of_ours, _) = load_result(&case);
     assert_eq!(of_ours.counts.failed["net:timeout"], 1_000, "90 ms, for all we know");
 }
 
 #[test]
-fn an_answer_that_came_too_late_is_a_timeout_though_it_was_seen_before_that() {
+fn an_answer_that_arrived_too_late_is_a_timeout_even_if_read_before_the_timeout_check() {
     // Stopped from 5 to 50 ms; the answer arrives at 30 ms.
     let mut case = Case { timeout: ms(20), ..open(vec![ms(0)], 1) };
     case.script.service_time = ms(30);
     case.script.stops = vec![Freeze { from: ms(5), until: ms(50) }];
-    case.script.stamps = Stamps::Kernel;
+    case.script.timestamp_source = TimestampSource::Kernel;
     let (result, _) = load_result(&case);
     assert_eq!(result.counts.failed["net:timeout"], 1);
 }
@@ -119,13 +119,13 @@ fn an_answer_that_came_too_late_is_a_timeout_though_it_was_seen_before_that() {
 /// 25 ms of work and a timeout of 30 ms. In a batch where the first one is late, all others must be
 /// seen too.
 #[test]
-fn what_is_late_takes_nothing_with_it_that_came_in_time() {
+fn a_late_answer_does_not_time_out_an_answer_that_arrived_in_time() {
     let mut case = Case { timeout: ms(30), ..open(every(Nanos(50_000), 400), 1_000) };
     case.script.service_time = ms(25);
     case.script.requests = vec![RequestFate::Never];
     case.script.requests.resize(400, RequestFate::Answer);
     case.script.stops = vec![Freeze { from: ms(24), until: ms(200) }];
-    case.script.stamps = Stamps::Kernel;
+    case.script.timestamp_source = TimestampSource::Kernel;
     let (result, _) = load_result(&case);
     assert_eq!(result.counts.failed, [("net:timeout".to_owned(), 1)].into());
     assert_eq!(result.counts.ok, 399);

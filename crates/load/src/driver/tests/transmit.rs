@@ -64,7 +64,7 @@ impl Protocol for Greeting {
 /// 10 requests, 50 ms apart, 10 ms a turn. On a kept connection the first takes two turns and
 /// the others one; with a connection per request each takes two.
 #[test]
-fn what_a_protocol_says_by_itself_is_part_of_the_request() {
+fn bytes_that_a_protocol_sends_by_itself_count_for_the_request() {
     for (habit, total) in
         [(ConnectionHabit::KeepAlive, ms(110)), (ConnectionHabit::PerRequest, ms(200))]
     {

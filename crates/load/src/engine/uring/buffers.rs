@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::{BufRingEntry, RecvMsgOut};
 
-use crate::engine::Stamps;
-use crate::engine::arrival::{STAMP_BYTES, StampMessage, WallNanos};
+use crate::engine::TimestampSource;
+use crate::engine::arrival::{TIMESTAMP_BYTES, TimestampMessage, WallNanos};
 
 /// All buffers of one ring. The kernel may write to them from the registration until the ring is
 /// gone, so they must be dropped after the ring.
@@ -44,17 +44,27 @@ impl Buffers {
     }
 
     /// What was received into a buffer whose first `length` bytes the kernel filled.
-    pub(super) fn part(&self, number: u16, length: usize, stamps: Stamps) -> Part {
-        if stamps == Stamps::Ours || length == 0 {
-            return Part { number, from: 0, length, stamp: None };
+    pub(super) fn part(
+        &self,
+        number: u16,
+        length: usize,
+        timestamp_source: TimestampSource,
+    ) -> ReceivedPart {
+        if timestamp_source == TimestampSource::Userspace || length == 0 {
+            return ReceivedPart { number, from: 0, length, timestamp: None };
         }
         let message = RecvMsgOut::parse(self.filled(number, length), &HEADER.0);
         let message = message.expect("the kernel leaves the room that it was told");
         let from = length - message.payload_data().len();
-        Part { number, from, length, stamp: StampMessage::stamp_in(message.control_data()) }
+        ReceivedPart {
+            number,
+            from,
+            length,
+            timestamp: TimestampMessage::find_in(message.control_data()),
+        }
     }
 
-    pub(super) fn bytes(&self, part: Part) -> &[u8] {
+    pub(super) fn bytes(&self, part: ReceivedPart) -> &[u8] {
         &self.filled(part.number, part.length)[part.from..]
     }
 
@@ -90,7 +100,7 @@ impl Buffers {
 
 /// The result of one receive.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct ReceivedPart {
     /// Number of its buffer.
     pub(super) number: u16,
     /// Where the bytes begin; before them is the kernel's message header.
@@ -98,10 +108,10 @@ pub(super) struct Part {
     /// Where the bytes end.
     length: usize,
     /// When the last of the bytes arrived; `None` without a timestamp.
-    pub(super) stamp: Option<WallNanos>,
+    pub(super) timestamp: Option<WallNanos>,
 }
 
-impl Part {
+impl ReceivedPart {
     /// Whether there are no bytes, which means the end of a connection.
     pub(super) fn is_empty(self) -> bool {
         self.from == self.length
@@ -118,7 +128,7 @@ unsafe impl Sync for Header {}
 pub(super) static HEADER: Header = {
     // SAFETY: a message header consists of numbers and pointers, for which zero is valid.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-    header.msg_controllen = STAMP_BYTES as _;
+    header.msg_controllen = TIMESTAMP_BYTES as _;
     Header(header)
 };
 

@@ -10,36 +10,41 @@ use std::os::fd::RawFd;
 use io_uring::types::Fixed;
 use io_uring::{Submitter, opcode, squeue};
 
-use crate::engine::Slot;
+use crate::engine::Token;
 
 /// The table of a ring's registered sockets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Files {
+pub(super) struct RegisteredFiles {
     /// Number of slots in the table; 0 where there is no table.
     count: u32,
 }
 
-impl Files {
+impl RegisteredFiles {
     /// A table with `slots` empty slots, for the ring of `submitter`. It has none where the kernel
     /// is too old, or refuses because of the limit on open files.
-    pub(super) fn register(submitter: &Submitter<'_>, slots: u32) -> Files {
+    pub(super) fn register(submitter: &Submitter<'_>, slots: u32) -> RegisteredFiles {
         let release = rustix::system::uname();
         let frees_each = release.release().to_str().is_ok_and(frees_each);
-        let there = frees_each && submitter.register_files_sparse(slots).is_ok();
-        Files { count: if there { slots } else { 0 } }
+        let available = frees_each && submitter.register_files_sparse(slots).is_ok();
+        RegisteredFiles { count: if available { slots } else { 0 } }
     }
 
     /// Registers a slot's socket. `None`: the table has no place for it, or the kernel has no
     /// memory.
-    pub(super) fn enter(self, submitter: &Submitter<'_>, slot: Slot, fd: RawFd) -> Option<Fixed> {
-        let has_place = slot.0 < self.count;
-        let entered = has_place && submitter.register_files_update(slot.0, &[fd]).is_ok();
-        entered.then_some(Fixed(slot.0))
+    pub(super) fn insert(
+        self,
+        submitter: &Submitter<'_>,
+        token: Token,
+        fd: RawFd,
+    ) -> Option<Fixed> {
+        let has_room = token.0 < self.count;
+        let inserted = has_room && submitter.register_files_update(token.0, &[fd]).is_ok();
+        inserted.then_some(Fixed(token.0))
     }
 }
 
 /// Empties a place of the table, behind everything queued before. The socket stays open.
-pub(super) fn leave(file: Fixed) -> squeue::Entry {
+pub(super) fn remove(file: Fixed) -> squeue::Entry {
     opcode::Close::new(file).build()
 }
 
@@ -59,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_release_tells_whether_registered_files_are_freed_one_by_one() {
+    fn the_kernel_release_decides_whether_registered_files_are_freed_one_by_one() {
         for release in ["6.13.0", "6.13-rc1", "6.18.5-amd64", "7.0.1", "10.2"] {
             assert!(frees_each(release), "{release}");
         }

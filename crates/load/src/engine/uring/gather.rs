@@ -13,15 +13,17 @@ impl Uring {
     /// soon. Waits at most about [`GUARD`], and not at all if a part of them ([`ENOUGH`]) is
     /// already there. Returns `false` if it did nothing, because they will not arrive soon. After
     /// `true` there may still be no answer.
-    pub(super) fn gathers(&mut self, until: Nanos, crowd: u32) -> bool {
+    pub(super) fn wait_for_batch(&mut self, until: Nanos, crowd: u32) -> bool {
         let is_far = self.clock.now().plus(GUARD) <= until;
-        let Some(answers) = self.clock.gathers(crowd).filter(|_| is_far) else { return false };
-        self.look();
-        let there = self.ring.answers();
-        if there < (answers / ENOUGH).max(1) {
-            self.ring.wait_for(answers - there);
+        let Some(answers) = self.clock.batch_to_await(crowd).filter(|_| is_far) else {
+            return false;
+        };
+        self.poll();
+        let arrived = self.ring.answers();
+        if arrived < (answers / ENOUGH).max(1) {
+            self.ring.wait_for(answers - arrived);
             self.ring.take_batch();
-            self.clock.gathered();
+            self.clock.count_batch_wait();
         }
         true
     }
@@ -39,24 +41,25 @@ mod tests {
     use io_uring::opcode;
     use io_uring::types::Timespec;
 
-    use super::super::mark::{Mark, What};
+    use super::super::mark::{OpKind, UserData};
     use super::*;
-    use crate::engine::clock::Waiting;
-    use crate::engine::{Engine, Slot, Stamps};
+    use crate::engine::clock::WaitMode;
+    use crate::engine::{Engine, TimestampSource, Token};
     use crate::spec::Address;
 
     const CROWD: u32 = 100;
-    const SILENT: Mark = Mark { slot: Slot(0), connection: 0, what: What::Other };
+    const SILENT: UserData = UserData { token: Token(0), generation: 0, kind: OpKind::Other };
 
     /// An engine that has learned that answers arrive quickly, and has no connection.
     fn quick() -> Uring {
         let nobody = Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 9)));
         let mut engine =
-            Uring::new(&nobody, 1, Waiting::Sleep, Stamps::Ours, Instant::now()).unwrap();
+            Uring::new(&nobody, 1, WaitMode::Sleep, TimestampSource::Userspace, Instant::now())
+                .unwrap();
         for _ in 0..200 {
-            (0..1_000).for_each(|_| engine.clock.sends());
+            (0..1_000).for_each(|_| engine.clock.note_send());
             engine.clock.refresh();
-            engine.clock.gathers(CROWD);
+            engine.clock.batch_to_await(CROWD);
         }
         engine
     }
@@ -70,30 +73,30 @@ mod tests {
             prepare(&mut engine);
             let start = Instant::now();
             let until = engine.refresh().plus(Nanos::SECOND);
-            assert!(engine.gathers(until, CROWD), "they are to come soon");
+            assert!(engine.wait_for_batch(until, CROWD), "they are to come soon");
             let _ = to_us.send(start.elapsed());
         });
         ended.recv_timeout(Duration::from_secs(10)).expect("it ends, though no answer comes")
     }
 
     #[test]
-    fn answers_that_do_not_come_are_waited_for_a_ms() {
+    fn missing_answers_are_awaited_for_one_ms() {
         let lasted = lasts(|_| {});
         assert!(lasted >= Duration::from_millis(1), "{lasted:?}");
     }
 
     /// The timer of one wait is left armed for the next, and may expire between them unseen.
     #[test]
-    fn a_wait_ends_whose_timer_ran_out_before_it() {
+    fn a_wait_ends_if_its_timer_expired_before_it_began() {
         lasts(|engine| {
-            let answers = engine.clock.gathers(CROWD).unwrap();
+            let answers = engine.clock.batch_to_await(CROWD).unwrap();
             let soon = Box::leak(Box::new(Timespec::new().nsec(100_000)));
             for _ in 0..answers {
                 let end = opcode::Timeout::new(soon).build().user_data(SILENT.number());
                 engine.ring.push(&end);
             }
             let until = engine.refresh().plus(Nanos::SECOND);
-            assert!(engine.gathers(until, CROWD));
+            assert!(engine.wait_for_batch(until, CROWD));
             while engine.next().is_some() {}
             std::thread::sleep(Duration::from_millis(3));
         });

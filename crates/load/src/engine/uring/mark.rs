@@ -1,18 +1,18 @@
 //! The `user_data` of an operation: routes a completion back to its connection.
 
-use crate::engine::Slot;
+use crate::engine::Token;
 
 /// Identifies the connection and the kind of an operation; passes through the kernel as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
-    pub(super) slot: Slot,
+pub(super) struct UserData {
+    pub(super) token: Token,
     /// Number of the connection in its slot, 28 bits.
-    pub(super) connection: u32,
-    pub(super) what: What,
+    pub(super) generation: u32,
+    pub(super) kind: OpKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum OpKind {
     Connect = 0,
     Send = 1,
     Receive = 2,
@@ -24,24 +24,24 @@ pub(super) enum What {
     Other = 5,
 }
 
-impl Mark {
+impl UserData {
     pub(super) fn number(self) -> u64 {
-        (self.what as u64) << 60 | u64::from(self.connection) << 32 | u64::from(self.slot.0)
+        (self.kind as u64) << 60 | u64::from(self.generation) << 32 | u64::from(self.token.0)
     }
 
-    pub(super) fn from_number(number: u64) -> Mark {
-        let what = match number >> 60 {
-            0 => What::Connect,
-            1 => What::Send,
-            2 => What::Receive,
-            3 => What::HangUp,
-            4 => What::Guard,
-            _ => What::Other,
+    pub(super) fn from_number(number: u64) -> UserData {
+        let kind = match number >> 60 {
+            0 => OpKind::Connect,
+            1 => OpKind::Send,
+            2 => OpKind::Receive,
+            3 => OpKind::HangUp,
+            4 => OpKind::Guard,
+            _ => OpKind::Other,
         };
-        let connection = (number >> 32) as u32 & CONNECTIONS;
-        Mark { slot: Slot(number as u32), connection, what }
+        let generation = (number >> 32) as u32 & GENERATION_MASK;
+        UserData { token: Token(number as u32), generation, kind }
     }
 }
 
 /// Connections are counted in this many bits, and wrap around.
-pub(super) const CONNECTIONS: u32 = (1 << 28) - 1;
+pub(super) const GENERATION_MASK: u32 = (1 << 28) - 1;

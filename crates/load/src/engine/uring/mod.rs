@@ -31,15 +31,15 @@ use io_uring::{cqueue, opcode, squeue};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 
-use super::clock::{CROWD, Clock, Waiting};
-use super::socket::{Connect, Target, reads_no_more};
-use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
+use super::clock::{CROWD, Clock, WaitMode};
+use super::socket::{ConnectProgress, Target, peer_stopped_reading};
+use super::{AwaitedAnswers, Completion, Engine, Failure, Naps, Op, TimestampSource, Token};
 use crate::spec::Address;
 use crate::time::Nanos;
-use buffers::{Buffers, GROUP, HEADER, Part};
-use files::Files;
-use mark::{CONNECTIONS, Mark, What};
-use place::{End, File, InFlight, Place, State};
+use buffers::{Buffers, GROUP, HEADER, ReceivedPart};
+use files::RegisteredFiles;
+use mark::{GENERATION_MASK, OpKind, UserData};
+use place::{InFlight, PeerEnd, Registration, State, UringSlot};
 use ring::Ring;
 
 /// The engine of one load thread. Belongs to the thread that created it.
@@ -47,16 +47,16 @@ pub struct Uring {
     /// Dropped before the memory that the kernel reads and writes.
     ring: Ring,
     buffers: Buffers,
-    files: Files,
+    files: RegisteredFiles,
     target: Target,
     clock: Clock,
-    slots: Vec<Place>,
+    slots: Vec<UringSlot>,
     /// Results of ordinary calls.
-    ready: VecDeque<(Mark, Result<(), Errno>)>,
+    ready: VecDeque<(UserData, Result<(), Errno>)>,
     /// The buffer whose bytes the driver was given last.
     lent: Option<u16>,
     /// Bytes of connections that were closed while the kernel was sending them.
-    orphans: Vec<(Mark, Vec<u8>)>,
+    orphans: Vec<(UserData, Vec<u8>)>,
 }
 
 impl Uring {
@@ -69,20 +69,20 @@ impl Uring {
     pub fn new(
         target: &Address,
         connections: u32,
-        waiting: Waiting,
-        stamps: Stamps,
+        wait_mode: WaitMode,
+        timestamp_source: TimestampSource,
         epoch: Instant,
     ) -> io::Result<Uring> {
-        let target = Target::new(target, stamps)?;
+        let target = Target::new(target, timestamp_source)?;
         let ring = Ring::new()?;
         let buffers = Buffers::register(&ring.submitter(), connections)?;
-        let files = Files::register(&ring.submitter(), connections);
+        let files = RegisteredFiles::register(&ring.submitter(), connections);
         Ok(Uring {
             ring,
             buffers,
             files,
             target,
-            clock: Clock::new(waiting, epoch),
+            clock: Clock::new(wait_mode, epoch),
             slots: Vec::new(),
             ready: VecDeque::with_capacity(READY),
             lent: None,
@@ -96,129 +96,133 @@ impl Uring {
         self.clock.begin(epoch);
     }
 
-    fn place(&mut self, slot: Slot) -> &mut Place {
-        if slot.index() >= self.slots.len() {
-            self.slots.resize_with(slot.index() + 1, Place::default);
+    fn slot(&mut self, token: Token) -> &mut UringSlot {
+        if token.index() >= self.slots.len() {
+            self.slots.resize_with(token.index() + 1, UringSlot::default);
         }
-        &mut self.slots[slot.index()]
+        &mut self.slots[token.index()]
     }
 
-    fn mark(&mut self, slot: Slot, what: What) -> Mark {
-        Mark { slot, connection: self.place(slot).connection, what }
+    fn user_data(&mut self, token: Token, kind: OpKind) -> UserData {
+        UserData { token, generation: self.slot(token).generation, kind }
     }
 
     /// The socket's file descriptor; `None` where there is no socket.
-    fn fd(&mut self, slot: Slot) -> Option<RawFd> {
-        self.place(slot).socket.as_ref().map(AsRawFd::as_raw_fd)
+    fn fd(&mut self, token: Token) -> Option<RawFd> {
+        self.slot(token).socket.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    fn connect(&mut self, slot: Slot) {
+    fn connect(&mut self, token: Token) {
         let opened = self.target.open();
-        let place = self.place(slot);
-        place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
-        (place.state, place.broken, place.end) = (State::Connecting, None, End::Unseen);
-        let mark = self.mark(slot, What::Connect);
+        let slot = self.slot(token);
+        slot.generation = slot.generation.wrapping_add(1) & GENERATION_MASK;
+        (slot.state, slot.broken, slot.end) = (State::Connecting, None, PeerEnd::Unseen);
+        let user_data = self.user_data(token, OpKind::Connect);
         match opened {
-            Ok((socket, there)) => {
+            Ok((socket, outcome)) => {
                 let fd = Fd(socket.as_raw_fd());
-                self.place(slot).socket = Some(socket);
-                match there {
-                    Connect::Yes => {
-                        self.place(slot).state = State::Open;
-                        self.ready.push_back((mark, Ok(())));
+                self.slot(token).socket = Some(socket);
+                match outcome {
+                    ConnectProgress::Established => {
+                        self.slot(token).state = State::Open;
+                        self.ready.push_back((user_data, Ok(())));
                     }
-                    Connect::NotYet => {
+                    ConnectProgress::InProgress => {
                         let writable = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build();
-                        self.ring.push(&writable.user_data(mark.number()));
+                        self.ring.push(&writable.user_data(user_data.number()));
                     }
                 }
             }
             Err(errno) => {
-                self.place(slot).state = State::Over;
-                self.ready.push_back((mark, Err(errno)));
+                self.slot(token).state = State::Finished;
+                self.ready.push_back((user_data, Err(errno)));
             }
         }
     }
 
     /// The socket is writable for the first time: the connection is established, or it failed.
-    fn connected(&mut self, slot: Slot) -> Result<(), Errno> {
-        let place = self.place(slot);
-        place.state = State::Over;
-        let Some(socket) = &place.socket else { return Err(Errno::NOTCONN) };
+    fn connected(&mut self, token: Token) -> Result<(), Errno> {
+        let slot = self.slot(token);
+        slot.state = State::Finished;
+        let Some(socket) = &slot.socket else { return Err(Errno::NOTCONN) };
         sockopt::socket_error(socket)??;
-        place.state = State::Open;
-        self.send(slot);
-        if std::mem::take(&mut self.place(slot).wants_receive) {
-            self.receive(slot);
+        slot.state = State::Open;
+        self.send(token);
+        if std::mem::take(&mut self.slot(token).wants_receive) {
+            self.receive(token);
         }
         Ok(())
     }
 
     /// Sends what was appended. If a send is in flight, its completion does it.
-    fn send(&mut self, slot: Slot) {
-        let place = self.place(slot);
-        let is_of_use = place.state == State::Open && place.broken.is_none();
-        if place.sending == InFlight::Way || place.send.is_empty() || !is_of_use {
+    fn send(&mut self, token: Token) {
+        let slot = self.slot(token);
+        let is_of_use = slot.state == State::Open && slot.broken.is_none();
+        if slot.sending == InFlight::Yes || slot.send.is_empty() || !is_of_use {
             return;
         }
-        std::mem::swap(&mut place.send, &mut place.flying);
-        (place.sent, place.sending) = (0, InFlight::Way);
-        self.clock.sends();
-        self.register(slot);
-        self.send_rest(slot);
+        std::mem::swap(&mut slot.send, &mut slot.in_kernel);
+        (slot.sent, slot.sending) = (0, InFlight::Yes);
+        self.clock.note_send();
+        self.register(token);
+        self.send_rest(token);
     }
 
     /// Registers a socket that has sent often enough. Those sends have completed, so the kernel has
     /// seen everything that was queued before, including that an earlier connection left the place.
-    fn register(&mut self, slot: Slot) {
-        let Some(fd) = self.fd(slot) else { return };
-        let place = &mut self.slots[slot.index()];
-        place.file = match place.file {
-            File::Sent(OFTEN) => match self.files.enter(&self.ring.submitter(), slot, fd) {
-                Some(file) => File::Known(file),
-                None => File::Unknown,
-            },
-            File::Sent(times) => File::Sent(times + 1),
-            known => known,
+    fn register(&mut self, token: Token) {
+        let Some(fd) = self.fd(token) else { return };
+        let slot = &mut self.slots[token.index()];
+        slot.file = match slot.file {
+            Registration::AfterSends(SENDS_BEFORE_REGISTRATION) => {
+                match self.files.insert(&self.ring.submitter(), token, fd) {
+                    Some(file) => Registration::Registered(file),
+                    None => Registration::Failed,
+                }
+            }
+            Registration::AfterSends(times) => Registration::AfterSends(times + 1),
+            decided => decided,
         };
     }
 
-    fn send_rest(&mut self, slot: Slot) {
-        let Some(fd) = self.fd(slot) else { return };
-        let mark = self.mark(slot, What::Send);
-        let place = &self.slots[slot.index()];
-        let rest = &place.flying[place.sent..];
+    fn send_rest(&mut self, token: Token) {
+        let Some(fd) = self.fd(token) else { return };
+        let user_data = self.user_data(token, OpKind::Send);
+        let slot = &self.slots[token.index()];
+        let rest = &slot.in_kernel[slot.sent..];
         let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
-        let send = match place.file {
-            File::Known(file) => opcode::Send::new(file, rest.as_ptr(), length),
+        let send = match slot.file {
+            Registration::Registered(file) => opcode::Send::new(file, rest.as_ptr(), length),
             _ => opcode::Send::new(Fd(fd), rest.as_ptr(), length),
         };
         // Without WAITALL a large body completes in pieces; with it, once.
         let send = send.flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL).build();
-        self.ring.push_send(&send.user_data(mark.number()));
+        self.ring.push_send(&send.user_data(user_data.number()));
     }
 
-    fn receive(&mut self, slot: Slot) {
-        let place = self.place(slot);
-        if place.state == State::Connecting {
-            place.wants_receive = true;
+    fn receive(&mut self, token: Token) {
+        let slot = self.slot(token);
+        if slot.state == State::Connecting {
+            slot.wants_receive = true;
         }
-        if place.state != State::Open || place.receiving == InFlight::Way {
+        if slot.state != State::Open || slot.receiving == InFlight::Yes {
             return;
         }
-        place.receiving = InFlight::Way;
-        let is_watched = std::mem::replace(&mut place.watching, InFlight::Way) == InFlight::Way;
-        let Some(fd) = self.fd(slot) else { return };
-        let mark = self.mark(slot, What::Receive);
-        let receive = match self.target.stamps() {
-            Stamps::Kernel => opcode::RecvMsgMulti::new(Fd(fd), &raw const HEADER.0, GROUP).build(),
-            Stamps::Ours => opcode::RecvMulti::new(Fd(fd), GROUP).build(),
+        slot.receiving = InFlight::Yes;
+        let is_watched = std::mem::replace(&mut slot.watching, InFlight::Yes) == InFlight::Yes;
+        let Some(fd) = self.fd(token) else { return };
+        let user_data = self.user_data(token, OpKind::Receive);
+        let receive = match self.target.timestamp_source() {
+            TimestampSource::Kernel => {
+                opcode::RecvMsgMulti::new(Fd(fd), &raw const HEADER.0, GROUP).build()
+            }
+            TimestampSource::Userspace => opcode::RecvMulti::new(Fd(fd), GROUP).build(),
         };
-        self.ring.push(&receive.user_data(mark.number()));
+        self.ring.push(&receive.user_data(user_data.number()));
         if !is_watched {
-            let mark = Mark { what: What::HangUp, ..mark };
+            let user_data = UserData { kind: OpKind::HangUp, ..user_data };
             let end = opcode::PollAdd::new(Fd(fd), libc::POLLRDHUP as u32).build();
-            self.ring.push(&end.user_data(mark.number()));
+            self.ring.push(&end.user_data(user_data.number()));
         }
     }
 
@@ -226,152 +230,156 @@ impl Uring {
     /// bytes and for the end, reads the bytes and then waits forever. So it is cancelled and
     /// submitted again, and reads up to the end. A receive that has seen the end is no longer there
     /// to cancel.
-    fn hung_up(&mut self, slot: Slot) {
-        if self.place(slot).state == State::Open && self.place(slot).receiving == InFlight::Way {
-            let receive = self.mark(slot, What::Receive);
+    fn hung_up(&mut self, token: Token) {
+        if self.slot(token).state == State::Open && self.slot(token).receiving == InFlight::Yes {
+            let receive = self.user_data(token, OpKind::Receive);
             self.ring.push(&silent(opcode::AsyncCancel::new(receive.number()).build(), receive));
         }
     }
 
     /// Cancels the operations in flight, then closes. The order matters: an operation keeps its
     /// socket open.
-    fn close(&mut self, slot: Slot) {
-        let marks = [What::Connect, What::Send, What::Receive, What::HangUp]
-            .map(|what| self.mark(slot, what));
-        let place = self.place(slot);
-        let under_way = [
-            place.state == State::Connecting,
-            place.sending == InFlight::Way,
-            place.receiving == InFlight::Way,
-            place.watching == InFlight::Way,
+    fn close(&mut self, token: Token) {
+        let all_user_data = [OpKind::Connect, OpKind::Send, OpKind::Receive, OpKind::HangUp]
+            .map(|kind| self.user_data(token, kind));
+        let slot = self.slot(token);
+        let in_flight = [
+            slot.state == State::Connecting,
+            slot.sending == InFlight::Yes,
+            slot.receiving == InFlight::Yes,
+            slot.watching == InFlight::Yes,
         ];
-        let socket = place.socket.take();
-        let file = std::mem::take(&mut place.file);
-        let flying = match place.sending {
-            InFlight::Way => Some(std::mem::take(&mut place.flying)),
+        let socket = slot.socket.take();
+        let file = std::mem::take(&mut slot.file);
+        let in_kernel = match slot.sending {
+            InFlight::Yes => Some(std::mem::take(&mut slot.in_kernel)),
             InFlight::No => None,
         };
-        place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
-        place.state = State::Closed;
-        (place.sending, place.receiving, place.watching) =
-            (InFlight::No, InFlight::No, InFlight::No);
-        place.wants_receive = false;
-        place.send.clear();
-        self.orphans.extend(flying.map(|flying| (marks[1], flying)));
+        slot.generation = slot.generation.wrapping_add(1) & GENERATION_MASK;
+        slot.state = State::Closed;
+        (slot.sending, slot.receiving, slot.watching) = (InFlight::No, InFlight::No, InFlight::No);
+        slot.wants_receive = false;
+        slot.send.clear();
+        self.orphans.extend(in_kernel.map(|in_kernel| (all_user_data[1], in_kernel)));
         let Some(socket) = socket else { return };
-        for (mark, under_way) in marks.into_iter().zip(under_way) {
-            if under_way {
-                let cancel = opcode::AsyncCancel::new(mark.number()).build();
-                self.ring.push(&silent(cancel, mark));
+        for (user_data, in_flight) in all_user_data.into_iter().zip(in_flight) {
+            if in_flight {
+                let cancel = opcode::AsyncCancel::new(user_data.number()).build();
+                self.ring.push(&silent(cancel, user_data));
             }
         }
-        if let File::Known(file) = file {
-            self.ring.push(&silent(files::leave(file), marks[0]));
+        if let Registration::Registered(file) = file {
+            self.ring.push(&silent(files::remove(file), all_user_data[0]));
         }
         let close = opcode::Close::new(Fd(socket.into_raw_fd())).build();
-        self.ring.push(&silent(close, marks[0]));
+        self.ring.push(&silent(close, all_user_data[0]));
     }
 
     /// Translates a completion for the driver; `None` where it means nothing to the driver.
-    fn ended(&mut self, entry: &cqueue::Entry) -> Option<Ended> {
-        let mark = Mark::from_number(entry.user_data());
+    fn op_result(&mut self, entry: &cqueue::Entry) -> Option<OpResult> {
+        let user_data = UserData::from_number(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
-        let slot = mark.slot;
-        if self.place(slot).connection != mark.connection || mark.what == What::Other {
+        let token = user_data.token;
+        if self.slot(token).generation != user_data.generation || user_data.kind == OpKind::Other {
             buffer.into_iter().for_each(|number| self.buffers.give_back(number));
-            self.orphans.retain(|(orphan, _)| *orphan != mark);
+            self.orphans.retain(|(orphan, _)| *orphan != user_data);
             return None;
         }
         let result = match entry.result() {
             error if error < 0 => Err(Errno::from_raw_os_error(-error)),
             bytes => Ok(bytes as usize),
         };
-        match mark.what {
-            What::Connect => {
-                let there = result.and_then(|_| self.connected(slot));
-                if there.is_err() {
-                    self.place(slot).state = State::Over;
+        match user_data.kind {
+            OpKind::Connect => {
+                let outcome = result.and_then(|_| self.connected(token));
+                if outcome.is_err() {
+                    self.slot(token).state = State::Finished;
                 }
-                Some(Ended::Connect(slot, there))
+                Some(OpResult::Connect(token, outcome))
             }
-            What::Send => self.sent(slot, result),
-            What::Receive => self.received(slot, result, buffer, cqueue::more(entry.flags())),
-            What::HangUp => {
-                self.hung_up(slot);
+            OpKind::Send => self.sent(token, result),
+            OpKind::Receive => self.received(token, result, buffer, cqueue::more(entry.flags())),
+            OpKind::HangUp => {
+                self.hung_up(token);
                 None
             }
-            What::Guard | What::Other => None,
+            OpKind::Guard | OpKind::Other => None,
         }
     }
 
-    fn sent(&mut self, slot: Slot, result: Result<usize, Errno>) -> Option<Ended> {
-        let place = self.place(slot);
+    fn sent(&mut self, token: Token, result: Result<usize, Errno>) -> Option<OpResult> {
+        let slot = self.slot(token);
         match result {
             Ok(bytes) => {
-                place.sent += bytes;
-                if place.sent < place.flying.len() {
-                    self.send_rest(slot);
+                slot.sent += bytes;
+                if slot.sent < slot.in_kernel.len() {
+                    self.send_rest(token);
                 } else {
-                    place.flying.clear();
-                    place.sending = InFlight::No;
-                    self.send(slot);
+                    slot.in_kernel.clear();
+                    slot.sending = InFlight::No;
+                    self.send(token);
                 }
-                Some(Ended::Send(slot, bytes as u64))
+                Some(OpResult::Send(token, bytes as u64))
             }
             Err(Errno::INTR | Errno::AGAIN) => {
-                self.send_rest(slot);
+                self.send_rest(token);
                 None
             }
             Err(errno) => {
-                place.flying.clear();
-                place.sending = InFlight::No;
-                if reads_no_more(errno) && place.state == State::Open {
+                slot.in_kernel.clear();
+                slot.sending = InFlight::No;
+                if peer_stopped_reading(errno) && slot.state == State::Open {
                     // The receive goes on: what the peer sent before, and its end, may still be
                     // seen.
-                    place.broken = Some(errno);
+                    slot.broken = Some(errno);
                     return None;
                 }
-                self.failed(slot, errno)
+                self.failed(token, errno)
             }
         }
     }
 
     fn received(
         &mut self,
-        slot: Slot,
+        token: Token,
         result: Result<usize, Errno>,
         buffer: Option<u16>,
         more: bool,
-    ) -> Option<Ended> {
-        let place = self.place(slot);
-        let state = place.state;
+    ) -> Option<OpResult> {
+        let slot = self.slot(token);
+        let state = slot.state;
         if !more {
-            place.receiving = InFlight::No;
+            slot.receiving = InFlight::No;
         }
         if let Some(number) = buffer {
-            let part = self.buffers.part(number, result.unwrap_or(0), self.target.stamps());
+            let part =
+                self.buffers.part(number, result.unwrap_or(0), self.target.timestamp_source());
             if !part.is_empty() && state == State::Open {
                 if !more {
-                    self.receive(slot);
+                    self.receive(token);
                 }
                 self.lent = Some(number);
-                self.clock.comes();
-                return Some(Ended::Receive(slot, part, self.clock.came(part.stamp)));
+                self.clock.note_receive();
+                return Some(OpResult::Receive(
+                    token,
+                    part,
+                    self.clock.arrival_time(part.timestamp),
+                ));
             }
             self.buffers.give_back(number);
         }
         match result {
-            Ok(_) if state == State::Open => self.peer_closed(slot),
+            Ok(_) if state == State::Open => self.peer_closed(token),
             Ok(_) => None,
             // `NOBUFS`: all buffers are full; those of this batch are free by the next call.
             // `CANCELED`: by us, see `hung_up`.
             Err(Errno::NOBUFS | Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {
-                self.receive(slot);
+                self.receive(token);
                 None
             }
             Err(errno) => {
-                let errno = self.place(slot).broken.unwrap_or(errno);
-                self.failed(slot, errno)
+                let errno = self.slot(token).broken.unwrap_or(errno);
+                self.failed(token, errno)
             }
         }
     }
@@ -380,25 +388,25 @@ impl Uring {
     /// next step of a handshake). That send has not reached the kernel yet, and its result shows
     /// whether the peer still took it. So the end, which stays readable, is read once more behind
     /// the send.
-    fn peer_closed(&mut self, slot: Slot) -> Option<Ended> {
-        let place = self.place(slot);
-        if place.sending == InFlight::Way && place.end == End::Unseen {
-            place.end = End::Seen;
-            self.receive(slot);
+    fn peer_closed(&mut self, token: Token) -> Option<OpResult> {
+        let slot = self.slot(token);
+        if slot.sending == InFlight::Yes && slot.end == PeerEnd::Unseen {
+            slot.end = PeerEnd::Seen;
+            self.receive(token);
             return None;
         }
-        match place.broken {
-            Some(errno) => self.failed(slot, errno),
+        match slot.broken {
+            Some(errno) => self.failed(token, errno),
             None => {
-                place.state = State::Over;
-                Some(Ended::PeerClosed(slot))
+                slot.state = State::Finished;
+                Some(OpResult::PeerClosed(token))
             }
         }
     }
 
-    fn failed(&mut self, slot: Slot, errno: Errno) -> Option<Ended> {
-        let before = std::mem::replace(&mut self.place(slot).state, State::Over);
-        (before == State::Open).then_some(Ended::Failed(slot, errno))
+    fn failed(&mut self, token: Token, errno: Errno) -> Option<OpResult> {
+        let before = std::mem::replace(&mut self.slot(token).state, State::Finished);
+        (before == State::Open).then_some(OpResult::Failed(token, errno))
     }
 
     /// Returns the buffer whose bytes the driver has handled.
@@ -420,8 +428,8 @@ impl Uring {
     }
 
     /// Submits what is queued, takes completions, and reads the clock.
-    fn look(&mut self) {
-        self.ring.tell();
+    fn poll(&mut self) {
+        self.ring.submit();
         self.take_batch();
         self.clock.refresh();
     }
@@ -430,25 +438,25 @@ impl Uring {
     /// do: with deferred task run, completions appear only inside our calls.
     fn spin_until(&mut self, until: Nanos) {
         while !self.has_more() && self.clock.now() < until {
-            while !self.ring.has_news() && self.clock.now() < until {
+            while !self.ring.has_completions() && self.clock.now() < until {
                 let from = self.clock.now();
                 std::hint::spin_loop();
                 self.clock.refresh();
-                self.clock.spun_since(from);
+                self.clock.count_spin(from);
             }
-            self.look();
+            self.poll();
         }
     }
 }
 
 /// The result of an operation, as far as the driver is told.
-enum Ended {
-    Connect(Slot, Result<(), Errno>),
-    Send(Slot, u64),
+enum OpResult {
+    Connect(Token, Result<(), Errno>),
+    Send(Token, u64),
     /// The bytes, and when they arrived.
-    Receive(Slot, Part, Nanos),
-    PeerClosed(Slot),
-    Failed(Slot, Errno),
+    Receive(Token, ReceivedPart, Nanos),
+    PeerClosed(Token),
+    Failed(Token, Errno),
 }
 
 impl Engine for Uring {
@@ -468,40 +476,40 @@ impl Engine for Uring {
         self.clock.refresh()
     }
 
-    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
-        &mut self.place(slot).send
+    fn send_buffer(&mut self, token: Token) -> &mut Vec<u8> {
+        &mut self.slot(token).send
     }
 
-    fn unsent(&mut self, slot: Slot) -> bool {
-        let place = self.place(slot);
-        place.sending == InFlight::Way || !place.send.is_empty() || place.broken.is_some()
+    fn unsent(&mut self, token: Token) -> bool {
+        let slot = self.slot(token);
+        slot.sending == InFlight::Yes || !slot.send.is_empty() || slot.broken.is_some()
     }
 
-    fn submit(&mut self, slot: Slot, op: Op) {
+    fn submit(&mut self, token: Token, op: Op) {
         match op {
-            Op::Connect => self.connect(slot),
-            Op::Send => self.send(slot),
-            Op::Receive => self.receive(slot),
-            Op::Close => self.close(slot),
+            Op::Connect => self.connect(token),
+            Op::Send => self.send(token),
+            Op::Receive => self.receive(token),
+            Op::Close => self.close(token),
         }
     }
 
-    fn wait(&mut self, until: Nanos, awaited: Awaited) {
+    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers) {
         let crowd = awaited.crowd();
         self.give_back();
         self.take_batch();
-        if crowd >= CROWD && !self.has_more() && self.gathers(until, crowd) {
+        if crowd >= CROWD && !self.has_more() && self.wait_for_batch(until, crowd) {
             return;
         }
-        let lingers = self.clock.lingers_until(until, awaited);
-        if self.has_more() || lingers > self.clock.now() || until <= self.clock.now() {
+        let busy_wait_end = self.clock.busy_wait_until(until, awaited);
+        if self.has_more() || busy_wait_end > self.clock.now() || until <= self.clock.now() {
             // Submit now: operations must not wait for completions that we look at or wait for.
-            self.look();
-            self.spin_until(lingers);
+            self.poll();
+            self.spin_until(busy_wait_end);
         }
         while !self.has_more() && self.clock.now() < until {
-            let Some(end) = self.clock.sleeps_until(until) else {
-                self.look();
+            let Some(end) = self.clock.sleep_end(until) else {
+                self.poll();
                 return self.spin_until(until);
             };
             self.ring.wait(end.since(self.clock.now()));
@@ -509,28 +517,28 @@ impl Engine for Uring {
             self.clock.refresh();
             // The ring's own timer, or a signal, may have ended the wait earlier.
             if !self.has_more() && self.clock.now() >= end {
-                self.clock.slept_until(end);
+                self.clock.learn_sleep(end);
             }
         }
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
         self.give_back();
-        while let Some((mark, there)) = self.ready.pop_front() {
-            if self.place(mark.slot).connection == mark.connection {
-                return Some(connected(mark.slot, there));
+        while let Some((user_data, outcome)) = self.ready.pop_front() {
+            if self.slot(user_data.token).generation == user_data.generation {
+                return Some(connected(user_data.token, outcome));
             }
         }
         while let Some(entry) = self.ring.next() {
-            let Some(ended) = self.ended(&entry) else { continue };
-            return Some(match ended {
-                Ended::Connect(slot, there) => connected(slot, there),
-                Ended::Send(slot, bytes) => Completion::Sent(slot, bytes),
-                Ended::Receive(slot, part, came) => {
-                    Completion::Received(slot, self.buffers.bytes(part), came)
+            let Some(result) = self.op_result(&entry) else { continue };
+            return Some(match result {
+                OpResult::Connect(token, outcome) => connected(token, outcome),
+                OpResult::Send(token, bytes) => Completion::Sent(token, bytes),
+                OpResult::Receive(token, part, came) => {
+                    Completion::Received(token, self.buffers.bytes(part), came)
                 }
-                Ended::PeerClosed(slot) => Completion::PeerClosed(slot),
-                Ended::Failed(slot, errno) => failed(slot, errno),
+                OpResult::PeerClosed(token) => Completion::PeerClosed(token),
+                OpResult::Failed(token, errno) => failed(token, errno),
             });
         }
         None
@@ -541,7 +549,7 @@ impl Engine for Uring {
     }
 
     fn naps(&self) -> Naps {
-        self.clock.taken_naps()
+        self.clock.naps()
     }
 }
 
@@ -550,29 +558,29 @@ impl Drop for Uring {
         // Operations in flight read and write our memory, so they are cancelled one by one.
         // Cancelling all at once takes the kernel a second for 10 000 connections, because its time
         // grows with their square. What is left then is cancelled when the ring is dropped.
-        (0..self.slots.len()).for_each(|slot| self.close(Slot(slot as u32)));
-        self.ring.tell();
+        (0..self.slots.len()).for_each(|token| self.close(Token(token as u32)));
+        self.ring.submit();
     }
 }
 
 /// Makes an operation report only failures, and those are ignored.
-fn silent(entry: squeue::Entry, of: Mark) -> squeue::Entry {
-    let mark = Mark { what: What::Other, ..of };
-    entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(mark.number())
+fn silent(entry: squeue::Entry, of: UserData) -> squeue::Entry {
+    let user_data = UserData { kind: OpKind::Other, ..of };
+    entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(user_data.number())
 }
 
-fn connected(slot: Slot, there: Result<(), Errno>) -> Completion<'static> {
-    match there {
-        Ok(()) => Completion::Connected(slot),
-        Err(errno) => failed(slot, errno),
+fn connected(token: Token, outcome: Result<(), Errno>) -> Completion<'static> {
+    match outcome {
+        Ok(()) => Completion::Connected(token),
+        Err(errno) => failed(token, errno),
     }
 }
 
-fn failed(slot: Slot, errno: Errno) -> Completion<'static> {
-    Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
+fn failed(token: Token, errno: Errno) -> Completion<'static> {
+    Completion::Failed(token, Failure { errno: errno.raw_os_error() })
 }
 
 /// Sends of a connection before it is registered: about as many as registering it saves.
-const OFTEN: u32 = 10;
+const SENDS_BEFORE_REGISTRATION: u32 = 10;
 /// Capacity for connections that are established, or have failed, at once.
 const READY: usize = 64;

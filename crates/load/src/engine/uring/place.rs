@@ -6,22 +6,22 @@ use io_uring::types::Fixed;
 use rustix::io::Errno;
 
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct UringSlot {
     pub(super) socket: Option<OwnedFd>,
     /// Counts connections, so that completions of an earlier one are not taken for this one's.
-    pub(super) connection: u32,
+    pub(super) generation: u32,
     pub(super) state: State,
-    pub(super) file: File,
+    pub(super) file: Registration,
     /// Bytes that the driver appends to.
     pub(super) send: Vec<u8>,
     /// Bytes that the kernel reads, while `sending`.
-    pub(super) flying: Vec<u8>,
+    pub(super) in_kernel: Vec<u8>,
     pub(super) sent: usize,
     pub(super) sending: InFlight,
     /// Why nothing more can be sent. Reported once nothing more is received.
     pub(super) broken: Option<Errno>,
     pub(super) receiving: InFlight,
-    pub(super) end: End,
+    pub(super) end: PeerEnd,
     /// Whether a poll for the peer's end is in flight.
     pub(super) watching: InFlight,
     /// Whether a receive was submitted while connecting.
@@ -35,7 +35,7 @@ pub(super) enum State {
     Connecting,
     Open,
     /// Reported as failed, or as closed by the peer; only `Close` follows.
-    Over,
+    Finished,
 }
 
 /// Whether the kernel has an operation of this connection.
@@ -43,12 +43,12 @@ pub(super) enum State {
 pub(super) enum InFlight {
     #[default]
     No,
-    Way,
+    Yes,
 }
 
 /// Whether the peer's end was seen. While a send is in flight, the end is read a second time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum PeerEnd {
     #[default]
     Unseen,
     Seen,
@@ -56,16 +56,16 @@ pub(super) enum End {
 
 /// Whether the socket is registered with the kernel under a fixed number.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum File {
+pub(super) enum Registration {
     /// Not yet; the number of its sends so far.
-    Sent(u32),
-    Known(Fixed),
+    AfterSends(u32),
+    Registered(Fixed),
     /// Registration failed: the table had no place for it, or the kernel no memory.
-    Unknown,
+    Failed,
 }
 
-impl Default for File {
-    fn default() -> File {
-        File::Sent(0)
+impl Default for Registration {
+    fn default() -> Registration {
+        Registration::AfterSends(0)
     }
 }

@@ -6,8 +6,8 @@ use std::io;
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Submitter, cqueue, opcode, squeue};
 
-use super::mark::{Mark, What};
-use crate::engine::Slot;
+use super::mark::{OpKind, UserData};
+use crate::engine::Token;
 use crate::time::Nanos;
 
 pub(super) struct Ring {
@@ -15,7 +15,7 @@ pub(super) struct Ring {
     /// Entries taken from the completion queue.
     batch: VecDeque<cqueue::Entry>,
     /// Sends that were not submitted to the kernel yet.
-    untold: u32,
+    unsubmitted: u32,
     /// Whether the timer that ends waits for several completions is armed, as far as we have seen.
     is_guarded: bool,
 }
@@ -33,7 +33,7 @@ impl Ring {
             .dontfork()
             .build(SUBMISSIONS)?;
         let batch = VecDeque::with_capacity(2 * BATCH);
-        Ok(Ring { ring, batch, untold: 0, is_guarded: false })
+        Ok(Ring { ring, batch, unsubmitted: 0, is_guarded: false })
     }
 
     pub(super) fn submitter(&self) -> Submitter<'_> {
@@ -49,7 +49,7 @@ impl Ring {
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return;
             }
-            self.tell();
+            self.submit();
         }
         panic!("the kernel takes no operations");
     }
@@ -57,16 +57,16 @@ impl Ring {
     /// Queues a send. A few sends are collected before they are submitted.
     pub(super) fn push_send(&mut self, entry: &squeue::Entry) {
         self.push(entry);
-        self.untold += 1;
-        if self.untold >= UNTOLD_MAX {
-            self.tell();
+        self.unsubmitted += 1;
+        if self.unsubmitted >= UNSUBMITTED_MAX {
+            self.submit();
         }
     }
 
     /// Submits what is queued and lets the kernel do its work, without waiting. Completions of
     /// bytes that arrived during the sends are there afterwards. Makes no call if neither is
     /// needed.
-    pub(super) fn tell(&mut self) {
+    pub(super) fn submit(&mut self) {
         let queue = self.ring.submission();
         let queued = queue.len() as u32;
         if queued == 0 && !queue.taskrun() && !queue.cq_overflow() {
@@ -76,16 +76,18 @@ impl Ring {
         let flags = EnterFlags::GETEVENTS.bits();
         // SAFETY: `queued` operations are queued, and the call has no other argument that could be
         // wrong.
-        passes(unsafe { self.ring.submitter().enter::<libc::sigset_t>(queued, 0, flags, None) });
-        self.untold = 0;
+        ignore_transient_errors(unsafe {
+            self.ring.submitter().enter::<libc::sigset_t>(queued, 0, flags, None)
+        });
+        self.unsubmitted = 0;
     }
 
-    /// Like `tell`, and waits for one completion, at most for `length`.
+    /// Like `submit`, and waits for one completion, at most for `length`.
     pub(super) fn wait(&mut self, length: Nanos) {
         self.wait_until(1, &timespec(length));
     }
 
-    /// Like `tell`, and waits for `ends` completions, normally at most for [`GUARD`].
+    /// Like `submit`, and waits for `ends` completions, normally at most for [`GUARD`].
     ///
     /// A timeout per call would cost more than the waiting saves: on a virtual machine, setting and
     /// cancelling a timer are calls to the host. So one timer of 1 ms stays armed across waits, and
@@ -95,29 +97,29 @@ impl Ring {
     pub(super) fn wait_for(&mut self, ends: u32) {
         if !self.is_guarded {
             let guard = opcode::Timeout::new(&raw const GUARD_LENGTH).build();
-            self.push(&guard.user_data(GUARD_MARK.number()));
+            self.push(&guard.user_data(GUARD_USER_DATA.number()));
             self.is_guarded = true;
         }
-        self.wait_until(ends, &BEHIND_GUARD);
+        self.wait_until(ends, &FALLBACK_TIMEOUT);
     }
 
     fn wait_until(&mut self, ends: u32, length: &Timespec) {
         let arguments = SubmitArgs::new().timespec(length);
-        passes(self.ring.submitter().submit_with_args(ends as usize, &arguments));
-        self.untold = 0;
+        ignore_transient_errors(self.ring.submitter().submit_with_args(ends as usize, &arguments));
+        self.unsubmitted = 0;
     }
 
     /// Whether operations have ended whose completions a call would deliver. Read from shared
     /// memory.
-    pub(super) fn has_news(&mut self) -> bool {
+    pub(super) fn has_completions(&mut self) -> bool {
         self.ring.submission().taskrun()
     }
 
     /// Takes a batch from the completion queue.
     pub(super) fn take_batch(&mut self) {
         for entry in self.ring.completion().take(BATCH) {
-            match Mark::from_number(entry.user_data()).what {
-                What::Guard => self.is_guarded = false,
+            match UserData::from_number(entry.user_data()).kind {
+                OpKind::Guard => self.is_guarded = false,
                 _ => self.batch.push_back(entry),
             }
         }
@@ -134,8 +136,8 @@ impl Ring {
     /// How many completions of the batch are received bytes, or the end of a connection.
     pub(super) fn answers(&self) -> u32 {
         let came = self.batch.iter().filter(|entry| entry.result() >= 0);
-        let whats = came.map(|entry| Mark::from_number(entry.user_data()).what);
-        whats.filter(|what| *what == What::Receive).count() as u32
+        let kinds = came.map(|entry| UserData::from_number(entry.user_data()).kind);
+        kinds.filter(|kind| *kind == OpKind::Receive).count() as u32
     }
 }
 
@@ -146,21 +148,21 @@ const fn timespec(length: Nanos) -> Timespec {
 
 /// Accepts errors that pass: time over, interrupted, or no memory or room just now. The caller
 /// reads the clock and comes back. Any other error is an invalid argument, which is our bug.
-fn passes(entered: io::Result<usize>) {
+fn ignore_transient_errors(entered: io::Result<usize>) {
     let Err(error) = entered else { return };
     let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
     let known = error.raw_os_error().is_some_and(|errno| passing.contains(&errno));
     assert!(known, "io_uring refuses our own arguments: {error}");
 }
 
-const GUARD_MARK: Mark = Mark { slot: Slot(0), connection: 0, what: What::Guard };
+const GUARD_USER_DATA: UserData = UserData { token: Token(0), generation: 0, kind: OpKind::Guard };
 /// How long answers may be held back by others that do not arrive. This happens when the server
 /// stands still, and delays fewer answers than those that then wait for the server.
 pub(super) const GUARD: Nanos = Nanos::from_millis(1);
 /// Read by the kernel.
 static GUARD_LENGTH: Timespec = timespec(GUARD);
 /// Expires after any guard that was armed before.
-static BEHIND_GUARD: Timespec = timespec(Nanos::from_millis(2));
+static FALLBACK_TIMEOUT: Timespec = timespec(Nanos::from_millis(2));
 /// Operations submitted at once; more need another call.
 const SUBMISSIONS: u32 = 256;
 /// Completions that wait for us; the kernel keeps further ones, at a cost.
@@ -170,7 +172,7 @@ const COMPLETIONS: u32 = 4096;
 const BATCH: usize = 64;
 /// Sends that may wait for each other. Each takes some 3 µs, and the first one already counts as
 /// started.
-const UNTOLD_MAX: u32 = 8;
+const UNSUBMITTED_MAX: u32 = 8;
 /// After so many tries, a full submission queue is our bug: each try empties it, unless memory is
 /// short.
 const TRIES: u32 = 1_000;
@@ -184,7 +186,7 @@ mod tests {
 
     /// As if the timer expired between our last look and the kernel's own.
     #[test]
-    fn a_wait_ends_though_its_timer_is_gone() {
+    fn a_wait_ends_even_if_its_timer_has_expired_before() {
         let (to_us, ended) = mpsc::channel();
         std::thread::spawn(move || {
             let mut ring = Ring::new().unwrap();

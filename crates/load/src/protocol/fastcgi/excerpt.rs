@@ -1,7 +1,7 @@
 //! Takes the kept beginning of an answer out of its records again, for the example of a failure.
 
 use super::head::parse;
-use super::record::{Kind, RecordReader, Step};
+use super::record::{Kind, RecordReader, RecordStep};
 use crate::check::{Failed, Inspector};
 use crate::protocol::{EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt};
 
@@ -25,9 +25,9 @@ fn stdout(mut bytes: &[u8]) -> Vec<u8> {
     loop {
         let (taken, step) = records.take(bytes);
         match step {
-            Step::NeedMore | Step::Bad => return text,
-            Step::Content(Kind::Stdout, content) => text.extend_from_slice(content),
-            Step::Content(..) | Step::End { .. } => {}
+            RecordStep::NeedMore | RecordStep::Bad => return text,
+            RecordStep::Content(Kind::Stdout, content) => text.extend_from_slice(content),
+            RecordStep::Content(..) | RecordStep::End { .. } => {}
         }
         bytes = &bytes[taken..];
     }

@@ -1,6 +1,6 @@
 //! Parses the head of a CGI answer (RFC 3875 section 6): header fields without a status line.
 
-use crate::protocol::{AnswerEnd, Odd, fields};
+use crate::protocol::{AnswerEnd, Quirk, fields};
 
 /// The parts of a head that matter for reading the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,10 +10,10 @@ pub(crate) struct Head {
     /// Content-Length; `None` where the app does not send it.
     pub(super) length: Option<u64>,
     /// What was odd about its lines.
-    pub(super) odd: Odd,
+    pub(super) odd: Quirk,
 }
 
-impl crate::protocol::head::Head for Head {
+impl crate::protocol::head::HeadGrammar for Head {
     const PREFIX: &'static [u8] = b"";
 
     fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
@@ -31,11 +31,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
         Err(httparse::Error::TooManyHeaders) => return Err(AnswerEnd::HeadTooLarge),
         Err(_) => return parse_odd(bytes),
     };
-    let mut said = Said::default();
+    let mut cgi_fields = CgiFields::default();
     for field in fields {
-        said.field(field.name.as_bytes(), field.value).ok_or(AnswerEnd::Malformed)?;
+        cgi_fields.field(field.name.as_bytes(), field.value).ok_or(AnswerEnd::Malformed)?;
     }
-    Ok(Some((length, said.head(Odd::default()))))
+    Ok(Some((length, cgi_fields.head(Quirk::default()))))
 }
 
 /// Parses a head with odd lines.
@@ -45,24 +45,24 @@ fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     if bytes.starts_with(b"HTTP/") {
         return Err(AnswerEnd::Malformed);
     }
-    let (mut said, mut is_sound) = (Said::default(), true);
+    let (mut cgi_fields, mut is_sound) = (CgiFields::default(), true);
     let read = fields::read(bytes, FIELDS_MAX, |field| {
-        is_sound &= said.field(field.name, field.value).is_some();
+        is_sound &= cgi_fields.field(field.name, field.value).is_some();
     })?;
     match read {
         Some(_) if !is_sound => Err(AnswerEnd::Malformed),
-        read => Ok(read.map(|(length, odd)| (length, said.head(odd)))),
+        read => Ok(read.map(|(length, odd)| (length, cgi_fields.head(odd)))),
     }
 }
 
 #[derive(Default)]
-struct Said {
+struct CgiFields {
     status: Option<u16>,
     length: Option<u64>,
     location: bool,
 }
 
-impl Said {
+impl CgiFields {
     /// Adds a field; `None` where the field is not allowed.
     fn field(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
         // Compare the length first: it rules out almost every other field.
@@ -84,7 +84,7 @@ impl Said {
     }
 
     /// The head. Without a status, a redirect is 302 and everything else 200 (section 6.2).
-    fn head(self, odd: Odd) -> Head {
+    fn head(self, odd: Quirk) -> Head {
         let otherwise = if self.location { 302 } else { 200 };
         Head { status: self.status.unwrap_or(otherwise), length: self.length, odd }
     }

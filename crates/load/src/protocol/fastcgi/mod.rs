@@ -16,15 +16,15 @@ mod tests;
 #[cfg(test)]
 mod torn;
 
-use super::head::{Common, HeadReader, HeadStep};
+use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::http1::HEAD_BYTES_MAX;
-use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, RequestId};
+use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
 use crate::check::{Failed, Inspector, Sink};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 use crate::traffic::{AnswerShape, Request};
 use head::Head;
-use record::{END_BYTES, Kind, RecordReader, Step};
+use record::{END_BYTES, Kind, RecordReader, RecordStep};
 pub use request::{Script, request};
 
 /// One connection that speaks FastCGI.
@@ -48,7 +48,7 @@ pub struct FastCgi {
     end_bytes: usize,
     stderr_bytes: u64,
     /// What was odd about the head of the answer in progress.
-    odd: Odd,
+    odd: Quirk,
 }
 
 /// State of the connection.
@@ -77,12 +77,12 @@ impl FastCgi {
         habit: ConnectionHabit,
         head_bytes_max: usize,
     ) -> FastCgi {
-        FastCgi::sharing(&Common::new(check), habit, head_bytes_max)
+        FastCgi::with_shared(&SharedParsing::new(check), habit, head_bytes_max)
     }
 
     /// The state of one of many connections of a load thread.
-    pub(crate) fn sharing(
-        common: &Common<Head>,
+    pub(crate) fn with_shared(
+        common: &SharedParsing<Head>,
         habit: ConnectionHabit,
         head_bytes_max: usize,
     ) -> FastCgi {
@@ -100,7 +100,7 @@ impl FastCgi {
             end: [0; END_BYTES],
             end_bytes: 0,
             stderr_bytes: 0,
-            odd: Odd::default(),
+            odd: Quirk::default(),
         }
     }
 
@@ -116,19 +116,19 @@ impl FastCgi {
         loop {
             let (taken, step) = self.records.take(&bytes[used..]);
             let ended = match step {
-                Step::NeedMore => return (used + taken, None),
-                Step::Bad => Some((taken, AnswerEnd::Malformed)),
-                Step::Content(kind, content) => {
+                RecordStep::NeedMore => return (used + taken, None),
+                RecordStep::Bad => Some((taken, AnswerEnd::Malformed)),
+                RecordStep::Content(kind, content) => {
                     let ended = self.take_content(kind, content);
                     // A bad byte of the content is the last one taken.
                     ended.map(|(in_content, end)| (taken - content.len() + in_content, end))
                 }
-                Step::End { kind: Kind::End, .. } => Some((taken, self.ended())),
-                Step::End { kind: Kind::Stdout, empty: true } => {
+                RecordStep::End { kind: Kind::End, .. } => Some((taken, self.ended())),
+                RecordStep::End { kind: Kind::Stdout, empty: true } => {
                     self.stdout_ended = true;
                     None
                 }
-                Step::End { .. } => None,
+                RecordStep::End { .. } => None,
             };
             match ended {
                 Some((taken, end)) => return (used + taken, Some(end)),
@@ -215,7 +215,7 @@ impl FastCgi {
         self.bytes = 0;
         self.stdout_ended = false;
         self.end_bytes = 0;
-        self.odd = Odd::default();
+        self.odd = Quirk::default();
     }
 }
 
@@ -246,7 +246,7 @@ impl Protocol for FastCgi {
         self.first_byte.get_or_insert(came);
         let (used, end) = self.take(bytes);
         self.bytes += used as u64;
-        let Some(end) = end else { return self.inspector.torn(bytes) };
+        let Some(end) = end else { return self.inspector.read_ended(bytes) };
         let whole = matches!(end, AnswerEnd::Whole { .. });
         self.inspector.ended(if whole { &bytes[..used] } else { bytes }, end);
         self.end(end, came, answered);

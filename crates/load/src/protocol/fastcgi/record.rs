@@ -74,7 +74,7 @@ pub struct RecordReader {
 
 /// What the next bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum RecordStep<'a> {
     /// All were taken; more must arrive.
     NeedMore,
     /// Content of a record; never empty.
@@ -100,31 +100,31 @@ impl RecordReader {
     /// Takes the bytes of one step and returns how many. Call it until it returns `NeedMore` or
     /// `Bad`; after `Bad` there is nothing to read. Every other step takes a byte, or ends a record
     /// that did.
-    pub fn take<'a>(&mut self, bytes: &'a [u8]) -> (usize, Step<'a>) {
+    pub fn take<'a>(&mut self, bytes: &'a [u8]) -> (usize, RecordStep<'a>) {
         let mut used = 0;
         while self.filled < HEADER_BYTES {
-            let Some(byte) = bytes.get(used) else { return (used, Step::NeedMore) };
+            let Some(byte) = bytes.get(used) else { return (used, RecordStep::NeedMore) };
             used += 1;
             if !self.take_header(*byte) {
-                return (used, Step::Bad);
+                return (used, RecordStep::Bad);
             }
         }
         let taken = self.content.min(bytes.len() - used);
         if taken > 0 {
             self.content -= taken;
-            return (used + taken, Step::Content(self.kind, &bytes[used..used + taken]));
+            return (used + taken, RecordStep::Content(self.kind, &bytes[used..used + taken]));
         }
         if self.content > 0 {
-            return (used, Step::NeedMore);
+            return (used, RecordStep::NeedMore);
         }
         let taken = self.padding.min(bytes.len() - used);
         self.padding -= taken;
         if self.padding > 0 {
-            return (used + taken, Step::NeedMore);
+            return (used + taken, RecordStep::NeedMore);
         }
         self.filled = 0;
         let empty = self.length() == 0;
-        (used + taken, Step::End { kind: self.kind, empty })
+        (used + taken, RecordStep::End { kind: self.kind, empty })
     }
 
     /// Takes the next byte of the header and returns whether it is allowed there. Each byte is
@@ -136,9 +136,9 @@ impl RecordReader {
         match at {
             0 => byte == VERSION,
             1 => match byte {
-                END_REQUEST => self.is(Kind::End),
-                STDOUT => self.is(Kind::Stdout),
-                STDERR => self.is(Kind::Stderr),
+                END_REQUEST => self.begin_record(Kind::End),
+                STDOUT => self.begin_record(Kind::Stdout),
+                STDERR => self.begin_record(Kind::Stderr),
                 _ => false,
             },
             2 => byte == 0,
@@ -155,7 +155,7 @@ impl RecordReader {
         }
     }
 
-    fn is(&mut self, kind: Kind) -> bool {
+    fn begin_record(&mut self, kind: Kind) -> bool {
         self.kind = kind;
         true
     }
@@ -214,8 +214,8 @@ pub(super) mod tests {
                 let (taken, step) = reader.take(&piece[used..]);
                 used += taken;
                 match step {
-                    Step::NeedMore => break,
-                    Step::Bad => {
+                    RecordStep::NeedMore => break,
+                    RecordStep::Bad => {
                         steps.push(format!("bad after {used}"));
                         return steps;
                     }
@@ -239,7 +239,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_request_is_opened_has_its_streams_and_ends_them() {
+    fn a_request_begins_and_sends_and_ends_its_streams() {
         let mut out = Vec::new();
         write_request(&mut out, b"pp", b"body", KeepConnection::Yes);
         let expected: &[&[u8]] = &[
@@ -256,7 +256,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_body_beyond_a_record_goes_out_in_several() {
+    fn a_large_body_is_split_over_several_records() {
         let mut out = Vec::new();
         write_request(&mut out, b"", &[7; 65_536], KeepConnection::No);
         // Begin; no parameters; 65 535 bytes; the last byte; the end.
@@ -266,7 +266,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn records_are_told_apart_with_and_without_padding() {
+    fn records_are_separated_with_and_without_padding() {
         let bytes = [
             record(Kind::Stdout, b"ab", 3),
             record(Kind::Stderr, b"", 0),
@@ -286,15 +286,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_wrong_byte_is_told_where_it_stands() {
+    fn an_invalid_byte_is_reported_at_its_position() {
         let right = record(Kind::End, &[0; 8], 0);
         // Wrong version; a management record; an unknown kind; another request's id; a wrong
         // length.
         for (at, wrong) in [(0, 2), (1, 10), (1, 5), (2, 1), (3, 2), (3, 0), (4, 1), (5, 9)] {
             let mut bytes = right.clone();
             bytes[at] = wrong;
-            let told = if at == 4 { 6 } else { at + 1 };
-            assert_eq!(read(&[&bytes]), [format!("bad after {told}")], "{at} {wrong}");
+            let reported_at = if at == 4 { 6 } else { at + 1 };
+            assert_eq!(read(&[&bytes]), [format!("bad after {reported_at}")], "{at} {wrong}");
         }
     }
 }

@@ -61,9 +61,9 @@ pub fn request(
     habit: ConnectionHabit,
 ) -> Result<Request, RequestError> {
     check(method, uri, headers, body)?;
-    let mut all = of_the_site(script, method, uri);
-    of_the_body(&mut all, method, headers, body);
-    of_headers(&mut all, headers);
+    let mut all = site_params(script, method, uri);
+    add_body_params(&mut all, method, headers, body);
+    add_header_params(&mut all, headers);
     for (name, value) in &script.params {
         all.retain(|(known, _)| known != name);
         all.push((name.clone(), value.clone()));
@@ -83,7 +83,7 @@ pub fn request(
 type Params = Vec<(String, String)>;
 
 /// The parameters in the order of nginx's `fastcgi_params`.
-fn of_the_site(script: &Script, method: &str, uri: &str) -> Params {
+fn site_params(script: &Script, method: &str, uri: &str) -> Params {
     let query = uri.split_once('?').map_or("", |(_, query)| query);
     let software = concat!("stampede/", env!("CARGO_PKG_VERSION"));
     let params = [
@@ -106,7 +106,7 @@ fn of_the_site(script: &Script, method: &str, uri: &str) -> Params {
     params.map(|(name, value)| (name.to_string(), value.to_string())).into()
 }
 
-fn of_the_body(all: &mut Params, method: &str, headers: &[(String, String)], body: &[u8]) {
+fn add_body_params(all: &mut Params, method: &str, headers: &[(String, String)], body: &[u8]) {
     let given = |wanted: &str| {
         let found = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
         found.map(|(_, value)| value.clone())
@@ -122,7 +122,7 @@ fn of_the_body(all: &mut Params, method: &str, headers: &[(String, String)], bod
     all.push(("SERVER_PORT".to_string(), port.to_string()));
 }
 
-fn of_headers(all: &mut Params, headers: &[(String, String)]) {
+fn add_header_params(all: &mut Params, headers: &[(String, String)]) {
     let given = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
     let agent = concat!("stampede/", env!("CARGO_PKG_VERSION"));
     let added = [("Host", HOST), ("Accept", "*/*"), ("User-Agent", agent)];
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_of_ones_own_wins() {
+    fn a_custom_parameter_overrides_the_default() {
         let script = Script::new("/index.php").with("APP_ENV", "prod").with("SERVER_NAME", "shop");
         let all = built(&script, "/", &[]);
         assert!(all.contains(&"APP_ENV=prod".to_string()), "{all:?}");

@@ -67,7 +67,7 @@ fn whole(status: u16) -> Option<AnswerEnd> {
 }
 
 #[test]
-fn statuses_are_those_of_the_cgi_head() {
+fn the_status_comes_from_the_cgi_head() {
     let table = [
         ("Content-Type: text/html\r\n\r\nhello", 200),
         ("Status: 404 Not Found\r\nContent-Type: text/html\r\n\r\nno", 404),
@@ -91,7 +91,7 @@ fn statuses_are_those_of_the_cgi_head() {
 }
 
 #[test]
-fn what_is_no_cgi_head_is_malformed() {
+fn an_invalid_cgi_head_is_malformed() {
     let table = [
         "garbage\r\n",
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
@@ -122,7 +122,7 @@ fn a_body_shorter_than_announced_is_cut_short() {
 }
 
 #[test]
-fn an_answer_is_put_together_from_records_of_all_kinds() {
+fn an_answer_is_assembled_from_records_of_all_kinds() {
     let mut fast = waiting(&asks(b"hello"), KEPT, AnswerShape::ByHeaders);
     let records = [
         record(Stderr, b"PHP Warning: something", 2),
@@ -143,7 +143,7 @@ fn an_answer_is_put_together_from_records_of_all_kinds() {
 }
 
 #[test]
-fn the_end_of_the_request_is_the_servers_word() {
+fn the_servers_end_record_decides_how_the_request_ended() {
     let head = || out("Content-Type: x\r\n\r\n");
     // The exit status of the app is no part of the answer.
     assert_eq!(end_of(&[head(), ended(255, 0)]), whole(200));
@@ -155,7 +155,7 @@ fn the_end_of_the_request_is_the_servers_word() {
 }
 
 #[test]
-fn records_that_may_not_come_are_malformed() {
+fn forbidden_records_are_malformed() {
     let ended_stdout = [out("A: b\r\n\r\n"), record(Stdout, b"", 0), out("more"), end()];
     assert_eq!(end_of(&ended_stdout), Some(Malformed));
     for text in ["HTTP/1.1 400 Bad Request\r\n\r\n", "\x01\x0b\0\0\0\x08\0\0"] {
@@ -166,7 +166,7 @@ fn records_that_may_not_come_are_malformed() {
 }
 
 #[test]
-fn a_close_before_the_end_cuts_short() {
+fn a_close_before_the_end_record_is_cut_short() {
     for records in [vec![], vec![out("A: b\r\n")], vec![out("A: b\r\n\r\nbody")]] {
         let mut fast = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
         assert_eq!(answer(&mut fast, &records), None);
@@ -177,7 +177,7 @@ fn a_close_before_the_end_cuts_short() {
 }
 
 #[test]
-fn the_check_reads_bodies_and_nothing_else() {
+fn the_check_inspects_only_bodies() {
     let checked = |shape, records: &[Vec<u8>]| {
         let mut fast = waiting(&asks(b"needle"), KEPT, shape);
         match answer(&mut fast, records).unwrap().end {
@@ -200,7 +200,7 @@ fn the_check_reads_bodies_and_nothing_else() {
 }
 
 #[test]
-fn the_habit_decides_whether_the_connection_lives_on() {
+fn the_connection_habit_decides_whether_the_connection_is_kept() {
     let records = || [out("A: b\r\n\r\n"), end()];
     for (habit, next) in [(KEPT, Next::KeepOpen), (PER_REQUEST, Next::Close)] {
         let mut fast = waiting(&Check::default(), habit, AnswerShape::ByHeaders);
@@ -218,7 +218,7 @@ fn the_habit_decides_whether_the_connection_lives_on() {
 }
 
 #[test]
-fn a_head_without_end_meets_a_limit() {
+fn an_endless_head_hits_a_limit() {
     let huge = format!("X: {}\r\n\r\n", "x".repeat(65_000));
     let records = [record(Stdout, huge.as_bytes(), 0), record(Stdout, huge.as_bytes(), 0)];
     assert_eq!(end_of(&[records[0].clone(), end()]), whole(200));
@@ -230,7 +230,7 @@ fn a_head_without_end_meets_a_limit() {
 }
 
 #[test]
-fn rules_are_asked_of_a_cgi_answer_too() {
+fn rules_apply_to_a_cgi_answer_too() {
     let rules = ["header x-cache == HIT", "json $.ok == true", "size > 99"];
     let rules = rules.iter().map(|text| Rule::parse(text).unwrap()).collect();
     let check = Check { rules, ..Check::default() };

@@ -13,14 +13,14 @@ use crate::traffic::AnswerShape;
 /// What happened on one connection: everything that a driver can see, except the time of the first
 /// byte.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Parsed {
     ends: Vec<Answer>,
     next: Next,
     room: bool,
 }
 
 /// Sends a request, feeds `pieces`, then closes.
-fn seen(shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
+fn parse(shape: AnswerShape, pieces: &[&[u8]]) -> Parsed {
     let mut fast = FastCgi::with_head_limit(&asks(b"aab"), KEPT, HEAD_LIMIT);
     fast.start(RequestId(3), &request(shape), &mut Vec::new());
     let mut ends = Vec::new();
@@ -31,11 +31,11 @@ fn seen(shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
     fast.peer_closed(Nanos(1), &mut |answer| ends.push(answer));
     assert_eq!(ends.len(), 1, "every request ends once");
     assert!(!fast.room());
-    Seen { ends, next, room }
+    Parsed { ends, next, room }
 }
 
 fn same_however_torn(shape: AnswerShape, bytes: &[u8], cuts: &[u16]) {
-    let unbroken = seen(shape, &[bytes]);
+    let unbroken = parse(shape, &[bytes]);
     let mut at: Vec<usize> =
         cuts.iter().map(|cut| usize::from(*cut) * (bytes.len() + 1) / 65_536).collect();
     at.sort_unstable();
@@ -45,7 +45,7 @@ fn same_however_torn(shape: AnswerShape, bytes: &[u8], cuts: &[u16]) {
         at.into_iter().map(|to| &bytes[std::mem::replace(&mut from, to)..to]).collect();
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
     for pieces in [cut, single] {
-        assert_eq!(seen(shape, &pieces), unbroken, "{:?}", String::from_utf8_lossy(bytes));
+        assert_eq!(parse(shape, &pieces), unbroken, "{:?}", String::from_utf8_lossy(bytes));
     }
 }
 
@@ -90,7 +90,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_answer_is_the_same_however_torn(
+    fn an_answer_is_parsed_the_same_however_reads_split_it(
         shape in prop_oneof![4 => Just(AnswerShape::ByHeaders), 1 => Just(AnswerShape::NoBody)],
         bytes in well_formed(),
         cuts in proptest::collection::vec(any::<u16>(), 0..8),
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_ends_once_however_torn(
+    fn random_bytes_end_a_request_exactly_once_however_split(
         noise in proptest::collection::vec(any::<u8>(), 0..200),
         as_records in any::<bool>(),
         cuts in proptest::collection::vec(any::<u16>(), 0..8),
@@ -111,7 +111,7 @@ proptest! {
 
 /// Damages an answer 4 000 times with a fixed generator: bytes are changed, cut out or doubled.
 #[test]
-fn damaged_answers_end_once_however_torn() {
+fn damaged_answers_end_a_request_exactly_once_however_split() {
     let mut random = fastrand::Rng::with_seed(0x5eed);
     let valid = [
         record(Stderr, b"PHP Warning", 5),

@@ -2,7 +2,7 @@
 
 use super::chunked::Chunked;
 use crate::check::Sink;
-use crate::protocol::{AnswerEnd, Odd};
+use crate::protocol::{AnswerEnd, Quirk};
 
 /// The rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,10 +33,10 @@ impl Body {
     }
 
     /// What was odd about the trailers.
-    pub(super) fn odd(self) -> Odd {
+    pub(super) fn odd(self) -> Quirk {
         match self {
             Body::Chunked(chunked) => chunked.odd(),
-            Body::Length(_) | Body::UntilClose => Odd::default(),
+            Body::Length(_) | Body::UntilClose => Quirk::default(),
         }
     }
 

@@ -8,21 +8,21 @@
 use super::body::Progress;
 use crate::check::Sink;
 use crate::protocol::fields::is_token;
-use crate::protocol::{AnswerEnd, Odd};
+use crate::protocol::{AnswerEnd, Quirk};
 
 /// Position in a chunked body: where the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Chunked {
-    at: At,
+    at: ChunkState,
     /// Size of the chunk as read so far, then the bytes left of it.
     left: u64,
     /// Bytes of the current size line, or of all trailers; bounded by the limit.
-    aside: usize,
-    odd: Odd,
+    overhead_bytes: usize,
+    odd: Quirk,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum At {
+enum ChunkState {
     /// Before the first digit of a size.
     SizeStart,
     /// After a digit of a size.
@@ -49,11 +49,11 @@ enum At {
 impl Chunked {
     /// The position before the first chunk.
     pub(super) fn new() -> Chunked {
-        Chunked { at: At::SizeStart, left: 0, aside: 0, odd: Odd::default() }
+        Chunked { at: ChunkState::SizeStart, left: 0, overhead_bytes: 0, odd: Quirk::default() }
     }
 
     /// What was odd about the trailers.
-    pub(super) fn odd(self) -> Odd {
+    pub(super) fn odd(self) -> Quirk {
         self.odd
     }
 
@@ -66,18 +66,18 @@ impl Chunked {
     ) -> (usize, Progress) {
         let mut used = 0;
         while used < bytes.len() {
-            if self.at == At::Data {
+            if self.at == ChunkState::Data {
                 used += self.take_data(&bytes[used..], sink);
                 continue;
             }
             let byte = bytes[used];
             used += 1;
-            self.aside += 1;
-            if self.aside > limit {
+            self.overhead_bytes += 1;
+            if self.overhead_bytes > limit {
                 return (used, Progress::Bad(AnswerEnd::HeadTooLarge));
             }
             match self.step(byte) {
-                Some(At::Done) => return (used, Progress::Done),
+                Some(ChunkState::Done) => return (used, Progress::Done),
                 Some(at) => self.at = at,
                 None => return (used, Progress::Bad(AnswerEnd::Malformed)),
             }
@@ -90,78 +90,85 @@ impl Chunked {
         sink.piece(&bytes[..taken]);
         self.left -= taken as u64;
         if self.left == 0 {
-            self.at = At::DataCr;
+            self.at = ChunkState::DataCr;
         }
         taken
     }
 
     /// The next position after this byte; `None` where the byte is not allowed.
-    fn step(&mut self, byte: u8) -> Option<At> {
+    fn step(&mut self, byte: u8) -> Option<ChunkState> {
         match (self.at, byte) {
-            (At::SizeStart, _) => {
+            (ChunkState::SizeStart, _) => {
                 self.left = 0;
-                self.aside = 1;
+                self.overhead_bytes = 1;
                 self.digit(byte)
             }
-            (At::Size | At::AfterSize, b';') => Some(At::Extension),
-            (At::Size | At::AfterSize, b' ' | b'\t') => Some(At::AfterSize),
-            (At::Size | At::AfterSize | At::Extension, b'\r') => Some(At::SizeLf),
-            (At::Size, _) => self.digit(byte),
-            (At::Extension, _) => is_text(byte).then_some(At::Extension),
-            (At::SizeLf, b'\n') => {
-                self.aside = 0;
-                Some(if self.left == 0 { At::TrailerStart } else { At::Data })
+            (ChunkState::Size | ChunkState::AfterSize, b';') => Some(ChunkState::Extension),
+            (ChunkState::Size | ChunkState::AfterSize, b' ' | b'\t') => Some(ChunkState::AfterSize),
+            (ChunkState::Size | ChunkState::AfterSize | ChunkState::Extension, b'\r') => {
+                Some(ChunkState::SizeLf)
             }
-            (At::DataCr, b'\r') => Some(At::DataLf),
-            (At::DataLf, b'\n') => Some(At::SizeStart),
-            (At::LastLf, b'\n') => Some(At::Done),
+            (ChunkState::Size, _) => self.digit(byte),
+            (ChunkState::Extension, _) => is_text(byte).then_some(ChunkState::Extension),
+            (ChunkState::SizeLf, b'\n') => {
+                self.overhead_bytes = 0;
+                Some(if self.left == 0 { ChunkState::TrailerStart } else { ChunkState::Data })
+            }
+            (ChunkState::DataCr, b'\r') => Some(ChunkState::DataLf),
+            (ChunkState::DataLf, b'\n') => Some(ChunkState::SizeStart),
+            (ChunkState::LastLf, b'\n') => Some(ChunkState::Done),
             _ => self.trailer(byte),
         }
     }
 
     /// Like `step`, in the fields after the last chunk.
-    fn trailer(&mut self, byte: u8) -> Option<At> {
+    fn trailer(&mut self, byte: u8) -> Option<ChunkState> {
         match (self.at, byte) {
-            (At::TrailerStart, b'\r') => Some(At::LastLf),
-            (At::TrailerStart, b'\n') => Some(At::Done),
-            (At::TrailerLf, b'\n') => Some(At::TrailerStart),
-            (At::TrailerName | At::TrailerNamed, b'\r' | b'\n') => {
-                self.trailer_ends(byte, Odd::IGNORED)
+            (ChunkState::TrailerStart, b'\r') => Some(ChunkState::LastLf),
+            (ChunkState::TrailerStart, b'\n') => Some(ChunkState::Done),
+            (ChunkState::TrailerLf, b'\n') => Some(ChunkState::TrailerStart),
+            (ChunkState::TrailerName | ChunkState::TrailerNamed, b'\r' | b'\n') => {
+                self.trailer_ends(byte, Quirk::IGNORED)
             }
-            (At::TrailerValue | At::TrailerIgnored, b'\r' | b'\n') => {
-                self.trailer_ends(byte, Odd::default())
+            (ChunkState::TrailerValue | ChunkState::TrailerIgnored, b'\r' | b'\n') => {
+                self.trailer_ends(byte, Quirk::default())
             }
-            (At::TrailerStart, b' ' | b'\t') => {
+            (ChunkState::TrailerStart, b' ' | b'\t') => {
                 // The text of a folded line is not inspected, whatever it continues.
-                self.odd = self.odd.and(Odd::FOLDED);
-                Some(At::TrailerValue)
+                self.odd = self.odd.union(Quirk::FOLDED);
+                Some(ChunkState::TrailerValue)
             }
-            (At::TrailerName, b':') => Some(At::TrailerValue),
-            (At::TrailerName, b' ' | b'\t') => Some(At::TrailerNamed),
-            (At::TrailerNamed, b':') => {
-                self.odd = self.odd.and(Odd::SPACED);
-                Some(At::TrailerValue)
+            (ChunkState::TrailerName, b':') => Some(ChunkState::TrailerValue),
+            (ChunkState::TrailerName, b' ' | b'\t') => Some(ChunkState::TrailerNamed),
+            (ChunkState::TrailerNamed, b':') => {
+                self.odd = self.odd.union(Quirk::SPACED);
+                Some(ChunkState::TrailerValue)
             }
-            (At::TrailerNamed, b' ' | b'\t') => Some(At::TrailerNamed),
-            (At::TrailerStart | At::TrailerName, _) if is_token(byte) => Some(At::TrailerName),
-            (At::TrailerStart | At::TrailerName | At::TrailerNamed, 1..) => {
-                self.odd = self.odd.and(Odd::IGNORED);
-                Some(At::TrailerIgnored)
+            (ChunkState::TrailerNamed, b' ' | b'\t') => Some(ChunkState::TrailerNamed),
+            (ChunkState::TrailerStart | ChunkState::TrailerName, _) if is_token(byte) => {
+                Some(ChunkState::TrailerName)
             }
-            (At::TrailerValue | At::TrailerIgnored, 1..) => Some(self.at),
+            (
+                ChunkState::TrailerStart | ChunkState::TrailerName | ChunkState::TrailerNamed,
+                1..,
+            ) => {
+                self.odd = self.odd.union(Quirk::IGNORED);
+                Some(ChunkState::TrailerIgnored)
+            }
+            (ChunkState::TrailerValue | ChunkState::TrailerIgnored, 1..) => Some(self.at),
             _ => None,
         }
     }
 
-    fn trailer_ends(&mut self, byte: u8, odd: Odd) -> Option<At> {
-        self.odd = self.odd.and(odd);
-        Some(if byte == b'\r' { At::TrailerLf } else { At::TrailerStart })
+    fn trailer_ends(&mut self, byte: u8, odd: Quirk) -> Option<ChunkState> {
+        self.odd = self.odd.union(odd);
+        Some(if byte == b'\r' { ChunkState::TrailerLf } else { ChunkState::TrailerStart })
     }
 
-    fn digit(&mut self, byte: u8) -> Option<At> {
+    fn digit(&mut self, byte: u8) -> Option<ChunkState> {
         let digit = char::from(byte).to_digit(16)?;
         self.left = self.left.checked_mul(16)?.checked_add(u64::from(digit))?;
-        Some(At::Size)
+        Some(ChunkState::Size)
     }
 }
 

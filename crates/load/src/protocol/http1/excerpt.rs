@@ -8,7 +8,7 @@ use crate::traffic::AnswerShape;
 /// The excerpt of what `inspector` kept. Not on the hot path: called once per kind of failure.
 pub(super) fn of(inspector: &Inspector, failed: Option<Failed>, limit: usize) -> Excerpt {
     let (head, parsed, rest) = split(inspector.start());
-    let mut body = Beginning(Vec::new());
+    let mut body = BodyPrefix(Vec::new());
     if let Some(head) = parsed
         && let Ok(mut framing) = head.body(AnswerShape::ByHeaders)
     {
@@ -40,9 +40,9 @@ fn split(mut bytes: &[u8]) -> (&[u8], Option<Head>, &[u8]) {
 }
 
 /// Collects the first bytes of a body.
-struct Beginning(Vec<u8>);
+struct BodyPrefix(Vec<u8>);
 
-impl Sink for Beginning {
+impl Sink for BodyPrefix {
     fn piece(&mut self, bytes: &[u8]) {
         let room = EXCERPT_BODY_BYTES - self.0.len();
         self.0.extend_from_slice(&bytes[..room.min(bytes.len())]);

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::body::Body;
 use super::chunked::Chunked;
-use crate::protocol::{AnswerEnd, Next, Odd, fields};
+use crate::protocol::{AnswerEnd, Next, Quirk, fields};
 use crate::spec::HttpVersion;
 use crate::traffic::AnswerShape;
 
@@ -17,9 +17,9 @@ pub(crate) struct Head {
     minor: u8,
     length: Length,
     coding: Coding,
-    connection: Said,
+    connection: ConnectionHeader,
     /// What was odd about its lines.
-    pub(super) odd: Odd,
+    pub(super) odd: Quirk,
 }
 
 /// Content-Length, combined over all its fields.
@@ -45,8 +45,8 @@ enum Coding {
 
 /// Connection, combined over all its fields, of a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
-    Nothing,
+pub(crate) enum ConnectionHeader {
+    Absent,
     KeepAlive,
     Close,
 }
@@ -75,9 +75,9 @@ impl Head {
     pub(super) fn next(&self, asked: HttpVersion, body: Body) -> Next {
         let old = asked == HttpVersion::Http10 || self.minor == 0;
         let kept = match self.connection {
-            Said::Close => false,
-            Said::KeepAlive => true,
-            Said::Nothing => !old,
+            ConnectionHeader::Close => false,
+            ConnectionHeader::KeepAlive => true,
+            ConnectionHeader::Absent => !old,
         };
         // Two framings at once, or chunks from HTTP/1.0, are used to smuggle answers. This answer
         // counts, but nothing more is read from the connection (RFC 9112 section 6.1).
@@ -87,7 +87,7 @@ impl Head {
     }
 }
 
-impl crate::protocol::head::Head for Head {
+impl crate::protocol::head::HeadGrammar for Head {
     const PREFIX: &'static [u8] = b"HTTP/1.";
 
     fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
@@ -139,20 +139,21 @@ fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     let mut head = Head::new(status, minor, odd);
     let read = fields::read(lines, FIELDS_MAX, |field| head.field(field.name, field.value))?;
     Ok(read.map(|(length, odd)| {
-        head.odd = head.odd.and(odd);
+        head.odd = head.odd.union(odd);
         (empty + line.len() + length, head)
     }))
 }
 
 /// Bytes of empty lines before a status line, and what is odd about them.
-fn empty_before(bytes: &[u8]) -> (usize, Odd) {
+fn empty_before(bytes: &[u8]) -> (usize, Quirk) {
     let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-    (empty, if empty > 0 { Odd::EMPTY } else { Odd::default() })
+    (empty, if empty > 0 { Quirk::EMPTY } else { Quirk::default() })
 }
 
 impl Head {
-    fn new(status: u16, minor: u8, odd: Odd) -> Head {
-        let (length, coding, connection) = (Length::Absent, Coding::Absent, Said::Nothing);
+    fn new(status: u16, minor: u8, odd: Quirk) -> Head {
+        let (length, coding, connection) =
+            (Length::Absent, Coding::Absent, ConnectionHeader::Absent);
         Head { status, minor, length, coding, connection, odd }
     }
 
@@ -160,13 +161,14 @@ impl Head {
         // Compare the length first: it rules out almost every other field.
         match name.len() {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                elements(value).for_each(|element| self.length = self.length.and(element));
+                elements(value).for_each(|element| self.length = self.length.merge(element));
             }
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                elements(value).for_each(|element| self.coding = self.coding.and(element));
+                elements(value).for_each(|element| self.coding = self.coding.merge(element));
             }
             10 if name.eq_ignore_ascii_case(b"connection") => {
-                elements(value).for_each(|element| self.connection = self.connection.and(element));
+                elements(value)
+                    .for_each(|element| self.connection = self.connection.merge(element));
             }
             _ => {}
         }
@@ -175,7 +177,7 @@ impl Head {
 
 impl Length {
     /// Adds an element. Equal numbers count as one (RFC 9110 section 8.6); a sign is no digit.
-    fn and(self, element: &[u8]) -> Length {
+    fn merge(self, element: &[u8]) -> Length {
         match (self, decimal(element)) {
             (Length::Absent, Some(bytes)) => Length::Bytes(bytes),
             (Length::Bytes(before), Some(bytes)) if before == bytes => self,
@@ -185,7 +187,7 @@ impl Length {
 }
 
 impl Coding {
-    fn and(self, element: &[u8]) -> Coding {
+    fn merge(self, element: &[u8]) -> Coding {
         let chunked = element.eq_ignore_ascii_case(b"chunked");
         match self {
             // An empty list element means nothing (RFC 9110 section 5.6.1.2). Neither does
@@ -199,13 +201,13 @@ impl Coding {
     }
 }
 
-impl Said {
+impl ConnectionHeader {
     /// Adds an element. `close` wins over `keep-alive`, wherever it stands.
-    pub(crate) fn and(self, element: &[u8]) -> Said {
-        if self == Said::Close || element.eq_ignore_ascii_case(b"close") {
-            Said::Close
+    pub(crate) fn merge(self, element: &[u8]) -> ConnectionHeader {
+        if self == ConnectionHeader::Close || element.eq_ignore_ascii_case(b"close") {
+            ConnectionHeader::Close
         } else if element.eq_ignore_ascii_case(b"keep-alive") {
-            Said::KeepAlive
+            ConnectionHeader::KeepAlive
         } else {
             self
         }

@@ -15,15 +15,15 @@ mod tests;
 #[cfg(test)]
 mod torn;
 
-use super::head::{Common, HeadReader, HeadStep};
-use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, RequestId};
+use super::head::{HeadReader, HeadStep, SharedParsing};
+use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
 use crate::check::{Failed, Inspector};
 use crate::spec::{Check, ConnectionHabit, Habits};
 use crate::time::Nanos;
 use crate::traffic::{AnswerShape, Request};
 use body::Body;
 use head::Head;
-pub(crate) use head::{Said, elements};
+pub(crate) use head::{ConnectionHeader, elements};
 
 /// One connection that speaks HTTP/1.x.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub struct Http1 {
     /// Interim answers skipped in the answer in progress.
     interim: u32,
     /// What was odd about its header lines so far.
-    odd: Odd,
+    odd: Quirk,
     /// What the final head, and our own habit, say about the connection.
     next: Next,
 }
@@ -73,11 +73,15 @@ impl Http1 {
     /// Like [`Http1::new`], with another limit. It applies to the bytes of one head, of one chunk's
     /// extensions and of all trailers; at least 64.
     pub fn with_head_limit(check: &Check, habits: Habits, head_bytes_max: usize) -> Http1 {
-        Http1::sharing(&Common::new(check), habits, head_bytes_max)
+        Http1::with_shared(&SharedParsing::new(check), habits, head_bytes_max)
     }
 
     /// The state of one of many connections of a load thread.
-    pub(crate) fn sharing(common: &Common<Head>, habits: Habits, head_bytes_max: usize) -> Http1 {
+    pub(crate) fn with_shared(
+        common: &SharedParsing<Head>,
+        habits: Habits,
+        head_bytes_max: usize,
+    ) -> Http1 {
         Http1 {
             habits,
             head: HeadReader::new(head_bytes_max.max(64), common),
@@ -89,7 +93,7 @@ impl Http1 {
             first_byte: None,
             bytes: 0,
             interim: 0,
-            odd: Odd::default(),
+            odd: Quirk::default(),
             next: Next::KeepOpen,
         }
     }
@@ -119,20 +123,20 @@ impl Http1 {
             HeadStep::NeedMore => None,
             HeadStep::Bad(end) => Some(end),
             HeadStep::Complete(head) => {
-                self.odd = self.odd.and(head.odd);
+                self.odd = self.odd.union(head.odd);
                 if head.status >= 200 {
                     let raw = self.head.raw(&bytes[..taken]);
                     self.inspector.head(raw, head.status, self.shape);
                 }
                 self.head.clear();
-                self.headed(&head)
+                self.after_head(&head)
             }
         };
         (taken, end)
     }
 
     /// Decides what follows a complete head. Returns the end of the answer if it ends here.
-    fn headed(&mut self, head: &Head) -> Option<AnswerEnd> {
+    fn after_head(&mut self, head: &Head) -> Option<AnswerEnd> {
         match head.status {
             // We never ask for an upgrade, so no server may switch protocols.
             101 => return Some(AnswerEnd::Malformed),
@@ -161,7 +165,7 @@ impl Http1 {
         let end = match progress {
             body::Progress::NeedMore => None,
             body::Progress::Done => {
-                self.odd = self.odd.and(body.odd());
+                self.odd = self.odd.union(body.odd());
                 Some(self.whole(status))
             }
             body::Progress::Bad(end) => Some(end),
@@ -188,7 +192,7 @@ impl Http1 {
         self.first_byte = None;
         self.bytes = 0;
         self.interim = 0;
-        self.odd = Odd::default();
+        self.odd = Quirk::default();
         self.next = Next::KeepOpen;
     }
 }
@@ -221,7 +225,7 @@ impl Protocol for Http1 {
         self.first_byte.get_or_insert(came);
         let (used, end) = self.take(bytes);
         self.bytes += used as u64;
-        let Some(end) = end else { return self.inspector.torn(bytes) };
+        let Some(end) = end else { return self.inspector.read_ended(bytes) };
         // Of a bad answer, an example shows everything that arrived, not only the bytes up to the
         // wrong one.
         let whole = matches!(end, AnswerEnd::Whole { .. });

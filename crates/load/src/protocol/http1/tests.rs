@@ -1,9 +1,9 @@
 //! Answers in a table, each with the end that the RFCs demand.
 
-use super::{Common, HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX};
+use super::{HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX, SharedParsing};
 use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
-use crate::protocol::{Answer, AnswerEnd, Checked, Next, Odd, Protocol, RequestId};
+use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, Quirk, RequestId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
 use crate::time::Nanos;
 use crate::traffic::{AnswerShape, Request};
@@ -202,57 +202,61 @@ fn contradictions_and_garbage_are_malformed() {
 
 /// Odd lines are read as browsers read them. They may also say where a body ends.
 #[test]
-fn odd_header_lines_are_read_and_remarked_upon() {
+fn odd_header_lines_are_accepted_and_noted() {
     let ok = "HTTP/1.1 200 OK\r\n";
     let chunks = "\r\n2\r\nok\r\n0\r\n";
     let table = [
-        (format!("{ok}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok"), Odd::FOLDED, KeepOpen),
-        (format!("{ok}X: a\r\n\tb\r\n  c\r\nContent-Length: 2\r\n\r\nok"), Odd::FOLDED, KeepOpen),
-        (format!("{ok}X: a\n b\nContent-Length: 2\n\nok"), Odd::FOLDED, KeepOpen),
-        (format!("{ok}Content-Length:\r\n 2\r\n\r\nok"), Odd::FOLDED, KeepOpen),
-        (format!("{ok}Content-Length : 2\r\n\r\nok"), Odd::SPACED, KeepOpen),
-        (format!("{ok}no colon\r\nContent-Length: 2\r\n\r\nok"), Odd::IGNORED, KeepOpen),
-        (format!("{ok}Content-Length 9\r\nContent-Length: 2\r\n\r\nok"), Odd::IGNORED, KeepOpen),
-        (format!("{ok}A B: c\r\n(: d\r\nContent-Length: 2\r\n\r\nok"), Odd::IGNORED, KeepOpen),
-        (format!("\r\n{ok}Content-Length: 2\r\n\r\nok"), Odd::EMPTY, KeepOpen),
+        (format!("{ok}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
+        (format!("{ok}X: a\r\n\tb\r\n  c\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
+        (format!("{ok}X: a\n b\nContent-Length: 2\n\nok"), Quirk::FOLDED, KeepOpen),
+        (format!("{ok}Content-Length:\r\n 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
+        (format!("{ok}Content-Length : 2\r\n\r\nok"), Quirk::SPACED, KeepOpen),
+        (format!("{ok}no colon\r\nContent-Length: 2\r\n\r\nok"), Quirk::IGNORED, KeepOpen),
+        (format!("{ok}Content-Length 9\r\nContent-Length: 2\r\n\r\nok"), Quirk::IGNORED, KeepOpen),
+        (format!("{ok}A B: c\r\n(: d\r\nContent-Length: 2\r\n\r\nok"), Quirk::IGNORED, KeepOpen),
+        (format!("\r\n{ok}Content-Length: 2\r\n\r\nok"), Quirk::EMPTY, KeepOpen),
         (
             format!("\n\r\n{ok}X : a\r\nContent-Length: 2\r\n\r\nok"),
-            Odd::EMPTY.and(Odd::SPACED),
+            Quirk::EMPTY.union(Quirk::SPACED),
             KeepOpen,
         ),
-        (format!("{ok}Connection:\r\n close\r\nContent-Length: 2\r\n\r\nok"), Odd::FOLDED, Close),
-        (format!("{ok}Transfer-Encoding : chunked\r\n{chunks}\r\n"), Odd::SPACED, KeepOpen),
+        (format!("{ok}Connection:\r\n close\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, Close),
+        (format!("{ok}Transfer-Encoding : chunked\r\n{chunks}\r\n"), Quirk::SPACED, KeepOpen),
         (
             format!("{ok}Transfer-Encoding: gzip,\r\n chunked\r\n{chunks}\r\n"),
-            Odd::FOLDED,
+            Quirk::FOLDED,
             KeepOpen,
         ),
         (
             format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\r\n c\r\n\r\n"),
-            Odd::FOLDED,
+            Quirk::FOLDED,
             KeepOpen,
         ),
-        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A : b\r\n\r\n"), Odd::SPACED, KeepOpen),
+        (
+            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A : b\r\n\r\n"),
+            Quirk::SPACED,
+            KeepOpen,
+        ),
         (
             format!("{ok}Transfer-Encoding: chunked\r\n{chunks}no colon\r\n\r\n"),
-            Odd::IGNORED,
+            Quirk::IGNORED,
             KeepOpen,
         ),
         (
             format!("{ok}Transfer-Encoding: chunked\r\n{chunks}: no name\r\n\r\n"),
-            Odd::IGNORED,
+            Quirk::IGNORED,
             KeepOpen,
         ),
-        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\n\n"), Odd::default(), KeepOpen),
-        (format!("{ok}X: \u{fc}\u{1}\r\nContent-Length: 2\r\n\r\nok"), Odd::default(), KeepOpen),
+        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\n\n"), Quirk::default(), KeepOpen),
+        (format!("{ok}X: \u{fc}\u{1}\r\nContent-Length: 2\r\n\r\nok"), Quirk::default(), KeepOpen),
         (
             format!("{ok}Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok"),
-            Odd::default(),
+            Quirk::default(),
             KeepOpen,
         ),
         (
             "HTTP/1.1 103 Early\r\nLink : a\r\n\r\nHTTP/1.1 204 No\r\n\r\n".to_owned(),
-            Odd::SPACED,
+            Quirk::SPACED,
             KeepOpen,
         ),
     ];
@@ -266,11 +270,11 @@ fn odd_header_lines_are_read_and_remarked_upon() {
 }
 
 #[test]
-fn what_was_odd_of_one_answer_is_not_said_of_the_next() {
+fn quirks_of_one_answer_are_not_reported_for_the_next() {
     let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
     for (bytes, odd) in [
-        ("HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n", Odd::FOLDED),
-        ("HTTP/1.1 200 OK\r\nX: a b\r\nContent-Length: 0\r\n\r\n", Odd::default()),
+        ("HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n", Quirk::FOLDED),
+        ("HTTP/1.1 200 OK\r\nX: a b\r\nContent-Length: 0\r\n\r\n", Quirk::default()),
     ] {
         assert_eq!(answer(&mut http, bytes.as_bytes()).unwrap().0.odd, odd);
         http.start(RequestId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
@@ -278,7 +282,7 @@ fn what_was_odd_of_one_answer_is_not_said_of_the_next() {
 }
 
 #[test]
-fn odd_heads_have_bounds_too() {
+fn heads_with_quirks_have_limits_too() {
     let folds = format!("HTTP/1.1 200 OK\r\nX: a\r\n{}\r\n", " b\r\n".repeat(300));
     let ignored = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a\n".repeat(300));
     for bytes in [folds, ignored] {
@@ -287,7 +291,7 @@ fn odd_heads_have_bounds_too() {
 }
 
 #[test]
-fn garbage_is_told_at_its_first_byte_without_a_line_end() {
+fn garbage_is_rejected_at_its_first_byte_without_a_line_end() {
     for (bytes, told_after) in [("SSH-2.0", 1), ("HTTP/2", 6), ("HTTX", 4)] {
         let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
         let (answer, next) = answer(&mut http, bytes.as_bytes()).unwrap();
@@ -296,7 +300,7 @@ fn garbage_is_told_at_its_first_byte_without_a_line_end() {
 }
 
 #[test]
-fn the_close_ends_what_nothing_else_does() {
+fn a_body_without_framing_ends_with_the_connection() {
     let table = [
         ("HTTP/1.1 200 OK\r\n\r\nall up to the close", whole(200)),
         ("HTTP/1.0 200 OK\r\n\r\n", whole(200)),
@@ -316,7 +320,7 @@ fn the_close_ends_what_nothing_else_does() {
 }
 
 #[test]
-fn an_answer_to_head_has_no_body_and_none_is_asked_of_it() {
+fn an_answer_to_head_has_no_body_and_body_rules_do_not_apply() {
     let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n";
     assert_eq!(end_with(KEPT, AnswerShape::NoBody, bytes), Some((whole(200), KeepOpen)));
     let bytes = "HTTP/1.1 200 OK\r\n\r\n";
@@ -326,7 +330,7 @@ fn an_answer_to_head_has_no_body_and_none_is_asked_of_it() {
 }
 
 #[test]
-fn our_habit_decides_with_the_servers_word() {
+fn a_connection_is_kept_only_if_client_and_server_agree() {
     let plain = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     let kept = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
     for (habits, bytes, next) in [
@@ -343,7 +347,7 @@ fn our_habit_decides_with_the_servers_word() {
 
 /// It does not matter either whether the server repeats it.
 #[test]
-fn a_request_that_says_close_is_the_last_on_its_connection() {
+fn a_request_with_connection_close_is_the_last_on_its_connection() {
     let mut http = Http1::new(&Check::default(), KEPT);
     let bytes = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
     let mut ends = |closes| {
@@ -358,7 +362,7 @@ fn a_request_that_says_close_is_the_last_on_its_connection() {
 }
 
 #[test]
-fn the_next_request_finds_room_only_on_a_connection_that_lives() {
+fn only_an_open_connection_accepts_the_next_request() {
     let mut http = Http1::new(&Check::default(), KEPT);
     let mut out = Vec::new();
     for (id, bytes, room) in [
@@ -380,7 +384,7 @@ fn the_next_request_finds_room_only_on_a_connection_that_lives() {
 }
 
 #[test]
-fn bytes_that_nobody_waits_for_end_the_connection_and_not_the_answer() {
+fn unsolicited_bytes_end_the_connection_but_not_the_answer() {
     let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more";
     let (whole_answer, next) = answer(&mut http, bytes).unwrap();
@@ -412,12 +416,12 @@ fn first_byte_is_that_of_the_first_interim_answer() {
     http.received(b"ontinue\r\n\r\n", Nanos(3), &mut |answer| answers.push(answer));
     http.received(b"HTTP/1.1 204 N\r\n\r\n", Nanos(4), &mut |answer| answers.push(answer));
     let (id, first_byte, end) = (RequestId(7), Nanos(2), whole(204));
-    let expected = Answer { id, first_byte, end, bytes: 43, body_bytes: 0, odd: Odd::default() };
+    let expected = Answer { id, first_byte, end, bytes: 43, body_bytes: 0, odd: Quirk::default() };
     assert_eq!(answers, [expected]);
 }
 
 #[test]
-fn the_check_reads_bodies_and_nothing_else() {
+fn the_check_inspects_only_bodies() {
     let ends = |check: &[u8], bytes: &str| {
         let mut http = waiting(&asks(check), KEPT, AnswerShape::ByHeaders);
         match answer(&mut http, bytes.as_bytes()).unwrap().0.end {
@@ -448,7 +452,7 @@ fn a_match_in_one_answer_does_not_help_the_next() {
 }
 
 #[test]
-fn what_has_no_end_meets_a_limit() {
+fn endless_heads_and_chunks_hit_a_limit() {
     let filler = "x".repeat(HEAD_BYTES_MAX);
     let many = "A: b\r\n".repeat(300);
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -470,7 +474,7 @@ fn what_has_no_end_meets_a_limit() {
 }
 
 #[test]
-fn a_head_of_exactly_the_limit_is_a_head() {
+fn a_head_of_exactly_the_limit_is_accepted() {
     let frame = "HTTP/1.1 204 No Content\r\nX: \r\n\r\n".len();
     for (bytes, expected) in [(HEAD_BYTES_MAX, whole(204)), (HEAD_BYTES_MAX + 1, HeadTooLarge)] {
         let filler = "x".repeat(bytes - frame);
@@ -483,7 +487,7 @@ fn a_head_of_exactly_the_limit_is_a_head() {
 /// A head that begins with the same bytes as the last one is not parsed again: results must not
 /// differ.
 #[test]
-fn an_answer_is_what_it_is_whichever_came_before() {
+fn an_answer_does_not_depend_on_the_one_before() {
     let answers = [
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno, more",
@@ -496,16 +500,16 @@ fn an_answer_is_what_it_is_whichever_came_before() {
         "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/2 is another",
     ];
-    let took = |common: &Common<Head>, bytes: &str, limit| {
-        let mut http = Http1::sharing(common, KEPT, limit);
+    let took = |common: &SharedParsing<Head>, bytes: &str, limit| {
+        let mut http = Http1::with_shared(common, KEPT, limit);
         http.start(RequestId(7), &request(AnswerShape::ByHeaders), &mut Vec::new());
         answer(&mut http, bytes.as_bytes())
     };
     for (before, after) in answers.iter().flat_map(|one| answers.map(|other| (one, other))) {
         for limit in [HEAD_BYTES_MAX, 64] {
-            let common = Common::new(&Check::default());
+            let common = SharedParsing::new(&Check::default());
             took(&common, before, HEAD_BYTES_MAX);
-            let alone = took(&Common::new(&Check::default()), after, limit);
+            let alone = took(&SharedParsing::new(&Check::default()), after, limit);
             assert_eq!(took(&common, after, limit), alone, "{before:?}, then {after:?}");
         }
     }

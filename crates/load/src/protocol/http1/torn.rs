@@ -12,14 +12,14 @@ use crate::traffic::AnswerShape;
 /// What happened on one connection: everything that a driver can see, except the time of the first
 /// byte, which depends on the reads.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Parsed {
     ends: Vec<Answer>,
     next: Next,
     room: bool,
 }
 
 /// Sends a request, feeds `pieces`, then closes.
-fn seen(habits: Habits, shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
+fn parse(habits: Habits, shape: AnswerShape, pieces: &[&[u8]]) -> Parsed {
     let mut http = Http1::with_head_limit(&asks(b"aab"), habits, HEAD_LIMIT);
     http.start(RequestId(3), &request(shape), &mut Vec::new());
     let mut ends = Vec::new();
@@ -30,7 +30,7 @@ fn seen(habits: Habits, shape: AnswerShape, pieces: &[&[u8]]) -> Seen {
     http.peer_closed(Nanos(1), &mut |answer| ends.push(answer));
     assert_eq!(ends.len(), 1, "every request ends once");
     assert!(!http.room());
-    Seen { ends, next, room }
+    Parsed { ends, next, room }
 }
 
 /// `bytes` cut at `cuts`; each cut is a share of the length in 1/65 536.
@@ -44,10 +44,10 @@ fn cut<'a>(bytes: &'a [u8], cuts: &[u16]) -> Vec<&'a [u8]> {
 }
 
 fn same_however_torn(habits: Habits, shape: AnswerShape, bytes: &[u8], cuts: &[u16]) {
-    let unbroken = seen(habits, shape, &[bytes]);
+    let unbroken = parse(habits, shape, &[bytes]);
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
     for pieces in [cut(bytes, cuts), single] {
-        let torn = seen(habits, shape, &pieces);
+        let torn = parse(habits, shape, &pieces);
         assert_eq!(torn, unbroken, "{:?}", String::from_utf8_lossy(bytes));
     }
 }
@@ -137,7 +137,7 @@ impl Wire {
 
 proptest! {
     #[test]
-    fn an_answer_is_the_same_however_torn(
+    fn an_answer_is_parsed_the_same_however_reads_split_it(
         habits in habits(),
         shape in shape(),
         bytes in well_formed(),
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_ends_once_however_torn(
+    fn random_bytes_end_a_request_exactly_once_however_split(
         noise in proptest::collection::vec(any::<u8>(), 0..200),
         status_line in prop_oneof![
             Just(""),
@@ -164,7 +164,7 @@ proptest! {
 /// Damages each of a few answers with a fixed generator, 4 000 times in all. Bytes are changed, cut
 /// out, doubled, or replaced by what parsers stumble over.
 #[test]
-fn damaged_answers_end_once_however_torn() {
+fn damaged_answers_end_a_request_exactly_once_however_split() {
     let mut random = fastrand::Rng::with_seed(0x5eed);
     for round in 0..4_000 {
         let mut bytes = VALID[round % VALID.len()].as_bytes().to_vec();

@@ -37,15 +37,15 @@ pub struct Tls<P> {
     /// Lower bound of the records that were encrypted on this connection.
     encrypted: u64,
     /// Nothing can be sent or received on this connection any more.
-    over: bool,
+    closed: bool,
 }
 
 /// How a turn ended.
-enum Turn {
+enum TlsProgress {
     /// It needs more bytes, or a request.
     Waits,
     /// The peer announced that it sends no more.
-    PeerSaidClose,
+    CloseNotify,
     /// The bytes are not TLS, or no version that both sides speak.
     Broken,
 }
@@ -61,17 +61,22 @@ impl<P: Protocol> Tls<P> {
             plain: Vec::new(),
             outgoing: Vec::new(),
             encrypted: 0,
-            over: false,
+            closed: false,
         }
     }
 
     /// Advances the connection as far as the bytes so far allow, and appends what it has to send to
     /// `out`. Every iteration takes a record, sends something that was pending, or is the last.
-    fn turn(&mut self, out: &mut Vec<u8>, now: Nanos, answered: &mut dyn FnMut(Answer)) -> Turn {
+    fn advance(
+        &mut self,
+        out: &mut Vec<u8>,
+        now: Nanos,
+        answered: &mut dyn FnMut(Answer),
+    ) -> TlsProgress {
         let setup = &self.setup;
         let connection = self.connection.get_or_insert_with(|| setup.connection());
         let mut used = 0;
-        let turn = loop {
+        let progress = loop {
             let UnbufferedStatus { discard, state } =
                 connection.process_tls_records(&mut self.incoming[used..]);
             used += discard;
@@ -86,39 +91,39 @@ impl<P: Protocol> Tls<P> {
                     encode(&mut data, out);
                 }
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
-                Ok(ConnectionState::BlockedHandshake) => break Turn::Waits,
+                Ok(ConnectionState::BlockedHandshake) => break TlsProgress::Waits,
                 Ok(ConnectionState::WriteTraffic(mut traffic)) => {
                     if self.plain.is_empty() {
-                        break Turn::Waits;
+                        break TlsProgress::Waits;
                     }
                     let records = self.plain.len() / RECORD_BYTES + 1;
                     let guess = self.plain.len() + records * OVERHEAD_BYTES;
                     let plain = &self.plain;
                     let appended =
                         append(out, guess, |space| match traffic.encrypt(plain, space) {
-                            Ok(bytes) => Appended::Bytes(bytes),
-                            Err(EncryptError::InsufficientSize(needs)) => Appended::Needs(needs),
-                            Err(EncryptError::EncryptExhausted) => Appended::Bytes(0),
+                            Ok(bytes) => WriteResult::Bytes(bytes),
+                            Err(EncryptError::InsufficientSize(needs)) => WriteResult::Needs(needs),
+                            Err(EncryptError::EncryptExhausted) => WriteResult::Bytes(0),
                         });
                     self.encrypted += records as u64;
                     self.plain.clear();
-                    break if appended > 0 { Turn::Waits } else { Turn::Broken };
+                    break if appended > 0 { TlsProgress::Waits } else { TlsProgress::Broken };
                 }
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    break Turn::PeerSaidClose;
+                    break TlsProgress::CloseNotify;
                 }
                 // Only a server reads early data, and an unknown state does not belong to HTTP over
                 // TLS.
-                Ok(_) | Err(_) => break Turn::Broken,
+                Ok(_) | Err(_) => break TlsProgress::Broken,
             }
         };
         self.incoming.drain(..used);
-        turn
+        progress
     }
 
     /// Appends the alert to `out`, if the library has one for the peer. To be called once: after an
     /// error the library returns the alert before it looks at the records again.
-    fn last_words(&mut self, out: &mut Vec<u8>) {
+    fn append_alert(&mut self, out: &mut Vec<u8>) {
         let Some(connection) = &mut self.connection else { return };
         let status = connection.process_tls_records(&mut self.incoming);
         if let Ok(ConnectionState::EncodeTlsData(mut data)) = status.state {
@@ -128,12 +133,12 @@ impl<P: Protocol> Tls<P> {
 
     /// Ends every request in flight with `end`; the inner protocol knows which they are.
     fn end_all(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
-        self.over = true;
+        self.closed = true;
         self.inside.peer_closed(now, &mut |answer| answered(Answer { end, ..answer }));
     }
 
     /// Whether the keys are used up. Only TLS 1.2 has no way to change to new ones.
-    fn is_worn_out(&self) -> bool {
+    fn are_keys_used_up(&self) -> bool {
         let version = self.connection.as_ref().and_then(|it| it.protocol_version());
         self.encrypted >= RECORDS_MAX && version == Some(ProtocolVersion::TLSv1_2)
     }
@@ -141,36 +146,36 @@ impl<P: Protocol> Tls<P> {
 
 impl<P: Protocol> Protocol for Tls<P> {
     fn room(&self) -> bool {
-        !self.over && self.inside.room() && !self.is_worn_out()
+        !self.closed && self.inside.room() && !self.are_keys_used_up()
     }
 
     fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
         self.inside.start(id, request, &mut self.plain);
         // No byte has arrived, so nothing is answered and nothing new can fail. All that happens
         // here is a first message, or an encryption.
-        let _ = self.turn(out, Nanos(0), &mut |_| {});
+        let _ = self.advance(out, Nanos(0), &mut |_| {});
     }
 
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
-        if self.over {
+        if self.closed {
             return;
         }
         self.incoming.extend_from_slice(bytes);
         let mut out = std::mem::take(&mut self.outgoing);
-        match self.turn(&mut out, came, answered) {
-            Turn::Waits => {
+        match self.advance(&mut out, came, answered) {
+            TlsProgress::Waits => {
                 // The inner protocol may have something to send by itself.
                 self.inside.transmit(&mut self.plain);
                 if !self.plain.is_empty() {
-                    let _ = self.turn(&mut out, came, answered);
+                    let _ = self.advance(&mut out, came, answered);
                 }
             }
-            Turn::PeerSaidClose => {
-                self.over = true;
+            TlsProgress::CloseNotify => {
+                self.closed = true;
                 self.inside.peer_closed(came, answered);
             }
-            Turn::Broken => {
-                self.last_words(&mut out);
+            TlsProgress::Broken => {
+                self.append_alert(&mut out);
                 self.end_all(AnswerEnd::Tls, came, answered);
             }
         }
@@ -180,7 +185,7 @@ impl<P: Protocol> Protocol for Tls<P> {
     /// Without the peer's `close_notify`, anybody may have cut the connection. An answer that ends
     /// with the close is then not known to be whole (RFC 9112 section 9.8).
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer)) {
-        if !self.over {
+        if !self.closed {
             self.end_all(AnswerEnd::CutShort, now, answered);
         }
     }
@@ -194,7 +199,11 @@ impl<P: Protocol> Protocol for Tls<P> {
     }
 
     fn after_answer(&self) -> Next {
-        if self.over || self.is_worn_out() { Next::Close } else { self.inside.after_answer() }
+        if self.closed || self.are_keys_used_up() {
+            Next::Close
+        } else {
+            self.inside.after_answer()
+        }
     }
 
     fn first_byte(&self) -> Option<Nanos> {
@@ -213,37 +222,41 @@ impl<P: Protocol> Protocol for Tls<P> {
             buffer.shrink_to(KEPT_BYTES);
         }
         self.encrypted = 0;
-        self.over = false;
+        self.closed = false;
     }
 }
 
 fn encode<D>(data: &mut EncodeTlsData<'_, D>, out: &mut Vec<u8>) {
     append(out, HANDSHAKE_BYTES, |space| match data.encode(space) {
-        Ok(bytes) => Appended::Bytes(bytes),
-        Err(EncodeError::InsufficientSize(needs)) => Appended::Needs(needs),
-        Err(EncodeError::AlreadyEncoded) => Appended::Bytes(0),
+        Ok(bytes) => WriteResult::Bytes(bytes),
+        Err(EncodeError::InsufficientSize(needs)) => WriteResult::Needs(needs),
+        Err(EncodeError::AlreadyEncoded) => WriteResult::Bytes(0),
     });
 }
 
 /// Result of writing into the space that was offered.
-enum Appended {
+enum WriteResult {
     Bytes(usize),
     Needs(InsufficientSizeError),
 }
 
 /// Appends what `write` puts into a slice, and returns its length. The slice first has `guess`
 /// bytes; if that is too small, it has as many as `write` asks for.
-fn append(out: &mut Vec<u8>, guess: usize, mut write: impl FnMut(&mut [u8]) -> Appended) -> usize {
+fn append(
+    out: &mut Vec<u8>,
+    guess: usize,
+    mut write: impl FnMut(&mut [u8]) -> WriteResult,
+) -> usize {
     let before = out.len();
     let mut space = guess;
     for _ in 0..2 {
         out.resize(before + space, 0);
         match write(&mut out[before..]) {
-            Appended::Bytes(bytes) => {
+            WriteResult::Bytes(bytes) => {
                 out.truncate(before + bytes);
                 return bytes;
             }
-            Appended::Needs(needs) => space = needs.required_size,
+            WriteResult::Needs(needs) => space = needs.required_size,
         }
     }
     out.truncate(before);

@@ -24,7 +24,7 @@ pub enum Certificates {
     #[default]
     Any,
     /// Those that lead to one of these roots and name the host.
-    Of(Arc<RootCertStore>),
+    Roots(Arc<RootCertStore>),
 }
 
 /// Why the certificates that this machine trusts are not known.
@@ -43,14 +43,14 @@ impl Certificates {
     ///
     /// # Errors
     /// None was found, or none could be read.
-    pub fn of_this_machine() -> Result<Certificates, CertificatesError> {
+    pub fn system_roots() -> Result<Certificates, CertificatesError> {
         let mut found = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
         let (taken, _) = roots.add_parsable_certificates(found.certs);
         match (taken, found.errors.pop()) {
             (0, Some(error)) => Err(error.into()),
             (0, None) => Err(CertificatesError::NoneThere),
-            _ => Ok(Certificates::Of(Arc::new(roots))),
+            _ => Ok(Certificates::Roots(Arc::new(roots))),
         }
     }
 }
@@ -97,10 +97,12 @@ impl Setup {
             .with_safe_default_protocol_versions()
             .map_err(SetupError::Library)?;
         let mut config = match certificates {
-            Certificates::Of(roots) => config.with_root_certificates(roots).with_no_client_auth(),
+            Certificates::Roots(roots) => {
+                config.with_root_certificates(roots).with_no_client_auth()
+            }
             Certificates::Any => config
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Unlooked(provider)))
+                .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider)))
                 .with_no_client_auth(),
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -131,9 +133,9 @@ impl Setup {
 /// either. X.509 v1 certificates, which `openssl x509 -req` makes, would fail there, and the keys
 /// of the connection are proven without it.
 #[derive(Debug)]
-struct Unlooked(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Unlooked {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

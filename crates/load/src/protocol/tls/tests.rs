@@ -11,7 +11,7 @@ use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, SupportedProtocolVer
 use super::{Certificates, Sessions, Setup, Tls};
 use crate::protocol::AnswerEnd::{self, CutShort};
 use crate::protocol::http1::Http1;
-use crate::protocol::{Answer, Checked, Next, Odd, Protocol, RequestId};
+use crate::protocol::{Answer, Checked, Next, Protocol, Quirk, RequestId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
 use crate::time::Nanos;
 use crate::traffic::Request;
@@ -181,7 +181,7 @@ fn a_connection_carries_requests_in_both_versions() {
             pair.settle(usize::MAX);
             let (id, first_byte, end) = (RequestId(requests), Nanos(5), whole());
             let expected =
-                Answer { id, first_byte, end, bytes: 43, body_bytes: 5, odd: Odd::default() };
+                Answer { id, first_byte, end, bytes: 43, body_bytes: 5, odd: Quirk::default() };
             assert_eq!(pair.answers.pop(), Some(expected));
             assert!(pair.client.room() && pair.client.after_answer() == Next::KeepOpen);
             pair.start(&get());
@@ -192,7 +192,7 @@ fn a_connection_carries_requests_in_both_versions() {
 }
 
 #[test]
-fn torn_at_every_byte_it_is_the_same() {
+fn splitting_at_every_byte_changes_nothing() {
     for version in VERSIONS {
         let torn = |torn_at, piece| {
             let mut pair = Pair::new(client(&setup(Sessions::New)), server(version));
@@ -235,7 +235,7 @@ fn bodies_of_many_records_go_both_ways() {
 
 /// An answer that ends with the close is whole only where the server announced the close.
 #[test]
-fn a_close_counts_where_the_server_said_so() {
+fn a_close_counts_only_after_close_notify() {
     let until_close = b"HTTP/1.1 200 OK\r\n\r\nuntil the close";
     for version in VERSIONS {
         let mut pair = asked(version);
@@ -263,7 +263,7 @@ fn a_close_counts_where_the_server_said_so() {
 }
 
 #[test]
-fn a_close_in_the_handshake_cuts_short() {
+fn a_close_during_the_handshake_is_cut_short() {
     let mut pair = Pair::new(client(&setup(Sessions::New)), server(&TLS13));
     pair.start(&get());
     pair.close();
@@ -273,7 +273,7 @@ fn a_close_in_the_handshake_cuts_short() {
 }
 
 #[test]
-fn what_is_not_tls_fails_as_tls() {
+fn bytes_that_are_not_tls_fail_as_tls() {
     let alert = b"\x15\x03\x03\0\x02\x02\x28";
     let no_tls: [&[u8]; 3] = [alert, b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-x\r\n"];
     for bytes in no_tls {
@@ -289,7 +289,7 @@ fn what_is_not_tls_fails_as_tls() {
 }
 
 #[test]
-fn a_damaged_record_fails_as_tls_and_the_server_is_told() {
+fn a_damaged_record_fails_as_tls_and_sends_an_alert() {
     for version in VERSIONS {
         let mut pair = asked(version);
         pair.answer(OK);
@@ -312,13 +312,13 @@ fn a_server_without_our_protocol_sends_an_alert() {
 }
 
 #[test]
-fn certificates_are_looked_at_where_that_is_asked_for() {
+fn certificates_are_verified_if_configured() {
     for version in VERSIONS {
         let (own, other) = (identity(version, b"http/1.1"), identity(version, b"http/1.1"));
         let ends = |root: &CertificateDer<'static>, host: &str| {
             let mut roots = RootCertStore::empty();
             roots.add(root.clone()).unwrap();
-            let certificates = Certificates::Of(Arc::new(roots));
+            let certificates = Certificates::Roots(Arc::new(roots));
             let setup = Setup::new(host, certificates, Sessions::New).unwrap();
             let server = ServerConnection::new(own.config.clone()).unwrap();
             let mut pair = Pair::new(client(&setup), server);
@@ -344,7 +344,7 @@ fn certificates_are_looked_at_where_that_is_asked_for() {
 }
 
 #[test]
-fn sessions_are_resumed_where_that_is_asked_for() {
+fn sessions_are_resumed_if_configured() {
     for version in VERSIONS {
         for (sessions, kind) in
             [(Sessions::New, HandshakeKind::Full), (Sessions::Resumed, HandshakeKind::Resumed)]
@@ -368,7 +368,7 @@ fn sessions_are_resumed_where_that_is_asked_for() {
 
 /// New keys are requested while no request is in flight; that ends nothing.
 #[test]
-fn what_a_server_says_between_requests_is_no_error() {
+fn messages_of_a_server_between_requests_are_no_error() {
     let mut pair = asked(&TLS13);
     pair.answer(OK);
     pair.settle(usize::MAX);
@@ -396,7 +396,7 @@ fn what_a_server_says_between_requests_is_no_error() {
 }
 
 #[test]
-fn a_setup_that_cannot_be_says_why() {
+fn an_invalid_setup_reports_the_reason() {
     let error = Setup::new("not a name", Certificates::Any, Sessions::New).unwrap_err();
     assert_eq!(error.to_string(), "`not a name` is not a name that a certificate can have");
     for host in ["127.0.0.1", "::1", "shop.example"] {
@@ -406,7 +406,7 @@ fn a_setup_that_cannot_be_says_why() {
 
 /// Damages handshakes and answers with a fixed generator: bytes are changed, cut out or doubled.
 #[test]
-fn whatever_comes_a_request_ends_once() {
+fn a_request_ends_exactly_once_whatever_arrives() {
     let mut random = fastrand::Rng::with_seed(0x5eed);
     for version in VERSIONS {
         let config = identity(version, b"http/1.1").config;

@@ -24,7 +24,7 @@ fn an_archive_gives_the_requests_to_its_first_host() {
 }
 
 #[test]
-fn an_archive_is_read_entry_by_entry_whatever_stands_around_them() {
+fn an_archive_is_read_entry_by_entry_whatever_surrounds_them() {
     let urls = |traffic: &str| {
         let (texts, _) =
             read(traffic.as_bytes()).unwrap_or_else(|error| panic!("{traffic}: {error}"));
@@ -61,9 +61,12 @@ fn an_archive_of_any_size_is_streamed() {
         Ok(Box::new(begin.chain(Again(ENTRY.iter().cycle()))) as Box<dyn Read + Send>)
     };
     let (tags, mut notes) = (Tags::new(), TrafficNotes::default());
-    let reading = Reading::new(&file(None), Box::new(open), Some(10 << 30), HABITS, &tags).unwrap();
-    let flow = look(reading, Passes::Times(1), &mut notes).unwrap();
-    let Flow::File { held, mut reading } = flow else { panic!("10 GiB are no list") };
+    let reading =
+        TrafficReader::new(&file(None), Box::new(open), Some(10 << 30), HABITS, &tags).unwrap();
+    let prepared = read_beginning(reading, Passes::Times(1), &mut notes).unwrap();
+    let PreparedTraffic::File { held, mut reading } = prepared else {
+        panic!("10 GiB are no list")
+    };
     assert!(held.len() < 100_000, "{} were held", held.len());
     let mut request = Request::default();
     assert!((0..1_000).all(|_| reading.next(&mut request).unwrap() == Entry::Request));

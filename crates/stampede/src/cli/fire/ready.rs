@@ -5,7 +5,7 @@ use std::path::Path;
 
 use stampede_load::autostop::{Autostop, AutostopError, Judge};
 use stampede_load::spec::{
-    Address, Company, ConnectionHabit, EngineChoice, HttpVersion, Load, Model, Until,
+    Address, ConnectionHabit, CpuSharing, EngineChoice, HttpVersion, Load, Model, Until,
 };
 use stampede_load::time::Nanos;
 
@@ -329,7 +329,7 @@ fn load(
             Some(Engine::Epoll) => EngineChoice::Epoll,
             Some(Engine::IoUring) => EngineChoice::IoUring,
         },
-        company: Company::Nobody,
+        cpu_sharing: CpuSharing::Exclusive,
         threads: args.threads.unwrap_or(1),
         records: args.files.phout.is_some(),
         ..Load::new(target.address.clone(), choice.model.clone(), traffic)

@@ -10,7 +10,7 @@ use stampede_load::report::{Counts, End, LoadResult, TimeSet};
 use stampede_load::spec::{Arrivals, Load, Model, Wire};
 use stampede_load::traffic::Order;
 use stampede_stats::histogram::Times;
-use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
+use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
 use super::found::{self, Example};
 use super::watch::Watched;
@@ -393,7 +393,7 @@ impl AllTimes {
         let mut all = |name: &str, answered: &Times| {
             let ranked = Ranked { answered, failed };
             for (stat, bounded) in [("max", ranked.max(cut_off)), ("mean", ranked.mean(cut_off))] {
-                if matches!(bounded, Bounded::AtLeast(_)) {
+                if matches!(bounded, BoundedValue::AtLeast(_)) {
                     lower_bounds.push(format!("{name}.{stat}"));
                 }
             }
@@ -421,9 +421,11 @@ impl TimesNs {
             Percentile::TooFew => TimeNs::Unknown(()),
         };
         let bounded = |bounded| match bounded {
-            Bounded::Exactly(ns) | Bounded::AtLeast(ns) => TimeNs::Ns(f64::round(ns) as u64),
-            Bounded::Failed => TimeNs::Failed(FailedWord::Failed),
-            Bounded::Empty => TimeNs::Unknown(()),
+            BoundedValue::Exactly(ns) | BoundedValue::AtLeast(ns) => {
+                TimeNs::Ns(f64::round(ns) as u64)
+            }
+            BoundedValue::Failed => TimeNs::Failed(FailedWord::Failed),
+            BoundedValue::Empty => TimeNs::Unknown(()),
         };
         TimesNs {
             p50: at(50.0),

@@ -2,7 +2,7 @@
 
 use clap::Parser as _;
 use serde_json::Value;
-use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Then};
+use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
 use stampede_stats::histogram::Times;
 
 use super::report::{Ended, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
@@ -54,7 +54,7 @@ fn half_bad() -> Behaviour {
 }
 
 fn half_silent() -> Behaviour {
-    let slow = Reply { answer: Answer::none(Then::Hold), ..Reply::default() };
+    let slow = Reply { answer: Answer::none(ConnectionAction::Hold), ..Reply::default() };
     Behaviour { exceptions: vec![(2, slow)], ..Behaviour::answering(Answer::ok()) }
 }
 

@@ -13,7 +13,7 @@ mod model;
 use stampede_stats::baseline::Relation;
 use stampede_stats::compare::compare;
 use stampede_stats::estimate::Estimate;
-use stampede_stats::unpaired::{self, Compared, Judged as JudgedShift, Shift, Sides};
+use stampede_stats::unpaired::{self, JudgedShift, PairComparison, Shift, UnpairedSamples};
 
 pub use expected::Unfit;
 pub use measure::Measure;
@@ -375,7 +375,7 @@ fn uncompared(pair: &Pair<'_>, measure: Measure) -> FigureDiff {
 }
 
 /// The ratios of the pairs. Shares of correct answers are compared by their differences.
-fn compared(pairs: &[&Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Compared> {
+fn compared(pairs: &[&Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<PairComparison> {
     match (measure, pairing) {
         (Measure::Ok, _) => shares(pairs, pairing),
         (_, Pairing::WithinRounds) => {
@@ -389,7 +389,7 @@ fn compared(pairs: &[&Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Comp
     }
 }
 
-fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<Compared> {
+fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<PairComparison> {
     let shift = |pair: &&Pair<'_>| match pairing {
         Pairing::WithinRounds => {
             let rounds = rounds(pair, Measure::Ok);
@@ -401,7 +401,7 @@ fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<Compared> {
         }
     };
     let shifts: Vec<Option<Shift>> = pairs.iter().map(shift).collect();
-    let one = |(shift, judged): (&Option<Shift>, JudgedShift)| Compared {
+    let one = |(shift, judged): (&Option<Shift>, JudgedShift)| PairComparison {
         ratio: shift.map(|shift| Estimate {
             value: shift.mean,
             interval: judged.interval,
@@ -424,9 +424,9 @@ fn rounds(pair: &Pair<'_>, measure: Measure) -> Vec<(f64, f64)> {
     base.filter_map(|(round, base)| Some((base, of_round(round)?))).collect()
 }
 
-fn sides(pair: &Pair<'_>, measure: Measure) -> Sides {
+fn sides(pair: &Pair<'_>, measure: Measure) -> UnpairedSamples {
     let values = |side: &Of<'_>| side.values(measure).into_iter().map(|(_, value)| value).collect();
-    Sides { base: values(&pair.base), other: values(&pair.other) }
+    UnpairedSamples { base: values(&pair.base), other: values(&pair.other) }
 }
 
 fn change(judged: Relation, measure: Measure) -> Change {
