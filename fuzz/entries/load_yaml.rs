@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use stampede::plan::tank::{TankConfig, parse};
-use stampede::plan::{self, Look, PlanError};
+use stampede::plan::{self, PlanError, RenderStyle};
 use stampede_load::autostop::Autostop;
 use stampede_load::traffic::Source;
 
@@ -22,7 +22,7 @@ pub fn run(text: &str) {
                 !wrong.to_string().is_empty() && !wrong.help.to_string().is_empty(),
                 "{error:?}"
             );
-            assert!(error.render(Look::Plain).contains("help: "), "{error:?}");
+            assert!(error.render(RenderStyle::Plain).contains("help: "), "{error:?}");
         }
     }
 }

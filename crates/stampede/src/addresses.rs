@@ -44,7 +44,7 @@ pub fn shown(address: &Address) -> String {
 
 /// The address that a load uses, out of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct AddressChoice {
     /// The first address that accepted a connection. If none did: the first that did not refuse
     /// one, or else the first of all.
     pub address: SocketAddr,
@@ -52,12 +52,12 @@ pub struct Choice {
     pub silent: Vec<SocketAddr>,
 }
 
-impl Choice {
+impl AddressChoice {
     /// Tries one address after the other until one accepts a connection. Waits at most one second
     /// for each address and five seconds for all.
     ///
     /// Returns `None` if there are no addresses.
-    pub fn of(addresses: &[SocketAddr]) -> Option<Choice> {
+    pub fn of(addresses: &[SocketAddr]) -> Option<AddressChoice> {
         let began = Instant::now();
         let mut silent = Vec::new();
         let mut hung = None;
@@ -67,14 +67,14 @@ impl Choice {
                 break;
             }
             match TcpStream::connect_timeout(&address, within) {
-                Ok(_) => return Some(Choice { address, silent }),
+                Ok(_) => return Some(AddressChoice { address, silent }),
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(_) => hung = hung.or(Some(address)),
             }
             silent.push(address);
         }
         let address = hung.or_else(|| addresses.first().copied())?;
-        Some(Choice { address, silent })
+        Some(AddressChoice { address, silent })
     }
 
     /// Whether the chosen address accepted a connection.
@@ -83,8 +83,8 @@ impl Choice {
     }
 
     /// Returns the fact for the report: what the name stands for, and which address is used.
-    pub fn taken(&self, name: &str, all: &[SocketAddr]) -> Taken {
-        Taken {
+    pub fn taken(&self, name: &str, all: &[SocketAddr]) -> ChosenAddress {
+        ChosenAddress {
             name: name.to_owned(),
             addresses: all.iter().map(|one| one.ip().to_string()).collect(),
             silent: self.silent.iter().map(ToString::to_string).collect(),
@@ -95,7 +95,7 @@ impl Choice {
 
 /// What a name with several addresses stands for, and which address is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Taken {
+pub struct ChosenAddress {
     /// The host name.
     pub name: String,
     /// All its addresses.
@@ -106,9 +106,9 @@ pub struct Taken {
     pub taken: Option<String>,
 }
 
-impl fmt::Display for Taken {
+impl fmt::Display for ChosenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Taken { name, addresses, silent, taken } = self;
+        let ChosenAddress { name, addresses, silent, taken } = self;
         write!(f, "`{name}` is {}; ", listed(addresses))?;
         match taken {
             None => write!(f, "nothing accepts connections at {}", listed(silent)),
@@ -171,22 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_accepts_is_taken() {
+    fn the_first_address_that_accepts_is_chosen() {
         let (_listener, [absent, there]) = one_of_two();
-        let choice = Choice::of(&[absent, there]).expect("a choice");
-        assert_eq!(choice, Choice { address: there, silent: vec![absent] });
-        let choice = Choice::of(&[there, absent]).expect("a choice");
-        assert_eq!(choice, Choice { address: there, silent: Vec::new() });
-        let choice = Choice::of(&[absent]).expect("a choice");
+        let choice = AddressChoice::of(&[absent, there]).expect("a choice");
+        assert_eq!(choice, AddressChoice { address: there, silent: vec![absent] });
+        let choice = AddressChoice::of(&[there, absent]).expect("a choice");
+        assert_eq!(choice, AddressChoice { address: there, silent: Vec::new() });
+        let choice = AddressChoice::of(&[absent]).expect("a choice");
         assert_eq!((choice.address, choice.is_there()), (absent, false));
-        assert_eq!(Choice::of(&[]), None);
+        assert_eq!(AddressChoice::of(&[]), None);
     }
 
     #[test]
-    fn what_was_taken_is_said() {
+    fn a_chosen_address_is_described() {
         let all: [SocketAddr; 2] = ["[::1]:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
         let note = |address, silent: &[SocketAddr]| {
-            Choice { address, silent: silent.to_vec() }.taken("localhost", &all).to_string()
+            AddressChoice { address, silent: silent.to_vec() }.taken("localhost", &all).to_string()
         };
         let is = "`localhost` is ::1 and 127.0.0.1; ";
         assert_eq!(note(all[0], &[]), format!("{is}requests go to [::1]:80"));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_told_from_others_without_a_packet() {
+    fn addresses_of_this_machine_are_recognised_without_a_packet() {
         assert!(is_here("127.0.0.1".parse().unwrap()));
         assert!(is_here("127.9.9.9".parse().unwrap()));
         // Addresses for documentation belong to nobody (RFC 5737).

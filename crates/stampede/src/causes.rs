@@ -21,10 +21,10 @@ use crate::trial::{PagesError, RuntimeLoss};
 /// Returns the text of `error`, then each cause after a colon. An error's own text never contains
 /// its causes.
 pub fn chain(error: &dyn Error) -> String {
-    let mut text = said(error);
+    let mut text = message(error);
     let mut source = error.source();
     while let Some(cause) = source {
-        text.push_str(&format!(": {}", said(cause)));
+        text.push_str(&format!(": {}", message(cause)));
         source = cause.source();
     }
     text
@@ -32,7 +32,7 @@ pub fn chain(error: &dyn Error) -> String {
 
 /// Returns an error's own sentence. A build with the feature `codes-for-text` returns the variant
 /// instead, in lower case with underscores. It shows that nothing depends on the wording.
-pub fn said(error: &dyn Error) -> String {
+pub fn message(error: &dyn Error) -> String {
     if cfg!(feature = "codes-for-text") { variant(error) } else { error.to_string() }
 }
 
@@ -54,7 +54,7 @@ fn variant(error: &dyn Error) -> String {
 pub fn cause(error: &(dyn Error + 'static)) -> Cause {
     let (code, fields) = data(error);
     let source = error.source().map(|source| Box::new(cause(source)));
-    Cause { code, fields, text: said(error), source }
+    Cause { code, fields, text: message(error), source }
 }
 
 type Data = (String, Map<String, Value>);
@@ -111,14 +111,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variant_is_a_code() {
+    fn a_variant_becomes_a_code() {
         let error = MonitorError::NoThread { source: std::io::Error::from_raw_os_error(1) };
         assert_eq!(variant(&error), "no_thread");
         assert_eq!(variant(&MonitorError::Panicked), "panicked");
     }
 
     #[test]
-    fn an_error_is_a_code_with_facts_and_what_it_came_of() {
+    fn an_error_has_a_code_fields_and_its_cause() {
         let source = std::io::Error::from_raw_os_error(libc::ENOENT);
         let error = RuntimeError::Io { what: "read", path: "/x/y".into(), source };
         let killed =
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_facts_has_a_code() {
+    fn an_error_without_fields_has_a_code() {
         assert_eq!(cause(&MonitorError::Panicked).code, "panicked");
         assert_eq!(cause(&LoadError::Zero("users")).fields["value"], "users");
         assert_eq!(cause(&std::fmt::Error).code, "other");

@@ -37,7 +37,7 @@ pub enum Event<'a> {
         /// CPUs of the stack's budget. All of them busy is 100 % of CPU.
         budget_cpus: u32,
         /// How long this trial and the rest will take.
-        left: Left,
+        left: RemainingTime,
     },
     /// A phase of the trial begins.
     Phase {
@@ -63,23 +63,23 @@ pub enum Event<'a> {
 
 /// Time left, estimated from the trials so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct RemainingTime {
     /// Time for the trial that begins.
     pub trial: Nanos,
     /// Time for the trials after it.
     pub after: Nanos,
     /// What happens at the end of this time.
-    pub until: Until,
+    pub until: RemainingUntil,
 }
 
 /// The point up to which the time left is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Until {
+pub enum RemainingUntil {
     /// The end of the last trial.
     #[default]
     End,
     /// The moment at which `rounds: auto` decides whether to add more rounds.
-    Look,
+    RoundsCheck,
     /// The time limit of a search. The search may end earlier.
     Budget,
 }
@@ -103,7 +103,7 @@ pub enum Phase {
 }
 
 /// Receives events in order. A listener never fails: a recorder that cannot write remembers why.
-pub trait Listen {
+pub trait EventListener {
     /// Receives one event.
     fn event(&mut self, event: &Event<'_>);
 }

@@ -44,14 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_has_128_bits_and_comes_once() {
+    fn a_token_has_128_bits_and_is_unique() {
         let (one, other) = (token(), token());
         assert!(one.len() == 32 && one.bytes().all(|byte| byte.is_ascii_hexdigit()), "{one}");
         assert_ne!(one, other);
     }
 
     #[test]
-    fn a_taken_name_is_passed_over_and_not_for_ever() {
+    fn taken_names_are_skipped_a_limited_number_of_times() {
         let mut number = 0;
         let mut names = || {
             number += 1;

@@ -31,7 +31,7 @@ pub fn listen() -> Result<(), ctrlc::Error> {
 }
 
 /// Whether a signal has asked the process to end.
-pub fn asked() -> bool {
+pub fn is_requested() -> bool {
     ASKED.load(Ordering::Relaxed) > 0
 }
 
@@ -39,7 +39,7 @@ pub fn asked() -> bool {
 pub fn stop_for_load() -> Stop {
     let stop = Stop::default();
     let mut load = LOAD.lock().unwrap_or_else(PoisonError::into_inner);
-    if asked() {
+    if is_requested() {
         stop.ask();
     }
     *load = Some(stop.clone());

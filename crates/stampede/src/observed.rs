@@ -13,7 +13,7 @@ use crate::store::record::{ObservedState, Provider, RequestedSetup, Validity};
 
 /// What a runtime showed, with what its SAPI forces and what the plan requested.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ObservedRuntime {
     /// Name of the runtime or variant.
     pub name: String,
     /// Choices that explain what the runtime shows.
@@ -50,11 +50,11 @@ const LINE_MAX: usize = 160;
 ///
 /// A server that was already running is the reference only if there is no other runtime, because
 /// little is known about it.
-pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
-    let is_started = |one: &&Shown| one.given.provider != Provider::External;
-    let started: Vec<&Shown> = shown.iter().filter(is_started).collect();
+pub fn compare_observed(shown: &[ObservedRuntime]) -> Vec<Differences> {
+    let is_started = |one: &&ObservedRuntime| one.given.provider != Provider::External;
+    let started: Vec<&ObservedRuntime> = shown.iter().filter(is_started).collect();
     let known = if started.is_empty() { shown.iter().collect() } else { started };
-    let unlike = |reference: &Shown| {
+    let unlike = |reference: &ObservedRuntime| {
         let others = known.iter().map(|one| differences(reference, one));
         others.filter(|found| !found.not_comparable.is_empty()).count()
     };
@@ -64,7 +64,7 @@ pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
             true => Differences::default(),
             false => differences(reference, one),
         };
-        found.not_comparable.splice(0..0, alone(one));
+        found.not_comparable.splice(0..0, own_mismatches(one));
         found.kept = kept(one);
         found
     });
@@ -73,10 +73,10 @@ pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
 
 /// Returns what changed in one runtime between the looks before and after the load, with the
 /// judgement of the trial. A different answer means that a different app was measured.
-pub fn changed(before: &Shown, after: &Shown) -> Vec<(Validity, Server)> {
+pub fn changed(before: &ObservedRuntime, after: &ObservedRuntime) -> Vec<(Validity, Server)> {
     let (was, is) = (&before.observed, &after.observed);
-    let both = Pair { first: before, one: after };
-    let mut differences = both.beside_the_answer().not_comparable;
+    let both = RuntimePair { first: before, one: after };
+    let mut differences = both.php_differences().not_comparable;
     if was.workers != is.workers && was.workers != 0 && is.workers != 0 && !after.given.grows {
         differences.push(Mismatch::WorkersChanged { workers: is.workers, before: was.workers });
     }
@@ -140,16 +140,16 @@ fn shown_difference(was: &ObservedState, is: &ObservedState) -> String {
     }
 }
 
-fn differences(reference: &Shown, one: &Shown) -> Differences {
-    let pair = Pair { first: reference, one };
+fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Differences {
+    let pair = RuntimePair { first: reference, one };
     match one.given.provider {
         Provider::Native => pair.differences(),
-        Provider::External => pair.as_far_as_told(),
+        Provider::External => pair.visible_differences(),
     }
 }
 
 /// Returns what is wrong with one runtime, whatever the others show.
-fn alone(one: &Shown) -> Vec<Mismatch> {
+fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
     if one.given.provider == Provider::External {
         return vec![Mismatch::AlreadyRunning {}];
     }
@@ -168,7 +168,7 @@ fn alone(one: &Shown) -> Vec<Mismatch> {
 
 /// Returns the seen and requested numbers of workers if they differ; else `None`. A growing pool
 /// may begin with fewer.
-pub fn other_workers(one: &Shown) -> Option<(u32, u32)> {
+pub fn other_workers(one: &ObservedRuntime) -> Option<(u32, u32)> {
     let (is, asked) = (one.observed.workers, one.given.workers);
     let fewer = one.given.grows && is < asked;
     let wrong = is != 0 && asked != 0 && is != asked && !fewer;
@@ -176,7 +176,7 @@ pub fn other_workers(one: &Shown) -> Option<(u32, u32)> {
 }
 
 /// Returns what leaks if leaking is part of the runtime's design: `class`, `constant` …
-fn kept(one: &Shown) -> Vec<String> {
+fn kept(one: &ObservedRuntime) -> Vec<String> {
     // If the runtime is isolated all the same, its runtime.yaml declares the leaks that were seen.
     let by_nature = one.given.keeps_memory || one.observed.isolated;
     if by_nature { leaks(&one.observed) } else { Vec::new() }
@@ -194,32 +194,32 @@ fn not_isolated(observed: &ObservedState) -> Mismatch {
     Mismatch::NotIsolated { leaks: leaks(observed) }
 }
 
-struct Pair<'a> {
-    first: &'a Shown,
-    one: &'a Shown,
+struct RuntimePair<'a> {
+    first: &'a ObservedRuntime,
+    one: &'a ObservedRuntime,
 }
 
-impl Pair<'_> {
+impl RuntimePair<'_> {
     /// Compares a server that was already running by its answer, and by what its answer shows of
     /// PHP.
-    fn as_far_as_told(&self) -> Differences {
+    fn visible_differences(&self) -> Differences {
         let mut first = self.first.clone();
-        let told = &self.one.observed;
+        let shown_values = &self.one.observed;
         let (seen, ini) = (&mut first.observed, &mut first.given.ini);
-        seen.ini.retain(|key, _| told.ini.contains_key(key));
-        ini.retain(|key, _| told.ini.contains_key(key));
-        if told.php_version.is_empty() {
+        seen.ini.retain(|key, _| shown_values.ini.contains_key(key));
+        ini.retain(|key, _| shown_values.ini.contains_key(key));
+        if shown_values.php_version.is_empty() {
             seen.php_version.clear();
         }
-        (seen.opcache, seen.jit) = (told.opcache, told.jit);
-        seen.extensions.clone_from(&told.extensions);
+        (seen.opcache, seen.jit) = (shown_values.opcache, shown_values.jit);
+        seen.extensions.clone_from(&shown_values.extensions);
         // Nothing was requested of it, so its other values count as differences.
-        let one = Shown { given: first.given.clone(), ..self.one.clone() };
-        Pair { first: &first, one: &one }.differences()
+        let one = ObservedRuntime { given: first.given.clone(), ..self.one.clone() };
+        RuntimePair { first: &first, one: &one }.differences()
     }
 
     fn differences(&self) -> Differences {
-        let mut found = self.beside_the_answer();
+        let mut found = self.php_differences();
         let (a, b) = (&self.first.observed, &self.one.observed);
         let mut answers: Vec<Mismatch> = pages::differences(&a.pages, &b.pages);
         let is_another = match a.answer_changes || b.answer_changes {
@@ -246,7 +246,7 @@ impl Pair<'_> {
             .then_some(Mismatch::BodySize { mean_bytes: b, reference_bytes: a })
     }
 
-    fn beside_the_answer(&self) -> Differences {
+    fn php_differences(&self) -> Differences {
         let mut found = Differences::default();
         self.plain(&mut found);
         self.ini(&mut found);
@@ -372,7 +372,7 @@ fn is(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(name: &str) -> Shown {
+    fn shown(name: &str) -> ObservedRuntime {
         let observed = ObservedState {
             php_version: "8.2.1".into(),
             extensions: vec!["core".into(), "json".into()],
@@ -384,7 +384,7 @@ mod tests {
             ..ObservedState::default()
         };
         let given = RequestedSetup { workers: 4, ..RequestedSetup::default() };
-        Shown { name: name.into(), given, observed, body_bytes_mean: None }
+        ObservedRuntime { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
     fn sentences(found: &Differences) -> Vec<String> {
@@ -392,14 +392,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_ones_are_comparable() {
+    fn equal_runtimes_are_comparable() {
         let equal = [shown("a"), shown("b")];
         assert_eq!(compare_observed(&equal), [Differences::default(), Differences::default()]);
         assert!(compare_observed(&[]).is_empty());
     }
 
     #[test]
-    fn every_difference_has_its_words() {
+    fn every_difference_has_a_sentence() {
         let mut b = shown("b");
         b.observed.php_version = "8.4.1".into();
         b.observed.extensions = vec!["core".into(), "intl".into()];
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_keeps_its_memory_by_nature_is_comparable() {
+    fn a_runtime_that_keeps_its_memory_by_design_is_comparable() {
         let mut worker = shown("worker");
         worker.given.keeps_memory = true;
         worker.observed.isolated = false;
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn the_odd_one_is_not_comparable_even_where_it_is_the_first() {
+    fn the_runtime_that_differs_is_not_comparable_even_if_it_is_the_first() {
         let mut odd = shown("odd");
         odd.observed.php_version = "8.4.1".into();
         let all = compare_observed(&[odd, shown("a"), shown("b")]);
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn bodies_of_another_size_under_load_are_not_comparable() {
-        let of = |bytes: f64| Shown { body_bytes_mean: Some(bytes), ..shown("x") };
+        let of = |bytes: f64| ObservedRuntime { body_bytes_mean: Some(bytes), ..shown("x") };
         let reasons = |a, b| compare_observed(&[of(a), of(b)])[1].not_comparable.clone();
         assert_eq!(reasons(2_000.0, 2_200.0), []);
         assert_eq!(reasons(100_000.0, 109_000.0), []);
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sapi_forces_and_what_was_asked_does_not_count() {
+    fn forced_and_requested_values_do_not_count_as_differences() {
         let (mut a, mut b) = (shown("a"), shown("b"));
         b.given.forced_extensions = vec!["pcntl".into()];
         b.given.forced_ini = vec!["cli.*".into()];
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_nobody_asked_for_counts_beside_one_that_was_asked() {
+    fn an_unrequested_difference_counts_beside_a_requested_one() {
         let (mut a, mut b) = (shown("a"), shown("b"));
         a.given.ini = [("memory_limit".into(), "256M".into())].into();
         b.given.ini = a.given.ini.clone();
@@ -519,14 +519,14 @@ mod tests {
     }
 
     /// Returns a runtime as a server that was already running shows itself.
-    fn external(name: &str) -> Shown {
+    fn external(name: &str) -> ObservedRuntime {
         let observed = ObservedState { answer_sha256: "a".into(), ..ObservedState::default() };
         let given = RequestedSetup { provider: Provider::External, ..RequestedSetup::default() };
-        Shown { name: name.into(), given, observed, body_bytes_mean: None }
+        ObservedRuntime { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
     #[test]
-    fn what_already_ran_is_not_comparable_and_never_the_reference() {
+    fn an_external_server_is_not_comparable_and_never_the_reference() {
         let all = compare_observed(&[external("x"), external("y"), shown("a")]);
         let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
         let already_running = || vec![Mismatch::AlreadyRunning {}];
@@ -543,26 +543,26 @@ mod tests {
         its php.ini differs: memory_limit `128M` instead of `256M`
         ");
         assert!(found.asked.is_empty() && found.forced.is_empty());
-        let alone = compare_observed(&[external("x"), external("y")]);
-        assert!(alone.iter().all(|one| one.not_comparable == already_running()));
+        let all = compare_observed(&[external("x"), external("y")]);
+        assert!(all.iter().all(|one| one.not_comparable == already_running()));
     }
 
     #[test]
     fn a_pool_that_grows_may_begin_small_but_not_exceed() {
         let mut one = shown("a");
         (one.given.grows, one.observed.workers) = (true, 1);
-        assert!(alone(&one).is_empty());
+        assert!(own_mismatches(&one).is_empty());
         one.observed.workers = 9;
-        assert_eq!(alone(&one), [Mismatch::Workers { workers: 9, asked: 4 }]);
+        assert_eq!(own_mismatches(&one), [Mismatch::Workers { workers: 9, asked: 4 }]);
     }
 
     #[test]
     fn threads_of_a_php_that_is_not_thread_safe_are_never_ranked() {
         let mut one = shown("a");
         one.given.threads = true;
-        assert_eq!(alone(&one), [Mismatch::NotThreadSafe {}]);
+        assert_eq!(own_mismatches(&one), [Mismatch::NotThreadSafe {}]);
         one.observed.thread_safe = true;
-        assert!(alone(&one).is_empty());
+        assert!(own_mismatches(&one).is_empty());
     }
 
     #[test]
@@ -583,7 +583,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_grows_and_workers_that_cannot_be_told_are_no_change() {
+    fn a_growing_pool_and_an_unknown_number_of_workers_are_no_change() {
         let (mut before, mut after) = (shown("a"), shown("a"));
         after.observed.workers = 0;
         assert_eq!(changed(&before, &after), []);

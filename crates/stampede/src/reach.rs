@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_belong_to_others_is_not_near() {
+    fn addresses_that_may_belong_to_others_are_not_near() {
         let table = [
             ("127.0.0.1", Reach::Near),
             ("127.9.9.9", Reach::Near),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_bound_to_and_is_not_here_is_not_near() {
+    fn bindable_addresses_of_other_machines_are_not_near() {
         let work = || {
             // SAFETY: the thread leaves only its network namespace. Memory and files stay shared.
             let unshared = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };

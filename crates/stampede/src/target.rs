@@ -16,7 +16,7 @@ use stampede_load::traffic::{Request, TrafficError};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
-use crate::addresses::{self, Choice, Taken, is_here};
+use crate::addresses::{self, AddressChoice, ChosenAddress, is_here};
 use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
@@ -56,19 +56,19 @@ impl Target {
     /// Chooses an address for a name with several. Tries each address that `may` allows once, and
     /// keeps the first that accepts a connection. Returns the fact for the report; `None` if the
     /// name has only one address, or if none is allowed.
-    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<Taken> {
+    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<ChosenAddress> {
         if self.addresses.len() < 2 {
             return None;
         }
         let tried: Vec<_> = self.addresses.iter().copied().filter(|one| may(one.ip())).collect();
-        let choice = Choice::of(&tried)?;
+        let choice = AddressChoice::of(&tried)?;
         self.address = Address::Tcp(choice.address);
         Some(choice.taken(&self.name, &self.addresses))
     }
 
     /// Sets the server name in TLS (SNI) from a `Host` header, if the URL has an address instead of
     /// a name. A server with several sites refuses a handshake without a name, or answers 421.
-    pub fn tell_name(&mut self, host: &str) {
+    pub fn set_server_name(&mut self, host: &str) {
         let is_address = self.name.parse::<IpAddr>().is_ok();
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -128,7 +128,7 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     scheme: Scheme,
-    place: Place,
+    endpoint: Endpoint,
     host: String,
     path: String,
     script: Option<Script>,
@@ -153,7 +153,7 @@ impl Scheme {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Endpoint {
     Host { name: String, port: u16 },
     Socket(PathBuf),
 }
@@ -200,23 +200,23 @@ impl Url {
         // `http://host?query` asks for the root (RFC 3986 section 6.2.3).
         let path = &if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
         let host = if port == scheme.port() { host.to_owned() } else { format!("{host}:{port}") };
-        Url::new(url, scheme, Place::Host { name, port }, host, path)
+        Url::new(url, scheme, Endpoint::Host { name, port }, host, path)
     }
 
     fn new(
         url: &str,
         scheme: Scheme,
-        place: Place,
+        endpoint: Endpoint,
         host: String,
         path: &str,
     ) -> Result<Url, TargetError> {
         if scheme != Scheme::FastCgi {
-            return Ok(Url { scheme, place, host, path: path.to_owned(), script: None });
+            return Ok(Url { scheme, endpoint, host, path: path.to_owned(), script: None });
         }
         let (script, path) =
             script(path).ok_or_else(|| TargetError::NoScript(mask_secrets(url)))?;
         // The address names a FastCGI server, not a site, so it is not used as the `Host`.
-        Ok(Url { scheme, place, host: LOCALHOST.to_owned(), path, script: Some(script) })
+        Ok(Url { scheme, endpoint, host: LOCALHOST.to_owned(), path, script: Some(script) })
     }
 
     /// Resolves the host's address.
@@ -224,9 +224,9 @@ impl Url {
     /// # Errors
     /// The host has no address, or its name cannot be in a certificate.
     pub fn resolve(&self) -> Result<Target, TargetError> {
-        let (address, name, addresses) = match &self.place {
-            Place::Socket(path) => (Address::Unix(path.clone()), LOCALHOST, Vec::new()),
-            Place::Host { name, port } => {
+        let (address, name, addresses) = match &self.endpoint {
+            Endpoint::Socket(path) => (Address::Unix(path.clone()), LOCALHOST, Vec::new()),
+            Endpoint::Host { name, port } => {
                 let addresses = resolve(name, *port)?;
                 (Address::Tcp(addresses[0]), name.as_str(), addresses)
             }
@@ -259,8 +259,8 @@ fn unix(url: &str, prefix: &'static str, rest: &str, scheme: Scheme) -> Result<U
     match socket.len() {
         0 => Err(TargetError::NoSocket(prefix)),
         1..=SOCKET_PATH_MAX => {
-            let place = Place::Socket(PathBuf::from(socket));
-            Url::new(url, scheme, place, LOCALHOST.to_owned(), path)
+            let endpoint = Endpoint::Socket(PathBuf::from(socket));
+            Url::new(url, scheme, endpoint, LOCALHOST.to_owned(), path)
         }
         length => Err(TargetError::LongSocket(length)),
     }
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_has_its_place() {
+    fn every_part_of_a_url_is_parsed() {
         let table = [
             ("http://127.0.0.1", "127.0.0.1:80", "127.0.0.1", "/"),
             ("http://127.0.0.1:/a", "127.0.0.1:80", "127.0.0.1", "/a"),
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spoken_follows_from_the_url() {
+    fn the_protocol_follows_from_the_url() {
         let spoken = |url: &str| Target::parse(url).expect(url).wire;
         assert!(matches!(spoken("http://127.0.0.1/"), Wire::Http1));
         assert!(matches!(spoken("https://127.0.0.1/"), Wire::Tls(_)));

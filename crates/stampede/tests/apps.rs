@@ -27,7 +27,7 @@ const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
 /// names every runtime that differs.
 fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &RunningStack) -> String) {
     let bench = Bench::new(app);
-    let mut told: Vec<(String, String)> = Vec::new();
+    let mut answers: Vec<(String, String)> = Vec::new();
     let mut wrong: Vec<String> = Vec::new();
     for name in bench.catalogue.runtime_names() {
         let Some(started) = bench.try_start(name, &ONE_WORKER) else { continue };
@@ -39,19 +39,19 @@ fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &RunningStack) ->
             }
         };
         match catch_unwind(AssertUnwindSafe(|| ask(name, &bench, &running))) {
-            Ok(text) => told.push((name.to_owned(), text)),
+            Ok(text) => answers.push((name.to_owned(), text)),
             Err(_) => wrong.push(format!("{name}: see above; {}", running.last_lines())),
         }
         running.stop().expect("stop");
     }
-    for (name, text) in &told {
-        let (other, first) = &told[0];
+    for (name, text) in &answers {
+        let (other, first) = &answers[0];
         if text != first {
             wrong.push(format!("{name} beside {other}: {text} beside {first}"));
         }
     }
     assert!(wrong.is_empty(), "{app:?}:\n{}", wrong.join("\n"));
-    match told.len() {
+    match answers.len() {
         0 => eprintln!("skipped: no runtime is here for {app:?}"),
         count => eprintln!("{app:?} on {count} runtimes"),
     }
@@ -147,14 +147,14 @@ fn what_is_uploaded_arrives_whole_on_every_runtime() {
             .post(running.url())
             .header("Content-Type", "application/octet-stream")
             .send(&body[..]);
-        let told = read(answer.unwrap_or_else(|error| panic!("{runtime}: {error}"))).1;
-        let told: Value = serde_json::from_str(&told).expect("JSON");
+        let reply = read(answer.unwrap_or_else(|error| panic!("{runtime}: {error}"))).1;
+        let reply: Value = serde_json::from_str(&reply).expect("JSON");
         assert_eq!(
-            (&told["bytes"], &told["method"]),
+            (&reply["bytes"], &reply["method"]),
             (&json!(300_000), &json!("POST")),
             "{runtime}"
         );
-        told.to_string()
+        reply.to_string()
     });
 }
 
@@ -165,8 +165,8 @@ fn sleep_and_cpu_take_what_they_are_asked_for() {
         same_everywhere(&AppChoice::Named(name.into()), |runtime, _, running| {
             let (status, text) = get(running, "/?ms=30", "");
             assert_eq!(status, 200, "{runtime}: {text}");
-            let told: Value = serde_json::from_str(&text).expect("JSON");
-            assert!(told[field].as_i64().is_some_and(|ms| ms >= 30), "{runtime}: {told}");
+            let reply: Value = serde_json::from_str(&text).expect("JSON");
+            assert!(reply[field].as_i64().is_some_and(|ms| ms >= 30), "{runtime}: {reply}");
             get(running, "/?ms=-1", "").1
         });
     }
@@ -209,8 +209,8 @@ fn common(runtime: &str, running: &RunningStack, path: &str) -> String {
     let set = cookies(&answer);
     let (status, text) = read(answer);
     assert_eq!(status, 200, "{runtime}: {path}: {text}");
-    let told: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(told, expected, "{runtime}: {path}");
+    let reply: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(reply, expected, "{runtime}: {path}");
     let names: Vec<String> = set.into_iter().filter(|_| path == "/cookies").collect();
     assert!(path != "/cookies" || names == ["first=1", "second=2"], "{runtime}: {names:?}");
     // RoadRunner gives cookies in no fixed order.

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, finish, stderr, stdout, summary};
+use common::{Sandbox, finish, stderr, stdout, summary};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Workers};
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -18,24 +18,24 @@ fn server() -> KnownServer {
     KnownServer::start(behaviour).expect("a server")
 }
 
-fn compare(place: &Place, server: &KnownServer, load: &str) -> String {
-    place.write("app/app.yaml", "title: known\nkind: callable\ndocroot: .\n");
-    place.write("app/index.php", "<?php echo 'hello';\n");
+fn compare(sandbox: &Sandbox, server: &KnownServer, load: &str) -> String {
+    sandbox.write("app/app.yaml", "title: known\nkind: callable\ndocroot: .\n");
+    sandbox.write("app/index.php", "<?php echo 'hello';\n");
     let plan = format!(
         "app: ./app\nruntimes: [{{known: {{use: external, url: \"http://{}\"}}}}]\nload: {{it: {load}}}\n\
          timeout: 300ms\ncold: true\n",
         server.address()
     );
-    place.write("plan.yaml", &plan);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    sandbox.write("plan.yaml", &plan);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     stdout(&output) + &stderr(&output)
 }
 
 #[test]
 fn a_rising_load_breaks_where_the_server_is_full() {
-    let (place, server) = (Place::new(), server());
-    let text = compare(&place, &server, "\"line(10, 310, 10s)\"");
-    let case = &summary(&place)["cases"][0];
+    let (sandbox, server) = (Sandbox::new(), server());
+    let text = compare(&sandbox, &server, "\"line(10, 310, 10s)\"");
+    let case = &summary(&sandbox)["cases"][0];
     if case["verdict"] == "invalid" {
         println!("SKIPPED: this machine is too busy: {text}");
         return;
@@ -58,17 +58,17 @@ fn a_rising_load_breaks_where_the_server_is_full() {
     let over_time = &case["trials"][0]["over_time"];
     assert!(over_time.is_object(), "second by second: {over_time:#}");
     for format in ["markdown", "csv", "json"] {
-        let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
+        let output = finish(sandbox.stampede(&["report", "last", "--format", format]), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
         assert!(stdout(&output).contains("break"), "{format}: {}", stdout(&output));
     }
 }
 
 #[test]
-fn a_load_that_the_server_bears_does_not_break() {
-    let (place, server) = (Place::new(), server());
-    let text = compare(&place, &server, "\"line(1, 40, 6s)\"");
-    let case = &summary(&place)["cases"][0];
+fn a_load_within_the_capacity_does_not_break() {
+    let (sandbox, server) = (Sandbox::new(), server());
+    let text = compare(&sandbox, &server, "\"line(1, 40, 6s)\"");
+    let case = &summary(&sandbox)["cases"][0];
     if case["verdict"] == "invalid" {
         println!("SKIPPED: this machine is too busy: {text}");
         return;

@@ -7,30 +7,30 @@ use std::io::BufRead as _;
 use std::process::Output;
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
+use common::{Sandbox, finish, skipped, stderr, stdout};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(150);
 
-fn capacity_json(place: &Place) -> Value {
-    let text = std::fs::read_to_string(place.run().join("capacity.json")).expect("capacity.json");
+fn capacity_json(sandbox: &Sandbox) -> Value {
+    let text = std::fs::read_to_string(sandbox.run().join("capacity.json")).expect("capacity.json");
     serde_json::from_str(&text).expect("JSON")
 }
 
-fn report(place: &Place, format: &str) -> Output {
-    let run = place.run().display().to_string();
-    finish(place.stampede(&["report", &run, "--format", format]), LIMIT)
+fn report(sandbox: &Sandbox, format: &str) -> Output {
+    let run = sandbox.run().display().to_string();
+    finish(sandbox.stampede(&["report", &run, "--format", format]), LIMIT)
 }
 
 #[test]
-fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
+fn a_search_of_a_real_runtime_keeps_its_time_limit_and_every_trial() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let args = ["capacity", "nginx-fpm", "--app", "hello", "--workers", "4", "--max-time", "45s"];
     let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1", "--json"];
-    let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&args[..], &short[..]].concat()), LIMIT);
     let (out, err) = (stdout(&output), stderr(&output));
     let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}\n{err}"));
     let limit = &found["runtimes"][0];
@@ -50,39 +50,39 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
     let spent = limit["spent_s"].as_f64().expect("seconds");
     // The last trial may take longer than the trials before it.
     assert!(spent < 45.0 + 10.0, "{spent} s");
-    let trials = std::fs::read_dir(place.run().join("trials")).expect("trials").count();
+    let trials = std::fs::read_dir(sandbox.run().join("trials")).expect("trials").count();
     assert_eq!(trials, points.len(), "each trial has its directory");
 
-    assert_eq!(capacity_json(&place), found, "what is printed lies on disk");
-    let again: Value = serde_json::from_str(&stdout(&report(&place, "json"))).expect("JSON");
+    assert_eq!(capacity_json(&sandbox), found, "what is printed lies on disk");
+    let again: Value = serde_json::from_str(&stdout(&report(&sandbox, "json"))).expect("JSON");
     assert_eq!(again, found);
-    let text = stdout(&report(&place, "text"));
+    let text = stdout(&report(&sandbox, "text"));
     assert!(text.contains("nginx-fpm: ") && text.contains("rate/s"), "{text}");
     // In the other formats, the search's trials are an ordinary run.
-    assert!(stdout(&report(&place, "csv")).contains("nginx-fpm"), "no row");
-    let page = std::fs::read_to_string(place.run().join("capacity.html")).expect("the chart");
+    assert!(stdout(&report(&sandbox, "csv")).contains("nginx-fpm"), "no row");
+    let page = std::fs::read_to_string(sandbox.run().join("capacity.html")).expect("the chart");
     assert!(
         page.contains("<svg") && !page.contains("http://") || page.contains("w3.org"),
         "{page}"
     );
-    assert_eq!(place.left_behind(), Vec::<String>::new());
-    common::a_newer_format_is_refused(&place, "capacity.json");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+    common::a_newer_format_is_refused(&sandbox, "capacity.json");
 }
 
 #[test]
-fn what_held_a_real_runtime_back_is_named() {
+fn the_limit_of_a_real_runtime_is_named() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Two workers that wait 10 ms per request: 200/s at most, and the CPU is mostly idle.
     let args = ["capacity", "nginx-fpm", "--app", "sleep", "--workers", "2", "--max-time", "30s"];
     let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
-    let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&args[..], &short[..]].concat()), LIMIT);
     let out = stdout(&output);
     let busy = "limited by: worker-bound: all 2 workers were busy";
     assert!(out.contains(busy), "{out}{}", stderr(&output));
-    let found = capacity_json(&place);
+    let found = capacity_json(&sandbox);
     let points = found["runtimes"][0]["points"].as_array().expect("points");
     let names = |point: &&Value| point["held_back"]["cause"] == "workers";
     assert!(points.iter().any(|point| names(&point)), "{found:#}");
@@ -92,22 +92,22 @@ fn what_held_a_real_runtime_back_is_named() {
 }
 
 #[test]
-fn what_one_user_alone_does_not_get_is_said_at_once() {
+fn an_expectation_that_fails_for_a_single_user_ends_the_search() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let args = ["capacity", "nginx-fpm", "--app", "hello", "--workers", "2", "--for", "1s"];
     let expect = ["--warm-up", "200ms", "--expect", "p95 < 1us"];
-    let output = finish(place.stampede(&[&args[..], &expect[..]].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&args[..], &expect[..]].concat()), LIMIT);
     let out = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{out}{}", stderr(&output));
-    let found = capacity_json(&place);
-    let said = &found["runtimes"][0]["said"];
-    assert_eq!(said["code"], "not_met_alone", "{said:#}");
-    let reason = &said["reasons"][0];
+    let found = capacity_json(&sandbox);
+    let result = &found["runtimes"][0]["said"];
+    assert_eq!(result["code"], "not_met_alone", "{result:#}");
+    let reason = &result["reasons"][0];
     assert_eq!((&reason["code"], &reason["found"]["unit"]), (&"not_met".into(), &"ns".into()));
-    assert!(out.contains(said["text"].as_str().expect("a sentence")), "{out}");
+    assert!(out.contains(result["text"].as_str().expect("a sentence")), "{out}");
     assert_eq!(found["runtimes"][0]["points"].as_array().map(Vec::len), Some(2), "{found:#}");
     assert_eq!(found["runtimes"][0]["capacity_per_second"], Value::Null);
 }
@@ -117,9 +117,9 @@ fn ctrl_c_keeps_what_was_measured() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let args = ["capacity", "nginx-fpm", "--app", "hello", "--workers", "2", "--for", "1s"];
-    let mut child = place
+    let mut child = sandbox
         .stampede(&[&args[..], &["--warm-up", "200ms"][..]].concat())
         .spawn()
         .expect("the binary starts");
@@ -133,37 +133,37 @@ fn ctrl_c_keeps_what_was_measured() {
     let out = stdout(&output);
     assert_eq!(output.status.code(), Some(3), "{out}{rest:?}");
     assert!(out.contains("ended early: what was measured so far"), "{out}");
-    let found = capacity_json(&place);
+    let found = capacity_json(&sandbox);
     assert_eq!(found["interrupted"], true);
     assert!(found["runtimes"][0]["points"].as_array().expect("points").len() >= 3, "{found:#}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused_before_anything_starts() {
-    let place = Place::new();
+fn an_impossible_search_is_refused_before_anything_starts() {
+    let sandbox = Sandbox::new();
     let refused = |args: &[&str]| {
         let all = [&["capacity", "nginx-fpm", "--app", "hello"], args].concat();
-        let output = finish(place.stampede(&all), LIMIT);
+        let output = finish(sandbox.stampede(&all), LIMIT);
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         stderr(&output)
     };
     if !skipped(&["nginx", "php-fpm"]) {
-        let said = refused(&["--expect", "throughput >= 100"]);
-        assert!(said.contains("says how much, and that is what is searched for"), "{said}");
-        let said = refused(&["--cpus", "1,2"]);
-        assert!(said.contains("several numbers of CPUs"), "{said}");
+        let message = refused(&["--expect", "throughput >= 100"]);
+        assert!(message.contains("says how much, and that is what is searched for"), "{message}");
+        let message = refused(&["--cpus", "1,2"]);
+        assert!(message.contains("several numbers of CPUs"), "{message}");
     }
     assert!(refused(&["--precision", "0%"]).contains("hint: from 1% to 50%"));
     assert!(refused(&["--max-time", "soon"]).contains("--max-time soon"));
-    assert!(!place.path().join("stampede-results").exists());
+    assert!(!sandbox.path().join("stampede-results").exists());
 }
 
 #[test]
-fn the_schemas_in_the_docs_are_what_is_printed() {
-    let place = Place::new();
+fn the_schemas_in_the_docs_match_the_printed_ones() {
+    let sandbox = Sandbox::new();
     for of in ["capacity", "check", "tune", "facts"] {
-        let output = finish(place.stampede(&["schema", of]), LIMIT);
+        let output = finish(sandbox.stampede(&["schema", of]), LIMIT);
         let path = format!("{}/../../docs/{of}.schema.json", env!("CARGO_MANIFEST_DIR"));
         let written = std::fs::read_to_string(&path).expect("a schema in docs/");
         let again = format!("write it again: stampede schema {of} > docs/{of}.schema.json");
@@ -173,18 +173,19 @@ fn the_schemas_in_the_docs_are_what_is_printed() {
 
 /// On any machine, one load thread is at its limit before ten million answers a second are.
 #[test]
-fn what_never_fails_bears_at_least_what_the_generator_can_offer() {
+fn a_server_that_never_fails_has_at_least_the_capacity_of_the_generator() {
     let null = stampede_known_server::NullServer::start().expect("a null server");
-    let place = Place::new();
-    place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
-    place.write("app/public/index.php", "<?php");
+    let sandbox = Sandbox::new();
+    sandbox.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+    sandbox.write("app/public/index.php", "<?php");
     let plan = format!(
         "app: ./app\nload: {{rush: {{rate: 1, for: 1s}}}}\nruntimes: [{{external: {{url: 'http://{}'}}}}]\n",
         null.address()
     );
-    place.write("plan.yaml", &plan);
+    sandbox.write("plan.yaml", &plan);
     let short = ["--for", "1s", "--warm-up", "0s", "--max-time", "30s", "--json"];
-    let output = finish(place.stampede(&[&["capacity", "plan.yaml"], &short[..]].concat()), LIMIT);
+    let output =
+        finish(sandbox.stampede(&[&["capacity", "plan.yaml"], &short[..]].concat()), LIMIT);
     let out = stdout(&output);
     let found: Value = serde_json::from_str(&out).expect("JSON");
     let limit = &found["runtimes"][0];
@@ -202,13 +203,13 @@ fn what_never_fails_bears_at_least_what_the_generator_can_offer() {
 }
 
 #[test]
-fn a_search_without_time_says_what_it_knows_and_keeps_it() {
+fn a_search_that_runs_out_of_time_reports_and_stores_its_results() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let args = ["capacity", "nginx-fpm", "--app", "hello", "--workers", "2", "--max-time", "10s"];
-    let output = finish(place.stampede(&[&args[..], &["--json"]].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&args[..], &["--json"]].concat()), LIMIT);
     let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let limit = &found["runtimes"][0];
     assert_eq!(output.status.code(), Some(3), "{found:#}");
@@ -216,7 +217,7 @@ fn a_search_without_time_says_what_it_knows_and_keeps_it() {
     let code = limit["said"]["code"].as_str();
     assert!(matches!(code, Some("met_alone" | "wide" | "unknown")), "{limit:#}");
     assert!(!limit["points"].as_array().expect("points").is_empty());
-    assert_eq!(capacity_json(&place), found);
+    assert_eq!(capacity_json(&sandbox), found);
 }
 
 /// The acceptance test of the search, for a quiet machine: `cargo test --release --test capacity --
@@ -224,9 +225,9 @@ fn a_search_without_time_says_what_it_knows_and_keeps_it() {
 #[test]
 #[ignore = "takes minutes, and the machine to itself"]
 fn an_independent_load_confirms_the_capacity() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let output = finish(
-        place.stampede(&["capacity", "nginx-fpm", "--app", "hello", "--json"]),
+        sandbox.stampede(&["capacity", "nginx-fpm", "--app", "hello", "--json"]),
         Duration::from_secs(300),
     );
     let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
@@ -239,5 +240,5 @@ fn an_independent_load_confirms_the_capacity() {
         ending if ending == "found" => capacity,
         _ => found["runtimes"][0]["upper_per_second"].as_f64().unwrap_or(capacity),
     };
-    common::confirm(&place, &["nginx-fpm", "--app", "hello"], capacity, upper);
+    common::confirm(&sandbox, &["nginx-fpm", "--app", "hello"], capacity, upper);
 }

@@ -22,7 +22,7 @@ use stampede::report::page::model::{Curve, Evidence, FORMAT, Number, Resources, 
 use stampede::report::{junit, svg};
 use stampede::store::record::Validity;
 use stampede::summary::{RunData, summarize};
-use words::says;
+use words::code_or;
 
 /// Text that would be markup if it were not escaped, and characters that XML cannot contain.
 const PLANTED: &str =
@@ -68,16 +68,16 @@ const ATTRIBUTES: [&str; 32] = [
 
 /// The contents of a file: its elements, its attributes with their values, and all its text.
 #[derive(Default)]
-struct Parsed {
+struct ParsedXml {
     elements: BTreeSet<String>,
     attributes: Vec<(String, String)>,
     text: String,
 }
 
 /// Parses XML to its end and checks that each element is closed.
-fn parsed(xml: &str) -> Parsed {
+fn parsed(xml: &str) -> ParsedXml {
     let mut reader = Reader::from_str(xml);
-    let (mut found, mut depth) = (Parsed::default(), 0);
+    let (mut found, mut depth) = (ParsedXml::default(), 0);
     loop {
         let event = reader.read_event().unwrap_or_else(|error| panic!("{error}: {xml}"));
         match event {
@@ -98,7 +98,7 @@ fn parsed(xml: &str) -> Parsed {
     found
 }
 
-impl Parsed {
+impl ParsedXml {
     fn element(&mut self, element: &quick_xml::events::BytesStart<'_>) {
         self.elements.insert(String::from_utf8_lossy(element.name().as_ref()).into_owned());
         for attribute in element.attributes() {
@@ -122,7 +122,7 @@ impl Parsed {
 }
 
 /// Checks that a chart has only the allowed elements, and that every length is a number.
-fn sound(svg: &str) -> Parsed {
+fn sound(svg: &str) -> ParsedXml {
     let found = parsed(svg);
     for element in &found.elements {
         assert!(ELEMENTS.contains(&element.as_str()), "{element}: {svg}");
@@ -224,15 +224,15 @@ fn out_is_a_directory_that_is_made_or_an_error() {
     let taken = run.join("run.json/charts");
     let output = report(&run, &["--format", "svg", "--out", &taken.display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
-    let said = err(&output).replace(&directory.path().display().to_string(), "");
-    assert_words!("out_cannot_be_made", said);
+    let failure = err(&output).replace(&directory.path().display().to_string(), "");
+    assert_words!("out_cannot_be_made", failure);
     let output = report(&run, &["--format", "csv", "--out", &there]);
     assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""));
     assert_words!("out_without_svg", err(&output));
 }
 
 #[test]
-fn a_run_without_a_load_has_nothing_to_draw_and_test_cases_all_the_same() {
+fn a_run_without_a_load_has_test_cases_but_no_charts() {
     let directory = tempfile::tempdir().expect("a directory");
     let run = fixture::run(vec![case("nginx-fpm", "day", "open", "const(5,10s)")], 2);
     let run = written::write(directory.path(), &run, 0);
@@ -245,7 +245,7 @@ fn a_run_without_a_load_has_nothing_to_draw_and_test_cases_all_the_same() {
 }
 
 #[test]
-fn nothing_of_a_run_is_ever_markup() {
+fn values_of_a_run_are_never_markup() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut run = fixture::run(vec![case(PLANTED, PLANTED, "open", "const(5,10s)")], 2);
     run.record.cases[0].app = PLANTED.to_owned();
@@ -314,7 +314,7 @@ fn junit_judges_as_the_exit_code_does() {
 }
 
 #[test]
-fn a_chart_as_it_is_written() {
+fn a_chart_matches_its_snapshot() {
     let mut page = page_of(&open(), Vec::new());
     let columns = |first: Option<f64>| Series {
         times: Times {
@@ -340,7 +340,7 @@ fn a_chart_as_it_is_written() {
 /// An invalid trial is drawn faintly if its case has no other. So is an unfinished trial if its
 /// case has nothing else. The chart says both.
 #[test]
-fn a_trial_that_does_not_count_is_faint_and_said() {
+fn an_invalid_trial_is_faint_and_has_a_note() {
     let drawn = |verdict: &[Validity], unfinished: &[bool]| {
         let mut run = fixture::run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 2);
         for judged in verdict {
@@ -366,7 +366,7 @@ fn a_trial_that_does_not_count_is_faint_and_said() {
     assert!(!valid.contains("opacity=\"0.35\"") && !valid.contains("unfinished"), "{valid}");
     let invalid = drawn(&[Validity::Invalid], &[false, true]);
     assert!(invalid.contains("nginx-fpm (invalid)"), "{invalid}");
-    let why = says("text", "p99 schedule lag 12 ms");
+    let why = code_or("text", "p99 schedule lag 12 ms");
     assert!(invalid.contains(&format!("trial 1 is invalid, its line is faint: {why}.")));
     assert!(invalid.contains("opacity=\"0.35\""), "{invalid}");
     let unfinished = drawn(&[], &[true]);
@@ -376,7 +376,7 @@ fn a_trial_that_does_not_count_is_faint_and_said() {
 
 /// As on the page: the colour stands for the runtime, dash and marker stand for the run.
 #[test]
-fn runs_that_are_laid_over_each_other_share_their_colours() {
+fn overlaid_runs_share_their_colours() {
     let directory = tempfile::tempdir().expect("a directory");
     let runs = ["one", "two"].map(|name| {
         let place = directory.path().join(name);
@@ -451,7 +451,7 @@ fn every_view_of_a_chart_is_a_file_of_its_own() {
 /// A load of only one run is a point without a line, and the chart says so. A line continues past a
 /// load that its run does not have.
 #[test]
-fn a_load_that_not_all_runs_have_is_said() {
+fn a_load_that_some_runs_lack_has_a_note() {
     let of = |id: &str, rates: &[(&str, u64)]| {
         let cases = rates.iter().map(|(load, _)| case("slow", load, "open", "const(200,10s)"));
         let mut data = fixture::run(cases.collect(), 1);
@@ -491,7 +491,7 @@ fn a_load_that_not_all_runs_have_is_said() {
 }
 
 #[test]
-fn several_loads_are_laid_beside_each_other() {
+fn several_loads_are_drawn_side_by_side() {
     let cases = ["slow", "light", "heavy"]
         .iter()
         .flat_map(|runtime| ["a", "b"].map(|load| case(runtime, load, "open", "const(200,10s)")));

@@ -9,7 +9,7 @@ mod common;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{Place, check_app, finish, skipped, stderr, stdout, workers};
+use common::{Sandbox, check_app, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(600);
@@ -201,7 +201,8 @@ fn found(app: &str, fault: &Fault) {
         return;
     }
     let begun = Instant::now();
-    let checked = Checked::of(app, fault.urls, &[&["--passes", fault.passes], fault.more].concat());
+    let checked =
+        CheckRun::of(app, fault.urls, &[&["--passes", fault.passes], fault.more].concat());
     for runtime in checked.runtimes() {
         match fault.only_on {
             Some(only) if runtime["runtime"] != only => checked.safe(runtime),
@@ -236,36 +237,36 @@ const FRAMEWORKS: [(&str, &str); 3] = [
 ];
 
 /// A finished check of one app, with its report.
-struct Checked {
+struct CheckRun {
     app: String,
     report: Value,
     code: Option<i32>,
     text: String,
-    place: Place,
+    sandbox: Sandbox,
 }
 
-impl Checked {
-    fn of(name: &str, urls: &str, more: &[&str]) -> Checked {
-        let place = Place::new();
+impl CheckRun {
+    fn of(name: &str, urls: &str, more: &[&str]) -> CheckRun {
+        let sandbox = Sandbox::new();
         let runtimes = workers().join(",");
-        let directory = check_app(name, &place).display().to_string();
+        let directory = check_app(name, &sandbox).display().to_string();
         let mut args = vec!["check", "--app", &directory, "--runtime", &runtimes, "--out", "out"];
         if !urls.is_empty() {
-            place.write("urls.txt", urls);
+            sandbox.write("urls.txt", urls);
             args.extend(["--traffic", "urls.txt"]);
         }
         if !more.contains(&"--seed") {
             args.extend(["--seed", "7"]);
         }
         args.extend(more);
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         let text = stdout(&output) + &stderr(&output);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{name}: {text}");
         let report =
-            std::fs::read_to_string(place.path().join("out/check.json")).expect("a report");
+            std::fs::read_to_string(sandbox.path().join("out/check.json")).expect("a report");
         let report = serde_json::from_str(&report).expect("JSON");
-        assert_eq!(place.left_behind(), Vec::<String>::new(), "{name}");
-        Checked { app: name.to_owned(), report, code: output.status.code(), text, place }
+        assert_eq!(sandbox.left_behind(), Vec::<String>::new(), "{name}");
+        CheckRun { app: name.to_owned(), report, code: output.status.code(), text, sandbox }
     }
 
     fn runtimes(&self) -> &Vec<Value> {
@@ -281,8 +282,8 @@ impl Checked {
         let found = all.iter().find(is_it);
         let found = found.unwrap_or_else(|| panic!("{app}: no {} on {on}: {text}", fault.kind));
         assert_eq!(found["is_repeatable"], true, "{app} on {on}: {text}");
-        let told = fault.about.is_empty() || all.iter().any(|one| tells(one, fault));
-        assert!(told, "{app} on {on}: nothing of {}: {text}", fault.about);
+        let is_found = fault.about.is_empty() || all.iter().any(|one| names_fault(one, fault));
+        assert!(is_found, "{app} on {on}: nothing of {}: {text}", fault.about);
         for one in all {
             let is_of_it = paths(one).iter().any(|path| is_like(&[path], &fault.steps[..1]));
             assert!(is_of_it, "{app} on {on}: {} is another's: {text}", one["what"]);
@@ -305,7 +306,7 @@ impl Checked {
         let count: usize = self.runtimes().iter().map(|one| findings(one).len()).sum();
         let again = |number: usize| {
             let number = number.to_string();
-            finish(self.place.stampede(&["check", "--finding", &number, "--of", "out"]), LIMIT)
+            finish(self.sandbox.stampede(&["check", "--finding", &number, "--of", "out"]), LIMIT)
         };
         let output = again(count);
         let text = stdout(&output) + &stderr(&output);
@@ -322,7 +323,7 @@ fn findings(runtime: &Value) -> &Vec<Value> {
 }
 
 /// Whether every record of the finding names what stays or grows, and the request that causes it.
-fn tells(finding: &Value, fault: &Fault) -> bool {
+fn names_fault(finding: &Value, fault: &Fault) -> bool {
     let fingerprint = finding["fingerprint"].as_str().expect("a fingerprint");
     let grows = format!(" growth {} ", fault.about);
     let is_about = match fault.kind {
@@ -349,7 +350,7 @@ fn one_users_data_comes_first_and_names_the_line() {
     if lacks("leaks-user") {
         return;
     }
-    let checked = Checked::of("leaks-user", ACCOUNT, &["--growth", "0", "--passes", PASSES]);
+    let checked = CheckRun::of("leaks-user", ACCOUNT, &["--growth", "0", "--passes", PASSES]);
     for runtime in checked.runtimes() {
         checked.finds(runtime, &fault("leak", &["/account", "/account"]));
         checked.finds(runtime, &fault("kept", &["/account"]));
@@ -361,11 +362,11 @@ fn one_users_data_comes_first_and_names_the_line() {
 }
 
 #[test]
-fn a_setting_that_stays_is_found_with_the_request_that_set_it() {
+fn a_leaked_setting_is_found_with_the_request_that_set_it() {
     if lacks("sets-timezone") {
         return;
     }
-    let checked = Checked::of("sets-timezone", "", &["--growth", "0", "--passes", PASSES]);
+    let checked = CheckRun::of("sets-timezone", "", &["--growth", "0", "--passes", PASSES]);
     for runtime in checked.runtimes() {
         let found = findings(runtime).iter().find(|one| one["about"] == "timezone");
         let found = found.expect("the time zone");
@@ -376,14 +377,14 @@ fn a_setting_that_stays_is_found_with_the_request_that_set_it() {
 }
 
 #[test]
-fn what_a_baseline_has_is_accepted() {
+fn findings_of_a_baseline_are_accepted() {
     if lacks("exits") {
         return;
     }
     let passes = ["--growth", "0", "--passes", "in-order"];
-    let first = Checked::of("exits", "", &passes);
-    let baseline = first.place.path().join("out/check.json").display().to_string();
-    let known = Checked::of("exits", "", &[&passes[..], &["--baseline", &baseline]].concat());
+    let first = CheckRun::of("exits", "", &passes);
+    let baseline = first.sandbox.path().join("out/check.json").display().to_string();
+    let known = CheckRun::of("exits", "", &[&passes[..], &["--baseline", &baseline]].concat());
     assert_eq!(known.code, Some(0), "{}", known.text);
     for runtime in known.runtimes() {
         assert_eq!(runtime["findings"][0]["is_accepted"], true, "{}", known.text);
@@ -392,11 +393,11 @@ fn what_a_baseline_has_is_accepted() {
 }
 
 #[test]
-fn what_grows_is_told_with_its_request_and_after_how_many_a_worker_is_replaced() {
+fn growth_is_reported_with_its_request_and_the_requests_until_a_worker_is_replaced() {
     if lacks("grows-memory") {
         return;
     }
-    let checked = Checked::of("grows-memory", "", &["--growth", "4000", "--passes", PASSES]);
+    let checked = CheckRun::of("grows-memory", "", &["--growth", "4000", "--passes", PASSES]);
     for runtime in checked.runtimes() {
         checked.finds(runtime, &grows("heap", &["/search"]));
         assert_eq!(runtime["verdict"]["is"], "safe-with", "{}", checked.text);
@@ -422,7 +423,7 @@ fn clean(app: &str, seeds: std::ops::RangeInclusive<u64>) {
     }
     for seed in seeds {
         let begun = Instant::now();
-        let checked = Checked::of(app, "", &["--growth", "2000", "--seed", &seed.to_string()]);
+        let checked = CheckRun::of(app, "", &["--growth", "2000", "--seed", &seed.to_string()]);
         checked.runtimes().iter().for_each(|runtime| checked.safe(runtime));
         assert_eq!(checked.code, Some(0), "{app} by seed {seed}: {}", checked.text);
         assert_eq!(checked.report["tried"]["passes"].as_array().map(Vec::len), Some(5));
@@ -432,26 +433,26 @@ fn clean(app: &str, seeds: std::ops::RangeInclusive<u64>) {
 
 #[test]
 #[ignore = "long"]
-fn a_clean_app_is_safe_by_ten_seeds() {
+fn a_clean_app_is_safe_with_ten_seeds() {
     clean("clean", 1..=10);
 }
 
 #[test]
 #[ignore = "long"]
-fn a_clean_app_with_a_database_is_safe_by_ten_seeds() {
+fn a_clean_app_with_a_database_is_safe_with_ten_seeds() {
     clean("clean-db", 1..=10);
 }
 
 #[test]
 #[ignore = "long"]
-fn a_clean_app_of_symfony_is_safe_by_ten_seeds() {
+fn a_clean_app_of_symfony_is_safe_with_ten_seeds() {
     clean("clean-symfony", 1..=5);
     clean("clean-db-symfony", 1..=10);
 }
 
 #[test]
 #[ignore = "long"]
-fn a_clean_app_of_laravel_is_safe_by_ten_seeds() {
+fn a_clean_app_of_laravel_is_safe_with_ten_seeds() {
     clean("clean-laravel", 1..=5);
     clean("clean-db-laravel", 1..=10);
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use common::{Place, finish, runtimes_here, skipped, stderr, stdout};
-use words::says;
+use common::{Sandbox, finish, runtimes_here, skipped, stderr, stdout};
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -46,46 +46,47 @@ const MANIFEST: &str = "title: keeps its first user\nkind: callable\ndocroot: pu
                         request: { path: / }\nexpect: { status: 403 }\n";
 
 /// A place with the app, and the name of a worker runtime that is installed here.
-fn place() -> Option<(Place, &'static str)> {
+fn sandbox() -> Option<(Sandbox, &'static str)> {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return None;
     }
     let all = runtimes_here(&["roadrunner", "frankenphp-worker", "swoole"]);
     let runtime = *all.first()?;
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (name, text) in [
         ("app.yaml", MANIFEST),
         ("handler.php", HANDLER),
         ("src/Visitor.php", VISITOR),
         ("public/index.php", FRONT),
     ] {
-        place.write(&format!("my shop/{name}"), text);
+        sandbox.write(&format!("my shop/{name}"), text);
     }
-    place.write("urls.txt", "/account?user={user}&token=hunter2\n");
-    Some((place, runtime))
+    sandbox.write("urls.txt", "/account?user={user}&token=hunter2\n");
+    Some((sandbox, runtime))
 }
 
 /// Runs a check that finds the leak; its output is in the directory `my check`.
-fn check(place: &Place, runtime: &str, more: &[&str]) -> String {
+fn check(sandbox: &Sandbox, runtime: &str, more: &[&str]) -> String {
     let mut args =
         vec!["check", "--app", "./my shop", "--runtime", runtime, "--traffic", "urls.txt"];
     args.extend(["--passes", "in-order", "--growth", "0", "--seed", "7", "--out", "my check"]);
     args.extend(more);
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
-    let kept = std::fs::read_to_string(place.path().join("my check/check.json")).expect("a report");
+    let kept =
+        std::fs::read_to_string(sandbox.path().join("my check/check.json")).expect("a report");
     assert!(!kept.contains("hunter2"), "a secret was kept");
     stdout(&output)
 }
 
 /// Runs a printed command through a shell.
-fn pasted(place: &Place, command: &str) -> Output {
-    let plain = place.stampede(&[]);
+fn pasted(sandbox: &Sandbox, command: &str) -> Output {
+    let plain = sandbox.stampede(&[]);
     let program = Path::new(env!("CARGO_BIN_EXE_stampede"));
     let path = std::env::var("PATH").unwrap_or_default();
     let path = format!("{}:{path}", program.parent().expect("a directory").display());
     let mut with = Command::new("sh");
-    with.args(["-c", command]).current_dir(place.path()).env("PATH", path);
+    with.args(["-c", command]).current_dir(sandbox.path()).env("PATH", path);
     with.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     with.stdin(std::process::Stdio::null());
     with.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
@@ -99,59 +100,68 @@ fn printed(text: &str) -> &str {
 }
 
 #[test]
-fn the_printed_command_sends_it_again_with_what_the_check_was_given() {
-    let Some((place, runtime)) = place() else { return };
-    place.write("ann.txt", "sid=ann-0123456789\n");
-    place.write("bob.txt", "sid=bob-0123456789\n");
+fn the_printed_command_repeats_a_finding_with_the_flags_of_the_check() {
+    let Some((sandbox, runtime)) = sandbox() else { return };
+    sandbox.write("ann.txt", "sid=ann-0123456789\n");
+    sandbox.write("bob.txt", "sid=bob-0123456789\n");
     let jars = ["--cookies", "ann.txt", "--cookies", "bob.txt", "--timeout", "20s"];
-    let text = check(&place, runtime, &jars);
+    let text = check(&sandbox, runtime, &jars);
     let command = printed(&text);
     assert!(command.contains("--of 'my check'"), "{command}");
-    let output = pasted(&place, command);
-    let said = stdout(&output) + &stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("it shows again") && said.contains("You are"), "{said}");
-    let page = std::fs::read_to_string(place.path().join("my check/check.html")).expect("a page");
+    let output = pasted(&sandbox, command);
+    let output_text = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{output_text}");
+    assert!(
+        output_text.contains("it shows again") && output_text.contains("You are"),
+        "{output_text}"
+    );
+    let page = std::fs::read_to_string(sandbox.path().join("my check/check.html")).expect("a page");
     assert!(page.contains("--of &#39;my check&#39; --finding 1"), "the page has another command");
 
     // The secret of a request is only in the user's list, so without the list nothing can be sent.
-    place.write("urls.txt", "/account?user={user}\n");
-    let output = pasted(&place, command);
+    sandbox.write("urls.txt", "/account?user={user}\n");
+    let output = pasted(&sandbox, command);
     assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(said.contains("cannot be sent again") && said.contains("--traffic"), "{said}");
+    let output_text = stderr(&output);
+    assert!(
+        output_text.contains("cannot be sent again") && output_text.contains("--traffic"),
+        "{output_text}"
+    );
     assert_eq!(stdout(&output), "");
     // A missing cookie jar is named.
-    place.write("urls.txt", "/account?user={user}&token=hunter2\n");
-    std::fs::remove_file(place.path().join("bob.txt")).expect("removed");
-    let output = pasted(&place, command);
+    sandbox.write("urls.txt", "/account?user={user}&token=hunter2\n");
+    std::fs::remove_file(sandbox.path().join("bob.txt")).expect("removed");
+    let output = pasted(&sandbox, command);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains(says("jar: os", "bob.txt")), "{}", stderr(&output));
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(stderr(&output).contains(code_or("jar: os", "bob.txt")), "{}", stderr(&output));
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 #[test]
-fn what_only_a_person_has_is_asked_for_by_its_flag() {
-    let Some((place, runtime)) = place() else { return };
+fn missing_secrets_are_requested_by_their_flag() {
+    let Some((sandbox, runtime)) = sandbox() else { return };
     let secrets = ["--login", "ann:hunter2", "--login", "bob:hunter2", "--env", "MODE=open"];
-    check(&place, runtime, &secrets);
+    check(&sandbox, runtime, &secrets);
     let again = |more: &[&str]| {
         let words = ["check", "--finding", "1", "--of", "my check"];
-        finish(place.stampede(&[&words, more].concat()), LIMIT)
+        finish(sandbox.stampede(&[&words, more].concat()), LIMIT)
     };
     let output = again(&[]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let output_text = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{output_text}");
     for flag in ["--login ann:PASSWORD", "--login bob:PASSWORD", "--env MODE=VALUE"] {
-        assert!(said.contains(flag), "{flag} is not asked for: {said}");
+        assert!(output_text.contains(flag), "{flag} is not asked for: {output_text}");
     }
     let output = again(&secrets[..4]);
     assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(said.contains("--env MODE=VALUE") && !said.contains("--login"), "{said}");
+    let output_text = stderr(&output);
+    assert!(
+        output_text.contains("--env MODE=VALUE") && !output_text.contains("--login"),
+        "{output_text}"
+    );
     let output = again(&secrets);
-    let said = stdout(&output) + &stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("it shows again"), "{said}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    let output_text = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{output_text}");
+    assert!(output_text.contains("it shows again"), "{output_text}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }

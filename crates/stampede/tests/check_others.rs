@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Place, check_app, finish, runtimes_here, skipped, stderr, stdout};
+use common::{Sandbox, check_app, finish, runtimes_here, skipped, stderr, stdout};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(600);
@@ -26,21 +26,21 @@ fn here(names: &[&'static str]) -> Option<String> {
 }
 
 /// Checks an app; returns the report, its text, and the place of the files.
-fn check(app: &str, runtimes: &str, urls: &str, passes: &str) -> (Value, String, Place) {
-    let place = Place::new();
-    let (report, text) = check_in(&place, &check_app(app, &place), runtimes, urls, passes, "0");
-    (report, text, place)
+fn check(app: &str, runtimes: &str, urls: &str, passes: &str) -> (Value, String, Sandbox) {
+    let sandbox = Sandbox::new();
+    let (report, text) = check_in(&sandbox, &check_app(app, &sandbox), runtimes, urls, passes, "0");
+    (report, text, sandbox)
 }
 
 fn check_in(
-    place: &Place,
+    sandbox: &Sandbox,
     app: &Path,
     runtimes: &str,
     urls: &str,
     passes: &str,
     growth: &str,
 ) -> (Value, String) {
-    place.write("urls.txt", urls);
+    sandbox.write("urls.txt", urls);
     let app = app.display().to_string();
     let args = [
         "check",
@@ -59,20 +59,21 @@ fn check_in(
         "--out",
         "out",
     ];
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     let text = stdout(&output) + &stderr(&output);
-    let report = std::fs::read_to_string(place.path().join("out/check.json"));
+    let report = std::fs::read_to_string(sandbox.path().join("out/check.json"));
     let report = report.unwrap_or_else(|_| panic!("a report: {text}"));
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
     (serde_json::from_str(&report).expect("JSON"), text)
 }
 
 const ACCOUNT: &str = "/\n/account?user={user}\n";
 
 #[test]
-fn what_two_requests_at_once_mix_up_is_found_where_they_meet() {
+fn data_mixed_up_by_concurrent_requests_is_found() {
     let Some(runtimes) = here(&MEET) else { return };
-    let (report, text, place) = check("overlaps-users", &runtimes, ACCOUNT, "in-order,overlapping");
+    let (report, text, sandbox) =
+        check("overlaps-users", &runtimes, ACCOUNT, "in-order,overlapping");
     let all = report["runtimes"].as_array().expect("runtimes");
     for runtime in all {
         let findings = runtime["findings"].as_array().expect("findings");
@@ -89,13 +90,13 @@ fn what_two_requests_at_once_mix_up_is_found_where_they_meet() {
     assert!(text.contains("(user A), at once with GET /account"), "{text}");
     assert_eq!(report["tried"]["passes"][1], "overlapping", "all of them went it");
     let again = ["check", "--finding", "1", "--of", "out"];
-    let output = finish(place.stampede(&again), LIMIT);
+    let output = finish(sandbox.stampede(&again), LIMIT);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
     assert!(stdout(&output).contains("it shows again"), "{}", stdout(&output));
 }
 
 #[test]
-fn where_a_worker_has_one_request_at_a_time_nothing_is_mixed_up() {
+fn a_worker_with_one_request_at_a_time_mixes_nothing_up() {
     let Some(runtimes) = here(&ALONE) else { return };
     let passes = "in-order,interleaved,overlapping";
     let (report, text, _) = check("overlaps-users", &runtimes, ACCOUNT, passes);
@@ -108,7 +109,7 @@ fn where_a_worker_has_one_request_at_a_time_nothing_is_mixed_up() {
 }
 
 #[test]
-fn a_clean_app_is_clean_where_requests_meet() {
+fn a_clean_app_is_clean_with_concurrent_requests() {
     let Some(runtimes) = here(&MEET) else { return };
     let urls = "/\n/about\n/form\n/now\n/basket\n";
     let (report, text, _) = check("clean", &runtimes, urls, "interleaved,overlapping");
@@ -122,7 +123,7 @@ fn a_clean_app_is_clean_where_requests_meet() {
 /// `$_SESSION` still has its values when the next request comes (up to 1.11.1:
 /// GHSA-r3xh-3r3w-47gp).
 #[test]
-fn a_session_that_stays_is_found() {
+fn a_leaked_session_is_found() {
     let names = ["roadrunner", "frankenphp-worker", "amphp", "swoole"];
     let Some(runtimes) = here(&names) else { return };
     let (report, text, _) = check("keeps-session", &runtimes, "/\n/basket\n", "in-order");
@@ -178,13 +179,13 @@ fn faults_are_found_on_every_other_runtime() {
 
 /// `STAMPEDE_OCTANE_APP` names an app of Laravel 11 with Octane, as `composer create-project` makes
 /// it. The planted fault's own files and its pages are copied over it.
-fn octane_app(name: &str, place: &Place) -> Option<PathBuf> {
+fn octane_app(name: &str, sandbox: &Sandbox) -> Option<PathBuf> {
     let Some(project) = std::env::var_os("STAMPEDE_OCTANE_APP") else {
         println!("SKIPPED: STAMPEDE_OCTANE_APP names no app of Laravel with Octane");
         return None;
     };
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
-    let made = place.path().join(name);
+    let made = sandbox.path().join(name);
     let layers = [
         (PathBuf::from(project), made.clone()),
         (all.join("framework"), made.join("app")),
@@ -215,10 +216,10 @@ fn faults_of_laravel_are_found_under_octane() {
         ("grows-memory-laravel", "growth", "/search", "4000"),
     ];
     for (app, kind, request, growth) in faults {
-        let place = Place::new();
-        let Some(directory) = octane_app(app, &place) else { return };
+        let sandbox = Sandbox::new();
+        let Some(directory) = octane_app(app, &sandbox) else { return };
         let urls = format!("/\n/about\n{request}\n");
-        let (report, text) = check_in(&place, &directory, &runtimes, &urls, "in-order", growth);
+        let (report, text) = check_in(&sandbox, &directory, &runtimes, &urls, "in-order", growth);
         for runtime in report["runtimes"].as_array().expect("runtimes") {
             let findings = runtime["findings"].as_array().expect("findings");
             let is_it =
@@ -229,10 +230,11 @@ fn faults_of_laravel_are_found_under_octane() {
         }
     }
     // A singleton that holds the request. Octane forgets it together with the request's container.
-    let place = Place::new();
-    let Some(directory) = octane_app("leaks-user-laravel", &place) else { return };
+    let sandbox = Sandbox::new();
+    let Some(directory) = octane_app("leaks-user-laravel", &sandbox) else { return };
     let urls = "/\n/about\n/account?user={user}\n";
-    let (report, text) = check_in(&place, &directory, &runtimes, urls, "in-order,interleaved", "0");
+    let (report, text) =
+        check_in(&sandbox, &directory, &runtimes, urls, "in-order,interleaved", "0");
     for runtime in report["runtimes"].as_array().expect("runtimes") {
         assert_eq!(runtime["verdict"]["is"], "safe", "{text}");
     }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Place, check_app, finish, skipped, stderr, stdout, workers};
+use common::{Sandbox, check_app, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -22,22 +22,27 @@ fn worker() -> Option<&'static str> {
 }
 
 /// Runs a check with one pass and without the search for growth.
-fn check(place: &Place, directory: &Path, worker: &str, more: &[&str]) -> (String, Option<i32>) {
+fn check(
+    sandbox: &Sandbox,
+    directory: &Path,
+    worker: &str,
+    more: &[&str],
+) -> (String, Option<i32>) {
     let directory = directory.display().to_string();
     let args = ["check", "--app", &directory, "--runtime", worker, "--passes", "in-order"];
     let short = ["--growth", "0", "--seed", "7", "--out", "out"];
-    let output = finish(place.stampede(&[&args[..], &short[..], more].concat()), LIMIT);
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    let output = finish(sandbox.stampede(&[&args[..], &short[..], more].concat()), LIMIT);
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
     (stdout(&output) + &stderr(&output), output.status.code())
 }
 
-fn tried(place: &Place) -> Value {
-    let text = std::fs::read_to_string(place.path().join("out/check.json")).expect("a report");
+fn tried(sandbox: &Sandbox) -> Value {
+    let text = std::fs::read_to_string(sandbox.path().join("out/check.json")).expect("a report");
     serde_json::from_str::<Value>(&text).expect("JSON")["tried"].clone()
 }
 
 #[test]
-fn what_the_router_lists_is_asked_too() {
+fn paths_of_the_router_are_requested_too() {
     let frameworks = [
         ("clean-symfony", "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php"),
         ("clean-laravel", "/usr/share/php/Illuminate/autoload.php"),
@@ -48,12 +53,12 @@ fn what_the_router_lists_is_asked_too() {
             println!("SKIPPED: {name}: there is no {file}");
             continue;
         }
-        let place = Place::new();
-        let (text, code) = check(&place, &check_app(name, &place), worker, &[]);
+        let sandbox = Sandbox::new();
+        let (text, code) = check(&sandbox, &check_app(name, &sandbox), worker, &[]);
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains("the app's router lists 6 paths that can be requested"), "{text}");
         // Five pages and a form link to each other. Only the list has the seventh.
-        assert_eq!(tried(&place)["requests"], 7, "{text}");
+        assert_eq!(tried(&sandbox)["requests"], 7, "{text}");
     }
 }
 
@@ -73,23 +78,23 @@ return static function (array $server): array {
 const DUMP: &str = "CREATE TABLE teas (name varchar(40));\nINSERT INTO teas (name) VALUES ('Darjeeling'), ('Keemun');\n";
 
 /// An app that counts rows; the URL of its own database is `url`.
-fn counting(place: &Place, url: &str) -> PathBuf {
-    place.write("shop/handler.php", COUNTS);
-    place.write(
+fn counting(sandbox: &Sandbox, url: &str) -> PathBuf {
+    sandbox.write("shop/handler.php", COUNTS);
+    sandbox.write(
         "shop/app.yaml",
         "title: counts\nkind: callable\ndocroot: public\nextensions: [pdo, mysqlnd, pdo_mysql, pdo_pgsql, pdo_sqlite]\nexpect: { status: 200 }\n",
     );
-    place.write(
+    sandbox.write(
         "shop/public/index.php",
         "<?php\n$answer = (require __DIR__ . '/../handler.php')($_SERVER);\nhttp_response_code($answer['status']);\nheader('Content-Type: text/html');\necho $answer['body'];\n",
     );
-    place.write("shop/.env", &format!("DATABASE_URL={url}\n"));
-    place.write("dump.sql", DUMP);
-    place.path().join("shop")
+    sandbox.write("shop/.env", &format!("DATABASE_URL={url}\n"));
+    sandbox.write("dump.sql", DUMP);
+    sandbox.path().join("shop")
 }
 
 #[test]
-fn a_scratch_database_stands_in_for_the_apps_own() {
+fn a_temporary_database_replaces_the_apps_own() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
     let servers = [
         ("mysql://joe:s3cr3t@192.0.2.1:3306/shop", "mariadb", "mariadbd"),
@@ -99,13 +104,13 @@ fn a_scratch_database_stands_in_for_the_apps_own() {
         if skipped(&[program]) {
             continue;
         }
-        let place = Place::new();
-        let directory = counting(&place, url);
-        let (text, code) = check(&place, &directory, worker, &["--database", "dump.sql"]);
+        let sandbox = Sandbox::new();
+        let directory = counting(&sandbox, url);
+        let (text, code) = check(&sandbox, &directory, worker, &["--database", "dump.sql"]);
         assert_eq!(code, Some(0), "{text}");
-        let said = format!("but a temporary {kind} database, filled with `");
-        assert!(text.contains(&said) && !text.contains("s3cr3t"), "{text}");
-        assert_eq!(tried(&place)["requests"], 2, "{text}");
+        let expected = format!("but a temporary {kind} database, filled with `");
+        assert!(text.contains(&expected) && !text.contains("s3cr3t"), "{text}");
+        assert_eq!(tried(&sandbox)["requests"], 2, "{text}");
     }
 }
 
@@ -115,39 +120,39 @@ fn a_file_of_sqlite_is_copied_and_not_written_to() {
     else {
         return;
     };
-    let place = Place::new();
-    let file = place.path().join("shop.sqlite");
-    let directory = counting(&place, &format!("sqlite:///{}", file.display()));
+    let sandbox = Sandbox::new();
+    let file = sandbox.path().join("shop.sqlite");
+    let directory = counting(&sandbox, &format!("sqlite:///{}", file.display()));
     let made = Command::new("sqlite3").arg(&file).arg(DUMP).status().expect("sqlite3");
     assert!(made.success());
     let before = std::fs::read(&file).expect("a database");
-    let (text, code) = check(&place, &directory, worker, &[]);
+    let (text, code) = check(&sandbox, &directory, worker, &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("but a temporary sqlite database, filled with a copy of it"), "{text}");
     assert_eq!(std::fs::read(&file).expect("a database"), before, "it was not written to");
 }
 
 #[test]
-fn laravels_migrations_fill_a_scratch_database() {
+fn laravels_migrations_fill_a_temporary_database() {
     let file = Path::new("/usr/share/php/Illuminate/autoload.php");
     let programs = ["nginx", "php-fpm", "php", "mariadbd"];
     let Some(worker) = worker().filter(|_| file.is_file() && !skipped(&programs)) else { return };
-    let place = Place::new();
-    let directory = place.path().join("shop");
-    std::fs::rename(check_app("clean-laravel", &place), &directory).expect("a name of its own");
-    place.write(
+    let sandbox = Sandbox::new();
+    let directory = sandbox.path().join("shop");
+    std::fs::rename(check_app("clean-laravel", &sandbox), &directory).expect("a name of its own");
+    sandbox.write(
         "shop/.env",
         "DB_CONNECTION=mysql\nDB_HOST=192.0.2.1\nDB_DATABASE=shop\nDB_USERNAME=joe\nDB_PASSWORD=s3cr3t\n",
     );
-    place.write("shop/config/database.php", LARAVELS_DATABASE);
-    place.write("shop/database/migrations/2024_01_01_000000_teas.php", MIGRATION);
+    sandbox.write("shop/config/database.php", LARAVELS_DATABASE);
+    sandbox.write("shop/database/migrations/2024_01_01_000000_teas.php", MIGRATION);
     let manifest = std::fs::read_to_string(directory.join("app.yaml")).expect("its manifest");
     let manifest = manifest.replace("extensions: [", "extensions: [mysqlnd, pdo_mysql, ");
-    place.write("shop/app.yaml", &manifest);
+    sandbox.write("shop/app.yaml", &manifest);
     let route = "\nRoute::get('/teas', static function () {\n    Illuminate\\Support\\Facades\\DB::table('teas')->insert(['name' => 'Assam']);\n    return response((string) Illuminate\\Support\\Facades\\DB::table('teas')->count());\n});\n";
     let routes = std::fs::read_to_string(directory.join("routes/web.php")).expect("its routes");
-    place.write("shop/routes/web.php", &(routes + route));
-    let (text, code) = check(&place, &directory, worker, &["--users", "1"]);
+    sandbox.write("shop/routes/web.php", &(routes + route));
+    let (text, code) = check(&sandbox, &directory, worker, &["--users", "1"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("filled by `artisan migrate --force --no-interaction`"), "{text}");
     assert!(text.contains("the app's router lists 7 paths that can be requested"), "{text}");
@@ -182,11 +187,11 @@ return new class extends Migration {
 fn what_no_database_can_stand_in_for_is_refused_in_clear_words() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
     let refused = |url: &str, more: &[&str]| {
-        let place = Place::new();
-        let directory = counting(&place, url);
-        let (text, code) = check(&place, &directory, worker, more);
+        let sandbox = Sandbox::new();
+        let directory = counting(&sandbox, url);
+        let (text, code) = check(&sandbox, &directory, worker, more);
         assert_eq!(code, Some(2), "{text}");
-        assert!(!place.path().join("out").exists(), "nothing was checked");
+        assert!(!sandbox.path().join("out").exists(), "nothing was checked");
         text
     };
     let unknown = refused("mysql://joe:s3cr3t@192.0.2.1/shop", &[]);
@@ -199,11 +204,11 @@ fn what_no_database_can_stand_in_for_is_refused_in_clear_words() {
 #[test]
 fn what_leaves_nothing_to_check_is_refused_in_clear_words() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
-    let place = Place::new();
-    place.write("urls", "{\"method\": \"POST\", \"path\": \"/\"}\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("urls", "{\"method\": \"POST\", \"path\": \"/\"}\n");
     let app = ["check", "--app", "hello", "--runtime", worker, "--seed", "7"];
     let refused = |more: &[&str]| {
-        let output = finish(place.stampede(&[&app[..], more].concat()), LIMIT);
+        let output = finish(sandbox.stampede(&[&app[..], more].concat()), LIMIT);
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         stderr(&output)
     };
@@ -214,14 +219,14 @@ fn what_leaves_nothing_to_check_is_refused_in_clear_words() {
         refused(&["--passes", "overlapping", "--limit", "1"]),
         refused(&["--traffic", "urls"]),
     ];
-    assert_eq!(place.left_behind(), Vec::<String>::new());
-    assert!(!place.path().join("stampede-results").exists(), "nothing was checked");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+    assert!(!sandbox.path().join("stampede-results").exists(), "nothing was checked");
     assert_words!(all.join("\n"));
 }
 
 /// A handler with the given answers: a PHP array by path.
-fn answering(place: &Place, answers: &str) -> PathBuf {
-    place.write("app/app.yaml", "title: it\nkind: callable\ndocroot: public\nindex: index.php\n");
+fn answering(sandbox: &Sandbox, answers: &str) -> PathBuf {
+    sandbox.write("app/app.yaml", "title: it\nkind: callable\ndocroot: public\nindex: index.php\n");
     let handler = format!(
         "<?php return static function (array $server): array {{
             $answers = {answers};
@@ -229,60 +234,60 @@ fn answering(place: &Place, answers: &str) -> PathBuf {
             return ['status' => $status, 'headers' => $headers, 'body' => $body];
         }};"
     );
-    place.write("app/handler.php", &handler);
+    sandbox.write("app/handler.php", &handler);
     let index = "<?php $answer = (require __DIR__ . '/../handler.php')($_SERVER);
         http_response_code($answer['status']);
         foreach ($answer['headers'] as $name => $value) header(\"$name: $value\");
         echo $answer['body'];";
-    place.write("app/public/index.php", index);
-    place.path().join("app")
+    sandbox.write("app/public/index.php", index);
+    sandbox.path().join("app")
 }
 
 #[test]
-fn an_app_that_fails_already_is_said_with_its_errors() {
+fn an_app_that_fails_under_the_reference_is_reported_with_its_errors() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
-    let place = Place::new();
-    let directory = answering(&place, "['else' => [500, [], '<title>No table orders</title>']]");
-    let (text, code) = check(&place, &directory, worker, &[]);
+    let sandbox = Sandbox::new();
+    let directory = answering(&sandbox, "['else' => [500, [], '<title>No table orders</title>']]");
+    let (text, code) = check(&sandbox, &directory, worker, &[]);
     assert_eq!(code, Some(2), "{text}");
     let error = "the app already fails under nginx-fpm, so there is nothing to compare: GET /: answered \
                  with 500 by nginx-fpm: No table orders";
-    assert!(text.contains(says("GET /: server_error", error)), "{text}");
+    assert!(text.contains(code_or("GET /: server_error", error)), "{text}");
     assert!(text.contains("hint: `stampede up nginx-fpm --app DIR` starts it alone"), "{text}");
-    assert!(!place.path().join("out").exists(), "nothing was compared");
+    assert!(!sandbox.path().join("out").exists(), "nothing was compared");
 }
 
 #[test]
 fn an_app_that_wants_a_login_is_told_how_to_give_one() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let html = "['Content-Type' => 'text/html']";
     let directory = answering(
-        &place,
+        &sandbox,
         &format!(
             "['/' => [200, {html}, '<a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>'],
             '/login' => [200, {html}, '<form method=post><input type=password name=p></form>'],
             'else' => [302, ['Location' => '/login'], '']]"
         ),
     );
-    let (text, code) = check(&place, &directory, worker, &[]);
+    let (text, code) = check(&sandbox, &directory, worker, &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("3 of 5 requests lead to a login: `--login NAME:PASSWORD` or"), "{text}");
 }
 
 #[test]
-fn a_dump_that_does_not_fit_is_said_with_the_servers_words() {
+fn a_dump_that_cannot_be_loaded_is_reported_with_the_servers_message() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php", "psql"])) else {
         return;
     };
-    let place = Place::new();
-    let directory = counting(&place, "postgresql://joe:s3cr3t@192.0.2.1/shop");
-    place.write("wrong.sql", "CREATE TABLE teas (name sometype);\n");
-    let (text, code) = check(&place, &directory, worker, &["--database", "wrong.sql"]);
+    let sandbox = Sandbox::new();
+    let directory = counting(&sandbox, "postgresql://joe:s3cr3t@192.0.2.1/shop");
+    sandbox.write("wrong.sql", "CREATE TABLE teas (name sometype);\n");
+    let (text, code) = check(&sandbox, &directory, worker, &["--database", "wrong.sql"]);
     assert_eq!(code, Some(2), "{text}");
     let words = [
-        says("unprepared", "wrong.sql` ended with exit code 3"),
-        says("unprepared", "type \"sometype\" does not exist"),
+        code_or("unprepared", "wrong.sql` ended with exit code 3"),
+        code_or("unprepared", "type \"sometype\" does not exist"),
         "hint: the check uses a temporary database",
     ];
     assert!(words.iter().all(|word| text.contains(word)), "{text}");

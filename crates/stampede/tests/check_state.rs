@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, check_app, finish, skipped, stderr, stdout, workers};
+use common::{Sandbox, check_app, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -19,20 +19,20 @@ fn checked(app: &str, more: &[&str]) -> Option<(Value, String)> {
     if runtimes.is_empty() {
         return None;
     }
-    let place = Place::new();
-    let directory = check_app(app, &place).display().to_string();
+    let sandbox = Sandbox::new();
+    let directory = check_app(app, &sandbox).display().to_string();
     let mut args = vec!["check", "--app", &directory, "--runtime", &runtimes, "--seed", "7"];
     args.extend(["--passes", "in-order,reversed", "--out", "out"]);
     args.extend(more);
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     if output.status.code() == Some(2) && text.contains("does not have") {
         println!("SKIPPED: {text}");
         return None;
     }
     assert!(matches!(output.status.code(), Some(0 | 1)), "{app}: {text}");
-    let report = std::fs::read_to_string(place.path().join("out/check.json")).expect("a report");
-    assert_eq!(place.left_behind(), Vec::<String>::new(), "{app}");
+    let report = std::fs::read_to_string(sandbox.path().join("out/check.json")).expect("a report");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new(), "{app}");
     Some((serde_json::from_str(&report).expect("JSON"), text))
 }
 
@@ -61,7 +61,7 @@ fn is_set_by(runtime: &Value, about: &str, request: &str) {
 }
 
 #[test]
-fn what_a_request_sets_on_a_kept_connection_is_found() {
+fn state_left_on_a_persistent_connection_is_found() {
     let Some((report, text)) = checked("sets-session", &["--growth", "0"]) else { return };
     for runtime in runtimes(&report) {
         is_set_by(runtime, "db:foreign_keys App\\Shop::$db", "/import");
@@ -75,7 +75,7 @@ fn what_a_request_sets_on_a_kept_connection_is_found() {
 }
 
 #[test]
-fn what_a_request_sets_in_a_servers_session_is_found_and_sent_again() {
+fn state_left_in_a_database_session_is_found_and_sent_again() {
     for [app, setting, by, breaks] in [
         ["sets-session-mariadb", "sql_mode", "/import", "GET /check"],
         ["sets-session-pgsql", "search_path", "/archive", "GET /tea"],
@@ -90,7 +90,7 @@ fn what_a_request_sets_in_a_servers_session_is_found_and_sent_again() {
 }
 
 #[test]
-fn connections_that_are_kept_are_counted_until_there_are_no_more() {
+fn leaked_connections_are_counted_until_none_are_left() {
     let Some((report, text)) = checked("keeps-connections", &["--growth", "2000"]) else { return };
     for runtime in runtimes(&report) {
         let found = finding(runtime, "GET /report");
@@ -107,7 +107,7 @@ fn connections_that_are_kept_are_counted_until_there_are_no_more() {
 }
 
 #[test]
-fn what_grows_by_less_than_memory_tells_is_found_by_its_name() {
+fn growth_too_small_to_see_in_memory_is_found_by_its_name() {
     let Some((report, text)) = checked("counts-static", &["--growth", "4000"]) else { return };
     for runtime in runtimes(&report) {
         let found = finding(runtime, "GET /search");

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, assert_measured, fact, finish, stderr, stdout, trials};
+use common::{Sandbox, assert_measured, fact, finish, stderr, stdout, trials};
 use serde_json::json;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -24,20 +24,20 @@ file_put_contents(getenv('MARKS'), __DIR__ . " $of $warm $known\n", FILE_APPEND 
 "#;
 
 /// An app that records whether its own cache existed.
-fn shop(place: &Place) {
-    place.write("shop/app.yaml", "title: marks\nkind: callable\ndocroot: public\nwritable: [var]\ncaches: [var/cache]\nprepare: prepare.php\n");
+fn shop(sandbox: &Sandbox) {
+    sandbox.write("shop/app.yaml", "title: marks\nkind: callable\ndocroot: public\nwritable: [var]\ncaches: [var/cache]\nprepare: prepare.php\n");
     // As a deployment would leave the directory.
-    place.write("shop/prepare.php", "<?php @mkdir(__DIR__ . '/var/cache/prod', 0777, true); touch(__DIR__ . '/var/cache/prod/filled');");
-    place.write("shop/marks.php", APP);
-    place.write("shop/used.php", "<?php // compiled by a request");
-    place.write("shop/handler.php", "<?php return function (array $server) { require __DIR__ . '/marks.php'; return ['status' => 200, 'headers' => ['Content-Type' => 'text/plain'], 'body' => 'ok']; };");
-    place.write("shop/public/index.php", "<?php require __DIR__ . '/../marks.php'; echo 'ok';");
+    sandbox.write("shop/prepare.php", "<?php @mkdir(__DIR__ . '/var/cache/prod', 0777, true); touch(__DIR__ . '/var/cache/prod/filled');");
+    sandbox.write("shop/marks.php", APP);
+    sandbox.write("shop/used.php", "<?php // compiled by a request");
+    sandbox.write("shop/handler.php", "<?php return function (array $server) { require __DIR__ . '/marks.php'; return ['status' => 200, 'headers' => ['Content-Type' => 'text/plain'], 'body' => 'ok']; };");
+    sandbox.write("shop/public/index.php", "<?php require __DIR__ . '/../marks.php'; echo 'ok';");
 }
 
 /// What the load's first request found in `./shop`, for each copy that had one, and whether that
 /// request was the first of all. `None`: the runtime is not installed, which is printed.
-fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)>> {
-    let marks = place.write("marks/log", "");
+fn found(sandbox: &Sandbox, runtime: &str, begin: &str) -> Option<Vec<(String, bool)>> {
+    let marks = sandbox.write("marks/log", "");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(&marks, open).expect("open for all");
     let plan = format!(
@@ -45,13 +45,13 @@ fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)
          load: [{{concurrency: 1, requests: 20, path: '/?load=1'}}]\n",
         marks.display()
     );
-    place.write("plan.yaml", &plan);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    sandbox.write("plan.yaml", &plan);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     if is_missing(&output) {
         return None;
     }
-    assert_measured(place, &output);
-    assert_eq!(place.left_behind(), Vec::<String>::new(), "{}", stdout(&output));
+    assert_measured(sandbox, &output);
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new(), "{}", stdout(&output));
     let text = std::fs::read_to_string(&marks).expect("marks");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
     let mut seen: Vec<&str> = Vec::new();
@@ -79,12 +79,12 @@ fn is_missing(output: &std::process::Output) -> bool {
 #[test]
 fn the_first_request_of_a_cold_load_is_the_first_of_all() {
     for runtime in ["nginx-fpm", "php-builtin", "roadrunner"] {
-        let place = Place::new();
-        shop(&place);
-        let Some(cold) = found(&place, runtime, "cold: true") else { continue };
+        let sandbox = Sandbox::new();
+        shop(&sandbox);
+        let Some(cold) = found(&sandbox, runtime, "cold: true") else { continue };
         // The copy that was verified before the load has ended, and the load gets a new one.
         assert_eq!(cold.last(), Some(&("cold new".to_owned(), true)), "{runtime}: {cold:?}");
-        let trial = &trials(&place)[0];
+        let trial = &trials(&sandbox)[0];
         let cold = fact(&trial["verdict"]["notes"], "cold");
         assert_eq!(cold["emptied"], json!(["var/cache"]), "{trial:#}");
         assert!(trial["runtime"]["first_answer_ns"].as_u64() > Some(0), "{trial:#}");
@@ -92,16 +92,16 @@ fn the_first_request_of_a_cold_load_is_the_first_of_all() {
         let phases: Vec<&str> = phases.filter_map(|phase| phase["phase"].as_str()).collect();
         assert_eq!(phases[..5], ["start", "verify", "stop", "start", "measure"], "{phases:?}");
         // Verification requests the measured path itself, so the app was requested before the load.
-        let place = Place::new();
-        shop(&place);
-        let warm = found(&place, runtime, "warm_up: 0s").expect("it is here");
+        let sandbox = Sandbox::new();
+        shop(&sandbox);
+        let warm = found(&sandbox, runtime, "warm_up: 0s").expect("it is here");
         assert_eq!(warm, [("warm new".to_owned(), true)], "{runtime}");
-        let marks = std::fs::read_to_string(place.path().join("marks/log")).expect("marks");
+        let marks = std::fs::read_to_string(sandbox.path().join("marks/log")).expect("marks");
         let of_load: Vec<&str> = marks.lines().filter(|line| line.contains(" load ")).collect();
         assert!(of_load.len() > 21, "20 of the load, and those before it: {marks}");
         let later = &of_load[of_load.len() - 20..];
         assert!(later.iter().all(|line| line.ends_with(" warm compiled")), "{runtime}: {marks}");
-        let trial = &trials(&place)[0];
+        let trial = &trials(&sandbox)[0];
         assert!(fact(&trial["verdict"]["notes"], "cold").is_null(), "{trial:#}");
     }
 }
@@ -109,21 +109,21 @@ fn the_first_request_of_a_cold_load_is_the_first_of_all() {
 /// Symfony writes its cache during the first request of the load, and answers correctly all the
 /// same.
 #[test]
-fn a_framework_begins_without_its_cache() {
+fn a_framework_starts_without_its_cache() {
     if !std::path::Path::new("/usr/share/php/Symfony/Bundle/FrameworkBundle").is_dir() {
         return println!("SKIPPED: Symfony is not installed here");
     }
-    let place = Place::new();
-    place.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "plan.yaml",
         "app: symfony\nruntimes: [nginx-fpm]\nworkers: 2\ncold: true\nload: [{concurrency: 1, requests: 30}]\n",
     );
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     if is_missing(&output) {
         return;
     }
-    assert_measured(&place, &output);
-    let trial = &trials(&place)[0];
+    assert_measured(&sandbox, &output);
+    let trial = &trials(&sandbox)[0];
     assert_eq!(trial["load"]["counts"]["failed"], json!({}), "{trial:#}");
     let cold = fact(&trial["verdict"]["notes"], "cold");
     let expected = (&json!("empty"), &json!(["var/cache"]));
@@ -132,15 +132,15 @@ fn a_framework_begins_without_its_cache() {
 
 /// The catalogue's app, changed to record whether configuration and routes were cached, and whether
 /// Laravel has written the package list that it needs. `false`: Laravel is not installed here.
-fn laravel(place: &Place) -> bool {
+fn laravel(sandbox: &Sandbox) -> bool {
     if !std::path::Path::new("/usr/share/php/Illuminate/autoload.php").is_file() {
         println!("SKIPPED: Laravel is not installed here");
         return false;
     }
     let ours = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/laravel");
-    copy(&ours, &place.path().join("shop"));
+    copy(&ours, &sandbox.path().join("shop"));
     let controller = "shop/app/Http/Controllers/HomeController.php";
-    let text = std::fs::read_to_string(place.path().join(controller)).expect("the controller");
+    let text = std::fs::read_to_string(sandbox.path().join(controller)).expect("the controller");
     let marks = "    {
         $of = strpos($request->getRequestUri(), 'load') ? 'load' : 'ours';
         $found = [base_path(), $of, app()->configurationIsCached() ? 'cached' : 'read',
@@ -150,7 +150,7 @@ fn laravel(place: &Place) -> bool {
         return";
     let marked = text.replacen("    {\n        return", marks, 1);
     assert_ne!(marked, text);
-    place.write(controller, &marked);
+    sandbox.write(controller, &marked);
     true
 }
 
@@ -169,17 +169,17 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 /// What `artisan optimize` has cached is removed too, but the directory that Laravel writes to
 /// exists.
 #[test]
-fn laravel_begins_without_what_a_deployment_cached() {
+fn laravel_starts_without_caches_of_a_deployment() {
     for runtime in ["nginx-fpm", "roadrunner"] {
         for (begin, state) in [("cold: true", "read read"), ("warm_up: 0s", "cached cached")] {
-            let place = Place::new();
-            if !laravel(&place) {
+            let sandbox = Sandbox::new();
+            if !laravel(&sandbox) {
                 return;
             }
-            let Some(found) = found(&place, runtime, begin) else { break };
+            let Some(found) = found(&sandbox, runtime, begin) else { break };
             let is_cold = begin == "cold: true";
             assert_eq!(found.last(), Some(&(format!("{state} written"), is_cold)), "{runtime}");
-            let trial = &trials(&place)[0];
+            let trial = &trials(&sandbox)[0];
             assert_eq!(trial["load"]["counts"]["failed"], json!({}), "{trial:#}");
             let emptied = &fact(&trial["verdict"]["notes"], "cold")["emptied"];
             assert_eq!(emptied.to_string().contains("bootstrap/cache"), is_cold, "{trial:#}");

@@ -7,9 +7,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials};
+use common::{Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials};
 use serde_json::Value;
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(90);
 
@@ -27,11 +27,11 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
     if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("plan.yaml", THREE);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.yaml", THREE);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     let (out, err) = (stdout(&output), stderr(&output));
-    assert_measured(&place, &output);
+    assert_measured(&sandbox, &output);
     for name in ["nginx-fpm", "apache-modphp", "php-builtin"] {
         assert!(out.contains(name), "no row for {name}:\n{out}");
     }
@@ -41,14 +41,14 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
         "one line a trial:\n{err}"
     );
 
-    let summary = summary(&place);
+    let summary = summary(&sandbox);
     let cases = summary["cases"].as_array().expect("cases");
     assert_eq!(cases.len(), 3);
     for case in cases {
         assert_eq!(case["app"], "hello", "{case:#}");
         assert_eq!(case["load"], "steady", "{case:#}");
     }
-    for trial in std::fs::read_dir(place.run().join("trials")).expect("trials").flatten() {
+    for trial in std::fs::read_dir(sandbox.run().join("trials")).expect("trials").flatten() {
         let record: Value = serde_json::from_str(
             &std::fs::read_to_string(trial.path().join("trial.json")).expect("trial.json"),
         )
@@ -82,17 +82,17 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
             "200 answers of PHP cost more than 10 ms of CPU: {cpu} ns\n{resources}"
         );
     }
-    assert_eq!(place.left_behind(), Vec::<String>::new());
-    again_from_disk(&place, &out);
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+    again_from_disk(&sandbox, &out);
 }
 
 /// Checks that `report` prints the same table from disk, and checks the other formats.
-fn again_from_disk(place: &Place, first: &str) {
-    let run = place.run().display().to_string();
-    let text = finish(place.stampede(&["report", &run]), LIMIT);
+fn again_from_disk(sandbox: &Sandbox, first: &str) {
+    let run = sandbox.run().display().to_string();
+    let text = finish(sandbox.stampede(&["report", &run]), LIMIT);
     assert!(first.starts_with(&stdout(&text)), "another table:\n{first}\n---\n{}", stdout(&text));
     for (format, part) in [("markdown", "### hello"), ("csv", "runtime,"), ("json", "\"cases\"")] {
-        let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
+        let output = finish(sandbox.stampede(&["report", "last", "--format", format]), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stdout(&output).contains(part), "{format}: {}", stdout(&output));
     }
@@ -103,8 +103,8 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("runtimes/broken/runtime.yaml", BROKEN);
+    let sandbox = Sandbox::new();
+    sandbox.write("runtimes/broken/runtime.yaml", BROKEN);
     let args = [
         "compare",
         "--app",
@@ -118,14 +118,14 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
         "--warm-up",
         "0s",
     ];
-    let mut command = place.stampede(&args);
-    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    let mut command = sandbox.stampede(&args);
+    command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
     let output = finish(command, LIMIT);
     let all = stdout(&output) + &stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{all}");
-    let why = says("runtime_failed", "cannot bind the moon");
+    let why = code_or("runtime_failed", "cannot bind the moon");
     assert!(all.contains(why), "its last log line is missing:\n{all}");
-    let summary = summary(&place);
+    let summary = summary(&sandbox);
     let verdict = |name: &str| {
         let cases = summary["cases"].as_array().expect("cases");
         let case = cases.iter().find(|case| case["runtime"] == name);
@@ -133,7 +133,7 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
     };
     assert_eq!(verdict("broken"), "invalid", "{summary:#}");
     assert_ne!(verdict("php-builtin"), "invalid", "{summary:#}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 const BROKEN: &str = "title: A runtime that cannot start
@@ -160,28 +160,28 @@ fn an_ordinary_user_can_compare() {
         println!("SKIPPED: the other tests ran as an ordinary user already");
         return;
     }
-    let place = Place::new();
-    place.write("plan.yaml", THREE);
-    for directory in [place.path().to_path_buf(), place.tmp()] {
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.yaml", THREE);
+    for directory in [sandbox.path().to_path_buf(), sandbox.tmp()] {
         std::os::unix::fs::chown(directory, Some(NOBODY), Some(NOBODY)).expect("chown");
     }
     // The user may not be able to enter the binary's directory.
-    let binary = place.path().join("stampede");
+    let binary = sandbox.path().join("stampede");
     std::fs::copy(env!("CARGO_BIN_EXE_stampede"), &binary).expect("a copy of the binary");
-    let inner = place.stampede(&["compare", "plan.yaml"]);
+    let inner = sandbox.stampede(&["compare", "plan.yaml"]);
     let mut command = std::process::Command::new("setpriv");
     command
         .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
         .arg(&binary)
         .args(inner.get_args());
     command
-        .current_dir(place.path())
+        .current_dir(sandbox.path())
         .envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = finish(command, LIMIT);
-    assert_measured(&place, &output);
-    assert_eq!(summary(&place)["cases"].as_array().map(Vec::len), Some(3));
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_measured(&sandbox, &output);
+    assert_eq!(summary(&sandbox)["cases"].as_array().map(Vec::len), Some(3));
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 const NOBODY: u32 = 65534;
@@ -263,38 +263,38 @@ const MISTAKES: &[(&str, &[&str])] = &[
 /// Every mistake gives exit code 2 and its message. Nothing is started, and nothing is written.
 #[test]
 fn bad_input_is_refused_before_anything_starts() {
-    let place = Place::new();
-    place.write("empty/readme.txt", "no app here");
-    place.write("taken/keep.txt", "mine");
-    place.write(
+    let sandbox = Sandbox::new();
+    sandbox.write("empty/readme.txt", "no app here");
+    sandbox.write("taken/keep.txt", "mine");
+    sandbox.write(
         "bad.yaml",
         "app: hello\nruntimes: [php-builtin]\nlaod: [{concurrency: 4, for: 20s}]\n",
     );
-    place.write(
+    sandbox.write(
         "setting.yaml",
         "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{concurrency: 4, for: 20s}]\n",
     );
-    place.write(
+    sandbox.write(
         "value.yaml",
         "app: hello\nruntimes: [{nginx-fpm: {pm: sometimes}}]\nload: [{concurrency: 4, for: 20s}]\n",
     );
-    place.write(
+    sandbox.write(
         "not-honoured.yaml",
         "app: hello\nmax_requests: 500\nruntimes: [apache-modphp]\nload: [{concurrency: 4, for: 20s}]\n",
     );
-    place.write(
+    sandbox.write(
         "bad-only.yaml",
         "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     for (name, args) in MISTAKES {
-        let output = finish(place.stampede(args), LIMIT);
-        let err = stderr(&output).replace(&place.path().display().to_string(), "PLACE");
+        let output = finish(sandbox.stampede(args), LIMIT);
+        let err = stderr(&output).replace(&sandbox.path().display().to_string(), "PLACE");
         assert_eq!(output.status.code(), Some(2), "{name}: {err}{}", stdout(&output));
         assert_eq!(stdout(&output), "", "{name}");
         assert_words!(*name, err);
     }
-    assert!(!place.path().join("stampede-results").exists(), "something was written");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(!sandbox.path().join("stampede-results").exists(), "something was written");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 #[test]
@@ -302,12 +302,12 @@ fn a_dry_run_starts_nothing() {
     if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("plan.yaml", THREE);
-    let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.yaml", THREE);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_words!("dry-run", stdout(&output));
-    assert!(!place.path().join("stampede-results").exists());
+    assert!(!sandbox.path().join("stampede-results").exists());
 }
 
 /// The app's answer changes from the fifth second on, which is in the middle of the load.
@@ -316,8 +316,8 @@ fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "app/public/index.php",
         "<?php echo time() < (int) getenv('SWITCH_AT') ? 'before' : 'after';",
     );
@@ -327,11 +327,11 @@ fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
         "app: ./app\nruntimes: [php-builtin]\nworkers: 2\nenv: {{SWITCH_AT: \"{switch_at}\"}}\n\
          load: {{steady: {{rate: 20, for: 7s}}}}\ncold: true\nrepeat_invalid: 0\n"
     );
-    place.write("plan.yaml", &plan);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    sandbox.write("plan.yaml", &plan);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     let all = stdout(&output) + &stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{all}");
-    let trial = &trials(&place)[0];
+    let trial = &trials(&sandbox)[0];
     assert_eq!(trial["verdict"]["judged"], "invalid", "{trial:#}");
     assert!(!fact(&trial["verdict"]["reasons"], "answer_changed").is_null(), "{trial:#}");
     assert_eq!(trial["load"]["counts"]["ok"], 140, "what was measured is kept: {trial:#}");
@@ -343,26 +343,26 @@ fn runtimes_alone_are_compared_under_the_default_loads() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/index.php", "<?php echo 'hello';");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/index.php", "<?php echo 'hello';");
     let dry = |more: &[&str]| {
         let args = [&["compare", "--app", "./shop", "--dry-run"][..], more].concat();
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         stdout(&output) + &stderr(&output)
     };
-    let said = dry(&["--runtimes", "php-builtin"]);
-    assert!(said.contains("round 3") && !said.contains("round 4"), "{said}");
-    assert!(said.contains("steady (50 % of the baseline's peak, for 10 s)"), "{said}");
-    assert!(said.contains("peak (8 at a time, no pause, for 10 s)"), "{said}");
-    let said = dry(&["--runtimes", "php-builtin", "--rounds", "1", "--for", "2s"]);
-    assert!(!said.contains("round 2") && said.contains("no pause, for 2 s"), "{said}");
+    let printed = dry(&["--runtimes", "php-builtin"]);
+    assert!(printed.contains("round 3") && !printed.contains("round 4"), "{printed}");
+    assert!(printed.contains("steady (50 % of the baseline's peak, for 10 s)"), "{printed}");
+    assert!(printed.contains("peak (8 at a time, no pause, for 10 s)"), "{printed}");
+    let printed = dry(&["--runtimes", "php-builtin", "--rounds", "1", "--for", "2s"]);
+    assert!(!printed.contains("round 2") && printed.contains("no pause, for 2 s"), "{printed}");
     // A number of requests ends only a load that it belongs to.
-    let said = dry(&["--runtimes", "php-builtin", "--requests", "100"]);
-    assert!(!said.contains("steady") && said.contains("no pause, 100 requests"), "{said}");
+    let printed = dry(&["--runtimes", "php-builtin", "--requests", "100"]);
+    assert!(!printed.contains("steady") && printed.contains("no pause, 100 requests"), "{printed}");
     // A rate without a length gets the default length.
-    let said = dry(&["--runtimes", "php-builtin", "--rate", "5"]);
-    assert!(said.contains("const(5,10s)"), "{said}");
+    let printed = dry(&["--runtimes", "php-builtin", "--rate", "5"]);
+    assert!(printed.contains("const(5,10s)"), "{printed}");
 }
 
 /// Every part of a plan has a default, and no part requires another one.
@@ -371,19 +371,22 @@ fn a_plan_may_leave_out_its_app_its_runtimes_or_its_load() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let dry = |text: &str| {
-        place.write("partial.yaml", text);
-        let output = finish(place.stampede(&["compare", "partial.yaml", "--dry-run"]), LIMIT);
+        sandbox.write("partial.yaml", text);
+        let output = finish(sandbox.stampede(&["compare", "partial.yaml", "--dry-run"]), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{text}\n{}", stderr(&output));
         stdout(&output)
     };
-    let said = dry("runtimes: [php-builtin]\nload: [\"const(5,1s)\"]\n");
-    assert!(said.contains("php-builtin · hello · const(5,1s)"), "{said}");
-    let said = dry("app: hello\nload: [\"const(5,1s)\"]\n");
-    assert!(said.contains(" · hello · const(5,1s)"), "{said}");
-    let said = dry("app: hello\nruntimes: [php-builtin]\n");
-    assert!(said.contains("php-builtin · hello · steady") && said.contains("· peak"), "{said}");
+    let printed = dry("runtimes: [php-builtin]\nload: [\"const(5,1s)\"]\n");
+    assert!(printed.contains("php-builtin · hello · const(5,1s)"), "{printed}");
+    let printed = dry("app: hello\nload: [\"const(5,1s)\"]\n");
+    assert!(printed.contains(" · hello · const(5,1s)"), "{printed}");
+    let printed = dry("app: hello\nruntimes: [php-builtin]\n");
+    assert!(
+        printed.contains("php-builtin · hello · steady") && printed.contains("· peak"),
+        "{printed}"
+    );
 }
 
 /// Without flags, a directory with PHP is the app.
@@ -392,18 +395,18 @@ fn without_any_flag_the_directorys_app_is_compared() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let dry = || {
         let args = ["compare", "--runtimes", "php-builtin", "--dry-run"];
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         stdout(&output)
     };
-    assert!(dry().contains(says("chosen", "--app hello")), "{}", dry());
-    place.write("public/index.php", "<?php echo 'shop';");
+    assert!(dry().contains(code_or("chosen", "--app hello")), "{}", dry());
+    sandbox.write("public/index.php", "<?php echo 'shop';");
     assert!(dry().contains("--app ."), "{}", dry());
     // If there is a `stampede.yaml`, it is run as it is.
-    place.write("stampede.yaml", "app: hello\nload: [\"const(5,1s)\"]\n");
+    sandbox.write("stampede.yaml", "app: hello\nload: [\"const(5,1s)\"]\n");
     assert!(dry().contains("stampede.yaml") && dry().contains("const(5,1s)"), "{}", dry());
 }
 
@@ -413,13 +416,13 @@ fn the_baseline_is_chosen_before_the_run() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let plan = "app: hello\nruntimes: [php-builtin, {two: {use: php-builtin, workers: 2}}]\n\
                 load: [\"const(5,1s)\"]\n";
     let chosen = |text: &str, flags: &[&str]| {
-        place.write("plan.yaml", text);
+        sandbox.write("plan.yaml", text);
         let args = [&["compare", "plan.yaml", "--dry-run", "--json"][..], flags].concat();
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         let run: Value = serde_json::from_str(&stdout(&output)).unwrap_or_default();
         (output.status.code(), run["run"]["baseline"].as_str().unwrap_or_default().to_owned())
     };
@@ -430,8 +433,10 @@ fn the_baseline_is_chosen_before_the_run() {
         chosen(&format!("{plan}baseline: two\n"), &["--baseline", "php-builtin"]),
         is("php-builtin")
     );
-    let output =
-        finish(place.stampede(&["compare", "plan.yaml", "--dry-run", "--baseline", "tow"]), LIMIT);
+    let output = finish(
+        sandbox.stampede(&["compare", "plan.yaml", "--dry-run", "--baseline", "tow"]),
+        LIMIT,
+    );
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("`two`"), "the nearest name: {}", stderr(&output));
 }
@@ -442,7 +447,7 @@ fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let args = [
         "compare",
         "--app",
@@ -456,8 +461,8 @@ fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
         "--rounds",
         "1",
     ];
-    let output = finish(place.stampede(&args), LIMIT);
-    let text = std::fs::read_to_string(place.run().join("run.json")).expect("a run");
+    let output = finish(sandbox.stampede(&args), LIMIT);
+    let text = std::fs::read_to_string(sandbox.run().join("run.json")).expect("a run");
     let run: Value = serde_json::from_str(&text).expect("JSON");
     let peak = &run["peak"];
     assert_eq!(peak["runtime"], "php-builtin", "{}", stderr(&output));

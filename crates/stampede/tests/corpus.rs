@@ -9,12 +9,12 @@ mod code;
 mod load_yaml;
 
 #[test]
-fn every_load_yaml_holds() {
+fn every_load_yaml_of_the_corpus_passes() {
     each("load_yaml", |bytes| std::str::from_utf8(bytes).map(load_yaml::run).unwrap_or_default());
 }
 
 #[test]
-fn every_code_holds() {
+fn every_php_file_of_the_corpus_passes() {
     each("code", code::run);
 }
 

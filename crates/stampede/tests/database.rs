@@ -8,22 +8,22 @@ mod words;
 use std::time::Duration;
 
 use bench_support::Bench;
-use common::{Place, fact, finish, skipped, stderr, stdout, trials};
+use common::{Sandbox, fact, finish, skipped, stderr, stdout, trials};
 use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::{DATABASE_ROLE, Placement};
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const LOAD: [&str; 8] = ["--concurrency", "2", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
 
 /// A plan for PHP's own server, which exists wherever PHP does.
-fn plan(place: &Place, app: &str, database: &str, load: &str) -> std::process::Command {
+fn plan(sandbox: &Sandbox, app: &str, database: &str, load: &str) -> std::process::Command {
     let text = format!(
         "app: {app}\ndatabase: {database}\nruntimes: [php-builtin]\nworkers: 2\nwarm_up: 200ms\n\
          rounds: 1\nload: [{load}]\n"
     );
-    place.write("plan.yaml", &text);
-    place.stampede(&["compare", "plan.yaml"])
+    sandbox.write("plan.yaml", &text);
+    sandbox.stampede(&["compare", "plan.yaml"])
 }
 
 /// Whether the database or its PHP extension is missing here; prints the message.
@@ -37,7 +37,7 @@ fn is_missing(output: &std::process::Output) -> bool {
 }
 
 #[test]
-fn each_database_is_made_and_asked_as_often_as_answered() {
+fn each_database_is_created_and_gets_a_query_for_each_answer() {
     if skipped(&["php"]) {
         return;
     }
@@ -49,25 +49,25 @@ fn each_database_is_made_and_asked_as_often_as_answered() {
             ("db-write", "{concurrency: 2, for: 1s}"),
             ("symfony-db", "{concurrency: 2, for: 1s, path: '/write?queries=3'}"),
         ] {
-            let place = Place::new();
-            let output = finish(plan(&place, app, database, load), LIMIT);
+            let sandbox = Sandbox::new();
+            let output = finish(plan(&sandbox, app, database, load), LIMIT);
             if is_missing(&output) {
                 break;
             }
-            let trial = &trials(&place)[0];
+            let trial = &trials(&sandbox)[0];
             assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
             assert_ne!(trial["verdict"]["judged"], "invalid", "{trial:#}");
             assert_eq!(trial["runtime"]["settings"]["database"], database);
             let notes = &trial["verdict"]["notes"];
-            assert!(is_told(notes), "{database}: {notes}");
+            assert!(is_reported(notes), "{database}: {notes}");
             assert!(fact(notes, "workers_replaced").is_null(), "{notes}");
-            assert_eq!(place.left_behind(), Vec::<String>::new());
+            assert_eq!(sandbox.left_behind(), Vec::<String>::new());
         }
     }
 }
 
 /// Whether a note reports that queries reached the database.
-fn is_told(notes: &serde_json::Value) -> bool {
+fn is_reported(notes: &serde_json::Value) -> bool {
     fact(notes, "database_queries")["reached"].as_u64() > Some(0)
 }
 
@@ -76,19 +76,19 @@ fn databases_are_compared_with_each_other() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let text = "app: db-read\nruntimes:\n  - php-builtin: { sweep: { database: [sqlite, mariadb] } }\n\
                 workers: 2\nwarm_up: 200ms\nrounds: 1\nload: [{ concurrency: 2, for: 1s }]\n";
-    place.write("plan.yaml", text);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    sandbox.write("plan.yaml", text);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     if is_missing(&output) {
         return;
     }
-    assert_eq!(trials(&place).len(), 2, "{}", stderr(&output));
+    assert_eq!(trials(&sandbox).len(), 2, "{}", stderr(&output));
     let text = stdout(&output);
     assert!(!text.contains("not comparable"), "{text}");
-    let text = stdout(&finish(place.stampede(&["report", "last", "--details"]), LIMIT));
-    let note = says("extension", "pdo_mysql");
+    let text = stdout(&finish(sandbox.stampede(&["report", "last", "--details"]), LIMIT));
+    let note = code_or("extension", "pdo_mysql");
     assert!(text.contains(note), "it is said all the same: {text}");
 }
 
@@ -97,22 +97,22 @@ fn databases_are_compared_with_each_other() {
 fn databases_serve_runtimes_of_both_kinds() {
     for runtime in ["nginx-fpm", "roadrunner"] {
         for database in ["postgresql", "mariadb"] {
-            let place = Place::new();
+            let sandbox = Sandbox::new();
             let text = format!(
                 "app: db-write\ndatabase: {database}\nruntimes: [{runtime}]\nworkers: 2\n\
                  warm_up: 100ms\nload: [{{concurrency: 2, requests: 100, path: '/?queries=3'}}]\n"
             );
-            place.write("plan.yaml", &text);
-            let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+            sandbox.write("plan.yaml", &text);
+            let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
             if is_missing(&output) {
                 continue;
             }
-            let trial = &trials(&place)[0];
+            let trial = &trials(&sandbox)[0];
             assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
             let notes = &trial["verdict"]["notes"];
-            let told = fact(notes, "database_queries");
-            assert_eq!(told["reached"], 600, "{runtime} {database}: {notes}");
-            assert_eq!(place.left_behind(), Vec::<String>::new());
+            let queries = fact(notes, "database_queries");
+            assert_eq!(queries["reached"], 600, "{runtime} {database}: {notes}");
+            assert_eq!(sandbox.left_behind(), Vec::<String>::new());
         }
     }
 }
@@ -124,10 +124,10 @@ fn answers_without_their_queries_are_not_measured() {
         return;
     }
     for database in ["sqlite", "postgresql"] {
-        let place = Place::new();
-        place.write("app/public/index.php", "<?php echo 'from a cache';");
-        place.write("app/schema.sql", "CREATE TABLE t (id INTEGER);\n");
-        place.write(
+        let sandbox = Sandbox::new();
+        sandbox.write("app/public/index.php", "<?php echo 'from a cache';");
+        sandbox.write("app/schema.sql", "CREATE TABLE t (id INTEGER);\n");
+        sandbox.write(
             "app/app.yaml",
             &format!(
                 "title: cached\nkind: script\ndocroot: public\ndatabase:\n  \
@@ -135,49 +135,53 @@ fn answers_without_their_queries_are_not_measured() {
             ),
         );
         let output =
-            finish(plan(&place, "./app", database, "{concurrency: 1, requests: 20}"), LIMIT);
+            finish(plan(&sandbox, "./app", database, "{concurrency: 1, requests: 20}"), LIMIT);
         if is_missing(&output) {
             continue;
         }
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-        let trial = &trials(&place)[0];
-        let told = fact(&trial["verdict"]["reasons"], "database_queries");
-        assert_eq!((&told["reached"], &told["expected_min"]), (&0.into(), &20.into()), "{trial:#}");
-        assert_eq!(told["may_be_uncounted"], database == "sqlite", "{told}");
+        let trial = &trials(&sandbox)[0];
+        let queries = fact(&trial["verdict"]["reasons"], "database_queries");
+        assert_eq!(
+            (&queries["reached"], &queries["expected_min"]),
+            (&0.into(), &20.into()),
+            "{trial:#}"
+        );
+        assert_eq!(queries["may_be_uncounted"], database == "sqlite", "{queries}");
     }
 }
 
 #[test]
-fn what_people_read_when_a_database_cannot_be_had() {
+fn messages_when_a_database_is_not_available() {
     if skipped(&["php", "sqlite3"]) {
         return;
     }
-    let place = Place::new();
-    place.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "plan.yaml",
         "app: db-read\nruntimes: [php-builtin]\nload: [{concurrency: 1, for: 1s}]\n",
     );
     let asked = |app: &str, database: &str, env: &[(&str, &str)]| {
         let flags = ["compare", "--app", app, "--runtimes", "php-builtin"];
         let mut command = match database {
-            "" => place.stampede(&[&flags[..], &LOAD].concat()),
-            _ => plan(&place, app, database, "{concurrency: 1, for: 1s}"),
+            "" => sandbox.stampede(&[&flags[..], &LOAD].concat()),
+            _ => plan(&sandbox, app, database, "{concurrency: 1, for: 1s}"),
         };
         command.envs(env.iter().copied());
         let output = finish(command, LIMIT);
         assert_eq!(output.status.code(), Some(2), "{app} {database}: {}", stdout(&output));
-        stderr(&output).replace(&place.path().display().to_string(), "")
+        stderr(&output).replace(&sandbox.path().display().to_string(), "")
     };
     let unknown = asked("db-read", "oracle", &[]);
-    assert!(unknown.contains(says("bad_setting", "sqlite, postgresql, mariadb")), "{unknown}");
+    assert!(unknown.contains(code_or("bad_setting", "sqlite, postgresql, mariadb")), "{unknown}");
     let none = asked("db-read", "none", &[]);
-    assert!(none.contains(says("bad_setting", "app `db-read` cannot do with it")), "{none}");
+    assert!(none.contains(code_or("bad_setting", "app `db-read` cannot do with it")), "{none}");
     let unused = asked("hello", "sqlite", &[]);
-    assert!(unused.contains(says("bad_setting", "app `hello` has no use for one")), "{unused}");
+    assert!(unused.contains(code_or("bad_setting", "app `hello` has no use for one")), "{unused}");
     let broken = asked("db-read", "", &[("STAMPEDE_SQLITE3", "/bin/false")]);
     let why = "app `db-read` could not be prepared: `sqlite3` ended with exit code 1";
-    assert!(broken.contains(says("unprepared", why)), "{broken}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(broken.contains(code_or("unprepared", why)), "{broken}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// The error repeats the reason from the database's log.
@@ -186,20 +190,20 @@ fn a_database_that_does_not_start_is_named() {
     if skipped(&["php", "mariadbd"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let append = "runtimes: [{php-builtin: {append: {mariadb.cnf: 'no-such-option = 1'}}}]";
-    place.write(
+    sandbox.write(
         "plan.yaml",
         &format!(
             "app: db-read\ndatabase: mariadb\n{append}\nload: [{{concurrency: 1, for: 1s}}]\n"
         ),
     );
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains(says("runtime_failed ended", "`database` with exit code")), "{text}");
-    assert!(text.contains(says("runtime_failed ended", "no-such-option")), "{text}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(text.contains(code_or("runtime_failed ended", "`database` with exit code")), "{text}");
+    assert!(text.contains(code_or("runtime_failed ended", "no-such-option")), "{text}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// An app's preparation finds its database running. What it writes is there when the runtime
@@ -210,14 +214,14 @@ fn an_app_is_prepared_with_its_database() {
         return;
     }
     for database in ["sqlite", "postgresql", "mariadb"] {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let open = "new PDO(getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null)";
-        place.write("shop/schema.sql", "CREATE TABLE made (name VARCHAR(20));\n");
-        place.write(
+        sandbox.write("shop/schema.sql", "CREATE TABLE made (name VARCHAR(20));\n");
+        sandbox.write(
             "shop/prepare.php",
             &format!("<?php ({open})->exec(\"INSERT INTO made VALUES ('by prepare')\");"),
         );
-        place.write(
+        sandbox.write(
             "shop/public/index.php",
             &format!(
                 "<?php $counted = getenv('DATABASE_COUNTED'); $open = {open};\n\
@@ -226,7 +230,7 @@ fn an_app_is_prepared_with_its_database() {
                  echo $open->query('SELECT name FROM made' . $more)->fetchColumn();"
             ),
         );
-        place.write(
+        sandbox.write(
             "shop/app.yaml",
             &format!(
                 "title: made\nkind: script\ndocroot: public\nprepare: prepare.php\n\
@@ -235,14 +239,14 @@ fn an_app_is_prepared_with_its_database() {
             ),
         );
         let output =
-            finish(plan(&place, "./shop", database, "{concurrency: 1, requests: 20}"), LIMIT);
+            finish(plan(&sandbox, "./shop", database, "{concurrency: 1, requests: 20}"), LIMIT);
         if is_missing(&output) {
             continue;
         }
-        let trial = &trials(&place)[0];
+        let trial = &trials(&sandbox)[0];
         assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
         assert_ne!(trial["verdict"]["judged"], "invalid", "{trial:#}");
-        assert_eq!(place.left_behind(), Vec::<String>::new());
+        assert_eq!(sandbox.left_behind(), Vec::<String>::new());
     }
 }
 
@@ -252,20 +256,21 @@ fn a_killed_stampede_leaves_nothing_of_a_preparation() {
     if skipped(&["php", "setsid"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/public/index.php", "<?php");
-    place.write(
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", "<?php");
+    sandbox.write(
         "shop/prepare.php",
         "<?php proc_open(['setsid', 'sleep', '1000'], [], $pipes); touch(getenv('TMPDIR') . '/begun'); sleep(1000);",
     );
-    place.write("shop/app.yaml", "title: t\nkind: script\ndocroot: public\nprepare: prepare.php\n");
-    let mut stampede = place
+    sandbox
+        .write("shop/app.yaml", "title: t\nkind: script\ndocroot: public\nprepare: prepare.php\n");
+    let mut stampede = sandbox
         .stampede(&["compare", "--app", "./shop", "--runtimes", "php-builtin"])
         .args(LOAD)
         .spawn()
         .expect("starts");
     let begun = || {
-        let directories = std::fs::read_dir(place.tmp()).expect("directory").flatten();
+        let directories = std::fs::read_dir(sandbox.tmp()).expect("directory").flatten();
         directories.map(|entry| entry.path().join("tmp/begun")).any(|mark| mark.is_file())
     };
     let patience = std::time::Instant::now();
@@ -275,7 +280,7 @@ fn a_killed_stampede_leaves_nothing_of_a_preparation() {
     assert!(begun(), "the script runs");
     stampede.kill().expect("killed");
     stampede.wait().expect("gone");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// WordPress's front page, whose number of queries depends on the version.
@@ -284,18 +289,18 @@ fn wordpress_asks_its_database_for_each_page() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let output =
-        finish(plan(&place, "wordpress", "mariadb", "{concurrency: 1, requests: 20}"), LIMIT);
+        finish(plan(&sandbox, "wordpress", "mariadb", "{concurrency: 1, requests: 20}"), LIMIT);
     let text = stderr(&output);
     if is_missing(&output) || text.contains("this machine's packages") {
         return println!("SKIPPED: {text}");
     }
-    let trial = &trials(&place)[0];
+    let trial = &trials(&sandbox)[0];
     assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
     let notes = &trial["verdict"]["notes"];
-    assert!(is_told(notes), "{notes}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(is_reported(notes), "{notes}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// The CPUs that a process may use, as the kernel lists them.

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use bench_support::Bench;
-use common::{Place, finish, skipped, stderr};
+use common::{Sandbox, finish, skipped, stderr};
 use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::verify;
 
@@ -28,23 +28,23 @@ fn text(value: &str) -> Scalar {
 
 #[test]
 fn a_file_is_preloaded_by_every_runtime() {
-    let place = Place::new();
-    place.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "shop/app.yaml",
         "title: preloads\nkind: callable\ndocroot: public\npreload: boot.php\n",
     );
-    place.write("shop/boot.php", "<?php require __DIR__ . '/Preloaded.php';");
-    place.write("shop/Preloaded.php", "<?php final class Preloaded {}");
-    place.write("shop/handler.php", HANDLER);
-    place.write("shop/public/index.php", INDEX);
-    let bench = Bench::new(&AppChoice::Directory(place.path().join("shop")));
-    for (value, files, says) in [("app", 2, "preloaded"), ("off", 0, "not")] {
+    sandbox.write("shop/boot.php", "<?php require __DIR__ . '/Preloaded.php';");
+    sandbox.write("shop/Preloaded.php", "<?php final class Preloaded {}");
+    sandbox.write("shop/handler.php", HANDLER);
+    sandbox.write("shop/public/index.php", INDEX);
+    let bench = Bench::new(&AppChoice::Directory(sandbox.path().join("shop")));
+    for (value, files, expected) in [("app", 2, "preloaded"), ("off", 0, "not")] {
         let settings = [("workers", Scalar::Int(2)), ("preload", text(value))];
         bench.each(&settings, |name, running| {
             let observed =
                 verify(running, &bench.app).unwrap_or_else(|error| panic!("{name}: {error}"));
             let answer = running.ask(Duration::from_secs(5)).expect(name);
-            assert_eq!((observed.preloaded, answer.body.as_str()), (files, says), "{name}");
+            assert_eq!((observed.preloaded, answer.body.as_str()), (files, expected), "{name}");
             let mine = &running.record().given.ini["opcache.preload"];
             assert_eq!(mine, value, "{name}: a difference that was asked for");
         });
@@ -64,10 +64,10 @@ fn symfony_preloads_what_it_boots_with() {
 }
 
 /// Makes a Composer app with one class; returns its files as they were made.
-fn composer_app(place: &Place) -> Vec<(String, Vec<u8>)> {
-    place.write("shop/composer.json", r#"{"autoload": {"psr-4": {"App\\": "src/"}}}"#);
-    place.write("shop/src/Cart.php", "<?php namespace App; final class Cart {}");
-    place.write(
+fn composer_app(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
+    sandbox.write("shop/composer.json", r#"{"autoload": {"psr-4": {"App\\": "src/"}}}"#);
+    sandbox.write("shop/src/Cart.php", "<?php namespace App; final class Cart {}");
+    sandbox.write(
         "shop/public/index.php",
         "<?php $loader = require __DIR__ . '/../vendor/autoload.php';\n\
          $all = $loader->isClassMapAuthoritative() ? 'authoritative' : 'open';\n\
@@ -76,13 +76,13 @@ fn composer_app(place: &Place) -> Vec<(String, Vec<u8>)> {
     );
     let made = Command::new("composer")
         .args(["dump-autoload", "--no-interaction"])
-        .current_dir(place.path().join("shop"))
-        .env("COMPOSER_HOME", place.path().join("composer"))
+        .current_dir(sandbox.path().join("shop"))
+        .env("COMPOSER_HOME", sandbox.path().join("composer"))
         .env("COMPOSER_ALLOW_SUPERUSER", "1")
         .output()
         .expect("composer");
     assert!(made.status.success(), "{made:?}");
-    files(&place.path().join("shop/vendor"))
+    files(&sandbox.path().join("shop/vendor"))
 }
 
 fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
@@ -105,10 +105,10 @@ fn composers_autoloader_is_written_in_the_copy() {
     if skipped(&["composer", "php"]) {
         return;
     }
-    let place = Place::new();
-    let before = composer_app(&place);
-    let bench = Bench::new(&AppChoice::Directory(place.path().join("shop")));
-    for (value, says) in [
+    let sandbox = Sandbox::new();
+    let before = composer_app(&sandbox);
+    let bench = Bench::new(&AppChoice::Directory(sandbox.path().join("shop")));
+    for (value, expected) in [
         ("as-is", "open searched there"),
         ("optimized", "open mapped there"),
         ("authoritative", "authoritative mapped there"),
@@ -117,12 +117,12 @@ fn composers_autoloader_is_written_in_the_copy() {
             let settings = [("workers", Scalar::Int(2)), ("autoloader", text(value))];
             let Some(running) = bench.start(name, &settings) else { continue };
             let answer = running.ask(Duration::from_secs(5)).expect(name);
-            assert_eq!(answer.body, says, "{name}: {value}");
+            assert_eq!(answer.body, expected, "{name}: {value}");
             assert_eq!(running.record().settings["autoloader"], value);
             running.stop().expect("stop");
         }
     }
-    assert!(files(&place.path().join("shop/vendor")) == before, "the app itself is unchanged");
+    assert!(files(&sandbox.path().join("shop/vendor")) == before, "the app itself is unchanged");
 }
 
 #[test]
@@ -130,36 +130,36 @@ fn what_cannot_be_done_is_said_before_anything_starts() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/public/index.php", "<?php echo 'shop';");
-    place.write("other/public/index.php", "<?php echo 'other';");
-    place.write("other/composer.json", "{}");
-    place.write("other/vendor/autoload.php", "<?php");
-    place.write("other/vendor/composer/autoload_classmap.php", "<?php return [];");
-    let said = |app: &str, settings: &str| {
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", "<?php echo 'shop';");
+    sandbox.write("other/public/index.php", "<?php echo 'other';");
+    sandbox.write("other/composer.json", "{}");
+    sandbox.write("other/vendor/autoload.php", "<?php");
+    sandbox.write("other/vendor/composer/autoload_classmap.php", "<?php return [];");
+    let error_of = |app: &str, settings: &str| {
         let plan = format!(
             "app: ./{app}\nruntimes: [php-builtin]\n{settings}\nload: [{{concurrency: 1, for: 1s}}]\n"
         );
-        place.write("plan.yaml", &plan);
-        let mut command = place.stampede(&["compare", "plan.yaml"]);
-        command.env("PATH", place.path());
+        sandbox.write("plan.yaml", &plan);
+        let mut command = sandbox.stampede(&["compare", "plan.yaml"]);
+        command.env("PATH", sandbox.path());
         command.env("STAMPEDE_PHP", php());
         let output = finish(command, Duration::from_secs(60));
         assert_eq!(output.status.code(), Some(2), "{settings}: {}", stderr(&output));
-        stderr(&output).replace(&place.path().display().to_string(), "")
+        stderr(&output).replace(&sandbox.path().display().to_string(), "")
     };
     let all = [
-        said("shop", "preload: app"),
-        said("shop", "preload: config/preload.php"),
-        said("shop", "preload: ../other/public/index.php"),
-        said("shop", "preload: maybe"),
-        said("shop", "preload: public/index.php\nopcache: off"),
-        said("shop", "autoloader: optimized"),
-        said("shop", "autoloader: fast"),
-        said("other", "autoloader: authoritative"),
+        error_of("shop", "preload: app"),
+        error_of("shop", "preload: config/preload.php"),
+        error_of("shop", "preload: ../other/public/index.php"),
+        error_of("shop", "preload: maybe"),
+        error_of("shop", "preload: public/index.php\nopcache: off"),
+        error_of("shop", "autoloader: optimized"),
+        error_of("shop", "autoloader: fast"),
+        error_of("other", "autoloader: authoritative"),
     ];
     assert_words!(all.join("\n"));
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 fn php() -> String {

@@ -9,96 +9,96 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{Place, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials};
-use words::{CODES, says};
+use common::{Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials};
+use words::{CODES, code_or};
 
 const LIMIT: Duration = Duration::from_secs(240);
 
-fn bad(place: &Place, line: &str) -> String {
+fn bad(sandbox: &Sandbox, line: &str) -> String {
     let args = shell_words::split(line).expect("words");
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(2), "{line}: {}{}", stdout(&output), stderr(&output));
     assert_eq!(stdout(&output), "", "{line}");
-    let said = stderr(&output).replace(&place.path().display().to_string(), "PLACE");
-    format!("$ stampede {line}\n{said}\n")
+    let message = stderr(&output).replace(&sandbox.path().display().to_string(), "PLACE");
+    format!("$ stampede {line}\n{message}\n")
 }
 
 #[test]
 fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
-    let place = Place::new();
-    place.write("empty/readme.txt", "no app here");
+    let sandbox = Sandbox::new();
+    sandbox.write("empty/readme.txt", "no app here");
     for shop in ["broken", "bare", "plain", "headless", "bootless"] {
-        place.write(&format!("{shop}/public/index.php"), "<?php echo 'shop';");
+        sandbox.write(&format!("{shop}/public/index.php"), "<?php echo 'shop';");
     }
-    place.write("broken/composer.json", "{\n  \"require\": {\n    \"php\": \"*\",\n  }\n}\n");
-    place.write("bare/composer.json", r#"{"require": {"symfony/framework-bundle": "7.1.*"}}"#);
-    place.write("headless/bin/console", "");
-    place.write("headless/config/bundles.php", "<?php");
-    place.write("bootless/composer.json", r#"{"require": {"laravel/framework": "*"}}"#);
-    place.write("bootless/vendor/autoload.php", "<?php");
-    place.write("bootless/vendor/laravel/framework/composer.json", "{}");
-    place.write("urls.txt", "# pages\nhttps://shop.example/\nhttps://cdn.example/a.js\n");
+    sandbox.write("broken/composer.json", "{\n  \"require\": {\n    \"php\": \"*\",\n  }\n}\n");
+    sandbox.write("bare/composer.json", r#"{"require": {"symfony/framework-bundle": "7.1.*"}}"#);
+    sandbox.write("headless/bin/console", "");
+    sandbox.write("headless/config/bundles.php", "<?php");
+    sandbox.write("bootless/composer.json", r#"{"require": {"laravel/framework": "*"}}"#);
+    sandbox.write("bootless/vendor/autoload.php", "<?php");
+    sandbox.write("bootless/vendor/laravel/framework/composer.json", "{}");
+    sandbox.write("urls.txt", "# pages\nhttps://shop.example/\nhttps://cdn.example/a.js\n");
     let load = "--concurrency 1 --for 1s";
     let shown: String = [
-        bad(&place, "compare --app ./empty"),
-        bad(&place, "compare --app ./nowhere"),
-        bad(&place, "compare --app ./broken"),
-        bad(&place, "compare --app ./bare"),
-        bad(&place, "init --app ./bare"),
-        bad(&place, "up php-builtin --app ./broken"),
-        bad(&place, "compare --app ./plain --kind drupal"),
-        bad(&place, "compare --app ./plain --kind symphony"),
-        bad(&place, "compare --app ./plain --kind psr15"),
-        bad(&place, "compare --app hello --kind script"),
-        bad(&place, &format!("compare --app ./plain --runtimes roadrunner {load}")),
-        bad(&place, "up roadrunner --app ./plain"),
-        bad(&place, &format!("compare --app ./headless --runtimes roadrunner {load}")),
-        bad(&place, "up roadrunner --app ./headless"),
-        bad(&place, "up roadrunner --app ./bootless"),
+        bad(&sandbox, "compare --app ./empty"),
+        bad(&sandbox, "compare --app ./nowhere"),
+        bad(&sandbox, "compare --app ./broken"),
+        bad(&sandbox, "compare --app ./bare"),
+        bad(&sandbox, "init --app ./bare"),
+        bad(&sandbox, "up php-builtin --app ./broken"),
+        bad(&sandbox, "compare --app ./plain --kind drupal"),
+        bad(&sandbox, "compare --app ./plain --kind symphony"),
+        bad(&sandbox, "compare --app ./plain --kind psr15"),
+        bad(&sandbox, "compare --app hello --kind script"),
+        bad(&sandbox, &format!("compare --app ./plain --runtimes roadrunner {load}")),
+        bad(&sandbox, "up roadrunner --app ./plain"),
+        bad(&sandbox, &format!("compare --app ./headless --runtimes roadrunner {load}")),
+        bad(&sandbox, "up roadrunner --app ./headless"),
+        bad(&sandbox, "up roadrunner --app ./bootless"),
         bad(
-            &place,
+            &sandbox,
             &format!("compare --app ./plain --runtimes nginx-fpm --traffic urls.txt {load}"),
         ),
     ]
     .concat();
     assert_words!("mistakes", shown);
-    assert!(!place.path().join("stampede-results").exists(), "something was written");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(!sandbox.path().join("stampede-results").exists(), "something was written");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// The kind may be given in a plan as well as on the command line.
 #[test]
-fn its_kind_can_be_said_in_a_plan_too() {
+fn a_plan_can_set_the_kind_of_an_app() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/public/index.php", "<?php echo 'shop';");
-    place.write("shop/bin/console", "");
-    place.write("shop/src/Kernel.php", "<?php");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", "<?php echo 'shop';");
+    sandbox.write("shop/bin/console", "");
+    sandbox.write("shop/src/Kernel.php", "<?php");
     let rest = "runtimes: [php-builtin]\nload: [{concurrency: 1, for: 1s}]\n";
-    place.write("said.yaml", &format!("app: {{path: ./shop, kind: script}}\n{rest}"));
-    place.write("detected.yaml", &format!("apps: [{{path: shop}}]\n{rest}"));
+    sandbox.write("said.yaml", &format!("app: {{path: ./shop, kind: script}}\n{rest}"));
+    sandbox.write("detected.yaml", &format!("apps: [{{path: shop}}]\n{rest}"));
     let noted = |args: &[&str]| {
-        let output = finish(place.stampede(&[args, &["--dry-run"]].concat()), LIMIT);
+        let output = finish(sandbox.stampede(&[args, &["--dry-run"]].concat()), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let note = |line: &&str| line.starts_with(says("note: app_detected", "note: app"));
+        let note = |line: &&str| line.starts_with(code_or("note: app_detected", "note: app"));
         stdout(&output).lines().find(note).expect("it is said").to_owned()
     };
     let detected = noted(&["compare", "detected.yaml"]);
     assert_words!(detected, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), served from `public/`");
-    let said = noted(&["compare", "said.yaml"]);
-    assert_words!(said, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), used as kind `script`, as you asked, served from `public/`");
-    assert_eq!(noted(&["compare", "detected.yaml", "--kind", "script"]), said);
+    let kind_note = noted(&["compare", "said.yaml"]);
+    assert_words!(kind_note, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), used as kind `script`, as you asked, served from `public/`");
+    assert_eq!(noted(&["compare", "detected.yaml", "--kind", "script"]), kind_note);
     assert_eq!(noted(&["compare", "said.yaml", "--kind", "symfony"]), detected);
 
-    place.write("wrong.yaml", &format!("app: {{path: ./shop, kind: simfony}}\n{rest}"));
-    place.write("key.yaml", &format!("app: {{directory: ./shop}}\n{rest}"));
-    place.write("pathless.yaml", &format!("app: {{kind: script}}\n{rest}"));
+    sandbox.write("wrong.yaml", &format!("app: {{path: ./shop, kind: simfony}}\n{rest}"));
+    sandbox.write("key.yaml", &format!("app: {{directory: ./shop}}\n{rest}"));
+    sandbox.write("pathless.yaml", &format!("app: {{kind: script}}\n{rest}"));
     let shown: String = ["wrong", "key", "pathless"]
         .iter()
-        .map(|name| bad(&place, &format!("compare {name}.yaml --dry-run")))
+        .map(|name| bad(&sandbox, &format!("compare {name}.yaml --dry-run")))
         .collect();
     assert_words!("mistakes-in-plans", shown);
 }
@@ -109,14 +109,14 @@ fn a_directory_alone_is_compared() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/index.php", "<?php echo 'shop ', $_SERVER['REQUEST_URI'];");
-    place.write("urls.txt", "/\n/about\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/index.php", "<?php echo 'shop ', $_SERVER['REQUEST_URI'];");
+    sandbox.write("urls.txt", "/\n/about\n");
     let args = ["compare", "--app", "./shop", "--traffic", "urls.txt"];
     let short = ["--concurrency", "2", "--for", "1s", "--rounds", "1", "--warm-up", "0s"];
-    let output = finish(place.stampede(&[&args[..], &short].concat()), LIMIT);
-    assert_measured(&place, &output);
-    let run = std::fs::read_to_string(place.run().join("run.json")).expect("run.json");
+    let output = finish(sandbox.stampede(&[&args[..], &short].concat()), LIMIT);
+    assert_measured(&sandbox, &output);
+    let run = std::fs::read_to_string(sandbox.run().join("run.json")).expect("run.json");
     let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
     let notices = run["notices"].as_array().expect("notices");
     assert_words!(notices[0]["text"].as_str().expect("a text"), @"app `shop`: a PHP app (no composer.json, and neither `artisan`, `bin/console` nor WordPress), of kind `script`, served from the directory itself");
@@ -124,7 +124,7 @@ fn a_directory_alone_is_compared() {
     let flag = fact(&run["notices"], "chosen")["flags"][0].as_str().expect("a flag");
     let chosen = flag.strip_prefix("--runtimes ").expect("the runtimes");
     let chosen: Vec<&str> = chosen.split(',').collect();
-    let summary = summary(&place);
+    let summary = summary(&sandbox);
     let cases = summary["cases"].as_array().expect("cases");
     let mut measured: Vec<&str> = cases
         .iter()
@@ -138,7 +138,7 @@ fn a_directory_alone_is_compared() {
     });
     let why = serde_json::json!({"code": "not_kept", "kind": "script"});
     assert_eq!(left.expect("it is left out")["why"], why);
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// A Symfony project as Composer leaves it, except that its classes come from Debian's packages.
@@ -148,27 +148,29 @@ fn a_symfony_project_runs_in_every_mode_and_its_version_is_recorded() {
         println!("SKIPPED: php-symfony-framework-bundle is not installed here");
         return;
     }
-    let place = Place::new();
-    let shop = place.path().join("shop");
+    let sandbox = Sandbox::new();
+    let shop = sandbox.path().join("shop");
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/symfony"), &shop);
     std::fs::remove_file(shop.join("app.yaml")).expect("app.yaml");
     let requires = r#"{"require": {"symfony/framework-bundle": "*", "ext-ctype": "*",
         "ext-mbstring": "*", "ext-tokenizer": "*"}}"#;
-    place.write("shop/composer.json", requires);
-    place.write("shop/vendor/autoload.php", AUTOLOAD);
-    place.write("shop/vendor/symfony/framework-bundle/composer.json", "{}");
+    sandbox.write("shop/composer.json", requires);
+    sandbox.write("shop/vendor/autoload.php", AUTOLOAD);
+    sandbox.write("shop/vendor/symfony/framework-bundle/composer.json", "{}");
     let installed = r#"{"packages": [{"name": "symfony/framework-bundle", "version": "v5.4.53"}]}"#;
-    place.write("shop/vendor/composer/installed.json", installed);
+    sandbox.write("shop/vendor/composer/installed.json", installed);
     let args = ["compare", "--app", "./shop", "--concurrency", "1", "--for", "500ms"];
-    let output =
-        finish(place.stampede(&[&args[..], &["--rounds", "1", "--warm-up", "0s"]].concat()), LIMIT);
-    assert_measured(&place, &output);
-    let trials = trials(&place);
+    let output = finish(
+        sandbox.stampede(&[&args[..], &["--rounds", "1", "--warm-up", "0s"]].concat()),
+        LIMIT,
+    );
+    assert_measured(&sandbox, &output);
+    let trials = trials(&sandbox);
     assert!(!trials.is_empty());
     for trial in trials {
         assert_eq!(trial["runtime"]["versions"]["symfony"], "5.4.53 (vendor)", "{trial:#}");
     }
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 const SYMFONY: &str = "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php";
@@ -196,15 +198,15 @@ fn copy(from: &Path, to: &Path) {
 
 /// On any machine: the runtimes that cannot serve an app are all listed, one line for each reason.
 #[test]
-fn what_cannot_serve_an_app_is_said_of_every_runtime() {
+fn every_runtime_that_cannot_serve_an_app_is_reported() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("script/index.php", "<?php echo 'shop';");
+    let sandbox = Sandbox::new();
+    sandbox.write("script/index.php", "<?php echo 'shop';");
     for file in ["headless/public/index.php", "headless/bin/console", "headless/config/bundles.php"]
     {
-        place.write(file, "<?php");
+        sandbox.write(file, "<?php");
     }
     let workers = ["amphp", "openswoole", "reactphp", "roadrunner", "swoole", "workerman"];
     for (app, code, why) in [
@@ -221,27 +223,27 @@ fn what_cannot_serve_an_app_is_said_of_every_runtime() {
         ),
     ] {
         let args = ["compare", "--app", &format!("./{app}"), "--dry-run"];
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         let text = stdout(&output);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let note = says("note: left_out", "note: left out: ");
+        let note = code_or("note: left_out", "note: left out: ");
         let left = text.lines().filter(|line| line.starts_with(note));
-        let said: Vec<&str> = left.filter(|line| line.contains(says(code, why))).collect();
-        assert_eq!(said.len(), 1, "{app}: {text}");
+        let notes: Vec<&str> = left.filter(|line| line.contains(code_or(code, why))).collect();
+        assert_eq!(notes.len(), 1, "{app}: {text}");
         if CODES {
             continue;
         }
         for name in workers {
-            assert!(said[0].contains(&format!("`{name}`")), "{name}: {said:?}");
+            assert!(notes[0].contains(&format!("`{name}`")), "{name}: {notes:?}");
         }
-        assert!(!said[0].contains("`php-builtin`"), "{said:?}");
+        assert!(!notes[0].contains("`php-builtin`"), "{notes:?}");
     }
     // Its front controller makes the kernel, so the headless app itself is not the obstacle.
     let plan = "app: ./headless\nruntimes: [{roadrunner: {adapter: symfony-runtime}}]\n\
                 load: [{concurrency: 1, for: 1s}]\n";
-    place.write("adapter.yaml", plan);
-    let output = finish(place.stampede(&["compare", "adapter.yaml", "--dry-run"]), LIMIT);
+    sandbox.write("adapter.yaml", plan);
+    let output = finish(sandbox.stampede(&["compare", "adapter.yaml", "--dry-run"]), LIMIT);
     assert!(!stderr(&output).contains("src/Kernel.php"), "{}", stderr(&output));
-    let needs = says("missing", "`rr`");
+    let needs = code_or("missing", "`rr`");
     assert!(output.status.success() || stderr(&output).contains(needs), "{}", stderr(&output));
 }

@@ -14,9 +14,9 @@ use serde_json::Value;
 use stampede::fact::{ChangeFound, Fact, Found};
 use stampede::store::RunDirectory;
 use stampede::store::record::{AgainstRecord, FORMAT, SentRecord, Spread, Validity};
-use stampede::summary::model::Expected;
+use stampede::summary::model::ExpectedOutcome;
 use stampede::summary::{RunData, summarize};
-use words::{CODES, says};
+use words::{CODES, code_or};
 
 /// A run of these runtimes under one open load, with a trial per round that takes a few µs more.
 fn run(id: &str, rounds: u32, runtimes: &[(&str, u64)]) -> RunData {
@@ -39,7 +39,7 @@ fn write(directory: &Path, run: &RunData) {
     for trial in &run.trials {
         let mut ended = written.trial(&trial.record, "x").expect("a directory");
         for sample in &trial.resources {
-            use stampede::event::{Event, Listen};
+            use stampede::event::{Event, EventListener};
             ended.event(&Event::Resources(sample));
         }
         ended.finish(&trial.record, trial.times.as_ref()).expect("written");
@@ -134,14 +134,14 @@ fn judged(rounds: u32, after_us: u64) -> (Option<i32>, String) {
 
 #[test]
 fn an_expectation_gives_the_exit_code() {
-    let told = |code, text: &str| (Some(code), text.to_owned());
-    assert_eq!(judged(5, 2_000), told(0, "met"));
-    assert_eq!(judged(5, 1_000), told(0, "met"));
-    assert_eq!(judged(5, 2_480), told(1, "not met"));
+    let outcome = |code, text: &str| (Some(code), text.to_owned());
+    assert_eq!(judged(5, 2_000), outcome(0, "met"));
+    assert_eq!(judged(5, 1_000), outcome(0, "met"));
+    assert_eq!(judged(5, 2_480), outcome(1, "not met"));
     // An interval of about ±0.6 % around 4.8 %.
-    assert_eq!(judged(5, 2_096), told(1, "not proven"));
+    assert_eq!(judged(5, 2_096), outcome(1, "not proven"));
     // Two trials give no interval, so they cannot show that nothing changed.
-    assert_eq!(judged(2, 2_000), told(1, "not proven"));
+    assert_eq!(judged(2, 2_000), outcome(1, "not proven"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_case_without_a_trial_that_counts_is_exit_code_3() {
     }
     let output = diff(&[&before(), &after], &["--expect", "p95 worse < 5%"]);
     assert_eq!(output.status.code(), Some(3));
-    let why = says("no_counted_trial", "no trial of B counts");
+    let why = code_or("no_counted_trial", "no trial of B counts");
     assert!(stdout(&output).contains(why), "{}", stdout(&output));
 }
 
@@ -224,11 +224,11 @@ fn what_is_not_comparable_is_refused_with_both_values_unless_told_to() {
     let anyway = diff(&runs, &["--anyway"]);
     assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
     let text = stdout(&anyway);
-    for said in [
+    for wanted in [
         "compared although not alike: PHP: `8.2.29` in A, `8.3.1` in B (apache-modphp and",
-        says("answers_differ", "the app's answer differs in B: apache-modphp and nginx-fpm"),
+        code_or("answers_differ", "the app's answer differs in B: apache-modphp and nginx-fpm"),
     ] {
-        assert!(text.contains(said), "{said}\n{text}");
+        assert!(text.contains(wanted), "{wanted}\n{text}");
     }
 }
 
@@ -250,7 +250,7 @@ fn sending(id: &str, sent: Option<SentRecord>) -> RunData {
 #[test]
 fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load() {
     let before = sending("before", sent("script", "GET /?ms=10", Spread::Uniform));
-    for (after, said) in [
+    for (after, wanted) in [
         (
             sent("script", "GET /?ms=50", Spread::Uniform),
             "requests: `GET /?ms=10` in A, `GET /?ms=50` in B (nginx-fpm)",
@@ -271,13 +271,13 @@ fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load
         let after = sending("after", after);
         let refused = diff(&[&before, &after], &[]);
         assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
-        let told = stderr(&refused);
-        assert!(told.contains(says("unlike", "are not comparable")), "{told}");
-        assert!(CODES || told.contains(said), "{told}");
+        let message = stderr(&refused);
+        assert!(message.contains(code_or("unlike", "are not comparable")), "{message}");
+        assert!(CODES || message.contains(wanted), "{message}");
         let anyway = diff(&[&before, &after], &["--anyway"]);
         assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
         let text = stdout(&anyway);
-        assert!(text.contains(&format!("compared although not alike: {said}")), "{text}");
+        assert!(text.contains(&format!("compared although not alike: {wanted}")), "{text}");
     }
     let alike = sending("alike", before.record.cases[0].sent.clone());
     assert_eq!(diff(&[&before, &alike], &[]).status.code(), Some(0));
@@ -301,9 +301,12 @@ fn another_app_is_refused_by_both_names_and_compared_when_told_to() {
     after.record.cases[0].app = "shop".to_owned();
     let refused = diff(&[&before, &after], &[]);
     assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
-    let told = stderr(&refused);
-    assert!(told.contains(says("unlike", "app: `hello` in A, `shop` in B (nginx-fpm)")), "{told}");
-    assert!(told.contains("`--anyway` compares them"), "{told}");
+    let message = stderr(&refused);
+    assert!(
+        message.contains(code_or("unlike", "app: `hello` in A, `shop` in B (nginx-fpm)")),
+        "{message}"
+    );
+    assert!(message.contains("`--anyway` compares them"), "{message}");
     let anyway = diff(&[&before, &after], &["--anyway"]);
     assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
     let text = stdout(&anyway);
@@ -321,7 +324,7 @@ fn of_several_apps_only_those_of_one_name_are_compared() {
     after.record.cases[1].app = "blog".to_owned();
     let output = diff(&[&before, &after], &["--anyway"]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
-    let why = says("disjoint", "have no case in common");
+    let why = code_or("disjoint", "have no case in common");
     assert!(stderr(&output).contains(why), "{}", stderr(&output));
 }
 
@@ -330,7 +333,7 @@ fn what_cannot_be_compared_is_said_with_what_to_do() {
     let other = run("other", 3, &[("roadrunner", 2_000)]);
     let mut newer = after();
     newer.record.format = FORMAT + 1;
-    let told = [
+    let messages = [
         diff(&[&before()], &[]),
         diff(&[&before(), &before_again()], &["--expect", "p95 < 5ms"]),
         diff(&[&before(), &before_again()], &["--expect", "p95 worse < 5ms"]),
@@ -343,7 +346,7 @@ fn what_cannot_be_compared_is_said_with_what_to_do() {
         assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
         stderr(&output)
     });
-    assert_words!("mistakes", told.join("\n---\n"));
+    assert_words!("mistakes", messages.join("\n---\n"));
 }
 
 fn before_again() -> RunData {
@@ -419,8 +422,8 @@ fn a_change_is_judged_in_the_working_tree_s_cases_and_nothing_is_expected_of_the
     };
     assert!(of("nginx-fpm @main").is_empty());
     let [absolute, change] = of("nginx-fpm").as_slice() else { panic!("two expectations") };
-    assert!(matches!(absolute.outcome, Expected::NotMet { .. }));
-    let Expected::NotMet { figure } = &change.outcome else { panic!("{change:?}") };
+    assert!(matches!(absolute.outcome, ExpectedOutcome::NotMet { .. }));
+    let ExpectedOutcome::NotMet { figure } = &change.outcome else { panic!("{change:?}") };
     let Some(Found::Change { is_shown: true, found }) = figure.known() else {
         panic!("{figure:?}")
     };

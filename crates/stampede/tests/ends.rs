@@ -7,10 +7,10 @@ mod words;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use common::{Place, fact, finish, missing, skipped, stderr, stdout, trials};
+use common::{Sandbox, fact, finish, missing, skipped, stderr, stdout, trials};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use words::says;
+use words::code_or;
 
 /// Longer than a comparison needs to end.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -49,10 +49,10 @@ fn until<T>(mut found: impl FnMut() -> Option<T>) -> Option<T> {
 }
 
 /// Nothing sweeps here, so whatever is gone was removed by the surviving processes.
-fn assert_nothing_left(place: &Place, pid: u32, when: &str) {
+fn assert_nothing_left(sandbox: &Sandbox, pid: u32, when: &str) {
     until(|| processes_of(pid).is_empty().then_some(()));
     assert_eq!(processes_of(pid), [], "{when}");
-    assert_eq!(place.left_behind(), Vec::<String>::new(), "{when}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new(), "{when}");
     let groups = std::process::Command::new("find")
         .args(["/sys/fs/cgroup", "-name", &format!("stampede-{pid}-*")])
         .output()
@@ -70,11 +70,11 @@ fn ctrl_c_keeps_the_results_so_far() {
         return;
     }
     for signal in [Signal::INT, Signal::TERM] {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let line = "compare --app hello --runtimes php-builtin --rate 50 --for 2s --warm-up 0s \
                     --rounds 20";
         let args: Vec<&str> = line.split_whitespace().collect();
-        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let child = sandbox.stampede(&args).spawn().expect("the binary starts");
         let pid = child.id();
         // Long enough for the first trial, but not for the twentieth.
         std::thread::sleep(Duration::from_secs(6));
@@ -84,7 +84,7 @@ fn ctrl_c_keeps_the_results_so_far() {
         assert_eq!(output.status.code(), Some(3), "measured, but not all:\n{out}\n{err}");
         assert!(out.contains("php-builtin"), "no table of what was measured:\n{out}\n{err}");
         assert!(err.contains("interrupted"), "{err}");
-        assert_nothing_left(&place, pid, "interrupted");
+        assert_nothing_left(&sandbox, pid, "interrupted");
     }
 }
 
@@ -97,15 +97,15 @@ fn a_runtime_that_does_not_get_ready_is_given_up_at_once() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("app/index.php", "<?php echo 'not so';");
-    place.write("app/app.yaml", NEVER_RIGHT);
+    let sandbox = Sandbox::new();
+    sandbox.write("app/index.php", "<?php echo 'not so';");
+    sandbox.write("app/app.yaml", NEVER_RIGHT);
     for (command, code) in [
         ("up php-builtin --app ./app", 0),
         ("compare --app ./app --runtimes php-builtin --rate 10 --for 1s", 3),
     ] {
         let args: Vec<&str> = command.split(' ').collect();
-        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let child = sandbox.stampede(&args).spawn().expect("the binary starts");
         let pid = child.id();
         let is_up =
             || processes_of(pid).iter().any(|(_, command)| command.contains("php")).then_some(());
@@ -117,7 +117,7 @@ fn a_runtime_that_does_not_get_ready_is_given_up_at_once() {
         assert_eq!(output.status.code(), Some(code), "{command}:\n{out}\n{err}");
         assert!(begun.elapsed() < Duration::from_secs(4), "{command}: {:?}", begun.elapsed());
         assert!(!err.contains("error"), "{command}: {err}");
-        assert_nothing_left(&place, pid, command);
+        assert_nothing_left(&sandbox, pid, command);
     }
 }
 
@@ -126,11 +126,11 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "compare --app hello --runtimes php-builtin --rate 100 --for 30s --warm-up 0s \
                 --repeat-invalid 0";
     let args: Vec<&str> = line.split(' ').collect();
-    let child = place.stampede(&args).spawn().expect("the binary starts");
+    let child = sandbox.stampede(&args).spawn().expect("the binary starts");
     let pid = child.id();
     // Seconds of the load are written to disk as they pass.
     let kept = |run: std::fs::DirEntry| {
@@ -138,7 +138,7 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
         let mut files = trials.flatten().map(|trial| trial.path().join("seconds.ndjson"));
         files.find(|file| std::fs::metadata(file).is_ok_and(|file| file.len() > 0))
     };
-    let results = place.path().join("stampede-results");
+    let results = sandbox.path().join("stampede-results");
     until(|| std::fs::read_dir(&results).ok()?.flatten().find_map(kept)).expect("the load begins");
     kill_process(keeper_of(pid).expect("a keeper"), Signal::KILL).expect("SIGKILL");
     let begun = Instant::now();
@@ -146,7 +146,7 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     let (out, err) = (stdout(&output), stderr(&output));
     assert!(begun.elapsed() < Duration::from_secs(15), "the load goes on: {:?}", begun.elapsed());
     assert_eq!(output.status.code(), Some(3), "{out}\n{err}");
-    let record = &trials(&place)[0];
+    let record = &trials(&sandbox)[0];
     assert!(record["load"]["counts"]["ok"].as_u64().expect("a count") > 50, "{record:#}");
     assert_eq!(record["verdict"]["judged"], "invalid", "{record:#}");
     let reasons = &record["verdict"]["reasons"];
@@ -154,7 +154,7 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     assert_eq!(gone["cause"]["source"]["code"], "gone", "the keeper: {reasons}");
     let starts = |reason: &Value| reason["cause"]["code"] == "keeper";
     assert!(!reasons.as_array().expect("reasons").iter().any(starts), "{reasons}");
-    assert_nothing_left(&place, pid, "keeper killed");
+    assert_nothing_left(&sandbox, pid, "keeper killed");
 }
 
 /// A lack of memory shows in many ways: a 502, a missing worker, a refused connection.
@@ -163,21 +163,21 @@ fn want_of_memory_is_named() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "compare --app hello --runtimes nginx-fpm --workers 60 --memory 24MiB --rate 50 \
                 --for 1s --warm-up 0s";
     let args: Vec<&str> = line.split_whitespace().collect();
-    let output = finish(place.stampede(&args), LIMIT);
-    let record = &trials(&place)[0];
+    let output = finish(sandbox.stampede(&args), LIMIT);
+    let record = &trials(&sandbox)[0];
     if record["isolation"]["memory_limit"] == "none" {
         return println!("SKIPPED: no memory limit can be set here");
     }
     let (out, err) = (stdout(&output), stderr(&output));
-    assert!(err.contains(says("workers_crowded", "60 workers need")), "{err}");
-    assert!(err.contains(says("workers_crowded", "the stack has 24.0 MiB")), "{err}");
+    assert!(err.contains(code_or("workers_crowded", "60 workers need")), "{err}");
+    assert!(err.contains(code_or("workers_crowded", "the stack has 24.0 MiB")), "{err}");
     let reasons = &record["verdict"]["reasons"];
     assert!(!fact(reasons, "out_of_memory").is_null(), "{reasons}\n{out}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// The process that is killed.
@@ -189,12 +189,12 @@ enum Victim {
 
 /// Starts a comparison of real runtimes and kills the victim after `delay`.
 fn kill_once(runtimes: &str, victim: Victim, delay: Duration) {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = format!(
         "compare --app hello --runtimes {runtimes} --concurrency 2 --for 500ms --warm-up 100ms --workers 3"
     );
     let args: Vec<&str> = line.split(' ').collect();
-    let command = place.stampede(&args);
+    let command = sandbox.stampede(&args);
     let when = format!("{victim:?} of `{line}` after {delay:?}");
     let pid = match victim {
         Victim::Stampede => {
@@ -225,7 +225,7 @@ fn kill_once(runtimes: &str, victim: Victim, delay: Duration) {
             pid
         }
     };
-    assert_nothing_left(&place, pid, &when);
+    assert_nothing_left(&sandbox, pid, &when);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn killed_at_random_moments_of_a_comparison_nothing_is_left() {
     if runtimes.is_empty() {
         return println!("SKIPPED: no runtime is installed here");
     }
-    let started = finish(Place::new().stampede(&["--version"]), LIMIT);
+    let started = finish(Sandbox::new().stampede(&["--version"]), LIMIT);
     assert!(started.status.success());
     std::thread::scope(|scope| {
         for lane in 0..3_u64 {
@@ -271,19 +271,19 @@ fn a_worker_that_dies_under_load_is_counted_with_its_last_words() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
-    place.write("app/app.yaml", "title: dies\nkind: script\ndocroot: public\nwritable: [var]\n");
-    place.write("app/public/index.php", DIES);
+    let sandbox = Sandbox::new();
+    sandbox.write("app/app.yaml", "title: dies\nkind: script\ndocroot: public\nwritable: [var]\n");
+    sandbox.write("app/public/index.php", DIES);
     // With one user, a busy host cannot delay a scheduled request.
     let load =
         ["--concurrency", "1", "--for", "3s", "--rounds", "1", "--warm-up", "0s", "--workers", "1"];
     let app = ["compare", "--app", "./app", "--runtimes", "nginx-fpm", "--json"];
-    let output = finish(place.stampede(&[&app[..], &load[..]].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&app[..], &load[..]].concat()), LIMIT);
     let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let case = &summary["cases"][0];
     assert!(case["counts"]["restarts"].as_u64() >= Some(1), "{case:#}");
-    let trial = &trials(&place)[0];
+    let trial = &trials(&sandbox)[0];
     let replaced = fact(&trial["verdict"]["notes"], "workers_replaced");
     assert!(replaced["log"].to_string().contains("SIGKILL"), "{trial:#}");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, finish, missing, stderr, stdout};
+use common::{Sandbox, finish, missing, stderr, stdout};
 use serde_json::{Value, json};
 
 const PLAN: &str = "app: hello
@@ -21,9 +21,9 @@ fn the_record_of_a_run_holds_those_of_single_loads_too() {
         println!("SKIPPED: not installed here: php");
         return;
     }
-    let place = Place::new();
-    place.write("plan.yaml", PLAN);
-    let command = place.stampede(&["compare", "plan.yaml", "--dry-run", "--json"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.yaml", PLAN);
+    let command = sandbox.stampede(&["compare", "plan.yaml", "--dry-run", "--json"]);
     let output = finish(command, Duration::from_secs(30));
     let text = stdout(&output);
     assert!(text.starts_with('{'), "{text}\n{}", stderr(&output));
@@ -31,8 +31,10 @@ fn the_record_of_a_run_holds_those_of_single_loads_too() {
     assert_eq!(shown["run"]["expect"], json!(["throughput > 10"]));
     let by_load = &shown["run"]["expect_by_load"];
     assert_eq!(*by_load, json!({"steady": ["p97 < 80ms", "ok >= 99%"]}));
-    let said = &shown["run"]["expectations"];
-    let [rate, p97, ok] = said.as_array().expect("a list").as_slice() else { panic!("{said}") };
+    let recorded = &shown["run"]["expectations"];
+    let [rate, p97, ok] = recorded.as_array().expect("a list").as_slice() else {
+        panic!("{recorded}")
+    };
     assert_eq!((&rate["figure"], &rate["relation"]), (&json!("throughput"), &json!(">")));
     assert_eq!((&p97["figure"], &p97["limit"]), (&json!("p97"), &json!(80e6)));
     assert_eq!((&ok["text"], &ok["worse"]), (&json!("ok >= 99%"), &json!(false)));

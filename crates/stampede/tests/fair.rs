@@ -7,13 +7,13 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use common::Place;
-use support::{Up, installed, of_role};
+use common::Sandbox;
+use support::{StartedRuntime, installed, of_role};
 
 const WORKERS: usize = 2;
 
 /// Panics if the runtime of this name does not meet the line of the table.
-type Check = fn(&str, &Up);
+type Check = fn(&str, &StartedRuntime);
 
 /// One check for each line of the table.
 const LINES: [(&str, Check); 9] = [
@@ -38,22 +38,22 @@ fn the_table_holds_for_every_runtime() {
             let names = &names;
             scope.spawn(move || {
                 for name in names.iter().skip(lane).step_by(3) {
-                    let place = Place::new();
-                    support::write_app(&place);
-                    let up = Up::start(&place, name, WORKERS);
+                    let sandbox = Sandbox::new();
+                    support::write_app(&sandbox);
+                    let up = StartedRuntime::start(&sandbox, name, WORKERS);
                     for (line, check) in LINES {
                         println!("{name}: {line}");
                         check(name, &up);
                     }
                     up.end();
-                    assert_eq!(place.left_behind(), Vec::<String>::new(), "{name}");
+                    assert_eq!(sandbox.left_behind(), Vec::<String>::new(), "{name}");
                 }
             });
         }
     });
 }
 
-fn php_has_the_same_settings(name: &str, up: &Up) {
+fn php_has_the_same_settings(name: &str, up: &StartedRuntime) {
     const PINNED: [(&str, &str); 19] = [
         ("opcache.enable", "1"),
         ("opcache.enable_cli", "1"),
@@ -92,7 +92,7 @@ fn php_has_the_same_settings(name: &str, up: &Up) {
 
 /// Debian's `conf.d` would load Xdebug. The app names no extension, so only PHP's own, the SAPI's
 /// and OPcache are loaded.
-fn no_extension_beyond_the_list(name: &str, up: &Up) {
+fn no_extension_beyond_the_list(name: &str, up: &StartedRuntime) {
     const OF_SAPIS: [&str; 7] =
         ["zend opcache", "cgi-fcgi", "apache2handler", "cli_server", "uwsgi", "frankenphp", "unit"];
     let shown = up.json("/?ini");
@@ -104,7 +104,7 @@ fn no_extension_beyond_the_list(name: &str, up: &Up) {
     }
 }
 
-fn sessions_are_in_memory(name: &str, up: &Up) {
+fn sessions_are_in_memory(name: &str, up: &StartedRuntime) {
     assert_eq!(up.session(), ["1", "2"], "{name}: sessions work");
     if up.process_group != "\"pid-namespace\"" {
         return println!(
@@ -120,7 +120,7 @@ fn sessions_are_in_memory(name: &str, up: &Up) {
     assert_eq!(outside.count(), 0, "{name}: nobody else sees them");
 }
 
-fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &Up) {
+fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &StartedRuntime) {
     let answer = up.get("/?text", &[("Accept-Encoding", "gzip, br, zstd")]);
     assert_eq!(answer.version, "HTTP/1.1", "{name}");
     assert_eq!(answer.header("content-encoding"), None, "{name}: nothing is compressed");
@@ -148,7 +148,10 @@ fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &U
 }
 
 /// By default php-cgi would end after 500 requests, and nginx would close a connection after 1 000.
-fn nobody_is_replaced_and_no_connection_closed_after_many_requests(name: &str, up: &Up) {
+fn nobody_is_replaced_and_no_connection_closed_after_many_requests(
+    name: &str,
+    up: &StartedRuntime,
+) {
     const REQUESTS: usize = 1_300;
     let mut pids = up.pids("/?pid", WORKERS);
     let mut kept = up.connect();
@@ -172,7 +175,7 @@ fn nobody_is_replaced_and_no_connection_closed_after_many_requests(name: &str, u
     assert!((1..=WORKERS).contains(&pids.len()), "{name}: a worker was replaced: {pids:?}");
 }
 
-fn nginx_has_a_worker_for_each_cpu(name: &str, up: &Up) {
+fn nginx_has_a_worker_for_each_cpu(name: &str, up: &StartedRuntime) {
     if !up.files.contains_key("nginx.conf") {
         return;
     }
@@ -185,7 +188,7 @@ fn nginx_has_a_worker_for_each_cpu(name: &str, up: &Up) {
     assert!(conf.contains("fastcgi_keep_conn off;"), "{name}: stated: {conf}");
 }
 
-fn php_fpm_is_static_and_shows_its_status_beside_the_app(name: &str, up: &Up) {
+fn php_fpm_is_static_and_shows_its_status_beside_the_app(name: &str, up: &StartedRuntime) {
     if !up.files.contains_key("fpm.conf") {
         return;
     }
@@ -200,7 +203,7 @@ fn php_fpm_is_static_and_shows_its_status_beside_the_app(name: &str, up: &Up) {
     assert!(!status.body.contains("process manager"), "{name}: it has a listener of its own");
 }
 
-fn apache_keeps_connections_and_reads_no_htaccess(name: &str, up: &Up) {
+fn apache_keeps_connections_and_reads_no_htaccess(name: &str, up: &StartedRuntime) {
     if !up.files.contains_key("httpd.conf") {
         return;
     }
@@ -210,7 +213,7 @@ fn apache_keeps_connections_and_reads_no_htaccess(name: &str, up: &Up) {
     assert_eq!(answer.status, 200, "{name}: the app's .htaccess forbids everything");
 }
 
-fn the_record_says_what_it_was_started_with(name: &str, up: &Up) {
+fn the_record_says_what_it_was_started_with(name: &str, up: &StartedRuntime) {
     let settings: &BTreeMap<String, serde_json::Value> = &up.settings;
     assert_eq!(settings["workers"], WORKERS, "{name}");
     assert_eq!(settings["max_requests"], 0, "{name}");

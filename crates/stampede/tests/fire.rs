@@ -7,10 +7,10 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, fact, finish, stderr, stdout};
+use common::{Sandbox, fact, finish, stderr, stdout};
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
-use words::{CODES, says};
+use words::{CODES, code_or};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -21,10 +21,10 @@ fn url(server: &KnownServer) -> String {
 /// Runs `fire` with `args` against `server`; returns the JSON summary. At least one answer must be
 /// correct.
 fn load_result(server: &KnownServer, args: &[&str]) -> Value {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let url = url(server);
     let all: Vec<&str> = ["fire", &url, "--json"].iter().chain(args).copied().collect();
-    let output = finish(place.stampede(&all), LIMIT);
+    let output = finish(sandbox.stampede(&all), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
     let code = if summary["requests_ok"] == 0 { 3 } else { 0 };
     assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
@@ -62,15 +62,15 @@ fn every_request_of_a_schedule_is_planned() {
 /// The figures depend on the machine. The test checks that they exist and agree with each other.
 #[test]
 fn the_ceiling_is_measured_beside_our_own_server() {
-    let place = Place::new();
-    let output = finish(place.stampede(&["doctor", "--calibrate", "--json"]), LIMIT);
+    let sandbox = Sandbox::new();
+    let output = finish(sandbox.stampede(&["doctor", "--calibrate", "--json"]), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let said: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
-    let figure = |name: &str| said["ceiling"][name].as_f64().expect("a number");
-    assert!(figure("closed_per_second") > 100.0, "{said:#}");
+    let printed: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
+    let figure = |name: &str| printed["ceiling"][name].as_f64().expect("a number");
+    assert!(figure("closed_per_second") > 100.0, "{printed:#}");
     let busy = figure("closed_per_second") * figure("cpu_ns_per_request") / 1e9;
-    assert!(busy > 0.05 && busy < 1.5, "a load thread has one CPU: {said:#}");
-    assert!(figure("schedule_lag_ns_p99") <= 1e6, "{said:#}");
+    assert!(busy > 0.05 && busy < 1.5, "a load thread has one CPU: {printed:#}");
+    assert!(figure("schedule_lag_ns_p99") <= 1e6, "{printed:#}");
 }
 
 #[test]
@@ -93,10 +93,10 @@ fn failures_are_counted_by_kind() {
 
 #[test]
 fn a_server_that_is_not_there_has_a_summary_and_an_error() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // Nothing listens on port 1 of the loopback address.
     let args = ["fire", "http://127.0.0.1:1/", "--concurrency", "2", "--requests", "4"];
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.contains("net:refused"), "{text}");
@@ -106,8 +106,8 @@ fn a_server_that_is_not_there_has_a_summary_and_an_error() {
 #[test]
 fn headers_and_body_arrive() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let place = Place::new();
-    let body = place.write("body.txt", &"x".repeat(10_000)).display().to_string();
+    let sandbox = Sandbox::new();
+    let body = sandbox.write("body.txt", &"x".repeat(10_000)).display().to_string();
     let body = format!("@{body}");
     let args = ["--concurrency", "1", "--requests", "3", "-d", &body, "-H", "X-One: two"];
     let summary = load_result(&server, &args);
@@ -119,10 +119,10 @@ fn headers_and_body_arrive() {
 #[test]
 fn ctrl_c_ends_it_with_a_summary() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let url = url(&server);
     let args = ["fire", &url, "--rate", "100", "--for", "60s"];
-    let child = place.stampede(&args).spawn().expect("the binary starts");
+    let child = sandbox.stampede(&args).spawn().expect("the binary starts");
     let pid = rustix::process::Pid::from_child(&child);
     // Waits for some requests, for at most 10 s in case the program ended early.
     (0..500).take_while(|_| server.journal().requests < 50).for_each(|_| {
@@ -132,7 +132,7 @@ fn ctrl_c_ends_it_with_a_summary() {
     let output = child.wait_with_output().expect("its output");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
-    let why = says("INVALID: stopped", "INVALID: stopped after");
+    let why = code_or("INVALID: stopped", "INVALID: stopped after");
     assert!(text.starts_with(why), "{text}");
     let planned =
         text.split("requests").nth(1).and_then(|rest| rest.trim_start().split(' ').next());
@@ -150,11 +150,11 @@ fn a_generator_that_stands_still_does_not_call_the_server_slow() {
     let reply = Reply { service_time: work, ..Reply::default() };
     let server = server(Behaviour { reply, ..Behaviour::default() });
     for engine in ["epoll", "io_uring"] {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let url = url(&server);
         let args = ["fire", &url, "--rate", "50", "--for", "4s", "--engine", engine, "--json"];
         let before = server.journal().requests;
-        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let child = sandbox.stampede(&args).spawn().expect("the binary starts");
         let pid = rustix::process::Pid::from_child(&child);
         (0..500).take_while(|_| server.journal().requests < before + 50).for_each(|_| {
             std::thread::sleep(Duration::from_millis(20));
@@ -181,11 +181,11 @@ fn an_end_before_the_schedules_drops_no_request() {
     let server = server(Behaviour::answering(Answer::new(503, "busy")));
     for threads in ["1", "4"] {
         for stop in ["limit(1s)", "total_http(5xx,10%,2s)"] {
-            let place = Place::new();
+            let sandbox = Sandbox::new();
             let url = url(&server);
             let load = ["fire", &url, "--rate", "50", "--for", "20s", "--threads", threads];
             let args = [&load[..], &["--autostop", stop, "--json"]].concat();
-            let output = finish(place.stampede(&args), LIMIT);
+            let output = finish(sandbox.stampede(&args), LIMIT);
             let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
             assert!(summary["autostop"].is_string(), "{summary:#}");
             assert_eq!(summary["requests_dropped"], 0, "{threads} threads, {stop}: {summary:#}");
@@ -257,20 +257,20 @@ fn clients_have_their_habits() {
 /// By a flag or in the traffic; the server closes the connection and does not announce it.
 #[test]
 fn a_connection_that_is_to_be_closed_carries_no_other_request() {
-    let place = Place::new();
-    let uris = place.write("uris.txt", "[Connection: close]\n/a\n/b\n").display().to_string();
+    let sandbox = Sandbox::new();
+    let uris = sandbox.write("uris.txt", "[Connection: close]\n/a\n/b\n").display().to_string();
     let raw = ["GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"];
     let raw = raw.map(|request| format!("{}\n{request}\n", request.len()));
-    let raw = place.write("raw.txt", &raw.concat()).display().to_string();
-    for said in [["-H", "Connection: close"], ["--traffic", &uris], ["--traffic", &raw]] {
+    let raw = sandbox.write("raw.txt", &raw.concat()).display().to_string();
+    for flags in [["-H", "Connection: close"], ["--traffic", &uris], ["--traffic", &raw]] {
         let server = server(Behaviour::answering(Answer::ok().then(ConnectionAction::Close)));
-        let args = [&["--concurrency", "1", "--requests", "20"], &said[..]].concat();
+        let args = [&["--concurrency", "1", "--requests", "20"], &flags[..]].concat();
         let summary = load_result(&server, &args);
-        assert_eq!(summary["requests_ok"], 20, "{said:?}: {summary:#}");
-        assert_eq!(summary["connections"], 20, "{said:?}");
-        assert_eq!(summary["keep_alive"], false, "{said:?}: what is checked and said beforehand");
+        assert_eq!(summary["requests_ok"], 20, "{flags:?}: {summary:#}");
+        assert_eq!(summary["connections"], 20, "{flags:?}");
+        assert_eq!(summary["keep_alive"], false, "{flags:?}: what is checked and said beforehand");
     }
-    let some = place.write("some.txt", "/a\n[Connection: close]\n/b\n").display().to_string();
+    let some = sandbox.write("some.txt", "/a\n[Connection: close]\n/b\n").display().to_string();
     let server = server(Behaviour::answering(Answer::ok()));
     let summary =
         load_result(&server, &["--concurrency", "1", "--requests", "20", "--traffic", &some]);
@@ -280,7 +280,7 @@ fn a_connection_that_is_to_be_closed_carries_no_other_request() {
 /// No correct answer came, but the failures are the server's, so they are a valid result.
 #[test]
 fn a_server_that_answers_nobody_is_measured() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let endless = Answer::raw("HTTP/1.1 200 OK\r\n\r\n").forever("x".repeat(1_000));
     for answer in [Answer::none(ConnectionAction::Hold), endless] {
         let server = server(Behaviour::answering(answer));
@@ -291,7 +291,7 @@ fn a_server_that_answers_nobody_is_measured() {
         assert_eq!(summary["requests_ok"], 0, "{summary:#}");
         let url = url(&server);
         let args = [&["fire", &url][..], &args, &["--expect", "ok >= 99%"]].concat();
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         // Without any answer, the expectation cannot be judged.
         assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
     }
@@ -310,11 +310,11 @@ fn a_drawn_seed_is_told_and_can_be_given_again() {
 
 #[test]
 fn flags_that_would_do_nothing_are_refused() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let users = ["fire", "http://127.0.0.1:1/", "--concurrency", "1", "--requests", "1"];
-    refused(&place, &users, &TABLE);
+    refused(&sandbox, &users, &TABLE);
     let connections = ["fire", "http://127.0.0.1:1/", "--connections", "1", "--for", "1s"];
-    refused(&place, &connections, &TABLE[5..8]);
+    refused(&sandbox, &connections, &TABLE[5..8]);
 }
 
 const TABLE: [&[&str]; 11] = [
@@ -331,28 +331,28 @@ const TABLE: [&[&str]; 11] = [
     &["-H", "Bad Name: x"],
 ];
 
-fn refused(place: &Place, load: &[&str], table: &[&[&str]]) {
+fn refused(sandbox: &Sandbox, load: &[&str], table: &[&[&str]]) {
     for more in table {
-        let output = finish(place.stampede(&[load, more].concat()), LIMIT);
+        let output = finish(sandbox.stampede(&[load, more].concat()), LIMIT);
         assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stdout(&output));
-        let said = stderr(&output);
-        let names = said.contains(more[1].trim_end_matches(": x")) || said.contains(more[0]);
-        assert!(CODES || names, "{said}");
+        let printed = stderr(&output);
+        let names = printed.contains(more[1].trim_end_matches(": x")) || printed.contains(more[0]);
+        assert!(CODES || names, "{printed}");
     }
 }
 
 #[test]
 fn what_would_send_or_write_nothing_is_refused_in_words() {
-    let place = Place::new();
-    place.write("traffic", "/a\n/b\n");
-    place.write("broken.yaml", "phantom: {address: [\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("traffic", "/a\n/b\n");
+    sandbox.write("broken.yaml", "phantom: {address: [\n");
     let phantom = "phantom:\n  address: a:1\n  uris: [/]\n  rps_schedule: const(1,1s)\n";
-    place.write("off.yaml", &format!("{phantom}  enabled: false\n"));
+    sandbox.write("off.yaml", &format!("{phantom}  enabled: false\n"));
     let criteria = "autostop:\n  autostop:\n  - limit(9s), http( 200, 10%,2s)\n";
-    place.write("misfit.yaml", &format!("{phantom}{criteria}"));
+    sandbox.write("misfit.yaml", &format!("{phantom}{criteria}"));
     let load = ["fire", "http://127.0.0.1:1/", "--concurrency", "1", "--requests", "1"];
     let tank = |file| vec!["fire", "http://127.0.0.1:1/", "--tank", file];
-    let said = [
+    let text = [
         [&load[..], &["--traffic", "traffic", "--traffic-limit", "0"]].concat(),
         [&load[..], &["--traffic-order", "random"]].concat(),
         [&load[..], &["--contains", ""]].concat(),
@@ -375,20 +375,20 @@ fn what_would_send_or_write_nothing_is_refused_in_words() {
         tank("misfit.yaml"),
     ]
     .map(|args| {
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stdout(&output));
         stderr(&output)
     });
-    assert!(!place.path().join("same").exists(), "nothing is written over");
-    assert_words!(said.join("\n"));
+    assert!(!sandbox.path().join("same").exists(), "nothing is written over");
+    assert_words!(text.join("\n"));
 }
 
 #[test]
 fn what_ends_with_the_traffic_is_said() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let place = Place::new();
-    place.write("traffic", "/a\n/b\n/c\n");
-    let traffic = place.path().join("traffic").display().to_string();
+    let sandbox = Sandbox::new();
+    sandbox.write("traffic", "/a\n/b\n/c\n");
+    let traffic = sandbox.path().join("traffic").display().to_string();
     let by_limit = load_result(
         &server,
         &["--concurrency", "2", "--traffic", &traffic, "--traffic-limit", "8"],
@@ -419,13 +419,13 @@ fn connections_are_kept_where_only_that_is_said() {
 
 #[test]
 fn a_pipe_is_not_read_twice() {
-    let place = Place::new();
-    let pipe = place.path().join("pipe");
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
         .expect("a pipe");
     let load = ["--concurrency", "1", "--for", "1s", "--traffic", "pipe", "--warm-up", "1s"];
     let fire = [&["fire", "http://127.0.0.1:1/"][..], &load].concat();
-    let output = finish(place.stampede(&fire), LIMIT);
+    let output = finish(sandbox.stampede(&fire), LIMIT);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("can be read once, and the warm-up would read it"));
 }
@@ -454,9 +454,9 @@ fn users_send_a_file_once_without_a_length_and_in_a_random_order_again() {
 /// Flags that repeat or contradict what a load.yaml already says are refused.
 #[test]
 fn flags_beside_a_load_yaml_that_would_do_nothing_are_refused() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let yaml = "phantom:\n  address: 127.0.0.1:1\n  uris: [/]\n  load_profile: {load_type: rps, schedule: 'const(1, 1s)'}\n";
-    place.write("load.yaml", yaml);
+    sandbox.write("load.yaml", yaml);
     let table: [&[&str]; 9] = [
         &["-H", "A: b"],
         &["--cookie", "a=b"],
@@ -470,24 +470,25 @@ fn flags_beside_a_load_yaml_that_would_do_nothing_are_refused() {
     ];
     for more in table {
         let output =
-            finish(place.stampede(&[&["fire", "--tank", "load.yaml"], more].concat()), LIMIT);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
-        let names = said.contains("--tank") && said.contains(more[0].trim_start_matches("-H"));
-        assert!(CODES || names, "{said}");
+            finish(sandbox.stampede(&[&["fire", "--tank", "load.yaml"], more].concat()), LIMIT);
+        let printed = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {printed}");
+        let names =
+            printed.contains("--tank") && printed.contains(more[0].trim_start_matches("-H"));
+        assert!(CODES || names, "{printed}");
     }
     let straight = ["fire", "fcgi://127.0.0.1:1/app/index.php", "--tank", "load.yaml"];
-    let output = finish(place.stampede(&straight), LIMIT);
+    let output = finish(sandbox.stampede(&straight), LIMIT);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(CODES || stderr(&output).contains("FastCGI"), "{}", stderr(&output));
 }
 
 #[test]
 fn the_summary_says_why_requests_failed() {
-    let place = Place::new();
-    let gone = format!("unix:{}:/", place.path().join("no.sock").display());
+    let sandbox = Sandbox::new();
+    let gone = format!("unix:{}:/", sandbox.path().join("no.sock").display());
     let output =
-        finish(place.stampede(&["fire", &gone, "--concurrency", "1", "--requests", "1"]), LIMIT);
+        finish(sandbox.stampede(&["fire", &gone, "--concurrency", "1", "--requests", "1"]), LIMIT);
     let text = stdout(&output);
     assert!(text.contains("\n1 at a time, no pause, 1 request at unix:"), "{text}");
     assert!(text.contains("net:errno-2          1  No such file or directory"), "{text}");
@@ -496,18 +497,18 @@ fn the_summary_says_why_requests_failed() {
 
 #[test]
 fn a_public_address_is_not_loaded_by_accident() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // An address reserved for documentation (RFC 5737). No packet is sent to it.
     let args = ["fire", "http://192.0.2.1:1/", "--concurrency", "1", "--requests", "1"];
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert_words!(stderr(&output));
 }
 
 #[test]
 fn mistakes_of_autostop_are_shown_where_they_are() {
-    let place = Place::new();
-    let said = ["time(1s,10s) htpp(5xx,10%,5s)", "http(5xx,ten,5s)", "negative_http(200,10%,5s)"]
+    let sandbox = Sandbox::new();
+    let text = ["time(1s,10s) htpp(5xx,10%,5s)", "http(5xx,ten,5s)", "negative_http(200,10%,5s)"]
         .map(|criteria| {
             let args = [
                 "fire",
@@ -519,21 +520,21 @@ fn mistakes_of_autostop_are_shown_where_they_are() {
                 "--autostop",
                 criteria,
             ];
-            let output = finish(place.stampede(&args), LIMIT);
+            let output = finish(sandbox.stampede(&args), LIMIT);
             assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
             stderr(&output)
         });
-    assert_words!(said.join("\n"));
+    assert_words!(text.join("\n"));
 }
 
 #[test]
 fn exit_codes_say_what_held() {
     let server = server(Behaviour::answering(Answer::new(503, "busy")));
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let url = url(&server);
     let code = |more: &[&str]| {
         let args = ["fire", &url, "--connections", "2", "--for", "2s"];
-        finish(place.stampede(&[&args[..], more].concat()), LIMIT).status.code()
+        finish(sandbox.stampede(&[&args[..], more].concat()), LIMIT).status.code()
     };
     assert_eq!(code(&[]), Some(3), "no answer was correct");
     assert_eq!(code(&["--status", "503"]), Some(0));
@@ -556,13 +557,13 @@ fn a_warm_up_is_thrown_away() {
 #[test]
 fn files_hold_each_second() {
     let server = server(Behaviour::answering(Answer::ok()));
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let url = url(&server);
     let args = "--rate 100 --for 2s --csv a.csv --hlog a.hlog --prometheus a.prom";
     let args: Vec<&str> = ["fire", &url].into_iter().chain(args.split(' ')).collect();
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).expect(name);
+    let read = |name: &str| std::fs::read_to_string(sandbox.path().join(name)).expect(name);
     let csv = read("a.csv");
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");

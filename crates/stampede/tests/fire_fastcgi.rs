@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
+use common::{Sandbox, finish, skipped, stderr, stdout};
 use stampede::target::Target;
 use stampede_load::report::{LoadResult, Second};
 use stampede_load::spec::{Check, ConnectionHabit, Load, Model, Until};
@@ -31,7 +31,7 @@ echo implode('|', [$_SERVER['REQUEST_METHOD'], $uri, $_SERVER['SCRIPT_NAME'],
 
 /// A separate php-fpm, which ends on drop.
 struct Fpm {
-    place: Place,
+    sandbox: Sandbox,
     child: Child,
 }
 
@@ -46,10 +46,10 @@ impl Drop for Fpm {
 
 impl Fpm {
     fn start() -> Fpm {
-        let place = Place::new();
-        let path = place.path().display().to_string();
-        place.write("www/index.php", SCRIPT);
-        let directory = place.path().join("www");
+        let sandbox = Sandbox::new();
+        let path = sandbox.path().display().to_string();
+        sandbox.write("www/index.php", SCRIPT);
+        let directory = sandbox.path().join("www");
         let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         std::fs::set_permissions(directory, all).expect("a directory for anybody");
         let user = match rustix::process::getuid().is_root() {
@@ -63,34 +63,34 @@ impl Fpm {
              ; PHP answers an error with 500 only where it does not show it.\n\
              php_admin_flag[display_errors] = off\n"
         );
-        let conf = place.write("fpm.conf", &conf).display().to_string();
+        let conf = sandbox.write("fpm.conf", &conf).display().to_string();
         let child = Command::new(program())
             .args(["--no-php-ini", "--nodaemonize", "--fpm-config", &conf])
             .stderr(Stdio::null())
             .spawn()
             .expect("php-fpm starts");
-        let fpm = Fpm { place, child };
+        let fpm = Fpm { sandbox, child };
         let there = (0..500).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
             std::os::unix::net::UnixStream::connect(fpm.socket()).is_ok()
         });
-        let log = std::fs::read_to_string(fpm.place.path().join("fpm.log")).unwrap_or_default();
+        let log = std::fs::read_to_string(fpm.sandbox.path().join("fpm.log")).unwrap_or_default();
         assert!(there, "php-fpm listens: {log}");
         fpm
     }
 
     fn socket(&self) -> PathBuf {
-        self.place.path().join("fpm.sock")
+        self.sandbox.path().join("fpm.sock")
     }
 
     /// The URL of a path as the app should see it.
     fn url(&self, path: &str) -> String {
-        let script = self.place.path().join("www/index.php");
+        let script = self.sandbox.path().join("www/index.php");
         format!("fcgi+unix:{}:{}{path}", self.socket().display(), script.display())
     }
 
     fn hits(&self) -> u64 {
-        let hits = std::fs::metadata(self.place.path().join("www/hits"));
+        let hits = std::fs::metadata(self.sandbox.path().join("www/hits"));
         hits.map_or(0, |file| file.len())
     }
 }
@@ -108,26 +108,26 @@ fn program() -> PathBuf {
     found.expect("it was found before")
 }
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 
 /// The parts of a request besides its URL.
 #[derive(Clone, Copy)]
-struct Ask<'a> {
+struct FastCgiRequest<'a> {
     method: &'a str,
     body: &'a [u8],
     contains: &'a str,
     habit: ConnectionHabit,
 }
 
-const GET: Ask<'_> =
-    Ask { method: "GET", body: b"", contains: "", habit: ConnectionHabit::PerRequest };
+const GET: FastCgiRequest<'_> =
+    FastCgiRequest { method: "GET", body: b"", contains: "", habit: ConnectionHabit::PerRequest };
 
 /// Sends with as many connections as there are workers, because a kept connection holds a worker.
-fn load_result(url: &str, ask: Ask<'_>) -> LoadResult {
+fn load_result(url: &str, ask: FastCgiRequest<'_>) -> LoadResult {
     let target = Target::parse(url).expect(url);
     let model = Model::Closed { concurrency: WORKERS, until: Until::Requests(REQUESTS) };
     let mut load = Load::new(target.address.clone(), model, []);
@@ -138,7 +138,7 @@ fn load_result(url: &str, ask: Ask<'_>) -> LoadResult {
     let headers = [("Host".to_owned(), target.host.clone())];
     let request = target.request(ask.method, &target.path, &headers, ask.body, load.habits);
     load.traffic = [request.expect("a request")].into();
-    let result = run_load(&load, &Stop::default(), &mut Nobody).expect("a load");
+    let result = run_load(&load, &Stop::default(), &mut NoListener).expect("a load");
     assert_eq!(result.counts.ok + result.counts.failed_total(), REQUESTS, "{:?}", result.counts);
     result
 }
@@ -154,22 +154,26 @@ fn php_fpm_answers_without_a_web_server() {
     }
     let fpm = Fpm::start();
     let url = fpm.url("/shop/5?a=b");
-    let said = "GET|/shop/5?a=b|/index.php|a=b|localhost|0";
-    let per_request = load_result(&url, Ask { contains: said, ..GET });
+    let body_text = "GET|/shop/5?a=b|/index.php|a=b|localhost|0";
+    let per_request = load_result(&url, FastCgiRequest { contains: body_text, ..GET });
     assert_eq!((per_request.counts.ok, per_request.connections.opened), (REQUESTS, REQUESTS));
     let habit = ConnectionHabit::KeepAlive;
-    let kept = load_result(&url, Ask { contains: said, habit, ..GET });
+    let kept = load_result(&url, FastCgiRequest { contains: body_text, habit, ..GET });
     assert_eq!((kept.counts.ok, kept.connections.opened), (REQUESTS, u64::from(WORKERS)));
     assert_eq!(fpm.hits(), 2 * REQUESTS, "what was counted was served");
 
     // More than one FastCGI record holds, in both directions.
     let body = vec![b'x'; 200_000];
-    let said = "POST|/index.php|/index.php||localhost|200000";
-    let posted = Ask { method: "POST", body: &body, contains: said, habit };
+    let body_text = "POST|/index.php|/index.php||localhost|200000";
+    let posted = FastCgiRequest { method: "POST", body: &body, contains: body_text, habit };
     assert_eq!(load_result(&fpm.url(""), posted).counts.ok, REQUESTS);
-    let large = load_result(&fpm.url("/large"), Ask { contains: "the end", habit, ..GET });
+    let large =
+        load_result(&fpm.url("/large"), FastCgiRequest { contains: "the end", habit, ..GET });
     assert_eq!(large.counts.ok, REQUESTS);
-    assert_eq!(load_result(&fpm.url("/"), Ask { method: "HEAD", ..GET }).counts.ok, REQUESTS);
+    assert_eq!(
+        load_result(&fpm.url("/"), FastCgiRequest { method: "HEAD", ..GET }).counts.ok,
+        REQUESTS
+    );
 }
 
 #[test]
@@ -181,7 +185,7 @@ fn what_php_fpm_does_not_serve_is_counted_as_what_it_is() {
     assert_eq!(load_result(&fpm.url("/missing"), GET).counts.failed, all("http:404"));
     assert_eq!(load_result(&fpm.url("/broken"), GET).counts.failed, all("http:500"));
     assert_eq!(
-        load_result(&fpm.url("/"), Ask { contains: "no such", ..GET }).counts.failed,
+        load_result(&fpm.url("/"), FastCgiRequest { contains: "no such", ..GET }).counts.failed,
         all("check")
     );
     // php-fpm's own answer, with a message on STDERR.
@@ -202,10 +206,10 @@ fn the_command_sends_to_php_fpm() {
         return;
     }
     let fpm = Fpm::start();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let url = fpm.url("/");
     let args = ["fire", &url, "--concurrency", "2", "--requests", "50", "--contains", "GET|/|"];
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     assert_eq!((output.status.code(), fpm.hits()), (Some(0), 50), "{text}");
 }

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fixture::{MS, Requests, add, case, spread};
-use stampede::event::{Event, Listen};
+use stampede::event::{Event, EventListener};
 use stampede::fact::{Notice, Observation, Traffic};
-use stampede::report::{Shown, Style};
+use stampede::report::{LoadedRuns, Style};
 use stampede::store::RunDirectory;
 use stampede::store::record::{FORMAT, LoadModel};
-use words::says;
+use words::code_or;
 
 /// The run of this format, written once when the format was new and never again.
 fn kept(format: u32) -> PathBuf {
@@ -66,7 +66,7 @@ fn write() {
 fn every_format_is_read() {
     for format in 1..=FORMAT {
         let name = kept(format).display().to_string();
-        let shown = Shown::read(Path::new("."), &[name]).expect("it reads");
+        let shown = LoadedRuns::read(Path::new("."), &[name]).expect("it reads");
         let text = stampede::report::text(shown.summary(), &Style::plain(160));
         assert_words!(format!("every_format_is_read_{format}"), text);
         let page = shown.page().expect("a page");
@@ -77,7 +77,7 @@ fn every_format_is_read() {
 /// Facts that decide something are data in every format. Facts that are only shown may be
 /// sentences.
 #[test]
-fn what_a_run_tells_is_facts_once_it_is_read() {
+fn notes_of_every_format_are_read_as_facts() {
     let codes = |format| {
         let run = stampede::store::read_run(&kept(format)).expect("it reads");
         let trial = run.trials[0].record.clone();
@@ -92,7 +92,7 @@ fn what_a_run_tells_is_facts_once_it_is_read() {
 
 /// Schedules and expectations of old runs are texts, which are parsed once, when the run is read.
 #[test]
-fn what_an_old_run_has_as_text_is_data_once_it_is_read() {
+fn text_of_an_old_run_is_parsed_into_data() {
     let record = stampede::store::read_record(&kept(1)).expect("it reads");
     let models: Vec<LoadModel> = record.cases.iter().map(|case| case.model).collect();
     assert_eq!(models, [LoadModel::Open, LoadModel::Open, LoadModel::Closed]);
@@ -107,7 +107,7 @@ fn what_an_old_run_has_as_text_is_data_once_it_is_read() {
 }
 
 /// What `report` prints about the kept run after a replacement in its `run.json`.
-fn said_of(from: &str, to: &str) -> String {
+fn error_after(from: &str, to: &str) -> String {
     let directory = tempfile::tempdir().expect("a directory");
     let text = std::fs::read_to_string(kept(1).join("run.json")).expect("it is there");
     assert!(text.contains(from));
@@ -135,11 +135,11 @@ fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
                 .args(["report", &run, "--format", format])
                 .output()
                 .expect("the binary starts");
-            let said = String::from_utf8_lossy(&output.stderr).replace(&run, "RUN");
-            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+            let printed = String::from_utf8_lossy(&output.stderr).replace(&run, "RUN");
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{printed}");
             let error = format!("`RUN/{name}` has format 3, this stampede knows 2");
-            let error = says("newer", &error);
-            assert_eq!(said, format!("error: {error}\n\nhint: read it with a newer stampede\n"));
+            let error = code_or("newer", &error);
+            assert_eq!(printed, format!("error: {error}\n\nhint: read it with a newer stampede\n"));
         }
     }
 }
@@ -147,11 +147,11 @@ fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
 #[test]
 fn what_is_newer_or_no_run_is_refused_in_words() {
     let format = "\"format\": 1";
-    let said = [
-        said_of(format, &format!("\"format\": {}", FORMAT + 1)),
-        said_of(format, "\"format\": \"one\""),
-        said_of(format, "\"other\": 1"),
-        said_of("\"rounds\"", "\"squares\""),
+    let printed = [
+        error_after(format, &format!("\"format\": {}", FORMAT + 1)),
+        error_after(format, "\"format\": \"one\""),
+        error_after(format, "\"other\": 1"),
+        error_after("\"rounds\"", "\"squares\""),
     ];
-    assert_words!(said.join("\n"));
+    assert_words!(printed.join("\n"));
 }

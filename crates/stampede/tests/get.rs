@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Place, finish, stderr, stdout};
+use common::{Sandbox, finish, stderr, stdout};
 use stampede::runtime::{Catalogue, SearchPaths};
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -38,74 +38,74 @@ cat beside.txt >"$OUT/beside.txt"
 const TOOL: &str =
     "#!/bin/sh\nprintf '#!/bin/sh\\necho own 1 \"(library)\"\\n' >\"$1\"\nchmod 755 \"$1\"\n";
 
-fn place() -> Place {
-    let place = Place::new();
-    place.write("runtimes/own/runtime.yaml", RUNTIME);
-    place.write("runtimes/own/get/make.sh", SCRIPT);
-    place.write("runtimes/own/get/beside.txt", "x");
-    let tool = place.write("own-tool", TOOL);
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("runtimes/own/runtime.yaml", RUNTIME);
+    sandbox.write("runtimes/own/get/make.sh", SCRIPT);
+    sandbox.write("runtimes/own/get/beside.txt", "x");
+    let tool = sandbox.write("own-tool", TOOL);
     std::fs::set_permissions(tool, std::fs::Permissions::from_mode(0o755)).expect("mode");
-    place
+    sandbox
 }
 
-fn install(place: &Place, words: &[&str]) -> Command {
-    let mut command = place.stampede(&[&["install", "own"], words].concat());
-    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
-    command.env("STAMPEDE_OWN_TOOL", place.path().join("own-tool"));
-    command.env("XDG_DATA_HOME", place.path().join("data"));
-    command.env("ASKED", place.path().join("asked"));
+fn install(sandbox: &Sandbox, words: &[&str]) -> Command {
+    let mut command = sandbox.stampede(&[&["install", "own"], words].concat());
+    command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
+    command.env("STAMPEDE_OWN_TOOL", sandbox.path().join("own-tool"));
+    command.env("XDG_DATA_HOME", sandbox.path().join("data"));
+    command.env("ASKED", sandbox.path().join("asked"));
     command
 }
 
 /// The entries of the directory of built needs.
-fn made(place: &Place) -> Vec<String> {
-    let found = std::fs::read_dir(place.path().join("data/stampede/lib"));
+fn made(sandbox: &Sandbox) -> Vec<String> {
+    let found = std::fs::read_dir(sandbox.path().join("data/stampede/lib"));
     let names = found.into_iter().flatten().flatten();
     names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 #[test]
 fn it_is_made_whole_and_found() {
-    let place = place();
-    let printed = finish(install(&place, &["--print"]), LIMIT);
-    let text = stdout(&printed).replace(&*place.path().to_string_lossy(), "PLACE");
-    assert!(!place.path().join("asked").exists() && made(&place).is_empty(), "it runs nothing");
+    let sandbox = sandbox();
+    let printed = finish(install(&sandbox, &["--print"]), LIMIT);
+    let text = stdout(&printed).replace(&*sandbox.path().to_string_lossy(), "PLACE");
+    assert!(!sandbox.path().join("asked").exists() && made(&sandbox).is_empty(), "it runs nothing");
     assert_words!(text);
     // An earlier version, and what a killed installation left.
-    place.write("data/stampede/lib/no-such/old", "x");
-    place.write("data/stampede/lib/.no-such.part/old", "x");
-    let output = finish(install(&place, &["--json"]), LIMIT);
+    sandbox.write("data/stampede/lib/no-such/old", "x");
+    sandbox.write("data/stampede/lib/.no-such.part/old", "x");
+    let output = finish(install(&sandbox, &["--json"]), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("own 1 (library)"), "{}", stdout(&output));
-    assert_eq!(made(&place), ["no-such"]);
-    assert!(place.path().join("data/stampede/lib/no-such/beside.txt").is_file());
-    assert!(!place.path().join("data/stampede/lib/no-such/old").exists());
-    let again = finish(install(&place, &[]), LIMIT);
+    assert_eq!(made(&sandbox), ["no-such"]);
+    assert!(sandbox.path().join("data/stampede/lib/no-such/beside.txt").is_file());
+    assert!(!sandbox.path().join("data/stampede/lib/no-such/old").exists());
+    let again = finish(install(&sandbox, &[]), LIMIT);
     assert!(stdout(&again).starts_with("nothing is missing: own\n"), "{}", stdout(&again));
 }
 
 #[test]
 fn what_people_read_when_it_is_not_made() {
-    let without_script = place();
+    let without_script = sandbox();
     std::fs::remove_file(without_script.path().join("runtimes/own/get/make.sh")).expect("removed");
-    let no_need = place();
+    let no_need = sandbox();
     no_need.write(
         "runtimes/own/runtime.yaml",
         &RUNTIME.replace("need: no-such, run", "need: no-suhc, run"),
     );
     let cases = [
-        ("the script fails", place(), Some(("FAILS", "1"))),
-        ("no tool", place(), Some(("STAMPEDE_OWN_TOOL", "/nowhere"))),
+        ("the script fails", sandbox(), Some(("FAILS", "1"))),
+        ("no tool", sandbox(), Some(("STAMPEDE_OWN_TOOL", "/nowhere"))),
         ("no script", without_script, None),
         ("no such need", no_need, None),
     ];
     let mut page = String::new();
-    for (name, place, set) in cases {
-        let mut command = install(&place, &[]);
+    for (name, sandbox, set) in cases {
+        let mut command = install(&sandbox, &[]);
         command.envs(set);
         let output = finish(command, LIMIT);
-        assert_eq!(made(&place), [] as [&str; 0], "{name}: nothing half-made");
-        let text = stderr(&output).replace(&*place.path().to_string_lossy(), "PLACE");
+        assert_eq!(made(&sandbox), [] as [&str; 0], "{name}: nothing half-made");
+        let text = stderr(&output).replace(&*sandbox.path().to_string_lossy(), "PLACE");
         page += &format!("# {name}: {:?}\n{text}\n", output.status.code());
     }
     assert_words!(page);
@@ -120,36 +120,37 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
     let program = "#!/bin/sh\necho own 2\n";
     let broken = "#!/bin/sh\nexit 1\n";
     let case = |sum: fn(&str) -> String, file: &str, words: &[&str]| {
-        let place = place();
+        let sandbox = sandbox();
         let text = if file == "broken" { broken } else { program };
-        let release = place.write(if file == "broken" { file } else { "release" }, text);
+        let release = sandbox.write(if file == "broken" { file } else { "release" }, text);
         let text = Command::new("sha256sum").arg(&release).output().expect("sha256sum");
         let sum = sum(&String::from_utf8_lossy(&text.stdout)[..64]);
-        let url = format!("file://{}", place.path().join(file).display());
+        let url = format!("file://{}", sandbox.path().join(file).display());
         let yaml = format!(
             "get: [{{ need: no-such, release: {{ {}: {{ url: \"{url}\", sha256: {sum}, note: its own }} }}, run",
             std::env::consts::ARCH
         );
-        place.write(
+        sandbox.write(
             "runtimes/own/runtime.yaml",
             &RUNTIME.replace("get: [{ need: no-such, run", &yaml),
         );
         if words == ["--build"] {
             // A release that is installed already must not be taken for our own build.
-            finish(install(&place, &[]), LIMIT);
+            finish(install(&sandbox, &[]), LIMIT);
         }
-        let output = finish(install(&place, words), LIMIT);
-        let hide = |text: String| text.replace(&*place.path().to_string_lossy(), "PLACE");
-        let made = std::fs::read_to_string(place.path().join("data/stampede/lib/no-such/no-such"));
+        let output = finish(install(&sandbox, words), LIMIT);
+        let hide = |text: String| text.replace(&*sandbox.path().to_string_lossy(), "PLACE");
+        let made =
+            std::fs::read_to_string(sandbox.path().join("data/stampede/lib/no-such/no-such"));
         let which = match made {
             Ok(text) if text == program => "the release",
             Ok(_) => "what was built",
             Err(_) => "nothing",
         };
-        let (said, printed) = (hide(stderr(&output)), hide(stdout(&output)));
+        let (message, printed) = (hide(stderr(&output)), hide(stdout(&output)));
         let lines = if words == ["--print"] { usize::MAX } else { 1 };
         let printed: String = printed.lines().take(lines).map(|line| format!("{line}\n")).collect();
-        format!("{:?}, there is {which}\n{printed}{said}\n", output.status.code())
+        format!("{:?}, there is {which}\n{printed}{message}\n", output.status.code())
     };
     let right = |sum: &str| sum.to_owned();
     let wrong = |_: &str| "0".repeat(64);
@@ -166,11 +167,11 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
 }
 
 #[test]
-fn interrupted_it_ends_with_all_that_it_started() {
-    let place = place();
-    let mut sleeps = install(&place, &[]);
+fn an_interrupted_build_ends_everything_it_started() {
+    let sandbox = sandbox();
+    let mut sleeps = install(&sandbox, &[]);
     sleeps.env("SLEEPS", "1");
-    let asked = place.path().join("asked");
+    let asked = sandbox.path().join("asked");
     let child = sleeps.spawn().expect("start");
     let deadline = Instant::now() + LIMIT;
     let sleeper = || std::fs::read_to_string(&asked).ok()?.trim().parse::<u32>().ok();
@@ -183,7 +184,7 @@ fn interrupted_it_ends_with_all_that_it_started() {
     let output = child.wait_with_output().expect("end");
     let text = stderr(&output);
     assert!(text.contains("interrupted: `no-such` is still missing"), "{text}");
-    assert_eq!(made(&place), [] as [&str; 0], "nothing half-made");
+    assert_eq!(made(&sandbox), [] as [&str; 0], "nothing half-made");
     let lives = || std::fs::read_to_string(&sleeper).is_ok_and(|stat| !stat.contains(") Z "));
     while lives() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
@@ -194,20 +195,20 @@ fn interrupted_it_ends_with_all_that_it_started() {
 /// An extension and a library are found where the environment says, with their versions.
 #[test]
 fn extensions_and_libraries_are_needs() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let text = RUNTIME.replace(
         "needs: { no-such: { programs: [no-such], version: \"no-such --version\" } }",
         "needs: { no-such: { programs: [sh] }, ext_so: { extension: ext }, lib: { library: a/b } }",
     );
-    place.write("runtimes/own/runtime.yaml", &text[..text.find("get:").expect("get")]);
-    let autoload = place.write("lib/vendor/autoload.php", "<?php");
+    sandbox.write("runtimes/own/runtime.yaml", &text[..text.find("get:").expect("get")]);
+    let autoload = sandbox.write("lib/vendor/autoload.php", "<?php");
     let installed = r#"{"packages": [{"name": "a/b", "version": "v1.2.3"}]}"#;
-    place.write("lib/vendor/composer/installed.json", installed);
-    let ext = place.write("ext.so", "no extension at all");
+    sandbox.write("lib/vendor/composer/installed.json", installed);
+    let ext = sandbox.write("ext.so", "no extension at all");
     let listed = |name: Option<(&str, &PathBuf)>| {
-        let mut command = place.stampede(&["runtimes", "--json"]);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
-        command.env("XDG_DATA_HOME", place.path().join("data"));
+        let mut command = sandbox.stampede(&["runtimes", "--json"]);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
+        command.env("XDG_DATA_HOME", sandbox.path().join("data"));
         command.env("STAMPEDE_EXT_SO", &ext).envs(name);
         let all: serde_json::Value =
             serde_json::from_str(&stdout(&finish(command, LIMIT))).expect("JSON");
@@ -217,7 +218,7 @@ fn extensions_and_libraries_are_needs() {
     assert!(listed(None).contains(r#""missing":["lib"]"#), "{}", listed(None));
     let found = listed(Some(("STAMPEDE_LIB", &autoload)));
     assert!(found.contains("a/b v1.2.3"), "{found}");
-    place.write("data/stampede/lib/lib/vendor/autoload.php", "<?php");
+    sandbox.write("data/stampede/lib/lib/vendor/autoload.php", "<?php");
     assert!(!listed(None).contains("missing"), "{}", listed(None));
 }
 
@@ -227,17 +228,17 @@ fn an_extension_for_another_php_is_an_error() {
     if common::skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let needs = "php: { programs: [\"php*\"] }, ext_so: { extension: ext }";
     let text =
         RUNTIME.replace("no-such: { programs: [no-such], version: \"no-such --version\" }", needs);
     let text =
         text.replace("run: no-such", "run: php").replace("\nprocesses:", "\nphp: php\nprocesses:");
-    place.write("runtimes/own/runtime.yaml", &text[..text.find("get:").expect("get")]);
-    let ext = place.write("ext.so", "no extension at all");
+    sandbox.write("runtimes/own/runtime.yaml", &text[..text.find("get:").expect("get")]);
+    let ext = sandbox.write("ext.so", "no extension at all");
     let with = |words: &[&str]| {
-        let mut command = place.stampede(words);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        let mut command = sandbox.stampede(words);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
         command.env("STAMPEDE_EXT_SO", &ext);
         finish(command, LIMIT)
     };
@@ -246,10 +247,10 @@ fn an_extension_for_another_php_is_an_error() {
     let load = ["--concurrency", "1", "--for", "1s"];
     let output = with(&[&["compare", "--app", "hello", "--runtimes", "own"], &load[..]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    let said = stderr(&output).replace(&place.path().display().to_string(), "");
-    let why = says("extension", "PHP does not load `/ext.so`: PHP Startup: Unable to load");
-    assert!(said.contains(why), "{said}");
-    assert!(said.contains("phpize"), "{said}");
+    let message = stderr(&output).replace(&sandbox.path().display().to_string(), "");
+    let why = code_or("extension", "PHP does not load `/ext.so`: PHP Startup: Unable to load");
+    assert!(message.contains(why), "{message}");
+    assert!(message.contains("phpize"), "{message}");
 }
 
 /// Checks every runtime of the catalogue, even if nothing of it is installed.
@@ -276,7 +277,7 @@ fn every_script_of_the_catalogue_is_there() {
 /// An extension that is built into PHP needs no file, in the CLI as well as in CGI.
 #[test]
 fn a_built_in_extension_is_there() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let runtime = |program: &str| {
         format!(
             "title: own\nmode: worker\napp_kinds: [callable]\nworker_held_by: request\n\
@@ -290,9 +291,9 @@ fn a_built_in_extension_is_there() {
         if common::skipped(&[program]) {
             continue;
         }
-        place.write("runtimes/own/runtime.yaml", &runtime(program));
-        let mut command = place.stampede(&["runtimes", "--json"]);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        sandbox.write("runtimes/own/runtime.yaml", &runtime(program));
+        let mut command = sandbox.stampede(&["runtimes", "--json"]);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
         let all: serde_json::Value =
             serde_json::from_str(&stdout(&finish(command, LIMIT))).expect("JSON");
         let one = all.as_array().expect("a list").iter().find(|one| one["name"] == "own");

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
-use words::says;
+use common::{Sandbox, finish, skipped, stderr, stdout};
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -35,8 +35,8 @@ fn files(directory: &Path) -> BTreeSet<PathBuf> {
     all
 }
 
-fn dry_run(place: &Place, directory: &Path, plan: &str) -> String {
-    let mut command = place.stampede(&["compare", plan, "--dry-run"]);
+fn dry_run(sandbox: &Sandbox, directory: &Path, plan: &str) -> String {
+    let mut command = sandbox.stampede(&["compare", plan, "--dry-run"]);
     command.current_dir(directory);
     let output = finish(command, LIMIT);
     assert_eq!(output.status.code(), Some(0), "{plan}: {}", stderr(&output));
@@ -44,64 +44,67 @@ fn dry_run(place: &Place, directory: &Path, plan: &str) -> String {
 }
 
 #[test]
-fn what_it_writes_can_run_and_nothing_else_is_written() {
+fn the_written_plan_runs_and_nothing_else_is_written() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (name, all) in PROJECTS {
-        all.iter().for_each(|file| drop(place.write(&format!("{name}/{file}"), "<?php")));
-        let directory = place.path().join(name);
-        let before = files(place.path());
-        let mut command = place.stampede(&["init"]);
+        all.iter().for_each(|file| drop(sandbox.write(&format!("{name}/{file}"), "<?php")));
+        let directory = sandbox.path().join(name);
+        let before = files(sandbox.path());
+        let mut command = sandbox.stampede(&["init"]);
         command.current_dir(&directory);
         let output = finish(command, LIMIT);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         assert!(stdout(&output).contains("stampede compare stampede.yaml --dry-run"));
-        let mut after = files(place.path());
+        let mut after = files(sandbox.path());
         assert!(after.remove(&directory.join("stampede.yaml")), "{name}");
         assert_eq!(after, before, "{name}");
-        let said = dry_run(&place, &directory, "stampede.yaml");
+        let plan_text = dry_run(&sandbox, &directory, "stampede.yaml");
         assert!(
-            said.contains(&format!(" · {name} · rush (8 at a time, no pause, for 10 s)")),
-            "{said}"
+            plan_text.contains(&format!(" · {name} · rush (8 at a time, no pause, for 10 s)")),
+            "{plan_text}"
         );
         let note = format!("app `{name}`: ");
-        assert!(said.contains(&format!("note: {}", says("app_detected", &note))), "{said}");
+        assert!(
+            plan_text.contains(&format!("note: {}", code_or("app_detected", &note))),
+            "{plan_text}"
+        );
 
         // From elsewhere, into another directory, and for another kind.
         let app = format!("./{name}");
         let args = ["init", "--app", &app, "--kind", "script", "--out", "plans/shop.yaml"];
-        let out = place.write("plans/shop.yaml", "");
+        let out = sandbox.write("plans/shop.yaml", "");
         std::fs::remove_file(&out).expect("the file");
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
-        let said = dry_run(&place, place.path(), "plans/shop.yaml");
-        assert!(said.contains(&format!(" · {name} · rush")), "{said}");
-        assert!(said.contains(says("app_detected", "kind `script`")), "{said}");
+        let plan_text = dry_run(&sandbox, sandbox.path(), "plans/shop.yaml");
+        assert!(plan_text.contains(&format!(" · {name} · rush")), "{plan_text}");
+        assert!(plan_text.contains(code_or("app_detected", "kind `script`")), "{plan_text}");
     }
 }
 
 /// Every commented-out line of the plan can be activated.
 #[test]
-fn its_commented_lines_are_good_too() {
+fn commented_lines_of_the_plan_are_valid_too() {
     if skipped(&["php", "nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
-    place.write("index.php", "<?php");
-    let output = finish(place.stampede(&["init"]), LIMIT);
+    let sandbox = Sandbox::new();
+    sandbox.write("index.php", "<?php");
+    let output = finish(sandbox.stampede(&["init"]), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = std::fs::read_to_string(place.path().join("stampede.yaml")).expect("the plan");
+    let text = std::fs::read_to_string(sandbox.path().join("stampede.yaml")).expect("the plan");
     let lines = text.lines().filter(|line| !line.contains("external:") && !line.contains("cold:"));
     let taken_in: String = lines.map(|line| taken_in(line) + "\n").collect();
     assert_ne!(text, taken_in);
     let found = taken_in.replace("traffic: [/, /about]", "traffic: urls.txt");
-    place.write("all.yaml", &found);
-    place.write("urls.txt", "/\n/about\n");
-    let said = dry_run(&place, place.path(), "all.yaml");
+    sandbox.write("all.yaml", &found);
+    sandbox.write("urls.txt", "/\n/about\n");
+    let plan_text = dry_run(&sandbox, sandbox.path(), "all.yaml");
     for part in ["few-workers", "-workers workers=16", " · climb ", " · pages ", " · day "] {
-        assert!(said.contains(part), "no {part} in:\n{said}\n{found}");
+        assert!(plan_text.contains(part), "no {part} in:\n{plan_text}\n{found}");
     }
 }
 
@@ -117,15 +120,15 @@ fn taken_in(line: &str) -> String {
 }
 
 #[test]
-fn it_never_writes_over_a_file() {
+fn an_existing_file_is_never_overwritten() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/index.php", "<?php");
-    place.write("stampede.yaml", "mine");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/index.php", "<?php");
+    sandbox.write("stampede.yaml", "mine");
     let refused = |args: &[&str]| {
-        let output = finish(place.stampede(args), LIMIT);
+        let output = finish(sandbox.stampede(args), LIMIT);
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         stderr(&output)
     };
@@ -134,7 +137,7 @@ fn it_never_writes_over_a_file() {
 
     hint: `--out` names another file
     ");
-    let text = std::fs::read_to_string(place.path().join("stampede.yaml")).expect("the file");
+    let text = std::fs::read_to_string(sandbox.path().join("stampede.yaml")).expect("the file");
     assert_eq!(text, "mine");
     assert_words!(refused(&["init", "--app", "./shop", "--out", "no/where.yaml"]), @r"
     error: cannot write `no/where.yaml`: No such file or directory (os error 2)
@@ -146,7 +149,7 @@ fn it_never_writes_over_a_file() {
 
     hint: `apps: [a, b]` in the plan measures several
     ");
-    assert!(!place.path().join("two.yaml").exists());
+    assert!(!sandbox.path().join("two.yaml").exists());
 }
 
 /// What it writes about a catalogue app depends on the machine only in the list of runtimes.
@@ -155,13 +158,13 @@ fn it_reads_well() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/index.php", "<?php");
-    place.write("shop/wp-includes/version.php", "<?php\n$wp_version = '6.4.3';\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/index.php", "<?php");
+    sandbox.write("shop/wp-includes/version.php", "<?php\n$wp_version = '6.4.3';\n");
     let output =
-        finish(place.stampede(&["init", "--app", "./shop", "--out", "my shop.yaml"]), LIMIT);
+        finish(sandbox.stampede(&["init", "--app", "./shop", "--out", "my shop.yaml"]), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = std::fs::read_to_string(place.path().join("my shop.yaml")).expect("the plan");
+    let text = std::fs::read_to_string(sandbox.path().join("my shop.yaml")).expect("the plan");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     // The runtimes and the number of CPUs depend on the machine.
     let (head, rest) = text.split_once("runtimes:\n").expect("runtimes");

@@ -10,13 +10,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::{Place, finish, stderr, stdout};
-use words::says;
+use common::{Sandbox, finish, stderr, stdout};
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Writes a runtime that needs the given program and packages.
-fn runtime(place: &Place, name: &str, program: &str, packages: &str) {
+fn runtime(sandbox: &Sandbox, name: &str, program: &str, packages: &str) {
     let text = format!(
         "title: {name}
 mode: per-request
@@ -31,23 +31,23 @@ effective_workers: {{ processes: {{ role: php }} }}
 install: {{ debian: {{ packages: {packages} }} }}
 "
     );
-    place.write(&format!("runtimes/{name}/runtime.yaml"), &text);
+    sandbox.write(&format!("runtimes/{name}/runtime.yaml"), &text);
 }
 
-fn program(place: &Place, name: &str, text: &str) {
-    let path = place.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}"));
+fn program(sandbox: &Sandbox, name: &str, text: &str) {
+    let path = sandbox.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}"));
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
 }
 
 /// A place with the runtimes `absent` and `here`, and an apt-get that records its arguments.
-fn place() -> Place {
-    let place = Place::new();
-    runtime(&place, "absent", "no-such-program", "[made-up|other, \"?nowhere\"]");
-    runtime(&place, "here", "sh", "[dash]");
-    let root = place.path().display();
-    program(&place, "dpkg-query", "exit 0\n");
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    runtime(&sandbox, "absent", "no-such-program", "[made-up|other, \"?nowhere\"]");
+    runtime(&sandbox, "here", "sh", "[dash]");
+    let root = sandbox.path().display();
+    program(&sandbox, "dpkg-query", "exit 0\n");
     program(
-        &place,
+        &sandbox,
         "apt-get",
         &format!(
             "case \"$*\" in
@@ -64,18 +64,18 @@ chmod 755 {root}/bin/no-such-program
 "
         ),
     );
-    place
+    sandbox
 }
 
-fn with_fakes(place: &Place, mut command: Command) -> Command {
-    let path = format!("{}:/usr/bin:/bin", place.path().join("bin").display());
-    command.env("PATH", path).env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+fn with_fakes(sandbox: &Sandbox, mut command: Command) -> Command {
+    let path = format!("{}:/usr/bin:/bin", sandbox.path().join("bin").display());
+    command.env("PATH", path).env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
     command
 }
 
-fn install(place: &Place, args: &[&str]) -> Output {
+fn install(sandbox: &Sandbox, args: &[&str]) -> Output {
     let all = [&["install"], args].concat();
-    finish(with_fakes(place, place.stampede(&all)), LIMIT)
+    finish(with_fakes(sandbox, sandbox.stampede(&all)), LIMIT)
 }
 
 fn is_debian() -> bool {
@@ -89,39 +89,39 @@ fn print_shows_the_commands_and_runs_none() {
         println!("SKIPPED: for Debian and its family");
         return;
     }
-    let place = place();
-    let output = install(&place, &["absent,here", "--print"]);
+    let sandbox = sandbox();
+    let output = install(&sandbox, &["absent,here", "--print"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("apt-get install")).collect();
     assert_eq!(lines.len(), 1, "{text}");
     assert!(lines[0].ends_with("apt-get install --no-install-recommends made-up"), "{text}");
-    assert!(!place.path().join("asked").exists(), "apt-get was asked to install");
+    assert!(!sandbox.path().join("asked").exists(), "apt-get was asked to install");
 }
 
 #[test]
-fn what_is_here_is_left_alone() {
-    let place = place();
-    let output = install(&place, &["here"]);
+fn installed_packages_are_not_touched() {
+    let sandbox = sandbox();
+    let output = install(&sandbox, &["here"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).starts_with("nothing is missing: here\n"), "{}", stdout(&output));
-    let output = install(&place, &["here", "--print"]);
+    let output = install(&sandbox, &["here", "--print"]);
     assert_eq!(stdout(&output), "# nothing is missing\n");
 }
 
 #[test]
 fn an_unknown_runtime_is_named_before_anything_is_installed() {
-    let place = place();
-    let output = install(&place, &["absnet,here"]);
+    let sandbox = sandbox();
+    let output = install(&sandbox, &["absnet,here"]);
     assert_eq!(output.status.code(), Some(2));
-    let error = says("unknown_runtime", "unknown runtime `absnet`");
+    let error = code_or("unknown_runtime", "unknown runtime `absnet`");
     assert!(stderr(&output).contains(error), "{}", stderr(&output));
     assert!(stderr(&output).contains("did you mean `absent`?"), "{}", stderr(&output));
-    assert!(!place.path().join("asked").exists());
+    assert!(!sandbox.path().join("asked").exists());
 }
 
 /// Runs `script` as root in a mount namespace in which /usr/sbin and /run are empty.
-fn apart(place: &Place, script: &str) -> Option<Output> {
+fn apart(sandbox: &Sandbox, script: &str) -> Option<Output> {
     if !rustix::process::geteuid().is_root() || !is_debian() {
         println!("SKIPPED: for root on Debian and its family");
         return None;
@@ -131,10 +131,10 @@ fn apart(place: &Place, script: &str) -> Option<Output> {
         "mount -t tmpfs tmpfs /usr/sbin && mount -t tmpfs tmpfs /run || exit 99\n{script}\n\
          ls /usr/sbin /run"
     );
-    command.args(["--mount", "sh", "-c", &text]).current_dir(place.path());
-    command.env("STAMPEDE", env!("CARGO_BIN_EXE_stampede")).env("TMPDIR", place.tmp());
+    command.args(["--mount", "sh", "-c", &text]).current_dir(sandbox.path());
+    command.env("STAMPEDE", env!("CARGO_BIN_EXE_stampede")).env("TMPDIR", sandbox.tmp());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = finish(with_fakes(place, command), LIMIT);
+    let output = finish(with_fakes(sandbox, command), LIMIT);
     if output.status.code() == Some(99) || stderr(&output).contains("unshare failed") {
         println!("SKIPPED: no mount namespace here");
         return None;
@@ -142,25 +142,25 @@ fn apart(place: &Place, script: &str) -> Option<Output> {
     Some(output)
 }
 
-fn asked(place: &Place) -> String {
-    std::fs::read_to_string(place.path().join("asked")).unwrap_or_default()
+fn asked(sandbox: &Sandbox) -> String {
+    std::fs::read_to_string(sandbox.path().join("asked")).unwrap_or_default()
 }
 
 #[test]
 fn packages_are_installed_and_no_service_can_start_meanwhile() {
-    let place = place();
-    let Some(output) = apart(&place, "\"$STAMPEDE\" install absent; echo rc=$?") else { return };
+    let sandbox = sandbox();
+    let Some(output) = apart(&sandbox, "\"$STAMPEDE\" install absent; echo rc=$?") else { return };
     let text = stdout(&output);
     assert!(text.contains("installed: absent"), "{text}{}", stderr(&output));
     assert!(text.contains("rc=0"), "{text}{}", stderr(&output));
-    let asked = asked(&place);
+    let asked = asked(&sandbox);
     assert!(asked.contains(" install --no-install-recommends "), "{asked}");
     assert!(asked.contains(" made-up policy=101 front=noninteractive\n"), "{asked}");
     assert!(text.ends_with("/run:\n\n/usr/sbin:\n"), "something is left: {text}");
 }
 
 #[test]
-fn a_failure_and_ctrl_c_put_back_what_was_changed() {
+fn a_failure_and_ctrl_c_restore_every_change() {
     let own =
         "printf '#!/bin/sh\\nexit 7\\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d\n";
     let ends = [
@@ -173,11 +173,11 @@ fn a_failure_and_ctrl_c_put_back_what_was_changed() {
         ),
     ];
     for (script, expected) in ends {
-        let place = place();
+        let sandbox = sandbox();
         let script = format!("{own}{script}; /usr/sbin/policy-rc.d; echo own=$?");
-        let Some(output) = apart(&place, &script) else { return };
+        let Some(output) = apart(&sandbox, &script) else { return };
         let text = stdout(&output);
-        assert!(asked(&place).contains("policy=101"), "{text}{}", stderr(&output));
+        assert!(asked(&sandbox).contains("policy=101"), "{text}{}", stderr(&output));
         assert!(text.contains(expected), "{text}{}", stderr(&output));
         assert!(text.contains("own=7"), "the administrator's policy is back: {text}");
         assert!(text.ends_with("/run:\n\n/usr/sbin:\npolicy-rc.d\n"), "left: {text}");
@@ -187,7 +187,7 @@ fn a_failure_and_ctrl_c_put_back_what_was_changed() {
 /// The installation is killed with all its processes, as by an out-of-memory killer, so it cannot
 /// restore anything. The next start must do so, even if nothing is missing any more.
 #[test]
-fn what_a_killed_installation_left_is_put_back_by_the_next() {
+fn changes_of_a_killed_installation_are_restored_by_the_next() {
     let own =
         "printf '#!/bin/sh\\nexit 7\\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d\n";
     let script = format!(
@@ -198,8 +198,8 @@ fn what_a_killed_installation_left_is_put_back_by_the_next() {
          \"$STAMPEDE\" install here; echo rc=$?\n\
          /usr/sbin/policy-rc.d; echo own=$?; echo files=$(find /run -type f)"
     );
-    let place = place();
-    let Some(output) = apart(&place, &script) else { return };
+    let sandbox = sandbox();
+    let Some(output) = apart(&sandbox, &script) else { return };
     let text = stdout(&output);
     assert!(text.contains("held=101"), "{text}{}", stderr(&output));
     assert!(text.contains("nothing is missing: here"), "{text}{}", stderr(&output));
@@ -224,11 +224,12 @@ fn what_people_read() {
     let mut page = String::new();
     for (name, before, flag) in cases {
         let script = format!("{before}\"$STAMPEDE\" install absent {flag} 2>&1; echo rc=$?");
-        let place = place();
-        let Some(output) = apart(&place, &script) else { return };
+        let sandbox = sandbox();
+        let Some(output) = apart(&sandbox, &script) else { return };
         let text = stdout(&output);
         let text = text.split("/run:").next().unwrap_or_default();
-        page += &format!("# {name}\n{}\n", text.replace(&*place.path().to_string_lossy(), "PLACE"));
+        page +=
+            &format!("# {name}\n{}\n", text.replace(&*sandbox.path().to_string_lossy(), "PLACE"));
     }
     assert_words!(page);
 }
@@ -236,20 +237,20 @@ fn what_people_read() {
 /// Without sudo, an ordinary user gets the command to run as root, and nothing is run.
 #[test]
 fn an_ordinary_user_without_sudo_is_told_what_to_run() {
-    let place = place();
+    let sandbox = sandbox();
     let script = "for sudo in /usr/bin/sudo /bin/sudo; do\n\
                   [ ! -e $sudo ] || mount --bind /dev/null $sudo; done\n\
                   user='setpriv --reuid 65534 --regid 65534 --clear-groups'\n\
                   $user \"$STAMPEDE\" --version >/dev/null 2>&1 || echo unreadable\n\
                   $user \"$STAMPEDE\" install absent 2>&1; echo rc=$?";
-    let Some(output) = apart(&place, script) else { return };
+    let Some(output) = apart(&sandbox, script) else { return };
     let text = stdout(&output);
     if text.starts_with("unreadable") {
         println!("SKIPPED: an ordinary user may not read the binary");
         return;
     }
-    let told = "error: packages are missing, and only root can install them\n\n\
+    let advice = "error: packages are missing, and only root can install them\n\n\
                 hint: as root: stampede install absent\nrc=2\n";
-    assert!(text.starts_with(told), "{text}{}", stderr(&output));
-    assert!(asked(&place).is_empty(), "apt-get was asked to install");
+    assert!(text.starts_with(advice), "{text}{}", stderr(&output));
+    assert!(asked(&sandbox).is_empty(), "apt-get was asked to install");
 }

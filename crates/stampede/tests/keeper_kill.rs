@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use keeper_support::{NOBODY, PROGRAM, Place, is_root, namespaces, processes_of, wait_until};
+use keeper_support::{NOBODY, PROGRAM, Sandbox, is_root, namespaces, processes_of, wait_until};
 use stampede::keeper::{CgroupUse, NamespaceUse, sweep_in};
 
 /// Daemons, double forks, separate sessions, and processes that ignore SIGTERM.
@@ -33,14 +33,14 @@ enum Victim {
 
 /// The user that stampede runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum As {
+enum RunAs {
     Ourselves,
     Nobody,
 }
 
 /// The moment from which the delay counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum DelayStart {
     /// The start of stampede: the kill comes during its start.
     Start,
     /// The moment when the stack runs.
@@ -48,12 +48,12 @@ enum From {
 }
 
 struct Case {
-    from: From,
+    from: DelayStart,
     victim: Victim,
     delay: Duration,
     namespaces: NamespaceUse,
     cgroups: CgroupUse,
-    run_as: As,
+    run_as: RunAs,
 }
 
 /// A copy of the binary that every user can execute: the build directory may be inside a home.
@@ -65,22 +65,22 @@ fn program_for_all(directory: &Path) -> PathBuf {
     copy
 }
 
-fn hold(place: &Place, case: &Case, program: &Path) -> Child {
-    let port_file = place.directory.path().join("port");
+fn hold(sandbox: &Sandbox, case: &Case, program: &Path) -> Child {
+    let port_file = sandbox.directory.path().join("port");
     let program_text = program.to_str().unwrap();
-    let listener = place.process("web", program_text, &["__listen", port_file.to_str().unwrap()]);
-    let spec = place.stack(vec![place.sh("php", TREE), listener]);
+    let listener = sandbox.process("web", program_text, &["__listen", port_file.to_str().unwrap()]);
+    let spec = sandbox.stack(vec![sandbox.sh("php", TREE), listener]);
     let held = serde_json::json!({
         "spec": spec, "namespaces": case.namespaces, "cgroups": case.cgroups,
-        "work": place.options.work, "journal": place.options.journal,
+        "work": sandbox.options.work, "journal": sandbox.options.journal,
     });
-    let file = place.directory.path().join("stack.json");
+    let file = sandbox.directory.path().join("stack.json");
     fs::write(&file, held.to_string()).unwrap();
     let mut command = Command::new(program);
     command.arg("__hold").arg(&file).stdin(Stdio::null()).stdout(Stdio::piped());
     command.stderr(Stdio::null());
-    if case.run_as == As::Nobody {
-        place.give_to(NOBODY);
+    if case.run_as == RunAs::Nobody {
+        sandbox.give_to(NOBODY);
         command.uid(NOBODY.0).gid(NOBODY.1);
     }
     // `nohup make test` makes all children ignore SIGHUP, and `make test &` in a script makes them
@@ -98,9 +98,9 @@ fn hold(place: &Place, case: &Case, program: &Path) -> Child {
 }
 
 /// The pid of the held stack's keeper, if it already runs.
-fn keeper_pid(place: &Place) -> Option<i32> {
+fn keeper_pid(sandbox: &Sandbox) -> Option<i32> {
     let is_keeper = |line: &String| line.contains("__keeper");
-    let line = processes_of(&place.id).into_iter().find(is_keeper)?;
+    let line = processes_of(&sandbox.id).into_iter().find(is_keeper)?;
     line.split(' ').next()?.parse().ok()
 }
 
@@ -111,22 +111,22 @@ fn send(pid: i32, signal: i32) {
 }
 
 fn run_case(case: &Case, program: &Path) {
-    let place = Place::with(case.namespaces, case.cgroups);
-    let mut stampede = hold(&place, case, program);
+    let sandbox = Sandbox::with(case.namespaces, case.cgroups);
+    let mut stampede = hold(&sandbox, case, program);
     let pid = i32::try_from(stampede.id()).unwrap();
-    let mut told = BufReader::new(stampede.stdout.take().unwrap());
+    let mut reported = BufReader::new(stampede.stdout.take().unwrap());
     let mut ready = String::new();
-    if case.from == From::Ready {
-        told.read_line(&mut ready).unwrap();
+    if case.from == DelayStart::Ready {
+        reported.read_line(&mut ready).unwrap();
         assert!(ready.starts_with("ready "), "{ready:?}: the stack does not start");
-        assert!(processes_of(&place.id).len() >= 4, "{:?}", processes_of(&place.id));
+        assert!(processes_of(&sandbox.id).len() >= 4, "{:?}", processes_of(&sandbox.id));
     }
     std::thread::sleep(case.delay);
     let keeper = || {
         // The victim must exist first.
         let mut found = None;
         wait_until(|| {
-            found = keeper_pid(&place);
+            found = keeper_pid(&sandbox);
             found.is_some()
         })
         .expect("the keeper starts");
@@ -152,24 +152,24 @@ fn run_case(case: &Case, program: &Path) {
         ended.is_some()
     })
     .unwrap_or_else(|()| {
-        let left = place.left();
+        let left = sandbox.left();
         let _ = stampede.kill();
         panic!("{when}: stampede does not end, left {left:?}")
     });
     if case.victim == Victim::Both {
         // The processes end without help. The files remain for the next start.
-        let gone = wait_until(|| processes_of(&place.id).is_empty());
-        gone.unwrap_or_else(|()| panic!("{when}: left {:?}", place.left()));
+        let gone = wait_until(|| processes_of(&sandbox.id).is_empty());
+        gone.unwrap_or_else(|()| panic!("{when}: left {:?}", sandbox.left()));
         // A process that is being killed loses its command line a moment before it disappears.
         // Until then a sweep leaves its files alone.
         let _ = wait_until(|| {
-            sweep(&place, case, program);
-            place.left().is_empty()
+            sweep(&sandbox, case, program);
+            sandbox.left().is_empty()
         });
     }
-    place.assert_nothing_left(&when);
+    sandbox.assert_nothing_left(&when);
     let port: Option<u16> =
-        fs::read_to_string(place.directory.path().join("port")).ok().and_then(|p| p.parse().ok());
+        fs::read_to_string(sandbox.directory.path().join("port")).ok().and_then(|p| p.parse().ok());
     if let Some(port) = port {
         wait_until(|| TcpListener::bind(("127.0.0.1", port)).is_ok())
             .unwrap_or_else(|()| panic!("{when}: port {port} is taken"));
@@ -177,22 +177,22 @@ fn run_case(case: &Case, program: &Path) {
 }
 
 /// Sweeps as the user who owns the journal, because root would rightly refuse that journal.
-fn sweep(place: &Place, case: &Case, program: &Path) {
+fn sweep(sandbox: &Sandbox, case: &Case, program: &Path) {
     match case.run_as {
-        As::Ourselves => {
-            let swept = sweep_in(&place.options.journal).unwrap();
+        RunAs::Ourselves => {
+            let swept = sweep_in(&sandbox.options.journal).unwrap();
             assert!(swept.left.is_empty(), "{swept:?}");
         }
-        As::Nobody => {
+        RunAs::Nobody => {
             let mut command = Command::new(program);
-            command.arg("__sweep").arg(&place.options.journal).uid(NOBODY.0).gid(NOBODY.1);
+            command.arg("__sweep").arg(&sandbox.options.journal).uid(NOBODY.0).gid(NOBODY.1);
             assert!(command.status().unwrap().success());
         }
     }
 }
 
 /// Runs `count` cases with seeded victims and delays of 0 to 100 ms, four at a time.
-fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: As) {
+fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: RunAs) {
     let directory = tempfile::tempdir().unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(directory.path(), mode).unwrap();
@@ -209,7 +209,7 @@ fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: 
                         2 | 3 => Victim::Keeper,
                         _ => Victim::Both,
                     };
-                    let from = if number % 3 == 0 { From::Ready } else { From::Start };
+                    let from = if number % 3 == 0 { DelayStart::Ready } else { DelayStart::Start };
                     run_case(&Case { from, victim, delay, namespaces, cgroups, run_as }, program);
                 }
             });
@@ -223,7 +223,7 @@ fn killed_at_random_nothing_is_left() {
         println!("skipped: no PID namespaces here");
         return;
     }
-    kill_often(200, NamespaceUse::Allowed, CgroupUse::Allowed, As::Ourselves);
+    kill_often(200, NamespaceUse::Allowed, CgroupUse::Allowed, RunAs::Ourselves);
 }
 
 #[test]
@@ -232,22 +232,22 @@ fn killed_at_random_as_an_ordinary_user_nothing_is_left() {
         println!("skipped: not root, the other tests run as an ordinary user already");
         return;
     }
-    kill_often(30, NamespaceUse::Allowed, CgroupUse::Allowed, As::Nobody);
+    kill_often(30, NamespaceUse::Allowed, CgroupUse::Allowed, RunAs::Nobody);
 }
 
 #[test]
 fn killed_at_random_with_cgroup_kill_nothing_is_left() {
-    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Allowed, As::Ourselves);
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Allowed, RunAs::Ourselves);
 }
 
 #[test]
 fn killed_at_random_with_the_freezer_nothing_is_left() {
-    kill_often(30, NamespaceUse::Forbidden, CgroupUse::OnlyV1, As::Ourselves);
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::OnlyV1, RunAs::Ourselves);
 }
 
 #[test]
 fn killed_at_random_with_nothing_but_children_nothing_is_left() {
-    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Forbidden, As::Ourselves);
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Forbidden, RunAs::Ourselves);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn killed_at_random_as_an_ordinary_user_with_nothing_but_children_nothing_is_lef
         println!("skipped: not root, the other tests run as an ordinary user already");
         return;
     }
-    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Forbidden, As::Nobody);
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Forbidden, RunAs::Nobody);
 }
 
 #[test]
@@ -264,12 +264,12 @@ fn a_signal_that_ends_stampede_ends_the_stack() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGABRT] {
         let (namespaces, cgroups) = (NamespaceUse::Allowed, CgroupUse::Allowed);
         let case = Case {
-            from: From::Ready,
+            from: DelayStart::Ready,
             victim: Victim::Stampede(signal),
             delay: Duration::from_millis(10),
             namespaces,
             cgroups,
-            run_as: As::Ourselves,
+            run_as: RunAs::Ourselves,
         };
         run_case(&case, Path::new(PROGRAM));
     }
@@ -280,22 +280,22 @@ fn a_signal_that_ends_stampede_ends_the_stack() {
 #[test]
 fn killed_init_ends_the_stack() {
     for namespaces in [NamespaceUse::Allowed, NamespaceUse::Forbidden] {
-        let place = Place::with(namespaces, CgroupUse::Allowed);
+        let sandbox = Sandbox::with(namespaces, CgroupUse::Allowed);
         let case = Case {
-            from: From::Ready,
+            from: DelayStart::Ready,
             victim: Victim::Both,
             delay: Duration::ZERO,
             namespaces,
             cgroups: CgroupUse::Allowed,
-            run_as: As::Ourselves,
+            run_as: RunAs::Ourselves,
         };
-        let mut stampede = hold(&place, &case, Path::new(PROGRAM));
+        let mut stampede = hold(&sandbox, &case, Path::new(PROGRAM));
         let mut line = String::new();
         BufReader::new(stampede.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: serde_json::Value =
+        let reported: serde_json::Value =
             serde_json::from_str(line.strip_prefix("ready ").expect("ready")).unwrap();
-        send(i32::try_from(told["init"].as_i64().unwrap()).unwrap(), libc::SIGKILL);
+        send(i32::try_from(reported["init"].as_i64().unwrap()).unwrap(), libc::SIGKILL);
         assert!(!stampede.wait().unwrap().success());
-        place.assert_nothing_left("init killed");
+        sandbox.assert_nothing_left("init killed");
     }
 }

@@ -13,12 +13,12 @@ use stampede::monitor::{Monitor, parse};
 use stampede_load::time::Nanos;
 
 /// A child process that is killed and waited for on drop.
-struct Running(Child);
+struct ChildGuard(Child);
 
-impl Running {
-    fn shell(script: &str) -> Running {
+impl ChildGuard {
+    fn shell(script: &str) -> ChildGuard {
         let child = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn();
-        Running(child.expect("sh starts"))
+        ChildGuard(child.expect("sh starts"))
     }
 
     /// User and system time as the kernel counts them, in ns.
@@ -29,7 +29,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -55,7 +55,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn a_busy_process_is_charged_what_the_kernel_charges_it() {
-    let busy = Running::shell("while :; do :; done");
+    let busy = ChildGuard::shell("while :; do :; done");
     let (send, rows_seen) = channel();
     let before_watching = busy.cpu_ns();
     let sink = move |row| drop(send.send(row));
@@ -85,7 +85,7 @@ fn a_busy_process_is_charged_what_the_kernel_charges_it() {
 
 #[test]
 fn restarts_are_seen() {
-    let parent = Running::shell("while :; do sleep 0.05; done");
+    let parent = ChildGuard::shell("while :; do sleep 0.05; done");
     let (send, rows_seen) = channel();
     let sink = move |row: ResourceSample| {
         let _ = send.send(row.roles["php"].started);
@@ -103,17 +103,17 @@ fn restarts_are_seen() {
 }
 
 /// A cgroup of the test, removed on drop.
-struct OwnDirectory(PathBuf);
+struct TestCgroup(PathBuf);
 
-impl OwnDirectory {
-    fn create(hierarchy: &str) -> Option<OwnDirectory> {
+impl TestCgroup {
+    fn create(hierarchy: &str) -> Option<TestCgroup> {
         let directory =
             PathBuf::from(hierarchy).join(format!("stampede-test-{}", std::process::id()));
-        fs::create_dir(&directory).ok().map(|()| OwnDirectory(directory))
+        fs::create_dir(&directory).ok().map(|()| TestCgroup(directory))
     }
 }
 
-impl Drop for OwnDirectory {
+impl Drop for TestCgroup {
     fn drop(&mut self) {
         // The process was just waited for, but the kernel may need a moment to release the group.
         for _ in 0..100 {
@@ -127,8 +127,8 @@ impl Drop for OwnDirectory {
 
 #[test]
 fn a_real_cgroup_v1_role() {
-    let cpuacct = OwnDirectory::create("/sys/fs/cgroup/cpuacct");
-    let memory = OwnDirectory::create("/sys/fs/cgroup/memory");
+    let cpuacct = TestCgroup::create("/sys/fs/cgroup/cpuacct");
+    let memory = TestCgroup::create("/sys/fs/cgroup/memory");
     let (Some(cpuacct), Some(memory)) = (cpuacct, memory) else {
         println!("skipped: no cgroup v1 directory can be made here");
         return;
@@ -149,7 +149,7 @@ fn a_real_cgroup_v2_role() {
     let trees = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
     let tree =
         trees.into_iter().find(|tree| PathBuf::from(tree).join("cgroup.controllers").exists());
-    let Some(directory) = tree.and_then(OwnDirectory::create) else {
+    let Some(directory) = tree.and_then(TestCgroup::create) else {
         println!("skipped: no cgroup v2 directory can be made here");
         return;
     };
@@ -168,11 +168,11 @@ fn a_real_cgroup_v2_role() {
 /// Rows of a busy process that is moved into these directories. Its CPU time must lie between the
 /// values of `usage` taken inside and around the rows.
 fn busy_in_a_cgroup(
-    directories: &[&OwnDirectory],
+    directories: &[&TestCgroup],
     accounting: Accounting,
     usage: &dyn Fn() -> u64,
 ) -> Vec<ResourceSample> {
-    let busy = Running::shell("while :; do :; done");
+    let busy = ChildGuard::shell("while :; do :; done");
     for directory in directories {
         fs::write(directory.0.join("cgroup.procs"), busy.0.id().to_string()).expect("it moves");
     }
@@ -195,7 +195,7 @@ fn busy_in_a_cgroup(
 /// machine also charges the monitor for cold caches.
 #[test]
 fn watching_sixteen_processes_costs_little() {
-    let sleepers: Vec<Running> = (0..16).map(|_| Running::shell("exec sleep 60")).collect();
+    let sleepers: Vec<ChildGuard> = (0..16).map(|_| ChildGuard::shell("exec sleep 60")).collect();
     let roots = sleepers.iter().map(|sleeper| sleeper.0.id()).collect();
     let (send, rows_seen) = channel();
     let sink = move |_| {

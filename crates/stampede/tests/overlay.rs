@@ -66,8 +66,8 @@ fn the_same_load_is_one_group_and_another_of_its_name_is_not() {
         assert!(group.baseline.is_none() && group.comparisons.is_empty(), "{group:?}");
     }
     let sentences = |run: &Summary| run.groups[0].sentence.clone();
-    let said = format!("A: {}\nB: {}", sentences(&a), sentences(&b));
-    assert_eq!(laid.summary.groups[0].sentence, said);
+    let combined = format!("A: {}\nB: {}", sentences(&a), sentences(&b));
+    assert_eq!(laid.summary.groups[0].sentence, combined);
     // Every case is at the place that the overlay says.
     for (run, (summary, places)) in [&a, &b].into_iter().zip(&laid.cases).enumerate() {
         for (case, place) in summary.cases.iter().zip(places) {

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench_support::Bench;
-use common::{Place, finish, missing, skipped, stderr, stdout, trials};
+use common::{Sandbox, finish, missing, skipped, stderr, stdout, trials};
 use rustix::process::{Pid, Signal, kill_process};
 use stampede::plan::model::AppChoice;
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const QUICK: [&str; 6] = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s"];
@@ -66,8 +66,8 @@ const PREPARES: &str = "<?php require __DIR__ . '/public/index.php'; usleep(3000
 
 /// A project like those that deployments make, with directories shared between releases. Everybody
 /// may write everywhere.
-fn project(place: &Place) -> PathBuf {
-    let project = place.path().join("project");
+fn project(sandbox: &Sandbox) -> PathBuf {
+    let project = sandbox.path().join("project");
     let (app, shared) = (project.join("current"), project.join("common"));
     let kept = [
         "current/var/log",
@@ -78,15 +78,15 @@ fn project(place: &Place) -> PathBuf {
         "common/storage/logs",
     ];
     for directory in kept {
-        place.write(&format!("project/{directory}/kept.txt"), "as it was");
+        sandbox.write(&format!("project/{directory}/kept.txt"), "as it was");
     }
-    place.write("project/current/public/index.php", WRITES);
-    place.write("project/current/app.yaml", PREPARED);
-    place.write("project/current/prepare.php", PREPARES);
+    sandbox.write("project/current/public/index.php", WRITES);
+    sandbox.write("project/current/app.yaml", PREPARED);
+    sandbox.write("project/current/prepare.php", PREPARES);
     let cached = format!("<?php return '{}';", app.join("var/cache").display());
-    place.write("project/current/var/cache/prod/where.php", &cached);
+    sandbox.write("project/current/var/cache/prod/where.php", &cached);
     let env = format!("APP_ENV=dev\nDATA={}\n", project.join("live/var/data.db").display());
-    place.write("project/current/.env", &env);
+    sandbox.write("project/current/.env", &env);
     symlink("../common/storage", app.join("storage")).expect("link");
     symlink(shared.join("uploads"), app.join("uploads")).expect("link");
     symlink("gone", app.join("var/dangling")).expect("link");
@@ -101,13 +101,13 @@ fn project(place: &Place) -> PathBuf {
 
 /// The way in which a run ends.
 #[derive(Clone, Copy, Debug)]
-enum End {
+enum RunEnd {
     ByItself,
     By(Signal, Duration),
 }
 
 #[test]
-fn the_directory_of_the_person_is_as_it_was_however_a_run_ends() {
+fn the_users_directory_is_unchanged_however_a_run_ends() {
     if skipped(&["php"]) {
         return;
     }
@@ -117,30 +117,31 @@ fn the_directory_of_the_person_is_as_it_was_however_a_run_ends() {
         "php-builtin"
     };
     let ends = [100, 300, 700, 1300].map(Duration::from_millis).into_iter();
-    let ends = ends.flat_map(|after| [End::By(Signal::INT, after), End::By(Signal::KILL, after)]);
-    for end in std::iter::once(End::ByItself).chain(ends) {
-        let place = Place::new();
-        let project = project(&place);
+    let ends =
+        ends.flat_map(|after| [RunEnd::By(Signal::INT, after), RunEnd::By(Signal::KILL, after)]);
+    for end in std::iter::once(RunEnd::ByItself).chain(ends) {
+        let sandbox = Sandbox::new();
+        let project = project(&sandbox);
         let before = seen(&project);
         let app = project.join("live").display().to_string();
         let words = ["compare", "--app", &app, "--runtimes", runtimes];
-        let mut command = place.stampede(&[&words[..], &QUICK].concat());
+        let mut command = sandbox.stampede(&[&words[..], &QUICK].concat());
         match end {
-            End::ByItself => {
+            RunEnd::ByItself => {
                 let output = finish(command, LIMIT);
                 assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-                let told = stderr(&output) + &stdout(&output);
+                let printed = stderr(&output) + &stdout(&output);
                 let note = "`.env` says APP_ENV=dev; it is measured with";
-                assert!(told.contains(says("note: env_overruled", note)), "{told}");
+                assert!(printed.contains(code_or("note: env_overruled", note)), "{printed}");
             }
-            End::By(signal, after) => {
+            RunEnd::By(signal, after) => {
                 let mut child = command.spawn().expect("the binary starts");
                 std::thread::sleep(after);
                 let _ = kill_process(Pid::from_child(&child), signal);
                 child.wait().expect("its end");
             }
         }
-        assert_eq!(place.left_behind(), Vec::<String>::new(), "{end:?}");
+        assert_eq!(sandbox.left_behind(), Vec::<String>::new(), "{end:?}");
         let after = seen(&project);
         assert!(before == after, "{end:?}: {:#?}", changed(&before, &after));
     }
@@ -155,8 +156,8 @@ fn changed(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>
 /// The copy belongs to the app: the app can write to everything that it may write to.
 #[test]
 fn what_is_shared_between_releases_is_writable_in_the_copy() {
-    let place = Place::new();
-    let app = project(&place).join("current");
+    let sandbox = Sandbox::new();
+    let app = project(&sandbox).join("current");
     let bench = Bench::new(&AppChoice::Directory(app));
     let Some(running) = bench.start("php-builtin", &[]) else { return };
     let answer = running.ask(Duration::from_secs(5)).expect("an answer");
@@ -177,24 +178,24 @@ fn an_app_that_answers_500_shows_its_title_and_its_log() {
         file_put_contents(dirname(__DIR__) . '/var/log/prod.log', "$entry\n[stacktrace]\n#0 {main}\n",
             FILE_APPEND);
         echo "<!DOCTYPE html>\n<html><head><title>An Error Occurred: Internal Server Error</title>";"#;
-    let place = Place::new();
-    place.write("shop/public/index.php", code);
-    place.write("shop/.env.local", "DB_PASSWORD=s3cr3t-word\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", code);
+    sandbox.write("shop/.env.local", "DB_PASSWORD=s3cr3t-word\n");
     let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin"];
-    let output = finish(place.stampede(&[&words[..], &QUICK].concat()), LIMIT);
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let output = finish(sandbox.stampede(&[&words[..], &QUICK].concat()), LIMIT);
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{printed}");
     for words in [
         "status 500 instead of 200, `An Error Occurred: Internal Server Error`",
         "prod: [2026-11-22T10:00:00+00:00] app.CRITICAL: no table `orders` for ***",
     ] {
-        assert!(told.contains(says("wrong_page", words)), "{words}\n{told}");
+        assert!(printed.contains(code_or("wrong_page", words)), "{words}\n{printed}");
     }
-    assert!(!told.contains("{main}"), "{told}");
+    assert!(!printed.contains("{main}"), "{printed}");
     let next = String::from_utf8_lossy(&output.stdout);
     assert!(!next.contains("ls "), "it kept no log: {next}");
-    assert!(!told.contains("s3cr3t-word"), "{told}");
-    assert!(trials(&place)[0]["load"].is_null());
+    assert!(!printed.contains("s3cr3t-word"), "{printed}");
+    assert!(trials(&sandbox)[0]["load"].is_null());
 }
 
 /// What an app prints of its `.env` during the measurement is kept without the secrets.
@@ -208,13 +209,13 @@ fn secrets_of_env_files_do_not_reach_the_results() {
         file_put_contents(dirname(__DIR__) . '/var/log/prod.log', "app.INFO: s3cr3t-word\n", FILE_APPEND);
         error_log('s3cr3t-word, too');
         echo 'fine';"#;
-    let place = Place::new();
-    place.write("shop/public/index.php", code);
-    place.write("shop/.env", "PAYMENT_KEY=\"s3cr3t-word\"\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", code);
+    sandbox.write("shop/.env", "PAYMENT_KEY=\"s3cr3t-word\"\n");
     let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin"];
-    let output = finish(place.stampede(&[&words[..], &QUICK].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&words[..], &QUICK].concat()), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let files = seen(&place.run());
+    let files = seen(&sandbox.run());
     let own = files.keys().find(|path| path.ends_with("logs/prod.log")).expect("the app's log");
     let kept = std::fs::read_to_string(own).expect("text");
     assert!(kept.starts_with("app.INFO: ***\n"), "{kept}");
@@ -226,75 +227,75 @@ fn secrets_of_env_files_do_not_reach_the_results() {
 
 /// Makes a project `./shop` from the catalogue's app, which answers with the values of its `.env`.
 /// Returns the directory that it was copied from.
-fn shop_of(place: &Place, app: &str) -> PathBuf {
+fn shop_of(sandbox: &Sandbox, app: &str) -> PathBuf {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").join(app);
     for file in seen(&ours).keys().filter(|path| path.is_file()) {
         let name = file.strip_prefix(&ours).expect("below").display().to_string();
         let text = std::fs::read_to_string(file).expect("text");
-        place.write(&format!("shop/{name}"), &text);
+        sandbox.write(&format!("shop/{name}"), &text);
     }
     let manifest = std::fs::read_to_string(ours.join("app.yaml")).expect("text");
     let kept = manifest.lines().take_while(|line| !line.starts_with("expect:"));
     let manifest = kept.collect::<Vec<_>>().join("\n") + "\ncontains: a shop\n";
-    place.write("shop/app.yaml", &manifest);
+    sandbox.write("shop/app.yaml", &manifest);
     ours
 }
 
 /// The kernel is the catalogue's, with the distribution's Symfony. The rest is what `symfony new`
 /// makes: a front controller that reads `.env`, and a controller that shows its values.
-fn symfony_with_env(place: &Place) -> Option<PathBuf> {
+fn symfony_with_env(sandbox: &Sandbox) -> Option<PathBuf> {
     const DOTENV: &str = "/usr/share/php/Symfony/Component/Dotenv/autoload.php";
     if !Path::new(DOTENV).is_file() {
         eprintln!("skipped: no php-symfony-dotenv here");
         return None;
     }
-    let ours = shop_of(place, "symfony");
+    let ours = shop_of(sandbox, "symfony");
     let autoload = std::fs::read_to_string(ours.join("autoload.php")).expect("text");
-    place.write(
+    sandbox.write(
         "shop/autoload.php",
         &autoload.replacen("\nspl_", &format!("\nrequire_once '{DOTENV}';\nspl_"), 1),
     );
     let front = std::fs::read_to_string(ours.join("public/index.php")).expect("text");
     let booted =
         "(new Symfony\\Component\\Dotenv\\Dotenv())->bootEnv(dirname(__DIR__) . '/.env');\n$kernel";
-    place.write("shop/public/index.php", &front.replacen("$kernel", booted, 1));
+    sandbox.write("shop/public/index.php", &front.replacen("$kernel", booted, 1));
     let shows = "<?php namespace App\\Controller;\nuse Symfony\\Component\\HttpFoundation\\Response;\n\
         final class HomeController { public function __invoke(): Response {\n\
         return new Response(\"{$_ENV['SHOP_NAME']}, {$_SERVER['SHOP_NAME']}, {$_ENV['APP_ENV']}\"); } }\n";
-    place.write("shop/src/Controller/HomeController.php", shows);
-    place.write("shop/.env", "APP_ENV=dev\nSHOP_NAME='not this'\n");
-    place.write("shop/.env.prod.local", "SHOP_NAME='a shop'\n");
-    Some(place.path().join("shop"))
+    sandbox.write("shop/src/Controller/HomeController.php", shows);
+    sandbox.write("shop/.env", "APP_ENV=dev\nSHOP_NAME='not this'\n");
+    sandbox.write("shop/.env.prod.local", "SHOP_NAME='a shop'\n");
+    Some(sandbox.path().join("shop"))
 }
 
 /// The distribution's Laravel without cached configuration, so that each boot reads `.env`.
-fn laravel_with_env(place: &Place) -> Option<PathBuf> {
+fn laravel_with_env(sandbox: &Sandbox) -> Option<PathBuf> {
     let needed = ["/usr/share/php/Illuminate/autoload.php", "/usr/share/php/Dotenv/autoload.php"];
     if !needed.iter().all(|file| Path::new(file).is_file()) {
         eprintln!("skipped: no php-laravel-framework here");
         return None;
     }
-    let ours = shop_of(place, "laravel");
+    let ours = shop_of(sandbox, "laravel");
     let change = |file: &str, from: &str, to: &str| {
         let text = std::fs::read_to_string(ours.join(file)).expect("text");
         assert!(text.contains(from), "{file}: {text}");
-        place.write(&format!("shop/{file}"), &text.replacen(from, to, 1));
+        sandbox.write(&format!("shop/{file}"), &text.replacen(from, to, 1));
     };
     change("prepare.php", "['config:cache', 'route:cache']", "[]");
     change("config/app.php", "'name' => 'stampede'", "'name' => env('APP_NAME')");
     let shows = "<?php namespace App\\Http\\Controllers;\n\
         final class HomeController { public function __invoke() {\n\
         return response(config('app.name') . ', ' . env('APP_NAME') . ', ' . config('app.env')); } }\n";
-    place.write("shop/app/Http/Controllers/HomeController.php", shows);
-    place.write("shop/.env", "APP_ENV=local\nAPP_NAME='a shop'\n");
-    Some(place.path().join("shop"))
+    sandbox.write("shop/app/Http/Controllers/HomeController.php", shows);
+    sandbox.write("shop/.env", "APP_ENV=local\nAPP_NAME='a shop'\n");
+    Some(sandbox.path().join("shop"))
 }
 
 #[test]
 fn env_files_of_frameworks_are_read_on_every_runtime() {
     for project in [symfony_with_env, laravel_with_env] {
-        let place = Place::new();
-        let Some(app) = project(&place) else { continue };
+        let sandbox = Sandbox::new();
+        let Some(app) = project(&sandbox) else { continue };
         let bench = Bench::new(&AppChoice::Directory(app));
         let mut answered = 0;
         for name in bench.catalogue.runtime_names() {
@@ -314,22 +315,22 @@ fn env_files_of_frameworks_are_read_on_every_runtime() {
 /// names the driver that it needs.
 #[test]
 fn a_database_of_one_file_is_written_to_in_the_copy() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let code = "<?php $shop = new PDO('sqlite:' . dirname(__DIR__) . '/database/shop.sqlite');
         $shop->exec('CREATE TABLE IF NOT EXISTS visits (n INTEGER)');
         $shop->exec('INSERT INTO visits VALUES (1)');
         echo 'visited';";
-    place.write("shop/public/index.php", code);
-    place.write("shop/database/shop.sqlite", "");
-    let before = seen(&place.path().join("shop"));
-    let bench = Bench::new(&AppChoice::Directory(place.path().join("shop")));
+    sandbox.write("shop/public/index.php", code);
+    sandbox.write("shop/database/shop.sqlite", "");
+    let before = seen(&sandbox.path().join("shop"));
+    let bench = Bench::new(&AppChoice::Directory(sandbox.path().join("shop")));
     for name in ["php-builtin", "nginx-fpm"] {
         let Some(running) = bench.start(name, &[]) else { continue };
         let probe = running.ask(Duration::from_secs(5)).expect("an answer");
         assert_eq!((probe.status, probe.body.as_str()), (200, "visited"), "{name}");
         running.stop().expect("stop");
     }
-    assert!(before == seen(&place.path().join("shop")));
+    assert!(before == seen(&sandbox.path().join("shop")));
 }
 
 /// A path that fails prevents the measurement, even if the first page works.
@@ -338,29 +339,29 @@ fn a_path_of_the_load_that_answers_500_is_not_measured() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let code = "<?php $path = strtok($_SERVER['REQUEST_URI'], '?');
         $path === '/orders' && error_log('no table `orders`');
         http_response_code(['/' => 200, '/orders' => 500][$path] ?? 404);
         echo '<title>', $path, '</title>';";
-    place.write("shop/public/index.php", code);
+    sandbox.write("shop/public/index.php", code);
     let compare = |urls: &str| {
-        place.write("urls.txt", urls);
+        sandbox.write("urls.txt", urls);
         let words =
             ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--traffic", "urls.txt"];
-        let output = finish(place.stampede(&[&words[..], &QUICK].concat()), LIMIT);
+        let output = finish(sandbox.stampede(&[&words[..], &QUICK].concat()), LIMIT);
         let next = String::from_utf8_lossy(&output.stdout).into_owned();
         (output.status.code(), stderr(&output) + &next)
     };
-    let (code, told) = compare("https://shop.example/\nhttps://shop.example/orders\n");
-    assert_eq!(code, Some(2), "{told}");
+    let (code, printed) = compare("https://shop.example/\nhttps://shop.example/orders\n");
+    assert_eq!(code, Some(2), "{printed}");
     for (code, words) in [
         ("other_sites", "URLs of `shop.example` are sent to the app on this machine"),
         ("page_fails", "`/orders` is answered with status 500, `/orders`"),
         ("page_fails", "no table `orders`"),
         ("/trials/*/logs", "/trials/*/logs"),
     ] {
-        assert!(told.contains(says(code, words)), "{words}\n{told}");
+        assert!(printed.contains(code_or(code, words)), "{words}\n{printed}");
     }
     assert_eq!(compare("/a\n/b\n").0, Some(2), "none is answered");
     assert_eq!(compare("/\n/a\n").0, Some(0), "404s are a part of a site");

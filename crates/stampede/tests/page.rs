@@ -13,10 +13,10 @@ use std::time::Instant;
 
 use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
-use stampede::event::{Event, Listen};
+use stampede::event::{Event, EventListener};
 use stampede::fact::Fact;
 use stampede::store::RunDirectory;
-use words::says;
+use words::code_or;
 use written::{second, write};
 
 /// Text that would be markup if it were not escaped.
@@ -29,9 +29,9 @@ fn page_of(run: &Path) -> String {
         .output()
         .expect("the binary starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
     let path = run.join("report.html");
-    assert_eq!(said, format!("report: {}\n", path.display()));
+    assert_eq!(message, format!("report: {}\n", path.display()));
     std::fs::read_to_string(path).expect("the page")
 }
 
@@ -71,7 +71,7 @@ fn a_page_has_all_of_a_run() {
     assert_eq!(evidence["runtimes"].as_array().expect("a list").len(), 3);
     assert_eq!(evidence["trials"].as_array().expect("a list").len(), 15);
     let cases = evidence["cases"].as_array().expect("a list");
-    let told = |case: &Value, what: &str| {
+    let shows = |case: &Value, what: &str| {
         let figures = case["figures"].as_array().expect("a list");
         figures.iter().any(|figure| figure[0] == what)
     };
@@ -79,7 +79,7 @@ fn a_page_has_all_of_a_run() {
     assert!(
         cases
             .iter()
-            .all(|case| told(case, "requests in flight") && told(case, "1 million requests"))
+            .all(|case| shows(case, "requests in flight") && shows(case, "1 million requests"))
     );
     // A series belongs to the case that has its trial.
     for series in data["series"].as_array().expect("a list") {
@@ -91,7 +91,7 @@ fn a_page_has_all_of_a_run() {
 }
 
 #[test]
-fn nothing_of_a_run_is_ever_markup() {
+fn values_of_a_run_are_never_markup() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut run = fixture::run(vec![case(PLANTED, PLANTED, "open", "const(5,10s)")], 1);
     run.record.plan_text = PLANTED.to_owned();
@@ -171,7 +171,7 @@ fn an_ordinary_drain_is_not_drawn() {
 }
 
 #[test]
-fn what_is_damaged_is_left_out_and_said() {
+fn damaged_files_are_left_out_and_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = write(directory.path(), &fixture::open(), 3);
     let trials = std::fs::read_dir(path.join("trials")).expect("trials");
@@ -186,26 +186,26 @@ fn what_is_damaged_is_left_out_and_said() {
     let data = parsed(&page_of(&path));
     let notices = data["summary"]["notices"].as_array().expect("a list");
     // What the notice says, and the text's own words.
-    let said = |path: &Path, code: &str, line: Value, words: &str| {
+    let has_notice = |path: &Path, code: &str, line: Value, words: &str| {
         let is_it = |notice: &&Value| {
             let damage = &notice["damage"];
             let cause = if damage["code"] == "left_out" { &damage["cause"] } else { damage };
             let text = notice["text"].as_str().expect("a text");
             (&cause["code"], &cause["path"]) == (&code.into(), &path.display().to_string().into())
                 && cause["line"] == line
-                && text.contains(says("damaged", words))
+                && text.contains(code_or("damaged", words))
         };
         assert!(notices.iter().any(|notice| is_it(&notice)), "{path:?}: {notices:#?}");
     };
-    said(&trials[0].join("trial.json"), "damaged", 0.into(), "is damaged");
-    said(&trials[1].join("resources.ndjson"), "damaged", 1.into(), "is damaged at line 1");
-    said(&trials[2].join("seconds.ndjson"), "gone", Value::Null, "is missing");
-    said(&torn, "torn", Value::Null, "was ignored");
+    has_notice(&trials[0].join("trial.json"), "damaged", 0.into(), "is damaged");
+    has_notice(&trials[1].join("resources.ndjson"), "damaged", 1.into(), "is damaged at line 1");
+    has_notice(&trials[2].join("seconds.ndjson"), "gone", Value::Null, "is missing");
+    has_notice(&torn, "torn", Value::Null, "was ignored");
     assert_eq!(data["series"].as_array().expect("a list").len(), 14);
 }
 
 #[test]
-fn a_run_under_way_says_how_far_it_is() {
+fn a_run_in_progress_shows_its_progress() {
     let directory = tempfile::tempdir().expect("a directory");
     let run = fixture::open();
     let path = directory.path().join("run");

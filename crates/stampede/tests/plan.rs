@@ -8,7 +8,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
+use common::{Sandbox, finish, skipped, stderr, stdout};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -93,15 +93,15 @@ const FLAGS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_refused_at_its_place() {
-    let place = Place::new();
-    place.write("runtimes/picky/runtime.yaml", PICKY);
-    place.write("runtimes/plain/runtime.yaml", &plain());
-    place.write("runtimes/closing/runtime.yaml", &closing());
-    place.write("empty/readme.txt", "no app here");
+fn mistakes_are_shown_at_their_place() {
+    let sandbox = Sandbox::new();
+    sandbox.write("runtimes/picky/runtime.yaml", PICKY);
+    sandbox.write("runtimes/plain/runtime.yaml", &plain());
+    sandbox.write("runtimes/closing/runtime.yaml", &closing());
+    sandbox.write("empty/readme.txt", "no app here");
     let refused = |name: &str, args: &[&str]| {
-        let mut command = place.stampede(args);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        let mut command = sandbox.stampede(args);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
         let output = finish(command, LIMIT);
         let err = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{name}: {}{err}", stdout(&output));
@@ -115,7 +115,7 @@ fn what_is_wrong_is_refused_at_its_place() {
             true => "",
             false => "load: [{concurrency: 4, for: 20s}]\n",
         };
-        place.write(&file, &format!("{lines}\n{load}"));
+        sandbox.write(&file, &format!("{lines}\n{load}"));
         shown += &refused(name, &["compare", &file]);
     }
     assert_words!("mistakes", shown);
@@ -128,8 +128,8 @@ fn what_is_wrong_is_refused_at_its_place() {
     // A flag overrides the plan, so the message names the flag as the place.
     shown += &refused("flag-over-plan", &["compare", "unknown-app.yaml", "--app", "./shop"]);
     assert_words!("mistakes-in-flags", shown);
-    assert!(!place.path().join("stampede-results").exists(), "something was written");
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(!sandbox.path().join("stampede-results").exists(), "something was written");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
 /// Raw lines for a configuration file are in the file, in force and in the record. A program named
@@ -139,10 +139,10 @@ fn appended_lines_and_named_programs_reach_the_runtime() {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     // A program in the plan's own directory: relative paths start there.
-    let php = place.path().join("bin/php");
-    std::fs::create_dir(place.path().join("bin")).expect("a directory");
+    let php = sandbox.path().join("bin/php");
+    std::fs::create_dir(sandbox.path().join("bin")).expect("a directory");
     let installed = std::fs::canonicalize("/usr/bin/php").expect("a PHP where Debian has it");
     std::os::unix::fs::symlink(installed, &php).expect("a link");
     let plan = "app: hello
@@ -154,11 +154,11 @@ runtimes:
 load: [{concurrency: 1, requests: 5}]
 warm_up: 0s
 ";
-    place.write("plan.yaml", plan);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    sandbox.write("plan.yaml", plan);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
     let all = stdout(&output) + &stderr(&output);
     let mut seen = 0;
-    for trial in std::fs::read_dir(place.run().join("trials")).expect("trials").flatten() {
+    for trial in std::fs::read_dir(sandbox.run().join("trials")).expect("trials").flatten() {
         let text = std::fs::read_to_string(trial.path().join("trial.json")).expect("trial.json");
         let record: Value = serde_json::from_str(&text).expect("JSON");
         let runtime = &record["runtime"];

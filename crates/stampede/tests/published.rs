@@ -8,11 +8,11 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use common::{Place, finish, stderr, stdout};
+use common::{Sandbox, finish, stderr, stdout};
 use serde_json::Value;
 use stampede::plan::{Overrides, read};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Workers};
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(90);
 
@@ -143,9 +143,9 @@ fn every_number_of_every_table_is_in_the_data_and_no_other() {
     if let Some(text) = article(PUBLISHED[3].2) {
         let text = text.replace("&amp;", "&").replace("&gt;", ">");
         for claim in array(&data("004"), "claims") {
-            let said = claim["text"].as_str().expect("a text");
-            assert!(text.contains(said), "{said}");
-            assert!(said.contains(claim["times"].as_str().expect("a number")), "{claim}");
+            let claimed = claim["text"].as_str().expect("a text");
+            assert!(text.contains(claimed), "{claimed}");
+            assert!(claimed.contains(claim["times"].as_str().expect("a number")), "{claim}");
         }
     }
 }
@@ -194,12 +194,12 @@ fn rows_are_whole_and_are_of_runtimes_of_the_plan() {
 
 #[test]
 fn every_published_plan_says_what_it_would_do_and_what_it_leaves_out() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let mut shown = String::new();
     for (_, plan, _) in PUBLISHED {
         let path = plan_path(plan).display().to_string();
         let args = ["compare", &path, "--time-scale", "0.02", "--dry-run"];
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         if stderr(&output).contains("which neither a vendor directory of its own") {
             return println!("SKIPPED: {}", stderr(&output));
         }
@@ -216,14 +216,14 @@ fn every_published_plan_says_what_it_would_do_and_what_it_leaves_out() {
 
 #[test]
 fn what_is_missing_is_refused_or_skipped_and_a_typo_is_a_mistake() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let rest = "app: hello\nload: [{concurrency: 1, for: 1s}]\n";
     let gone = "title: it is gone\nmode: per-request\napp_kinds: [callable]\n\
         worker_held_by: request\nneeds: { gone: { programs: [no-such-program] } }\n\
         processes: [{ role: php, run: gone, stop: { signal: TERM, grace: 1s } }]\n\
         ready: { within: 1s }\neffective_workers: { processes: { role: php } }\n\
         install: { debian: { note: build it } }\n";
-    place.write("runtimes/gone/runtime.yaml", gone);
+    sandbox.write("runtimes/gone/runtime.yaml", gone);
     let mut shown = String::new();
     for lines in [
         "runtimes: [gone]",
@@ -232,9 +232,9 @@ fn what_is_missing_is_refused_or_skipped_and_a_typo_is_a_mistake() {
         "runtimes: [gone]\nmissing: skp",
         "runtimes: [gone]\nphp_ini: article-005",
     ] {
-        place.write("plan.yaml", &format!("{rest}{lines}\n"));
-        let mut command = place.stampede(&["compare", "plan.yaml", "--dry-run"]);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        sandbox.write("plan.yaml", &format!("{rest}{lines}\n"));
+        let mut command = sandbox.stampede(&["compare", "plan.yaml", "--dry-run"]);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
         let output = finish(command, LIMIT);
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         shown += &(stderr(&output) + "\n");
@@ -244,7 +244,7 @@ fn what_is_missing_is_refused_or_skipped_and_a_typo_is_a_mistake() {
 
 #[test]
 fn a_runtime_without_its_programs_is_skipped_with_the_load_that_is_for_it() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let runtime = |program: &str| {
         format!(
             "title: one\nmode: per-request\napp_kinds: [callable]\nworker_held_by: request\n\
@@ -254,9 +254,9 @@ fn a_runtime_without_its_programs_is_skipped_with_the_load_that_is_for_it() {
              effective_workers: {{ processes: {{ role: php }} }}\n"
         )
     };
-    place.write("runtimes/there/runtime.yaml", &runtime("sh"));
-    place.write("runtimes/gone/runtime.yaml", &runtime("no-such-program"));
-    place.write(
+    sandbox.write("runtimes/there/runtime.yaml", &runtime("sh"));
+    sandbox.write("runtimes/gone/runtime.yaml", &runtime("no-such-program"));
+    sandbox.write(
         "plan.yaml",
         "app: hello
 missing: skip
@@ -264,20 +264,20 @@ runtimes: [there, gone]
 load: {all: \"const(5,1s)\", one: {concurrency: 1, for: 1s, only: [gone]}}
 ",
     );
-    let mut command = place.stampede(&["compare", "plan.yaml", "--dry-run"]);
-    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    let mut command = sandbox.stampede(&["compare", "plan.yaml", "--dry-run"]);
+    command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
     let output = finish(command, LIMIT);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        text.contains(says(
+        text.contains(code_or(
             "note: runtime_skipped",
             "note: skipped: `gone`: runtime `gone` needs `no-such-program`"
         )),
         "{text}"
     );
     let load = "note: skipped: load `one`: none of its runtimes is available";
-    assert!(text.contains(says("note: load_skipped", load)), "{text}");
+    assert!(text.contains(code_or("note: load_skipped", load)), "{text}");
     assert!(text.contains("there · hello · all"), "{text}");
     assert!(!text.contains("gone · hello"), "{text}");
 }
@@ -285,23 +285,23 @@ load: {all: \"const(5,1s)\", one: {concurrency: 1, for: 1s, only: [gone]}}
 /// Article 001: Octane serves Laravel but not Lumen.
 #[test]
 fn a_runtime_that_serves_one_of_two_apps_is_left_out_for_the_other() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let runtime = "title: one\nmode: per-request\napp_kinds: [callable]\nworker_held_by: request\n\
                    needs: { sh: { programs: [sh], version: \"true\" } }\ncommon: [workers]\n\
                    files: []\nprocesses:\n  - { role: php, run: \"sh\", stop: { signal: TERM, \
                    grace: 1s } }\nready: { within: 1s }\n\
                    effective_workers: { processes: { role: php } }\n";
     let any = runtime.replace("[callable]", "[callable, script]");
-    place.write("runtimes/some/runtime.yaml", runtime);
-    place.write("runtimes/any/runtime.yaml", &any);
-    place.write("scripts/index.php", "<?php");
+    sandbox.write("runtimes/some/runtime.yaml", runtime);
+    sandbox.write("runtimes/any/runtime.yaml", &any);
+    sandbox.write("scripts/index.php", "<?php");
     let plan =
         "apps: [hello, ./scripts]\nmissing: skip\nruntimes: [some, any]\nload: \"const(5,1s)\"\n";
-    place.write("plan.yaml", plan);
-    place.write("strict.yaml", &plan.replace("skip", "refuse"));
+    sandbox.write("plan.yaml", plan);
+    sandbox.write("strict.yaml", &plan.replace("skip", "refuse"));
     let compare = |plan: &str| {
-        let mut command = place.stampede(&["compare", plan, "--dry-run"]);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        let mut command = sandbox.stampede(&["compare", plan, "--dry-run"]);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
         finish(command, LIMIT)
     };
     let output = compare("plan.yaml");
@@ -327,11 +327,11 @@ fn tank_far_above_what_a_server_can_do_is_capped_by_its_thousand_in_flight() {
         ..Behaviour::default()
     })
     .expect("a server");
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let url = format!("http://{}/", server.address());
     let schedule = "line(1, 10000, 100ms) const(10000, 500ms)";
     let args = ["fire", &url, "--client", "tank", "--schedule", schedule, "--json"];
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let number = |field: &str| summary[field].as_f64().unwrap_or_else(|| panic!("{summary:#}"));
     assert_eq!(summary["requests_planned"], 5_500, "{summary:#}");

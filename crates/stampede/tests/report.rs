@@ -8,11 +8,11 @@ mod report_fixture;
 use console::measure_text_width;
 use report_fixture::{Requests, add, case, closed, open, run, spread, steady_and_peak, troubled};
 use stampede::fact::Fact;
-use stampede::report::{Colour, Letters, Style, answer, csv, json, markdown, text};
+use stampede::report::{CharacterSet, Colour, Style, answer, csv, json, markdown, text};
 use stampede::store::record::Validity;
 use stampede::summary::model::CaseVerdict;
 use stampede::summary::{RunData, summarize};
-use words::says;
+use words::code_or;
 
 fn page(run: &RunData, width: usize) -> String {
     text(&summarize(run), &Style::plain(width))
@@ -80,8 +80,8 @@ fn the_page_about_reports_quotes_what_is_printed() {
 }
 
 #[test]
-fn text_without_letters_beyond_ascii() {
-    let style = Style { width: 80, colour: Colour::Never, letters: Letters::Ascii };
+fn text_in_ascii_only() {
+    let style = Style { width: 80, colour: Colour::Never, letters: CharacterSet::Ascii };
     let page = text(&summarize(&troubled()), &style);
     assert!(page.is_ascii());
     assert!(!page.contains('?') || !page.contains(" ? "), "a letter has no ASCII form");
@@ -109,7 +109,7 @@ fn json_for_machines() {
 /// Two of three trials count: the row keeps its figures, and the third trial is named below the
 /// table.
 #[test]
-fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
+fn an_invalid_trial_beside_valid_ones_is_listed_and_the_row_stays_valid() {
     let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 3);
     for verdict in [Validity::Valid, Validity::Invalid, Validity::Valid] {
         let why = if verdict == Validity::Valid { vec![] } else { vec!["p99 schedule lag 12 ms"] };
@@ -125,7 +125,7 @@ fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
     assert!(summary.is_whole(), "two of three trials count");
     let page = page(&run, 160);
     assert!(page.contains("nginx-fpm ! │"), "{page}");
-    let why = says("text", "p99 schedule lag 12 ms");
+    let why = code_or("text", "p99 schedule lag 12 ms");
     let note = format!("! nginx-fpm: trial 2 invalid, not counted: {why}\n");
     assert!(page.contains(&note), "{page}");
 }
@@ -189,9 +189,10 @@ fn settings_and_what_a_sapi_forces_are_notes() {
         }
     }
     let page = page(&run, 160);
-    let set = says("set by the plan: ini", "set by the plan: memory_limit `64M` instead of `256M`");
+    let set =
+        code_or("set by the plan: ini", "set by the plan: memory_limit `64M` instead of `256M`");
     assert!(page.contains(&format!("small: {set}")), "{page}");
-    let forced = says("set by its SAPI: ini", "set by its SAPI: with cli.*");
+    let forced = code_or("set by its SAPI: ini", "set by its SAPI: with cli.*");
     assert!(page.contains(&format!("small: {forced}")), "{page}");
     assert!(!page.contains('≠'), "{page}");
 }
@@ -233,7 +234,7 @@ fn no_width_loses_or_breaks_a_figure() {
 #[test]
 fn colour_adds_nothing_but_escape_sequences() {
     for run in [open(), troubled()] {
-        let style = Style { width: 100, colour: Colour::Always, letters: Letters::Unicode };
+        let style = Style { width: 100, colour: Colour::Always, letters: CharacterSet::Unicode };
         let coloured = text(&summarize(&run), &style);
         assert!(coloured.contains("\u{1b}[31m"));
         let plain = console::strip_ansi_codes(&coloured).into_owned();
@@ -250,9 +251,9 @@ fn a_log_line_cannot_steer_the_terminal() {
     let page = page(&run, 80);
     assert!(page.lines().all(|line| !line.contains(char::is_control)), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(says("text", "[2Jgone and | more")), "{page}");
+    assert!(words.contains(code_or("text", "[2Jgone and | more")), "{page}");
     let markdown = markdown(&summarize(&run));
-    assert!(markdown.contains(says("text", "gone  and \\| more")), "{markdown}");
+    assert!(markdown.contains(code_or("text", "gone  and \\| more")), "{markdown}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod report_fixture;
 use std::process::Output;
 use std::time::Duration;
 
-use common::{Place, finish, stderr, stdout};
+use common::{Sandbox, finish, stderr, stdout};
 use report_fixture::{MS, Requests, SECOND, add, case, run};
 use serde_json::Value;
 use stampede::fact::{Fact, IntervalOf};
@@ -18,7 +18,7 @@ use stampede::store::record::{AutoCheckRecord, AutoEnd, AutoRecord, Validity};
 use stampede::summary::steady::{self, Steady};
 use stampede::summary::{RunData, Summary, narrow, summarize};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Workers};
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -32,15 +32,15 @@ fn server(workers: Workers) -> KnownServer {
     KnownServer::start(behaviour).expect("a known server")
 }
 
-fn compare(place: &Place, server: &KnownServer, plan: &str) -> Output {
+fn compare(sandbox: &Sandbox, server: &KnownServer, plan: &str) -> Output {
     let external =
         format!("app: hello\nruntimes:\n  - external: {{url: \"http://{}\"}}\n", server.address());
-    place.write("plan.yaml", &format!("{external}warm_up: 0s\n{plan}"));
-    finish(place.stampede(&["compare", "plan.yaml"]), LIMIT)
+    sandbox.write("plan.yaml", &format!("{external}warm_up: 0s\n{plan}"));
+    finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT)
 }
 
-fn record(place: &Place, name: &str) -> Value {
-    let text = std::fs::read_to_string(place.run().join(name)).expect(name);
+fn record(sandbox: &Sandbox, name: &str) -> Value {
+    let text = std::fs::read_to_string(sandbox.run().join(name)).expect(name);
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -50,12 +50,12 @@ fn lengths(run: &Value) -> Vec<usize> {
 }
 
 #[test]
-fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
-    let (place, server) = (Place::new(), server(Workers::Unlimited));
+fn auto_checks_after_five_rounds_and_ends_when_the_interval_is_narrow() {
+    let (sandbox, server) = (Sandbox::new(), server(Workers::Unlimited));
     let plan = "load: [{concurrency: 2, for: 300ms}]\nrounds: auto\nprecision: 100%\n";
-    let output = compare(&place, &server, plan);
+    let output = compare(&sandbox, &server, plan);
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
-    let run = record(&place, "run.json");
+    let run = record(&sandbox, "run.json");
     // Every answer takes 10 ms, so the interval is narrow on any working machine.
     assert_eq!(run["auto"]["ended"], "precision", "{run:#}");
     assert_eq!((lengths(&run), &run["rounds"]), (vec![1; 5], &Value::from(5)));
@@ -70,7 +70,7 @@ fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
     assert!(stderr(&output).contains(text), "told as it happens: {}", stderr(&output));
     assert!(stdout(&output).contains(text), "{}", stdout(&output));
     // A later report says the same.
-    let again = finish(place.stampede(&["report", "last", "--format", "json"]), LIMIT);
+    let again = finish(sandbox.stampede(&["report", "last", "--format", "json"]), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&again)).expect("JSON");
     assert_eq!(summary["auto"], run["auto"]);
     assert_eq!(summary["cases"][0]["trials_missing"], 0);
@@ -78,12 +78,12 @@ fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
 
 #[test]
 fn auto_begins_no_round_that_would_end_after_max_time() {
-    let (place, server) = (Place::new(), server(Workers::Unlimited));
+    let (sandbox, server) = (Sandbox::new(), server(Workers::Unlimited));
     let plan =
         "load: [{concurrency: 2, for: 700ms}]\nrounds: auto\nprecision: 0.1%\nmax_time: 1s\n";
-    let output = compare(&place, &server, plan);
+    let output = compare(&sandbox, &server, plan);
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
-    let run = record(&place, "run.json");
+    let run = record(&sandbox, "run.json");
     assert_eq!(run["auto"]["ended"], "max_time", "{run:#}");
     assert_eq!(lengths(&run), [1], "another 0.7 s do not fit into one second");
     let why = &run["auto"]["looks"][0]["found"]["text"];
@@ -93,12 +93,12 @@ fn auto_begins_no_round_that_would_end_after_max_time() {
 
 /// One worker, held by a connection: one of two users is starved in every trial.
 #[test]
-fn an_invalid_trial_is_measured_again_but_not_for_ever() {
-    let (place, server) = (Place::new(), server(Workers::PerConnection(1)));
+fn an_invalid_trial_is_repeated_a_limited_number_of_times() {
+    let (sandbox, server) = (Sandbox::new(), server(Workers::PerConnection(1)));
     let load = "load: [{concurrency: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
-    let output = compare(&place, &server, &format!("{load}rounds: 3\nrepeat_invalid: 2\n"));
-    let run = record(&place, "run.json");
-    let summary = record(&place, "summary.json");
+    let output = compare(&sandbox, &server, &format!("{load}rounds: 3\nrepeat_invalid: 2\n"));
+    let run = record(&sandbox, "run.json");
+    let summary = record(&sandbox, "summary.json");
     let case = &summary["cases"][0];
     assert_eq!(case["verdict"], "invalid", "{case:#}");
     // Two repetitions in the first round. After that it is known not to be chance.
@@ -109,21 +109,21 @@ fn an_invalid_trial_is_measured_again_but_not_for_ever() {
 }
 
 #[test]
-fn nothing_is_repeated_where_the_plan_does_not_want_it() {
-    let (place, server) = (Place::new(), server(Workers::PerConnection(1)));
+fn nothing_is_repeated_if_the_plan_forbids_it() {
+    let (sandbox, server) = (Sandbox::new(), server(Workers::PerConnection(1)));
     let load = "load: [{concurrency: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
-    compare(&place, &server, &format!("{load}repeat_invalid: 0\n"));
-    assert_eq!(lengths(&record(&place, "run.json")), [1]);
+    compare(&sandbox, &server, &format!("{load}repeat_invalid: 0\n"));
+    assert_eq!(lengths(&record(&sandbox, "run.json")), [1]);
 }
 
 #[test]
 fn precision_without_auto_is_a_mistake_and_fixed_rounds_as_a_flag_win() {
-    let (place, server) = (Place::new(), server(Workers::Unlimited));
+    let (sandbox, server) = (Sandbox::new(), server(Workers::Unlimited));
     let load = "load: [{concurrency: 1, for: 200ms}]\n";
-    let output = compare(&place, &server, &format!("{load}precision: 5%\n"));
+    let output = compare(&sandbox, &server, &format!("{load}precision: 5%\n"));
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("`precision` without `rounds: auto`"), "{}", stderr(&output));
-    place.write(
+    sandbox.write(
         "auto.yaml",
         &format!(
             "app: hello\nruntimes:\n  - external: {{url: \"http://{}\"}}\n{load}rounds: auto\nprecision: 5%\n",
@@ -131,7 +131,7 @@ fn precision_without_auto_is_a_mistake_and_fixed_rounds_as_a_flag_win() {
         ),
     );
     let dry =
-        finish(place.stampede(&["compare", "auto.yaml", "--rounds", "2", "--dry-run"]), LIMIT);
+        finish(sandbox.stampede(&["compare", "auto.yaml", "--rounds", "2", "--dry-run"]), LIMIT);
     assert_eq!(dry.status.code(), Some(0), "{}", stderr(&dry));
     assert!(
         stdout(&dry).contains("round 2") && !stdout(&dry).contains("round 3"),
@@ -197,7 +197,7 @@ fn two_rounds_have_neither_groups_nor_intervals_and_the_table_says_so() {
 }
 
 #[test]
-fn of_one_runtime_the_sentence_and_the_table_say_how_sure_its_figure_is() {
+fn a_single_runtime_has_an_interval_in_the_sentence_and_the_table() {
     for rounds in [1, 2, 5] {
         let ms = &[10.0, 10.4, 9.8, 10.1, 10.2][..rounds];
         let summary = summarize(&measured(&[("alone", ms)]));
@@ -208,7 +208,7 @@ fn of_one_runtime_the_sentence_and_the_table_say_how_sure_its_figure_is() {
 
 /// `981 ms` ends in the letter `s`, the unit of `1.02 s`, but has another unit.
 #[test]
-fn a_unit_is_left_out_only_where_both_ends_have_it() {
+fn a_unit_is_left_out_only_if_both_ends_of_an_interval_have_it() {
     let summary = summarize(&measured(&[("alone", &[981.0, 1_000.0, 1_020.0, 1_000.0])]));
     let page = text(&summary);
     assert!(page.contains(" (95 % interval 976 ms – 1.03 s)"), "{page}");
@@ -250,11 +250,11 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
         }
     }
     let summary = summarize(&run);
-    let said = sentence(&summary);
-    assert!(said.contains("few: fewer than three rounds, a first impression only."), "{said}");
+    let claim = sentence(&summary);
+    assert!(claim.contains("few: fewer than three rounds, a first impression only."), "{claim}");
     assert!(
-        said.contains("far is slower than best: its p95 is 2.00 × as long (1.98 – 2.02)."),
-        "{said}"
+        claim.contains("far is slower than best: its p95 is 2.00 × as long (1.98 – 2.02)."),
+        "{claim}"
     );
     for trial in run.trials.iter_mut().filter(|trial| trial.record.case == 2) {
         if trial.record.round > 2 {
@@ -262,12 +262,15 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
         }
     }
     let summary = summarize(&run);
-    let said = sentence(&summary);
-    assert!(said.starts_with("Only 2 of 5 rounds count, so this is a first impression."), "{said}");
+    let claim = sentence(&summary);
+    assert!(
+        claim.starts_with("Only 2 of 5 rounds count, so this is a first impression."),
+        "{claim}"
+    );
 }
 
 #[test]
-fn what_is_inconclusive_names_the_rounds_that_would_settle_it() {
+fn an_inconclusive_comparison_names_the_rounds_that_would_settle_it() {
     let summary = summarize(&measured(&[
         ("a", &[10.0, 10.0, 10.0, 10.0, 10.0]),
         ("b", &[10.6, 10.9, 10.2, 11.4, 10.0]),
@@ -300,7 +303,7 @@ fn an_invalid_trial_is_shown_and_the_repeated_one_counts_in_its_round() {
 }
 
 #[test]
-fn a_figure_that_grows_from_round_to_round_is_told() {
+fn a_drift_over_the_rounds_is_reported() {
     let summary = summarize(&measured(&[
         ("leaks", &[10.0, 11.1, 11.9, 13.0, 14.1, 15.0]),
         ("even", &[8.0, 8.1, 7.9, 8.0, 8.1, 8.0]),
@@ -337,9 +340,9 @@ fn a_constant_load_of_a_minute_is_steady_or_not_and_a_rising_one_is_neither() {
     let moved = of("const(4,90s)", slow_start.clone());
     assert_eq!(steady::word(&moved.cases[0]), Some("no"));
     let page = text(&moved);
-    let said = "a: not stable over time: the median service time in trial 1 was 11.0 ms, then 10.0 ms from \
+    let claim = "a: not stable over time: the median service time in trial 1 was 11.0 ms, then 10.0 ms from \
                 second 30 on";
-    assert!(page.contains(said), "{page}");
+    assert!(page.contains(claim), "{page}");
     let even = of("const(4,90s)", vec![Some(1e7); 90]);
     assert_eq!(even.cases[0].trials[0].steady, Some(Steady::Steady));
     let short = of("const(4,30s)", Vec::new());
@@ -349,7 +352,7 @@ fn a_constant_load_of_a_minute_is_steady_or_not_and_a_rising_one_is_neither() {
 }
 
 #[test]
-fn a_look_asks_both_for_the_figures_and_for_the_ratios() {
+fn auto_checks_the_intervals_of_figures_and_of_ratios() {
     // The rounds differ a lot, the ratios do not: the ratio is certain, the figures are not.
     let moody =
         measured(&[("a", &[10.0, 12.0, 9.0, 11.0, 10.0]), ("b", &[20.0, 24.0, 18.0, 22.0, 20.0])]);
@@ -376,7 +379,7 @@ fn a_look_asks_both_for_the_figures_and_for_the_ratios() {
 }
 
 #[test]
-fn a_run_that_decides_itself_is_whole_only_once_it_has() {
+fn a_run_with_auto_rounds_is_complete_only_after_its_decision() {
     let mut run = measured(&[("a", &[10.0; 5])]);
     assert!(run.record.is_whole(5) && !run.record.is_whole(4));
     let auto = AutoRecord { precision_share: 0.05, max_time_ns: 1, looks: vec![], ended: None };
@@ -390,6 +393,6 @@ fn a_run_that_decides_itself_is_whole_only_once_it_has() {
         });
     }
     assert!(run.record.is_whole(5));
-    let look = says("rounds_look text", "`rounds: auto`: after 5 rounds: enough");
+    let look = code_or("rounds_look text", "`rounds: auto`: after 5 rounds: enough");
     assert!(text(&summarize(&run)).contains(look));
 }

@@ -21,7 +21,7 @@ fn block(file: &str) -> &'static str {
 }
 
 #[test]
-fn the_worked_example_works() {
+fn the_example_of_the_page_works() {
     let directory = tempfile::tempdir().expect("directory");
     let own = directory.path().join("my-apache-fpm");
     std::fs::create_dir(&own).expect("directory");

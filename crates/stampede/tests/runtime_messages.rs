@@ -32,7 +32,7 @@ fn bare() -> SearchPaths {
     }
 }
 
-fn said(error: &RuntimeError) -> String {
+fn message_of(error: &RuntimeError) -> String {
     let mut text = format!("error: {error}");
     let mut cause = std::error::Error::source(error);
     while let Some(source) = cause {
@@ -54,7 +54,7 @@ fn refused(places: SearchPaths, choice: &RuntimeChoice) -> String {
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let prepared = prepare(&catalogue, choice, &app, &Placement::default(), never);
-    said(&prepared.err().expect("refused"))
+    message_of(&prepared.err().expect("refused"))
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn an_unknown_setting_names_the_nearest() {
 }
 
 #[test]
-fn a_setting_that_cannot_be_says_what_can() {
+fn an_impossible_setting_names_the_possible_values() {
     for (snapshot, name, setting, value) in [
         ("workers_zero", "nginx-fpm", "workers", Scalar::Int(0)),
         ("pm_unknown", "nginx-fpm", "pm", Scalar::Text("statc".into())),
@@ -93,7 +93,7 @@ fn a_setting_that_cannot_be_says_what_can() {
 }
 
 #[test]
-fn a_common_setting_may_say_what_is_so_anyway() {
+fn a_common_setting_may_repeat_the_default() {
     let settings = [("max_requests", Scalar::Int(0)), ("compression", Scalar::Bool(false))];
     let text = refused(bare(), &choice("php-builtin", &settings));
     assert!(text.starts_with("error: runtime `php-builtin` needs `php`"), "{text}");
@@ -126,11 +126,11 @@ fn a_directory_without_an_app_says_what_it_lacks() {
     let path = directory.path().join("shop");
     fs::create_dir(&path).expect("directory");
     let error = catalogue.app(&AppChoice::Directory(path.clone())).expect_err("no app");
-    let text = said(&error).replace(&*path.to_string_lossy(), "DIRECTORY");
+    let text = message_of(&error).replace(&*path.to_string_lossy(), "DIRECTORY");
     assert_words!("directory_without_app", text);
     assert!(catalogue.app(&AppChoice::Directory(path.join("not-there"))).is_err());
     let error = catalogue.app(&AppChoice::Named("helo".into())).expect_err("unknown");
-    assert_words!("app_nearest", said(&error));
+    assert_words!("app_nearest", message_of(&error));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_wrong_directory_points_into_its_file() {
         fs::write(own.join("runtime.yaml"), good.replacen(from, to, 1)).expect("file");
         let places = SearchPaths { runtimes: vec![directory.path().into()], ..bare() };
         let error = Catalogue::load(places).runtime("own").expect_err("wrong");
-        let text = said(&error).replace(&*directory.path().to_string_lossy(), "DIRECTORY");
+        let text = message_of(&error).replace(&*directory.path().to_string_lossy(), "DIRECTORY");
         assert_words!(snapshot, text);
     }
 }
@@ -196,7 +196,7 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
     if matches!(error, RuntimeError::Missing { .. }) {
         return eprintln!("SKIPPED: {error}");
     }
-    let text = said(&error).replace(&port.to_string(), "PORT");
+    let text = message_of(&error).replace(&port.to_string(), "PORT");
     assert!(text.starts_with("error: port PORT is taken by process `"), "{text}");
     assert!(text.ends_with("hint: end that process, or leave the port out: a free one is found"));
 }

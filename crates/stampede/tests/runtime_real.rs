@@ -21,7 +21,7 @@ use stampede::keeper::KeeperOptions;
 use stampede::keeper::spec::{
     Accounting, Exit, IsolationRecord, ProcessGroup, ProcessSpec, RoleGroup, StackSpec,
 };
-use stampede::observed::{Shown, compare_observed};
+use stampede::observed::{ObservedRuntime, compare_observed};
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
     App, Catalogue, Failure, Placement, RunningStack, RuntimeError, SearchPaths, StackHandle,
@@ -45,19 +45,19 @@ impl Drop for Directory {
 }
 
 /// Holds the processes. Each leads a process group, and the whole group is killed at the end.
-struct Held {
+struct ProcessGuard {
     children: Mutex<Vec<(ProcessSpec, Child)>>,
     all: Vec<ProcessSpec>,
     _directory: Option<Directory>,
 }
 
-impl Held {
+impl ProcessGuard {
     fn start(
         spec: &StackSpec,
         directory: Option<Directory>,
     ) -> Result<Box<dyn StackHandle>, Failure> {
         let all = spec.processes.clone();
-        let mut held = Held { children: Mutex::default(), all, _directory: directory };
+        let mut held = ProcessGuard { children: Mutex::default(), all, _directory: directory };
         held.start_until(if spec.first == 0 { usize::MAX } else { spec.first })?;
         Ok(Box::new(held))
     }
@@ -65,11 +65,11 @@ impl Held {
 
 impl Supervisor for Directory {
     fn start_beside(&self, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
-        Held::start(spec, None)
+        ProcessGuard::start(spec, None)
     }
 
     fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
-        Held::start(spec, Some(*self))
+        ProcessGuard::start(spec, Some(*self))
     }
 }
 
@@ -91,7 +91,7 @@ fn spawned(process: &ProcessSpec) -> Result<(ProcessSpec, Child), Failure> {
     Ok((process.clone(), command.spawn()?))
 }
 
-impl Held {
+impl ProcessGuard {
     fn end(&self) -> Vec<Exit> {
         use std::os::unix::process::ExitStatusExt;
         let mut exits = Vec::new();
@@ -115,7 +115,7 @@ impl Held {
     }
 }
 
-impl StackHandle for Held {
+impl StackHandle for ProcessGuard {
     fn start_until(&mut self, number: usize) -> Result<(), Failure> {
         let children = self.children.get_mut().expect("lock");
         for process in self.all.iter().take(number).skip(children.len()) {
@@ -157,7 +157,7 @@ impl StackHandle for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ProcessGuard {
     fn drop(&mut self) {
         self.end();
     }
@@ -206,9 +206,9 @@ fn workers(count: i64) -> [(&'static str, Scalar); 1] {
 }
 
 #[test]
-fn all_runtimes_serve_the_same_and_are_as_asked() {
+fn all_runtimes_serve_the_same_and_have_the_requested_settings() {
     let catalogue = catalogue();
-    let mut shown: Vec<Shown> = Vec::new();
+    let mut shown: Vec<ObservedRuntime> = Vec::new();
     for name in catalogue.runtime_names() {
         let begun = Instant::now();
         let Some(running) = started(&catalogue, &choice(name, &workers(4))) else { continue };
@@ -242,7 +242,7 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
 }
 
 #[test]
-fn one_two_and_three_workers_are_what_they_say() {
+fn one_two_and_three_workers_are_started_as_requested() {
     let catalogue = catalogue();
     for name in catalogue.runtime_names() {
         for count in 1..=3 {
@@ -270,8 +270,8 @@ fn a_web_server_that_remembers_waits_for_php() {
         let choice = choice("lighttpd-fcgi", &settings);
         let Some(running) = started(&catalogue, &choice) else { return };
         assert!(running.record().first_answer_ns > 500_000_000, "{socket}: it took its time");
-        let said = running.last_lines();
-        assert!(!said.contains("gw_backend"), "{socket}: PHP was asked in vain: {said}");
+        let log_tail = running.last_lines();
+        assert!(!log_tail.contains("gw_backend"), "{socket}: PHP was asked in vain: {log_tail}");
         running.stop().expect("stop");
     }
 }
@@ -376,7 +376,7 @@ fn keeper_options(journal: &std::path::Path) -> KeeperOptions {
 }
 
 #[test]
-fn under_the_keeper_the_same_is_seen() {
+fn observations_under_the_keeper_are_the_same() {
     let catalogue = catalogue();
     let journal = tempfile::tempdir().expect("directory");
     let options = keeper_options(journal.path());

@@ -112,7 +112,7 @@ fn closes_unless_asked(manifest: &RuntimeManifest) -> bool {
 }
 
 #[test]
-fn connections_are_kept_or_closed_as_asked() {
+fn connections_are_kept_or_closed_as_requested() {
     let bench = Bench::hello();
     bench.each(&[("workers", Scalar::Int(2))], |name, running| {
         let mut connection = Connection::open(running);
@@ -175,7 +175,7 @@ fn an_answer_on_a_kept_connection_does_not_wait_for_the_one_before() {
 }
 
 #[test]
-fn answers_are_compressed_as_asked() {
+fn answers_are_compressed_as_requested() {
     let bench = Bench::hello();
     for on in [false, true] {
         let settings = [("workers", Scalar::Int(2)), ("compression", Scalar::Bool(on))];
@@ -207,7 +207,7 @@ fn a_worker_ends_after_its_requests_and_no_request_is_lost() {
 
 /// One worker and two connections: tells whether the second is answered while the first is open.
 #[test]
-fn what_holds_a_worker_is_as_the_runtime_says() {
+fn a_worker_is_held_by_what_the_manifest_declares() {
     let bench = Bench::hello();
     bench.each(&[("workers", Scalar::Int(1))], |name, running| {
         let (mut first, mut second) = (Connection::open(running), Connection::open(running));

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
-use stampede::event::{Event, Listen};
+use stampede::event::{Event, EventListener};
 use stampede::store::{RunDirectory, write_summary};
 use stampede::summary::{RunData, summarize};
 use stampede_load::report::{Counts, Second};
 use stampede_load::time::Nanos;
-use words::says;
+use words::code_or;
 
 fn run(id: &str, started_at: &str) -> RunData {
     let mut run = fixture::run(
@@ -121,14 +121,14 @@ fn history_of_nothing_says_what_to_do() {
 }
 
 /// A server that ends with the test, by the signal that Ctrl-C sends.
-struct Served {
+struct ServeProcess {
     child: Child,
     /// The address with scheme and token.
     address: String,
 }
 
-impl Served {
-    fn of(results: &Path) -> Served {
+impl ServeProcess {
+    fn of(results: &Path) -> ServeProcess {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stampede"))
             .args(["serve", "--no-open", "--in", &results.display().to_string()])
             .stdout(Stdio::piped())
@@ -138,7 +138,7 @@ impl Served {
         let mut address = String::new();
         let stdout = child.stdout.as_mut().expect("a pipe");
         BufReader::new(stdout).read_line(&mut address).expect("an address");
-        Served { child, address: address.trim_end().to_owned() }
+        ServeProcess { child, address: address.trim_end().to_owned() }
     }
 
     fn place(&self) -> &str {
@@ -185,7 +185,7 @@ fn data_of(page: &str) -> Value {
 #[test]
 fn the_list_and_its_runs_are_served_to_who_has_the_token() {
     let (results, _held, _) = results();
-    let served = Served::of(results.path());
+    let served = ServeProcess::of(results.path());
     let (status, list) = served.get(&format!("/?token={}", served.token()));
     assert_eq!(status, 200, "{list}");
     for header in
@@ -204,9 +204,9 @@ fn the_list_and_its_runs_are_served_to_who_has_the_token() {
         assert_eq!(run["runs"][0]["state"], entry["state"]);
         assert_eq!(run["served"]["events"].is_string(), entry["state"] == "under_way");
     }
-    let (status, said) = served.get(entries[3]["page"].as_str().expect("an address"));
+    let (status, page_text) = served.get(entries[3]["page"].as_str().expect("an address"));
     assert_eq!(status, 500);
-    assert!(said.contains(says("damaged", "run.json` is damaged")), "{said}");
+    assert!(page_text.contains(code_or("damaged", "run.json` is damaged")), "{page_text}");
     let over = data["served"]["over"].as_str().expect("an address");
     let (status, page) = served.get(&format!("{over}&run=whole&run=cut-off"));
     assert_eq!((status, data_of(&page)["runs"].as_array().map(Vec::len)), (200, Some(2)));
@@ -218,14 +218,14 @@ fn the_list_and_its_runs_are_served_to_who_has_the_token() {
 fn nobody_else_is_answered_and_nothing_else_is_done() {
     let (results, _held, _) = results();
     std::fs::create_dir(results.path().join("inside")).expect("a directory");
-    let served = Served::of(&results.path().join("inside"));
+    let served = ServeProcess::of(&results.path().join("inside"));
     let token = served.token();
     let wrong = "0".repeat(token.len());
     for path in ["/", "/?token=", &format!("/?token={wrong}"), "/run?name=whole", "/events", "/no"]
     {
-        let (status, said) = served.get(path);
+        let (status, page_text) = served.get(path);
         assert_eq!(status, 403, "{path}");
-        assert!(!said.contains("<script"), "{said}");
+        assert!(!page_text.contains("<script"), "{page_text}");
     }
     let home = format!("/?token={token}");
     assert_eq!(served.ask("GET", &home, "evil.example").0, 403);
@@ -237,8 +237,8 @@ fn nobody_else_is_answered_and_nothing_else_is_done() {
     }
     // A name is not a path: runs beside the directory do not belong to it.
     for name in ["..%2Fwhole", "..", "", "%2Fetc", "whole"] {
-        let (status, said) = served.get(&format!("/run?name={name}&token={token}"));
-        assert_eq!(status, 404, "{name}: {said}");
+        let (status, page_text) = served.get(&format!("/run?name={name}&token={token}"));
+        assert_eq!(status, 404, "{name}: {page_text}");
     }
     served.end();
 }
@@ -258,9 +258,9 @@ fn event(stream: &mut impl std::io::BufRead) -> (String, Value) {
 }
 
 #[test]
-fn a_run_under_way_fills_its_page() {
+fn a_run_in_progress_updates_its_page() {
     let (results, directory, run) = results();
-    let served = Served::of(results.path());
+    let served = ServeProcess::of(results.path());
     let (_, list) = served.get(&format!("/?token={}", served.token()));
     let list = data_of(&list);
     let mut of_list =

@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::to_value;
-use stampede::event::{Event, Listen, Phase};
+use stampede::event::{Event, EventListener, Phase};
 use stampede::fact::Fact;
 use stampede::fact::stored::Damage;
 use stampede::keeper::spec::{Exit, IsolationRecord};
@@ -141,7 +141,7 @@ fn new_run(results: &Path, id: &str, started_at: &str) -> RunDirectory {
 const MORNING: &str = "2026-11-21T03:51:51+01:00";
 
 #[test]
-fn a_trial_is_read_back_as_it_was_told() {
+fn a_trial_is_read_back_as_it_was_recorded() {
     let results = tempfile::tempdir().expect("a directory");
     let run = new_run(results.path(), "a", MORNING);
     let directory = two_seconds(&run, 7);
@@ -151,8 +151,8 @@ fn a_trial_is_read_back_as_it_was_told() {
     let seconds = trial.seconds().expect("seconds");
     assert_eq!(seconds.notice, None);
     let expected = |index| {
-        let told = second(index, &[1, 1], &[("http:502", 3)]);
-        SecondRecord { second: index, counts: told.counts, in_flight_max: 4, busy_ns: 99 }
+        let recorded = second(index, &[1, 1], &[("http:502", 3)]);
+        SecondRecord { second: index, counts: recorded.counts, in_flight_max: 4, busy_ns: 99 }
     };
     assert_eq!(seconds.rows, [expected(0), expected(1)]);
     let at: Vec<u64> =
@@ -345,7 +345,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn records_come_back_as_they_were(
+    fn records_survive_a_round_trip(
         plan_text in "\\PC{0,80}",
         flags in vec("\\PC{0,20}", 0..4),
         seed in any::<u64>(),
@@ -357,15 +357,15 @@ proptest! {
         let results = tempfile::tempdir().expect("a directory");
         let run_told = RunRecord { plan_text, flags, seed, ..run_record("a", MORNING) };
         let run = RunDirectory::create(Some(&results.path().join("a")), &run_told).expect("a directory");
-        let mut told = trial_record(1, Some(load_record(counts, share)));
-        told.runtime.settings = settings;
+        let mut recorded = trial_record(1, Some(load_record(counts, share)));
+        recorded.runtime.settings = settings;
         let reasons = reasons.into_iter().map(Fact::bare).collect();
-        told.verdict = Verdict { judged: Validity::Suspect, reasons, notes: Vec::new() };
-        run.trial(&trial_record(1, None), "x").expect("a directory").finish(&told, None).expect("written");
+        recorded.verdict = Verdict { judged: Validity::Suspect, reasons, notes: Vec::new() };
+        run.trial(&trial_record(1, None), "x").expect("a directory").finish(&recorded, None).expect("written");
 
         let stored = read_below(results.path(), "last").expect("it reads");
         prop_assert_eq!(to_value(&stored.record).unwrap(), to_value(&run_told).unwrap());
-        prop_assert_eq!(to_value(&stored.trials[0].record).unwrap(), to_value(&told).unwrap());
+        prop_assert_eq!(to_value(&stored.trials[0].record).unwrap(), to_value(&recorded).unwrap());
     }
 
     #[test]
@@ -377,11 +377,11 @@ proptest! {
         let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
         let mut totals = empty_time_set();
         for (index, ns) in seconds.iter().enumerate() {
-            let mut told = second(index as u32, ns, &[]);
-            told.times.schedule_lag = times_of(&ns.iter().map(|ns| ns / 7).collect::<Vec<_>>());
-            totals.service_time.merge(&told.times.service_time);
-            totals.schedule_lag.merge(&told.times.schedule_lag);
-            trial.event(&Event::Second(&told));
+            let mut recorded = second(index as u32, ns, &[]);
+            recorded.times.schedule_lag = times_of(&ns.iter().map(|ns| ns / 7).collect::<Vec<_>>());
+            totals.service_time.merge(&recorded.times.service_time);
+            totals.schedule_lag.merge(&recorded.times.schedule_lag);
+            trial.event(&Event::Second(&recorded));
         }
         trial.finish(&trial_record(1, None), Some(&totals)).expect("written");
 
@@ -393,12 +393,12 @@ proptest! {
         };
         trial.times_by_second(add).expect("it reads");
         let read = trial.totals().expect("it reads");
-        for (told, read, merged) in [
+        for (recorded, read, merged) in [
             (&totals.service_time, &read.service_time, &merged.service_time),
             (&totals.schedule_lag, &read.schedule_lag, &merged.schedule_lag),
         ] {
-            prop_assert_eq!(read.histogram(), told.histogram());
-            prop_assert_eq!(merged.histogram(), told.histogram());
+            prop_assert_eq!(read.histogram(), recorded.histogram());
+            prop_assert_eq!(merged.histogram(), recorded.histogram());
         }
     }
 }

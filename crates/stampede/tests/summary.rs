@@ -6,18 +6,18 @@ mod words;
 mod report_fixture;
 
 use report_fixture::{MS, Requests, SECOND, add, case, closed, open, run, troubled};
-use stampede::event::{Event, Listen};
+use stampede::event::{Event, EventListener};
 use stampede::fact::{Mismatch, Notice};
 use stampede::plan::model::{self as asked, Bound, Expectation, Relation};
 use stampede::store::record::Validity;
 use stampede::store::{RunDirectory, read_below};
 use stampede::summary::judge::judge;
-use stampede::summary::model::{CaseVerdict, Expected, Figure, Primary, Stat, Summary};
+use stampede::summary::model::{CaseVerdict, ExpectedOutcome, Figure, Primary, Stat, Summary};
 use stampede::summary::{RunData, TrialData, summarize};
 use stampede_stats::baseline::Relation as CompareRelation;
-use words::says;
+use words::code_or;
 
-const NOT_KNOWN: Expected = Expected::Unknown { figure: None };
+const NOT_KNOWN: ExpectedOutcome = ExpectedOutcome::Unknown { figure: None };
 
 fn one(requests: Requests) -> Summary {
     let mut run = run(vec![case("nginx-fpm", "day", "open", "const(10,10s)")], 1);
@@ -152,11 +152,11 @@ fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
     assert_eq!(
         reasons,
         [
-            format!("trials 1, 2 and 3: {}", says("text", "a process was started")),
-            format!("trial 2 suspect: {}", says("text", "steal time 3 %")),
+            format!("trials 1, 2 and 3: {}", code_or("text", "a process was started")),
+            format!("trial 2 suspect: {}", code_or("text", "steal time 3 %")),
             format!(
                 "trial 3 invalid, not counted: {}",
-                says("text; text", "p99 schedule lag 12 ms; steal time 9 %")
+                code_or("text; text", "p99 schedule lag 12 ms; steal time 9 %")
             ),
         ],
         "a note weighs nothing, whatever else its trial has"
@@ -243,7 +243,7 @@ fn a_generator_at_its_limit_gives_a_lower_bound() {
 }
 
 #[test]
-fn every_trouble_has_its_verdict() {
+fn every_problem_has_its_verdict() {
     let summary = summarize(&troubled());
     let verdict = |name: &str| {
         summary.cases.iter().find(|case| case.runtime.starts_with(name)).map(|case| case.verdict)
@@ -301,10 +301,12 @@ fn expectations_are_met_broken_or_unknown() {
         &trials,
         &expectation(figure, relation, bound),
     ) {
-        Expected::Met => "met".to_owned(),
-        Expected::NotMet { figure } => figure.sentence(),
-        Expected::Unknown { figure: Some(figure) } => format!("unknown: {}", figure.sentence()),
-        Expected::Unknown { figure: None } => "unknown".to_owned(),
+        ExpectedOutcome::Met => "met".to_owned(),
+        ExpectedOutcome::NotMet { figure } => figure.sentence(),
+        ExpectedOutcome::Unknown { figure: Some(figure) } => {
+            format!("unknown: {}", figure.sentence())
+        }
+        ExpectedOutcome::Unknown { figure: None } => "unknown".to_owned(),
     };
     let not_met = str::to_owned;
     let known = |figure: &str| format!("unknown: {figure}");
@@ -338,7 +340,7 @@ fn a_percentile_with_too_few_requests_is_not_above_the_longest() {
     let summary = summarize(&run);
     let trials: Vec<&TrialData> = run.trials.iter().collect();
     let judged = |bound: f64| judge(&summary.cases[0], &trials, &expectation("p99.9", "<", bound));
-    assert_eq!(judged(6e6), Expected::Met);
+    assert_eq!(judged(6e6), ExpectedOutcome::Met);
     assert_eq!(judged(4e6), NOT_KNOWN, "some are above, and it may be one of them");
 }
 
@@ -353,7 +355,7 @@ fn expectations_of_a_load_are_noted_in_its_cases() {
     assert!(summary.breaks_an_expectation());
     let met = |at: usize| {
         let judged = summary.cases[at].expectations.iter();
-        judged.map(|one| one.outcome == Expected::Met).collect::<Vec<_>>()
+        judged.map(|one| one.outcome == ExpectedOutcome::Met).collect::<Vec<_>>()
     };
     let texts: Vec<&str> =
         summary.cases[0].expectations.iter().map(|one| one.text.as_str()).collect();
@@ -387,7 +389,7 @@ fn names_of_figures_are_those_of_the_plan() {
 /// A run written and read by the store gives the same summary, to the last digit. Then the same for
 /// a run with a lost record, and for a run that ended early.
 #[test]
-fn what_was_written_is_summarized_as_what_was_measured() {
+fn the_summary_is_the_same_from_disk_and_from_memory() {
     let results = tempfile::tempdir().expect("a directory");
     let run = open();
     let written = RunDirectory::create(Some(&results.path().join("a")), &run.record).expect("new");
@@ -413,7 +415,7 @@ fn what_was_written_is_summarized_as_what_was_measured() {
 }
 
 #[test]
-fn what_cannot_be_shown_to_hold_does_not_pass() {
+fn an_expectation_that_cannot_be_confirmed_does_not_pass() {
     let mut run = open();
     // Ten requests beyond the 99.9999th percentile need ten million requests.
     run.record.expect.of_run = vec!["p99.9999 < 1ms".into()];

@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::why::{LIMIT, Said};
-use common::{Place, finish, skipped, stdout, summary};
+use common::why::{LIMIT, WhyRun};
+use common::{Sandbox, finish, skipped, stdout, summary};
 use serde_json::Value;
 
 /// A place with an app that waits so long that waiting for a CPU on a busy machine does not matter
 /// beside it.
-fn sleeping() -> Place {
-    let place = Place::new();
-    place.write("app/app.yaml", "title: it waits\nkind: script\ndocroot: public\n");
-    place.write("app/public/index.php", "<?php usleep(100000); echo 'fine';");
-    place
+fn sleeping() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("app/app.yaml", "title: it waits\nkind: script\ndocroot: public\n");
+    sandbox.write("app/public/index.php", "<?php usleep(100000); echo 'fine';");
+    sandbox
 }
 
 /// Writes a runtime of the catalogue under another name, with a replacement in one of its files.
-fn planted(place: &Place, name: &str, of: &str, file: &str, [from, to]: [&str; 2]) {
+fn planted(sandbox: &Sandbox, name: &str, of: &str, file: &str, [from, to]: [&str; 2]) {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes").join(of);
     for entry in std::fs::read_dir(&source).expect("the runtime").flatten() {
         let own = entry.file_name().to_string_lossy().into_owned();
@@ -31,7 +31,7 @@ fn planted(place: &Place, name: &str, of: &str, file: &str, [from, to]: [&str; 2
             assert!(text.contains(from), "{own} of {of} has no `{from}`");
             text = text.replace(from, to);
         }
-        place.write(&format!("runtimes/{name}/{own}"), &text);
+        sandbox.write(&format!("runtimes/{name}/{own}"), &text);
     }
 }
 
@@ -40,7 +40,7 @@ fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
     if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
         return;
     }
-    let said = Said::in_place(
+    let run_result = WhyRun::in_sandbox(
         sleeping(),
         // PHP-FPM decides once a second whether to start another process.
         "app: ./app
@@ -55,28 +55,28 @@ runtimes:
 ",
     );
     for runtime in ["two", "grows", "prefork", "builtin"] {
-        let (text, evidence) = said.found(runtime, "workers");
+        let (text, evidence) = run_result.found(runtime, "workers");
         assert!(
             text.starts_with("worker-bound: all 2 workers were busy, and the CPU was"),
             "{text}"
         );
         assert!(evidence.contains("at most 8 requests in flight"), "{evidence}");
     }
-    let (_, evidence) = said.found("two", "workers");
+    let (_, evidence) = run_result.found("two", "workers");
     assert!(evidence.contains("PHP-FPM's status page: 2 of 2 processes active"), "{evidence}");
-    let (_, evidence) = said.found("grows", "workers");
+    let (_, evidence) = run_result.found("grows", "workers");
     assert!(evidence.contains("pm.max_children"), "{evidence}");
-    assert_eq!(said.causes("two"), ["workers"]);
-    said.silent("many", "workers");
-    said.silent("many", "web-server");
+    assert_eq!(run_result.causes("two"), ["workers"]);
+    run_result.silent("many", "workers");
+    run_result.silent("many", "web-server");
 }
 
 #[test]
-fn a_full_cpu_is_said_with_what_wastes_it() {
+fn a_full_cpu_is_reported_with_what_wastes_it() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let said = Said::of(
+    let run_result = WhyRun::of(
         "app: cpu
 warm_up: 0s
 budget: {cpus: 1}
@@ -88,17 +88,17 @@ runtimes:
   - looks: {use: nginx-fpm, php_ini: {opcache.validate_timestamps: 1, opcache.revalidate_freq: 0}}
 ",
     );
-    let (text, evidence) = said.found("plain", "cpu");
+    let (text, evidence) = run_result.found("plain", "cpu");
     assert!(text.starts_with("CPU-bound:"), "{text}");
     assert!(evidence.contains("php:"), "{evidence}");
-    said.silent("plain", "opcache");
-    said.silent("plain", "workers");
-    said.silent("plain", "xdebug");
-    assert_eq!(said.causes("off"), ["opcache", "cpu"]);
-    let (text, evidence) = said.found("off", "opcache");
+    run_result.silent("plain", "opcache");
+    run_result.silent("plain", "workers");
+    run_result.silent("plain", "xdebug");
+    assert_eq!(run_result.causes("off"), ["opcache", "cpu"]);
+    let (text, evidence) = run_result.found("off", "opcache");
     assert_eq!(text, "OPcache is off: every request compiles its files anew");
     assert!(evidence.contains("opcache.enable=0"), "{evidence}");
-    let (text, _) = said.found("looks", "opcache");
+    let (text, _) = run_result.found("looks", "opcache");
     assert!(text.contains("opcache.revalidate_freq=0"), "{text}");
 }
 
@@ -107,7 +107,7 @@ fn a_queue_of_one_overflows() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let said = Said::in_place(
+    let run_result = WhyRun::in_sandbox(
         sleeping(),
         "app: ./app
 warm_up: 0s
@@ -119,26 +119,26 @@ runtimes:
   - roomy: {use: nginx-fpm}
 ",
     );
-    let (text, evidence) = said.found("unix", "backlog");
+    let (text, evidence) = run_result.found("unix", "backlog");
     assert!(text.contains("fpm.sock (listen backlog 1) was full"), "{text} {evidence}");
     assert!(evidence.contains("11: Resource temporarily unavailable"), "{evidence}");
-    let (text, _) = said.found("tcp", "backlog");
+    let (text, _) = run_result.found("tcp", "backlog");
     assert!(text.contains("(listen backlog 1) was full"), "{text}");
     assert!(text.contains("connections were dropped"), "{text}");
-    said.silent("roomy", "backlog");
-    assert_eq!(said.causes("roomy"), ["workers"]);
+    run_result.silent("roomy", "backlog");
+    assert_eq!(run_result.causes("roomy"), ["workers"]);
 }
 
 #[test]
-fn a_web_server_without_connections_to_give_is_said() {
+fn a_web_server_without_free_connections_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = sleeping();
+    let sandbox = sleeping();
     let fewer = ["worker_connections 4096;", "worker_connections 50;"];
-    planted(&place, "nginx-50", "nginx-fpm", "nginx.conf.j2", fewer);
-    let said = Said::in_place(
-        place,
+    planted(&sandbox, "nginx-50", "nginx-fpm", "nginx.conf.j2", fewer);
+    let run_result = WhyRun::in_sandbox(
+        sandbox,
         "app: ./app
 warm_up: 0s
 workers: 40
@@ -146,20 +146,20 @@ load: {rush: {concurrency: 200, for: 2s}}
 runtimes: [nginx-50, nginx-fpm]
 ",
     );
-    let (text, _) = said.found("nginx-50", "web-server");
+    let (text, _) = run_result.found("nginx-50", "web-server");
     assert!(text.contains("worker_connections are not enough"), "{text}");
     // Refused connections keep the load thread fully busy, which is reported as another cause.
-    let causes = said.causes("nginx-50");
+    let causes = run_result.causes("nginx-50");
     assert_eq!(causes.into_iter().find(|cause| *cause != "generator"), Some("web-server"));
-    said.silent("nginx-fpm", "web-server");
+    run_result.silent("nginx-fpm", "web-server");
 }
 
 #[test]
-fn apache_at_max_request_workers_is_said() {
+fn apache_at_max_request_workers_is_reported() {
     if skipped(&["apache2", "php"]) {
         return;
     }
-    let said = Said::in_place(
+    let run_result = WhyRun::in_sandbox(
         sleeping(),
         // Apache logs it once in its life: here during the warm-up.
         "app: ./app
@@ -170,17 +170,17 @@ runtimes:
   - many: {use: apache-modphp, workers: 24}
 ",
     );
-    let (text, _) = said.found("three", "web-server");
+    let (text, _) = run_result.found("three", "web-server");
     assert!(text.contains("server reached MaxRequestWorkers"), "{text}");
-    said.silent("many", "web-server");
-    said.silent("many", "workers");
+    run_result.silent("many", "web-server");
+    run_result.silent("many", "workers");
 }
 
 /// Writes a script that answers correctly to single requests and misbehaves in one of seven
 /// requests under load.
-fn misbehaving(place: &Place, name: &str, does: &str) {
+fn misbehaving(sandbox: &Sandbox, name: &str, does: &str) {
     let app = "title: it misbehaves\nkind: script\ndocroot: public\nextensions: [posix]\n";
-    place.write(&format!("{name}/app.yaml"), app);
+    sandbox.write(&format!("{name}/app.yaml"), app);
     let index = format!(
         "<?php
 $file = sys_get_temp_dir() . '/asked';
@@ -192,22 +192,22 @@ header('Content-Type: text/plain');
 echo 'fine';
 "
     );
-    place.write(&format!("{name}/public/index.php"), &index);
+    sandbox.write(&format!("{name}/public/index.php"), &index);
 }
 
 #[test]
-fn failures_have_the_line_behind_them() {
+fn failures_quote_the_log_line_that_explains_them() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
     let run = |does: &str, settings: &str| {
-        let place = Place::new();
-        misbehaving(&place, "app", does);
+        let sandbox = Sandbox::new();
+        misbehaving(&sandbox, "app", does);
         let plan = format!(
             "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{concurrency: 4, for: 2s}}}}\n\
              runtimes: [{{it: {{use: nginx-fpm{settings}}}}}]\n"
         );
-        Said::in_place(place, &plan)
+        WhyRun::in_sandbox(sandbox, &plan)
     };
     let died = run("posix_kill(getmypid(), 9);", "");
     let (text, evidence) = died.found("it", "upstream");
@@ -220,13 +220,13 @@ fn failures_have_the_line_behind_them() {
     assert!(text.starts_with("504 ") && text.contains("upstream timed out (110"), "{text}");
 
     let gone = |runtime: &str| {
-        let place = Place::new();
-        misbehaving(&place, "app", "posix_kill(getmypid(), 9);");
+        let sandbox = Sandbox::new();
+        misbehaving(&sandbox, "app", "posix_kill(getmypid(), 9);");
         let plan = format!(
             "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{concurrency: 4, for: 2s}}}}\n\
              runtimes: [{runtime}]\n"
         );
-        Said::in_place(place, &plan).found(runtime, "upstream").0
+        WhyRun::in_sandbox(sandbox, &plan).found(runtime, "upstream").0
     };
     if !skipped(&["apache2"]) {
         let text = gone("apache-fpm");
@@ -248,40 +248,41 @@ fn failures_have_the_line_behind_them() {
 }
 
 #[test]
-fn a_web_server_that_was_told_to_refuse_is_said() {
+fn a_web_server_configured_to_refuse_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = sleeping();
+    let sandbox = sleeping();
     let limited = "http {\n    limit_conn_zone $server_name zone=all:1m;\n    limit_conn all 4;";
-    planted(&place, "four-at-once", "nginx-fpm", "nginx.conf.j2", ["http {", limited]);
+    planted(&sandbox, "four-at-once", "nginx-fpm", "nginx.conf.j2", ["http {", limited]);
     let plan = "app: ./app\nwarm_up: 0s\nworkers: 8\nload: {rush: {concurrency: 8, for: 2s}}\n\
                 runtimes: [four-at-once, nginx-fpm]\n";
-    let refused = Said::in_place(place, plan);
+    let refused = WhyRun::in_sandbox(sandbox, plan);
     let (text, _) = refused.found("four-at-once", "web-server");
     assert!(text.contains("limiting connections by zone"), "{text}");
     refused.silent("nginx-fpm", "web-server");
 }
 
 #[test]
-fn an_opcache_without_room_is_said() {
+fn a_full_opcache_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
-    place.write("app/app.yaml", "title: many files\nkind: script\ndocroot: public\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("app/app.yaml", "title: many files\nkind: script\ndocroot: public\n");
     // 300 files of about 40 KB each when compiled: more than the smallest memory of OPcache.
     let function =
         |n: usize| format!("function f{n}($a) {{ return [$a, '{}']; }}\n", "x".repeat(90));
     let body: String = (0..60).map(function).collect();
     for file in 0..300 {
-        place.write(&format!("app/lib/{file}.php"), &format!("<?php\nnamespace n{file};\n{body}"));
+        sandbox
+            .write(&format!("app/lib/{file}.php"), &format!("<?php\nnamespace n{file};\n{body}"));
     }
     let index =
         "<?php for ($i = 0; $i < 300; $i++) { require __DIR__ . \"/../lib/$i.php\"; } echo 'fine';";
-    place.write("app/public/index.php", index);
-    let said = Said::in_place(
-        place,
+    sandbox.write("app/public/index.php", index);
+    let run_result = WhyRun::in_sandbox(
+        sandbox,
         "app: ./app
 warm_up: 0s
 workers: 2
@@ -291,10 +292,10 @@ runtimes:
   - large: {use: nginx-fpm}
 ",
     );
-    let (text, evidence) = said.found("small", "opcache");
+    let (text, evidence) = run_result.found("small", "opcache");
     assert!(text.starts_with("OPcache is full:"), "{text}");
     assert!(evidence.contains("opcache.memory_consumption=8"), "{evidence}");
-    said.silent("large", "opcache");
+    run_result.silent("large", "opcache");
 }
 
 /// A real case: uWSGI's router writes head and body separately, as its README says.
@@ -304,7 +305,7 @@ fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
         return;
     }
     let run = |keep_alive: bool| {
-        Said::of(&format!(
+        WhyRun::of(&format!(
             "app: hello\nwarm_up: 500ms\nworkers: 4\nload: {{rush: {{concurrency: 4, for: 2s}}}}\n\
              runtimes: [{{it: {{use: uwsgi, keep_alive: {keep_alive}}}}}]\n"
         ))
@@ -328,14 +329,14 @@ fn an_external_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times(
                 std::thread::spawn(move || serve(stream, pieces));
             }
         });
-        let place = Place::new();
-        place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
-        place.write("app/public/index.php", "<?php echo 'fine';");
+        let sandbox = Sandbox::new();
+        sandbox.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+        sandbox.write("app/public/index.php", "<?php echo 'fine';");
         let plan = format!(
             "app: ./app\nwarm_up: 0s\nload: {{rush: {{concurrency: 2, for: 2s}}}}\n\
              runtimes: [{{external: {{url: 'http://{address}'}}}}]\n"
         );
-        Said::in_place(place, &plan)
+        WhyRun::in_sandbox(sandbox, &plan)
     };
     const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
     let torn = found(&[HEAD, "fine"]);
@@ -394,7 +395,7 @@ impl Drop for Quota {
 }
 
 #[test]
-fn a_quota_around_all_of_it_is_said() {
+fn a_quota_of_an_outer_cgroup_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
@@ -407,23 +408,23 @@ workers: 2
 load: {rush: {concurrency: 2, for: 3s, path: '/?ms=5'}}
 runtimes: [nginx-fpm]
 ";
-    let place = Place::new();
-    place.write("plan.yaml", plan);
-    let stampede = place.stampede(&["compare", "plan.yaml"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.yaml", plan);
+    let stampede = sandbox.stampede(&["compare", "plan.yaml"]);
     let mut inside = std::process::Command::new("sh");
     let script = "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"";
     inside.args(["-c", script]).arg(&quota.0).arg(stampede.get_program()).args(stampede.get_args());
-    inside.current_dir(place.path()).stdin(Stdio::null());
+    inside.current_dir(sandbox.path()).stdin(Stdio::null());
     inside.stdout(Stdio::piped()).stderr(Stdio::piped());
     let set = stampede.get_envs().filter_map(|(name, value)| Some((name, value?)));
     inside.envs(set);
     let output = finish(inside, LIMIT);
-    let (text, summary) = (stdout(&output), summary(&place));
-    let throttled = Said { place, summary, text };
+    let (text, summary) = (stdout(&output), summary(&sandbox));
+    let throttled = WhyRun { sandbox, summary, text };
     let (text, _) = throttled.found("nginx-fpm", "throttled");
     assert!(text.starts_with("throttled: a CPU quota held the stack back for "), "{text}");
 
-    Said::of(plan).silent("nginx-fpm", "throttled");
+    WhyRun::of(plan).silent("nginx-fpm", "throttled");
 }
 
 /// A rate higher than any load thread can send. Other tests, in which a runtime's limit is the only
@@ -431,19 +432,19 @@ runtimes: [nginx-fpm]
 #[test]
 fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
     let null = stampede_known_server::NullServer::start().expect("a null server");
-    let place = Place::new();
-    place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
-    place.write("app/public/index.php", "<?php");
+    let sandbox = Sandbox::new();
+    sandbox.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+    sandbox.write("app/public/index.php", "<?php");
     let plan = format!(
         "app: ./app\nwarm_up: 0s\nload: {{rush: {{rate: 1000000, for: 1s}}}}\n\
          runtimes: [{{external: {{url: 'http://{}'}}}}]\n",
         null.address()
     );
-    let said = Said::in_place(place, &plan);
-    let (text, evidence) = said.found("external", "generator");
+    let run_result = WhyRun::in_sandbox(sandbox, &plan);
+    let (text, evidence) = run_result.found("external", "generator");
     assert!(text.starts_with("the generator: it was late itself, by "), "{text}");
     assert!(evidence.contains("busiest load thread: "), "{evidence}");
-    assert_eq!(said.causes("external")[0], "generator");
+    assert_eq!(run_result.causes("external")[0], "generator");
 }
 
 /// Whether a closed load reaches the generator's limit depends on the machine; the trial reports
@@ -451,29 +452,29 @@ fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
 #[test]
 fn a_generator_at_its_limit_is_the_first_to_be_named() {
     let null = stampede_known_server::NullServer::start().expect("a null server");
-    let place = Place::new();
-    place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
-    place.write("app/public/index.php", "<?php");
+    let sandbox = Sandbox::new();
+    sandbox.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+    sandbox.write("app/public/index.php", "<?php");
     let plan = format!(
         "app: ./app\nwarm_up: 0s\nload: {{rush: {{concurrency: 100, for: 2s}}}}\n\
          runtimes: [{{external: {{url: 'http://{}'}}}}]\n",
         null.address()
     );
-    let said = Said::in_place(place, &plan);
-    let busy = common::trials(&said.place)[0]["load"]["busy_share_max"].as_f64();
+    let run_result = WhyRun::in_sandbox(sandbox, &plan);
+    let busy = common::trials(&run_result.sandbox)[0]["load"]["busy_share_max"].as_f64();
     if busy.is_some_and(|share| share > 0.95) {
-        let (text, _) = said.found("external", "generator");
+        let (text, _) = run_result.found("external", "generator");
         assert!(text.starts_with("the generator: a load thread was"), "{text}");
-        assert_eq!(said.causes("external")[0], "generator");
+        assert_eq!(run_result.causes("external")[0], "generator");
     } else {
         println!("SKIPPED: on this machine the load threads were only {busy:?} busy");
-        said.silent("external", "generator");
+        run_result.silent("external", "generator");
     }
 }
 
 fn has_uwsgi() -> bool {
-    let place = Place::new();
-    let output = finish(place.stampede(&["runtimes", "--json"]), LIMIT);
+    let sandbox = Sandbox::new();
+    let output = finish(sandbox.stampede(&["runtimes", "--json"]), LIMIT);
     let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let all = listed.as_array().expect("a list");
     let uwsgi = all.iter().find(|one| one["name"] == "uwsgi").expect("uwsgi");
@@ -485,7 +486,7 @@ fn has_uwsgi() -> bool {
 }
 
 #[test]
-fn xdebug_is_said_unless_its_mode_is_off() {
+fn xdebug_is_reported_unless_its_mode_is_off() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
@@ -494,7 +495,7 @@ fn xdebug_is_said_unless_its_mode_is_off() {
         return;
     };
     let file = file.display();
-    let said = Said::of(&format!(
+    let run_result = WhyRun::of(&format!(
         "app: hello
 warm_up: 0s
 load: {{rush: {{concurrency: 1, for: 1s}}}}
@@ -504,8 +505,8 @@ runtimes:
   - plain: {{use: nginx-fpm}}
 "
     ));
-    let (text, _) = said.found("loaded", "xdebug");
+    let (text, _) = run_result.found("loaded", "xdebug");
     assert_eq!(text, "Xdebug is loaded (`xdebug.mode=develop`): it slows every call down");
-    said.silent("loaded-off", "xdebug");
-    said.silent("plain", "xdebug");
+    run_result.silent("loaded-off", "xdebug");
+    run_result.silent("plain", "xdebug");
 }

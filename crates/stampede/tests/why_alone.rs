@@ -4,14 +4,14 @@
 mod common;
 
 use common::skipped;
-use common::why::Said;
+use common::why::WhyRun;
 
 #[test]
-fn a_load_far_below_every_limit_is_said_to_be_that() {
+fn a_load_far_below_every_limit_is_reported_as_such() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let said = Said::of(
+    let run_result = WhyRun::of(
         "app: hello
 warm_up: 500ms
 workers: 8
@@ -19,9 +19,9 @@ load: {gentle: {rate: 20, for: 2s}}
 runtimes: [nginx-fpm]
 ",
     );
-    let causes = said.causes("nginx-fpm");
+    let causes = run_result.causes("nginx-fpm");
     // On a machine that is busy with other programs, the generator may have schedule lag, which is
     // reported.
     let fine = [vec!["below-limits"], vec!["generator"]];
-    assert!(fine.contains(&causes), "{}", said.shown("nginx-fpm"));
+    assert!(fine.contains(&causes), "{}", run_result.shown("nginx-fpm"));
 }

@@ -6,8 +6,8 @@ mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::why::Said;
-use common::{Place, skipped};
+use common::why::WhyRun;
+use common::{Sandbox, skipped};
 
 const MIB: u64 = 1 << 20;
 
@@ -22,12 +22,12 @@ fn alone() -> MutexGuard<'static, ()> {
 /// `pause` microseconds after each MiB. `asks` is the query; each of the `users` has a worker. The
 /// file is one large hole: it needs no disk, but its page cache is real. Each run has its own file,
 /// because a file's page cache belongs to the run that read it first.
-fn run(limit_mib: u64, file_mib: u64, users: u32, asks: &str) -> Said {
-    let place = Place::new();
-    let file = place.write("hole", "");
+fn run(limit_mib: u64, file_mib: u64, users: u32, asks: &str) -> WhyRun {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("hole", "");
     let hole = std::fs::File::options().write(true).open(&file).expect("the file");
     hole.set_len(file_mib * MIB).expect("a hole");
-    place.write("app/app.yaml", "title: it holds and reads\nkind: script\ndocroot: public\n");
+    sandbox.write("app/app.yaml", "title: it holds and reads\nkind: script\ndocroot: public\n");
     let index = format!(
         "<?php
 $held = str_repeat('x', ($_GET['mb'] ?? 0) << 20);
@@ -42,7 +42,7 @@ echo 'fine';
 ",
         file.display()
     );
-    place.write("app/public/index.php", &index);
+    sandbox.write("app/public/index.php", &index);
     let plan = format!(
         "app: ./app
 warm_up: 0s
@@ -53,12 +53,12 @@ runtimes: [{{it: {{use: nginx-fpm, php_ini: {{memory_limit: 1G}}}}}}]
 "
     );
     let _alone = alone();
-    Said::in_place(place, &plan)
+    WhyRun::in_sandbox(sandbox, &plan)
 }
 
 /// Whether the trials had a memory limit; prints it if not.
-fn is_limited(said: &Said) -> bool {
-    let trials = common::trials(&said.place);
+fn is_limited(run_result: &WhyRun) -> bool {
+    let trials = common::trials(&run_result.sandbox);
     let limited = trials.iter().all(|trial| trial["isolation"]["memory_bytes"] != 0);
     if !limited {
         println!("SKIPPED: no memory limit can be set here");
@@ -67,21 +67,21 @@ fn is_limited(said: &Said) -> bool {
 }
 
 /// The highest reading, without page cache.
-fn used_at_most(said: &Said) -> u64 {
+fn used_at_most(run_result: &WhyRun) -> u64 {
     let used = |roles: &serde_json::Value| {
         let roles = roles.as_object().expect("roles");
         roles.values().filter_map(|role| role["memory_bytes"].as_u64()).sum()
     };
-    said.readings().iter().map(|row| used(&row["roles"])).max().expect("readings")
+    run_result.readings().iter().map(|row| used(&row["roles"])).max().expect("readings")
 }
 
-fn limit_hits(said: &Said) -> u64 {
-    said.readings().iter().filter_map(|row| row["memory_limit_hits"].as_u64()).sum()
+fn limit_hits(run_result: &WhyRun) -> u64 {
+    run_result.readings().iter().filter_map(|row| row["memory_limit_hits"].as_u64()).sum()
 }
 
 /// The share as the cause computes it. `None`: this kernel has no PSI, or it is switched off.
-fn stalled_share(said: &Said) -> Option<f64> {
-    let readings = said.readings();
+fn stalled_share(run_result: &WhyRun) -> Option<f64> {
+    let readings = run_result.readings();
     let watched: u64 = readings.iter().filter_map(|row| row["interval_ns"].as_u64()).sum();
     let of_machine = |row: &serde_json::Value| row["host"]["pressure_some_ns"]["memory"].as_u64();
     let stalled =
@@ -90,12 +90,12 @@ fn stalled_share(said: &Said) -> Option<f64> {
 }
 
 #[test]
-fn memory_that_does_not_suffice_is_said() {
+fn insufficient_memory_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
     let alone = alone();
-    let said = Said::of(
+    let run_result = WhyRun::of(
         "app: memory
 warm_up: 0s
 budget: {cpus: 1, memory: 64MiB}
@@ -107,19 +107,19 @@ runtimes:
 ",
     );
     drop(alone);
-    if !is_limited(&said) {
+    if !is_limited(&run_result) {
         return;
     }
-    let (text, evidence) = said.found("crowded", "memory");
+    let (text, evidence) = run_result.found("crowded", "memory");
     assert!(text.starts_with("memory: the kernel killed "), "{text}");
     assert!(text.contains(": the stack reached its limit of 64.0 MiB; "), "{text}");
     assert!(evidence.contains("in use at most"), "{evidence}");
-    said.silent("fits", "memory");
+    run_result.silent("fits", "memory");
 }
 
 /// How much a stack holds beside its string depends on the machine; the run with room shows it.
 #[test]
-fn memory_that_is_full_is_said_before_the_kernel_ends_anything() {
+fn full_memory_is_reported_before_the_kernel_kills_anything() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
@@ -143,7 +143,7 @@ fn memory_that_is_full_is_said_before_the_kernel_ends_anything() {
 }
 
 #[test]
-fn waiting_for_pages_at_the_limit_is_said() {
+fn waiting_for_pages_at_the_limit_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
@@ -172,7 +172,7 @@ fn waiting_for_pages_at_the_limit_is_said() {
 
 /// Reading files fills the rest of a limit with page cache, which costs nothing.
 #[test]
-fn page_cache_at_the_limit_is_no_want_of_memory() {
+fn page_cache_at_the_limit_is_no_lack_of_memory() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }

@@ -11,10 +11,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bench_support::Bench;
-use common::{Place, fact, finish, skipped, stderr, stdout, summary, trials};
+use common::{Sandbox, fact, finish, skipped, stderr, stdout, summary, trials};
 use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::{App, Catalogue, RunningStack, SearchPaths, verify};
-use words::says;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(180);
 /// A handler that shows its request, and misbehaves if the request says so.
@@ -72,7 +72,7 @@ fn ask(running: &RunningStack, target: &str) -> (u16, String) {
     (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
 }
 
-fn told(running: &RunningStack, target: &str) -> serde_json::Value {
+fn answer_json(running: &RunningStack, target: &str) -> serde_json::Value {
     let (status, body) = ask(running, target);
     assert_eq!(status, 200, "{target}: {body}");
     serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"))
@@ -80,12 +80,12 @@ fn told(running: &RunningStack, target: &str) -> serde_json::Value {
 
 /// Retries until a worker answers: a request that a runtime gives to a worker that has just ended
 /// fails.
-fn told_at_last(running: &RunningStack) -> serde_json::Value {
+fn last_reply(running: &RunningStack) -> serde_json::Value {
     let deadline = Instant::now() + Duration::from_secs(5);
     while ask(running, "/").0 != 200 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
-    told(running, "/")
+    answer_json(running, "/")
 }
 
 fn logged(running: &RunningStack, text: &str) -> bool {
@@ -103,17 +103,18 @@ fn logged(running: &RunningStack, text: &str) -> bool {
 }
 
 #[test]
-fn what_an_app_does_wrong_costs_an_answer_and_not_the_worker() {
+fn a_mistake_of_an_app_costs_an_answer_and_not_the_worker() {
     each(&[], |name, running, _| {
-        let first = told(running, "/a%20b?x=1");
+        let first = answer_json(running, "/a%20b?x=1");
         assert_eq!(first["uri"], "/a%20b?x=1", "{name}");
         assert_eq!(ask(running, "/?do=throw").0, 500, "{name}");
         assert!(logged(running, "thrown on purpose"), "{name}: the log has it");
         let (status, body) = ask(running, "/?do=echo");
         assert!(status == 200 && body.starts_with("printed, {\"app\""), "{name}: {status} {body}");
         if !reboots(name) {
-            let served = |told: &serde_json::Value| told["served"].as_i64().expect("a number");
-            let later = told(running, "/");
+            let served =
+                |answer_json: &serde_json::Value| answer_json["served"].as_i64().expect("a number");
+            let later = answer_json(running, "/");
             assert_eq!(served(&later), served(&first) + 3, "{name}: the same worker serves on");
         }
         // PHP-PM answers in place of its worker, which is gone. RoadRunner does so if it sees a
@@ -124,13 +125,13 @@ fn what_an_app_does_wrong_costs_an_answer_and_not_the_worker() {
         };
         let tries = if name.contains("roadrunner") { 5 } else { 1 };
         let answered = (0..tries).any(|_| {
-            told_at_last(running);
+            last_reply(running);
             exited(ask(running, "/?do=exit"))
         });
         assert!(answered, "{name}: `exit` is answered");
-        // If `exit` ends the process, another follows, and `told_at_last` may already have queried
+        // If `exit` ends the process, another follows, and `last_reply` may already have queried
         // it.
-        let fresh = told_at_last(running)["served"].as_i64().expect("a number");
+        let fresh = last_reply(running)["served"].as_i64().expect("a number");
         assert!(fresh <= 2 || !name.contains("roadrunner"), "{name}: {fresh}");
     });
 }
@@ -155,8 +156,8 @@ fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
                         let started = bench.try_start(name, &[("workers", Scalar::Int(1))]);
                         let Some(started) = started else { return };
                         let Err(error) = started else { panic!("{name} starts: {code}") };
-                        let said = error.to_string();
-                        assert!(said.contains(words), "{name}: {said}");
+                        let message = error.to_string();
+                        assert!(message.contains(words), "{name}: {message}");
                     })
                 });
             }
@@ -173,8 +174,8 @@ fn a_worker_of_roadrunner_that_writes_garbage_at_boot_is_one_error() {
         return;
     };
     let Err(error) = started else { panic!("it starts") };
-    let said = error.to_string();
-    assert!(said.contains("it wrote garbage"), "{said}");
+    let message = error.to_string();
+    assert!(message.contains("it wrote garbage"), "{message}");
 }
 
 /// A comparison continues without the runtime, and nothing of the runtime is left behind.
@@ -187,25 +188,25 @@ fn a_worker_runtime_that_cannot_begin_is_a_case_without_figures() {
     }
     std::fs::write(format!("{directory}/public/index.php"), "<?php echo 'fine';").expect("file");
     let compare = |runtimes: &str| {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let load = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s"];
         let words = ["compare", "--app", &directory, "--runtimes", runtimes];
-        let mut command = place.stampede(&[&words[..], &load].concat());
+        let mut command = sandbox.stampede(&[&words[..], &load].concat());
         for name in ["XDG_DATA_HOME", "HOME"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
         }
         let output = finish(command, LIMIT);
-        let why = says("runtime_failed ended", "there is no database");
+        let why = code_or("runtime_failed ended", "there is no database");
         assert!(stderr(&output).contains(why), "{}", stderr(&output));
-        assert_eq!(place.left_behind(), Vec::<String>::new());
-        (output.status.code(), place)
+        assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+        (output.status.code(), sandbox)
     };
     assert_eq!(compare("roadrunner").0, Some(2), "nothing was left to measure");
-    let (code, place) = compare("roadrunner,php-builtin");
+    let (code, sandbox) = compare("roadrunner,php-builtin");
     assert_eq!(code, Some(3));
-    for case in summary(&place)["cases"].as_array().expect("cases") {
+    for case in summary(&sandbox)["cases"].as_array().expect("cases") {
         let is_invalid = case["verdict"] == "invalid";
         let name = case["runtime"].as_str().expect("a name");
         assert_eq!(is_invalid, name.starts_with("roadrunner"), "{case:#}");
@@ -222,21 +223,21 @@ fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
         return;
     }
     for (max, asked) in [(0, ""), (500, " (expected: `max_requests` is set)")] {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let plan = format!(
             "app: {}\nruntimes: [{{frankenphp-worker: {{workers: 1, max_requests: {max}}}}}]\n\
              warm_up: 0s\nrounds: 1\nload: [{{concurrency: 1, for: 1s}}]\n",
             directory.path().display()
         );
-        place.write("plan.yaml", &plan);
-        let mut command = place.stampede(&["compare", "plan.yaml"]);
+        sandbox.write("plan.yaml", &plan);
+        let mut command = sandbox.stampede(&["compare", "plan.yaml"]);
         for name in ["XDG_DATA_HOME", "HOME"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
         }
         let output = finish(command, LIMIT);
-        let trial = &trials(&place)[0];
+        let trial = &trials(&sandbox)[0];
         assert_eq!(trial["verdict"]["judged"], "invalid", "PHP ended with fatal errors: {trial:#}");
         let replaced = fact(&trial["verdict"]["notes"], "workers_replaced");
         assert_eq!(replaced["threads"], true, "{trial:#}\n{}", stderr(&output));
@@ -255,19 +256,19 @@ fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
 
 /// A runtime that starts three workers, whatever it is told.
 #[test]
-fn another_number_of_workers_than_asked_for_makes_the_trial_suspect() {
+fn another_number_of_workers_than_requested_makes_the_trial_suspect() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
-    place.write("runtimes/three/runtime.yaml", THREE_WORKERS);
+    let sandbox = Sandbox::new();
+    sandbox.write("runtimes/three/runtime.yaml", THREE_WORKERS);
     let load = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
     let runtimes = ["compare", "--app", "hello", "--runtimes", "three,php-builtin"];
-    let mut command = place.stampede(&[&runtimes[..], &load].concat());
-    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    let mut command = sandbox.stampede(&[&runtimes[..], &load].concat());
+    command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
     let output = finish(command, LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
-    for trial in trials(&place) {
+    for trial in trials(&sandbox) {
         let is_odd =
             trial["runtime"]["title"].as_str().is_some_and(|title| title.contains("three"));
         let verdict = &trial["verdict"];
@@ -309,7 +310,7 @@ fn reboots(name: &str) -> bool {
 
 /// Settings that change how a runtime works: the worker keeps the app with each of them.
 #[test]
-fn other_ways_of_a_runtime_serve_alike() {
+fn other_modes_of_a_runtime_serve_the_same() {
     let (bench, _directory) = bench();
     for (name, setting, value) in [
         ("roadrunner", "relay", "unix"),
@@ -320,7 +321,7 @@ fn other_ways_of_a_runtime_serve_alike() {
     ] {
         let settings = [("workers", Scalar::Int(1)), (setting, Scalar::Text(value.into()))];
         let Some(running) = bench.start(name, &settings) else { continue };
-        let served = || told(&running, "/")["served"].as_i64().expect("a number");
+        let served = || answer_json(&running, "/")["served"].as_i64().expect("a number");
         let (first, second) = (served(), served());
         assert_eq!(second, first + 1, "{name} with {setting}: {value}");
         let observed =
@@ -334,9 +335,9 @@ fn other_ways_of_a_runtime_serve_alike() {
 fn a_worker_of_roadrunner_that_writes_to_standard_output_is_discarded() {
     let (bench, _directory) = bench();
     let Some(running) = bench.start("roadrunner", &[("workers", Scalar::Int(1))]) else { return };
-    let before = told(&running, "/");
+    let before = answer_json(&running, "/");
     assert_eq!(ask(&running, "/?do=stdout").0, 500);
-    let after = told_at_last(&running);
+    let after = last_reply(&running);
     assert_ne!(before["pid"], after["pid"], "RoadRunner took another worker");
 }
 
@@ -344,8 +345,9 @@ fn a_worker_of_roadrunner_that_writes_to_standard_output_is_discarded() {
 #[test]
 fn max_requests_replaces_workers() {
     each(&[("max_requests", Scalar::Int(3))], |name, running, app| {
-        let served: Vec<i64> =
-            (0..12).map(|_| told(running, "/")["served"].as_i64().expect("a number")).collect();
+        let served: Vec<i64> = (0..12)
+            .map(|_| answer_json(running, "/")["served"].as_i64().expect("a number"))
+            .collect();
         assert!(served.iter().all(|count| (1..=3).contains(count)), "{name}: {served:?}");
         let fresh = served.windows(2).filter(|pair| pair[1] <= pair[0]).count();
         assert!(fresh >= 3, "{name}: {served:?}");
@@ -355,9 +357,9 @@ fn max_requests_replaces_workers() {
 }
 
 #[test]
-fn what_is_kept_is_kept_and_reboot_forgets() {
+fn state_is_kept_between_requests_and_forgotten_after_a_reboot() {
     each(&[], |name, running, _| {
-        let served = || told(running, "/")["served"].as_i64().expect("a number");
+        let served = || answer_json(running, "/")["served"].as_i64().expect("a number");
         let (first, second) = (served(), served());
         assert_eq!(second - first, i64::from(!reboots(name)), "{name}");
     });
@@ -378,9 +380,9 @@ fn a_form_reaches_the_app() {
 /// Rows of programs that stampede built must say so.
 #[test]
 fn workers_are_what_a_comparison_finds_comparable() {
-    let place = Place::new();
-    let plan = place.write("plan.yaml", PLAN);
-    let mut command = place.stampede(&["compare", &plan.display().to_string(), "--json"]);
+    let sandbox = Sandbox::new();
+    let plan = sandbox.write("plan.yaml", PLAN);
+    let mut command = sandbox.stampede(&["compare", &plan.display().to_string(), "--json"]);
     // The person's own programs: the place itself has another home directory.
     for name in ["XDG_DATA_HOME", "HOME"] {
         if let Some(value) = std::env::var_os(name) {
@@ -416,7 +418,7 @@ fn workers_are_what_a_comparison_finds_comparable() {
         let is_custom = [" (assembled)", " (library)"].iter().any(|kind| versions.contains(kind));
         assert_eq!(name.ends_with(" (custom build)"), is_custom, "{name}: {versions}");
     }
-    for trial in trials(&place) {
+    for trial in trials(&sandbox) {
         let runtime = &trial["runtime"];
         let has_it = runtime["mode"] != "per-request";
         assert_eq!(runtime["settings"]["adapter"] == "own", has_it, "{runtime:#}");
@@ -478,17 +480,17 @@ fn a_variant_with_a_directory_is_another_runtime_with_settings() {
 /// Packages that an app must have are checked before anything starts.
 #[test]
 fn octane_serves_apps_that_have_it() {
-    let place = Place::new();
-    place.write("app/app.yaml", "title: mine\nkind: laravel\n");
-    place.write("app/public/index.php", "<?php");
+    let sandbox = Sandbox::new();
+    sandbox.write("app/app.yaml", "title: mine\nkind: laravel\n");
+    sandbox.write("app/public/index.php", "<?php");
     let rest = "app: ./app\nload: [{concurrency: 1, for: 1s}]\nruntimes: [octane-roadrunner]\n";
     let mut shown = String::new();
     for (package, lines) in [("", ""), ("laravel/octane", ""), ("", "missing: skip\n")] {
         if !package.is_empty() {
-            place.write(&format!("app/vendor/{package}/composer.json"), "{}");
+            sandbox.write(&format!("app/vendor/{package}/composer.json"), "{}");
         }
-        place.write("plan.yaml", &format!("{rest}{lines}"));
-        let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
+        sandbox.write("plan.yaml", &format!("{rest}{lines}"));
+        let output = finish(sandbox.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         shown += &(stderr(&output) + "\n");
     }

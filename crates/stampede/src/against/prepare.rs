@@ -95,7 +95,7 @@ fn environment() -> BTreeMap<String, String> {
 
 fn ended(stack: &crate::keeper::Stack) -> Option<Exit> {
     let begun = Instant::now();
-    while begun.elapsed() < WITHIN && !interrupt::asked() {
+    while begun.elapsed() < WITHIN && !interrupt::is_requested() {
         if let Some(exit) = stack.exited().pop() {
             return Some(exit);
         }

@@ -12,7 +12,7 @@ use crate::fact::{Fact, Reason, Traffic};
 use crate::interrupt;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
-use crate::summary::model::{CaseSummary, Expected, Found, LoadModel};
+use crate::summary::model::{CaseSummary, ExpectedOutcome, Found, LoadModel};
 use crate::summary::why::Cause;
 use crate::trial::search_context::{SearchContext, SearchRun, TrialResult, trial_length};
 use crate::trial::verdict::{self, Fault};
@@ -27,13 +27,13 @@ pub fn measure(
     choice: &RuntimeChoice,
     spec: &TrialSpec,
 ) -> Result<Option<(Point, TrialResult)>, StoreError> {
-    if interrupt::asked() {
+    if interrupt::is_requested() {
         return Ok(None);
     }
     let load = load(context, spec);
     let look = context.measure(run, choice, &load, Nanos((spec.left_s * 1e9) as u64))?;
     let stopped = look.record.load.as_ref().is_some_and(|load| load.end == End::Stopped);
-    if interrupt::asked() && (stopped || look.record.load.is_none()) {
+    if interrupt::is_requested() && (stopped || look.record.load.is_none()) {
         return Ok(None);
     }
     Ok(Some((point(&look, spec), look)))
@@ -125,9 +125,9 @@ fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
         .expectations
         .iter()
         .filter_map(|judged| match &judged.outcome {
-            Expected::Met => None,
-            Expected::NotMet { figure } => Some(not_met(&judged.text, Some(figure))),
-            Expected::Unknown { .. } => Some(not_met(&judged.text, None)),
+            ExpectedOutcome::Met => None,
+            ExpectedOutcome::NotMet { figure } => Some(not_met(&judged.text, Some(figure))),
+            ExpectedOutcome::Unknown { .. } => Some(not_met(&judged.text, None)),
         })
         .collect();
     let fault = verdict::generators_fault(&record.verdict);

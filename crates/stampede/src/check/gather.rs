@@ -109,7 +109,7 @@ fn of_file(
     let (asked, skipped) = policy.part(listed.asked);
     let skipped = listed.skipped.into_iter().chain(skipped).collect();
     let mut gathered = Gathered { skipped, ..Gathered::default() };
-    for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
+    for asked in asked.into_iter().take_while(|_| !interrupt::is_requested()) {
         let seen =
             session.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
         gathered.take(asked, &seen, &reference.name);
@@ -132,7 +132,7 @@ fn of_app(
     let listed = listed.unwrap_or_default();
     let guessed: HashSet<Asked> = listed.asked.iter().cloned().collect();
     crawl.routes(listed);
-    while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
+    while let Some(asked) = crawl.next().filter(|_| !interrupt::is_requested()) {
         let seen =
             session.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
         if let Ok(answer) = seen.answer() {

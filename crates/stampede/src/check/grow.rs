@@ -201,7 +201,7 @@ fn send(
     let traffic: Vec<Request> =
         steps.iter().filter_map(|step| request(&session.dressed(step))).collect();
     let (mut files, mut size) = (Vec::new(), FIRST as u64);
-    while sent < requests && !traffic.is_empty() && !interrupt::asked() {
+    while sent < requests && !traffic.is_empty() && !interrupt::is_requested() {
         size = (size * 2).min(requests / BLOCKS).max(1);
         let result = block(&session, &traffic, size.min(requests - sent), sent);
         if result.sent == 0 {
@@ -231,7 +231,7 @@ fn first(session: &mut HarnessSession, steps: &[Step]) -> First {
     let mut bad = vec![false; steps.len()];
     let (mut sent, mut wall) = (0, None);
     for at in (0..steps.len()).cycle().take(steps.len().max(FIRST)) {
-        if interrupt::asked() {
+        if interrupt::is_requested() {
             break;
         }
         let fails = !STATUSES.contains(&session.send(&steps[at]).status());
@@ -328,7 +328,7 @@ fn culprits(
     }
     let mut sent = 0;
     let guilty = orders::guilty(&once, TRIALS, |part| -> Result<bool, RuntimeError> {
-        if interrupt::asked() {
+        if interrupt::is_requested() {
             return Ok(false);
         }
         let series = send(harness, choice, part, PART)?;

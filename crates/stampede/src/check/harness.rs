@@ -229,7 +229,7 @@ impl HarnessSession {
     /// user wants to end.
     fn pass(&mut self, steps: &[Step], way: SendOrder, spill_file: &SpillFile) -> Vec<StepResult> {
         let moments = orders::moments(steps).into_iter();
-        let wanted = moments.take_while(|_| !crate::interrupt::asked());
+        let wanted = moments.take_while(|_| !crate::interrupt::is_requested());
         let seen = wanted.flat_map(|moment| self.moment(&steps[moment], way));
         seen.map(|seen| seen.put(spill_file)).collect()
     }

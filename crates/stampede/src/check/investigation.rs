@@ -239,7 +239,7 @@ impl<'a> Investigation<'a> {
                 findings.push(self.unsettled(&candidate));
                 continue;
             }
-            if interrupt::asked() || failed.is_some() {
+            if interrupt::is_requested() || failed.is_some() {
                 findings.push(self.as_seen(&candidate));
                 continue;
             }

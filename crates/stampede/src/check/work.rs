@@ -86,7 +86,7 @@ pub fn check(
     report.tried.passes = passes.iter().map(named).collect();
     report.tried.growth_requests = report.runtimes.iter().map(|one| one.growth_sent).sum();
     report.tried.seconds = begun.elapsed().as_secs_f64();
-    report.interrupted = interrupt::asked();
+    report.interrupted = interrupt::is_requested();
     Ok(report)
 }
 
@@ -143,7 +143,8 @@ fn runtime(
     tell: Tell<'_>,
 ) -> Checked {
     let mut checked = pass_result(harness, choice, ways, forgets, tell);
-    if let Some(growth) = wanted.growth.filter(|_| checked.problem.is_none() && !interrupt::asked())
+    if let Some(growth) =
+        wanted.growth.filter(|_| checked.problem.is_none() && !interrupt::is_requested())
     {
         tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
         let dead: Vec<&Arc<Asked>> = dead(&checked.findings);
@@ -154,7 +155,7 @@ fn runtime(
             Err(error) => checked.problem = Some(chain(&error)),
         }
     }
-    if interrupt::asked() {
+    if interrupt::is_requested() {
         checked.problem.get_or_insert("ended early".to_owned());
     }
     checked
@@ -199,7 +200,7 @@ fn pass_result(
 
 fn grew(checked: &mut Checked, grown: grow::Grown) {
     checked.growth_sent = grown.sent;
-    if grown.growth.is_empty() && !interrupt::asked() {
+    if grown.growth.is_empty() && !interrupt::is_requested() {
         let few = format!("growth was not measured: {} requests were answered", grown.sent);
         checked.problem.get_or_insert(few);
     }

@@ -73,8 +73,8 @@ pub enum Command {
     /// Print the JSON Schema of plans, or of a command's JSON output
     Schema {
         /// Print the schema of this
-        #[arg(value_enum, default_value_t = Described::Plan)]
-        of: Described,
+        #[arg(value_enum, default_value_t = SchemaName::Plan)]
+        of: SchemaName,
     },
     /// Print shell completions
     Completions {
@@ -391,7 +391,7 @@ pub enum Format {
 
 /// What `schema` describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Described {
+pub enum SchemaName {
     /// A plan's YAML
     Plan,
     /// The output of `fire --json`

@@ -4,7 +4,7 @@ use clap::Args;
 
 /// The app, budget and load of a search: shared by `capacity` and `tune`.
 #[derive(Args, Clone, Debug, Default)]
-pub struct GroundFlags {
+pub struct SearchFlags {
     /// Measure this app: a directory, or a name from the catalogue (hello)
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
@@ -77,7 +77,7 @@ pub struct CapacityArgs {
     pub length: String,
     /// The app, budget and load
     #[command(flatten)]
-    pub context: GroundFlags,
+    pub context: SearchFlags,
 }
 
 /// Arguments of `tune`.
@@ -104,7 +104,7 @@ pub struct TuneArgs {
     pub length: String,
     /// The app, budget and load
     #[command(flatten)]
-    pub context: GroundFlags,
+    pub context: SearchFlags,
 }
 
 /// Printed below the options of `capacity`.

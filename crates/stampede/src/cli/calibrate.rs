@@ -45,7 +45,7 @@ pub fn measure() -> Result<Ceiling, Failure> {
         .map_err(|error| Failure::new(&error))?;
     let cpu_sharing =
         if load_cpu == server_cpu { CpuSharing::WithServer } else { CpuSharing::Exclusive };
-    let at = Bench { target: address(server.address()), load_cpu, cpu_sharing };
+    let at = Calibration { target: address(server.address()), load_cpu, cpu_sharing };
     let closed = at.run(Model::Closed { concurrency: CONCURRENCY, until: Until::For(CLOSED) })?;
     let busy = closed.busy_share_max * closed.lasted.0 as f64;
     let (open_per_second, schedule_lag_ns_p99) = at.highest_rate()?;
@@ -103,21 +103,21 @@ fn address(known: &Known) -> Address {
     }
 }
 
-struct Bench {
+struct Calibration {
     target: Address,
     load_cpu: usize,
     cpu_sharing: CpuSharing,
 }
 
-impl Bench {
+impl Calibration {
     fn run(&self, model: Model) -> Result<LoadResult, Failure> {
         let load = Load::new(self.target.clone(), model, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None);
         let get = get.map_err(|error| Failure::new(&error))?;
         let (cpus, cpu_sharing) = (vec![self.load_cpu], self.cpu_sharing);
         let load = Load { traffic: [get].into(), cpus, cpu_sharing, ..load };
-        let result = stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut Quiet);
-        if interrupt::asked() {
+        let result = stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut NoListener);
+        if interrupt::is_requested() {
             return Err(Failure::rendered("interrupted: the ceiling is not known".to_owned()));
         }
         result.map_err(|error| Failure::new(&error))
@@ -163,9 +163,9 @@ fn in_time(result: &LoadResult) -> Option<u64> {
     (p99 <= SCHEDULE_LAG_NS && sent >= SENT_SHARE).then_some(p99)
 }
 
-struct Quiet;
+struct NoListener;
 
-impl Listener for Quiet {
+impl Listener for NoListener {
     fn second(&mut self, _: &Second) {}
 }
 

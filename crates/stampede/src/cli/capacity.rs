@@ -8,7 +8,7 @@ use stampede_load::schedule::parse_length;
 use stampede_load::spec::Model;
 
 use super::args::{Format, ReportArgs};
-use super::args_limits::{CapacityArgs, GroundFlags};
+use super::args_limits::{CapacityArgs, SearchFlags};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::capacity_search::{CapacitySearch, Wanted};
@@ -27,7 +27,7 @@ use crate::{interrupt, keeper, machine, progress, store};
 
 /// Searches, and prints the result.
 pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
-    let wanted = Numbers::read(&args.max_time, &args.precision, &args.length)?;
+    let wanted = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
     let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
     let record = context.run_record();
@@ -60,7 +60,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
 }
 
 /// The numeric flags of a search.
-pub struct Numbers {
+pub struct SearchLimits {
     /// Time limit for all trials of a runtime, in seconds.
     pub max_time_s: f64,
     /// Precision as a share; 0.1 means 10 %.
@@ -69,10 +69,10 @@ pub struct Numbers {
     pub trial_s: f64,
 }
 
-impl Numbers {
+impl SearchLimits {
     /// Parses the flags.
-    pub fn read(max_time: &str, precision: &str, length: &str) -> Result<Numbers, Failure> {
-        Ok(Numbers {
+    pub fn read(max_time: &str, precision: &str, length: &str) -> Result<SearchLimits, Failure> {
+        Ok(SearchLimits {
             max_time_s: seconds("--max-time", max_time, 10.0..=86_400.0)?,
             precision: share(precision)?,
             trial_s: seconds("--for", length, 1.0..=600.0)?,
@@ -113,7 +113,7 @@ fn share(typed: &str) -> Result<f64, Failure> {
 }
 
 /// Converts the flags to overrides of the plan.
-pub fn overrides(flags: &GroundFlags) -> Overrides {
+pub fn overrides(flags: &SearchFlags) -> Overrides {
     Overrides {
         app: flags.app.clone(),
         kind: flags.kind.clone(),
@@ -149,13 +149,13 @@ pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
     };
     let plan =
         read.map_err(|error| Failure::from_plan(&refusal::relocate_error(error, &catalogue)))?;
-    SearchContext::new(settled(plan)?, catalogue, machine::facts())
+    SearchContext::new(searchable_plan(plan)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))
 }
 
 /// Adds the default expectations to a plan. Refuses a plan with several apps or CPU counts, or with
 /// an expectation that a search cannot use.
-pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
+pub fn searchable_plan(mut plan: Plan) -> Result<Plan, Failure> {
     if plan.apps.len() > 1 {
         let text = format!("the plan has {} apps: a capacity is that of one", plan.apps.len());
         return Err(Failure::rendered(text).hint("name it: `--app NAME`"));
@@ -218,7 +218,7 @@ fn report(
         budget_memory_bytes: context.budget_memory_bytes(),
         precision: wanted.precision,
         max_time_s: wanted.max_time_s,
-        interrupted: interrupt::asked(),
+        interrupted: interrupt::is_requested(),
         runtimes: hunts.iter().map(CapacitySearch::limit).collect(),
     }
 }

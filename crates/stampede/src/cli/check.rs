@@ -9,10 +9,10 @@ use stampede_load::schedule::parse_length;
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
-use super::check_database::{self, scratched};
+use super::check_database::{self, with_own_database};
 use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
-use super::shell::{print, tell};
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::causes::chain;
 use crate::check::gather::{GatherError, Gathered, Source, gather};
@@ -43,9 +43,9 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let baseline = baseline(args.baseline.as_deref())?;
     let out = out(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 53));
-    let asked = Flags::typed()?.with("seed", seed).kept().words();
+    let asked = Flags::typed()?.with("seed", seed).storable().words();
     let app = args.app.clone().unwrap_or_default();
-    let meant = Meant {
+    let subject = CheckSubject {
         app: &app,
         kind: args.kind.clone(),
         reference: &args.reference,
@@ -53,28 +53,28 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         users: args.users,
         seed,
     };
-    let stacks = Stacks::find(args, meant)?;
+    let setup = CheckSetup::find(args, subject)?;
     let policy = Policy::new(&args.methods, &args.skip).map_err(|error| from_request(&error))?;
     let source = match &args.urls {
         Some(file) => Source::File(file.clone(), args.limit.unwrap_or(OF_FILE)),
         None => Source::Links { from: args.path.clone(), limit: args.limit.unwrap_or(PAGES) },
     };
-    let mut tell = tell;
-    tell("looking for requests");
-    let gathered = gather(&stacks.harness, &stacks.reference, &source, &policy)
-        .map_err(|error| from_gather(&error, &stacks.harness.app))?;
-    said(&gathered, &args.reference, &mut tell)?;
+    let mut print_message = print_message;
+    print_message("looking for requests");
+    let gathered = gather(&setup.harness, &setup.reference, &source, &policy)
+        .map_err(|error| from_gather(&error, &setup.harness.app))?;
+    report_requests(&gathered, &args.reference, &mut print_message)?;
     let wanted = work::Wanted {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         app,
-        kind: stacks.harness.app.manifest.kind.name().to_owned(),
+        kind: setup.harness.app.manifest.kind.name().to_owned(),
         requests: gathered.requests.into_iter().map(Arc::new).collect(),
         skipped: gathered.skipped,
         growth,
         passes,
         baseline,
     };
-    if work::passes(&stacks.harness, &stacks.runtimes, &wanted).is_empty() {
+    if work::passes(&setup.harness, &setup.runtimes, &wanted).is_empty() {
         let asked = format!(
             "--passes: `{}` is not possible with these requests, users and runtimes",
             args.passes.join(",")
@@ -85,10 +85,10 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         ));
     }
     let mut report =
-        work::check(&stacks.harness, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
+        work::check(&setup.harness, &setup.reference, &setup.runtimes, wanted, &mut print_message)
             .map_err(|error| Failure::from_runtime(&error))?;
-    if let Some(directory) = &stacks.directory {
-        report.code = code::look(directory, stacks.harness.app.manifest.kind);
+    if let Some(directory) = &setup.directory {
+        report.code = code::look(directory, setup.harness.app.manifest.kind);
     }
     places::attach(&mut report);
     report.asked = asked;
@@ -110,7 +110,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
 }
 
 /// The runtimes of a check, and what is needed to start them.
-pub struct Stacks {
+pub struct CheckSetup {
     /// Starts the runtimes.
     pub harness: Harness,
     /// The reference, which forgets everything after each request.
@@ -121,7 +121,7 @@ pub struct Stacks {
 }
 
 /// The subject of a check, from the flags or from an earlier check.
-pub struct Meant<'a> {
+pub struct CheckSubject<'a> {
     /// The app: a directory, or a name in the catalogue.
     pub app: &'a str,
     /// Kind of the app; `None`: it is detected.
@@ -136,14 +136,14 @@ pub struct Meant<'a> {
     pub seed: u64,
 }
 
-impl Stacks {
+impl CheckSetup {
     /// Finds the runtimes, and refuses those that must not be started.
-    pub fn find(args: &CheckArgs, meant: Meant<'_>) -> Result<Stacks, Failure> {
-        let seed = meant.seed;
+    pub fn find(args: &CheckArgs, subject: CheckSubject<'_>) -> Result<CheckSetup, Failure> {
+        let seed = subject.seed;
         let overrides = Overrides {
-            app: Some(meant.app.to_owned()),
-            kind: meant.kind,
-            runtimes: Some(format!("{},{}", meant.reference, meant.runtimes)),
+            app: Some(subject.app.to_owned()),
+            kind: subject.kind,
+            runtimes: Some(format!("{},{}", subject.reference, subject.runtimes)),
             workers: Some("1".to_owned()),
             ..Overrides::default()
         };
@@ -156,11 +156,11 @@ impl Stacks {
             .map_err(|refusal| Failure::from_refusal(&refusal))?
             .swap_remove(0);
         if let Some(notice) = app.notice() {
-            tell(&format!("note: {}", fact::told(&notice)));
+            print_message(&format!("note: {}", fact::sentence(&notice)));
         }
-        forgetful(&catalogue, &plan)?;
+        check_memory_modes(&catalogue, &plan)?;
         let mut env = environment(&args.env)?;
-        let app = scratched(app, &plan.runtimes[0], &mut env, args)?;
+        let app = with_own_database(app, &plan.runtimes[0], &mut env, args)?;
         plan.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
         for choice in &plan.runtimes {
             catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
@@ -173,14 +173,14 @@ impl Stacks {
         let reference = choices.remove(0);
         let credentials =
             Credentials::read(&args.login, &args.cookies).map_err(|error| from_request(&error))?;
-        let count = (meant.users as usize).max(credentials.users());
-        let users = (0..count).map(|user| own(&credentials, user)).collect();
+        let count = (subject.users as usize).max(credentials.users());
+        let users = (0..count).map(|user| user_headers(&credentials, user)).collect();
         let timeout = parse_length(&args.timeout)
             .map_err(|error| Failure::rendered(format!("--timeout: {error}")))?;
         let timeout = Duration::from_nanos(timeout.0);
         let spill_file = SpillFile::on_disk();
         let harness = Harness { catalogue, app, placement, seed, users, timeout, spill_file };
-        Ok(Stacks { harness, reference, runtimes: choices, directory })
+        Ok(CheckSetup { harness, reference, runtimes: choices, directory })
     }
 }
 
@@ -197,7 +197,7 @@ fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
 
 /// Checks that the reference forgets and the checked runtimes do not. Otherwise nothing is
 /// compared.
-fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
+fn check_memory_modes(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
     for (at, choice) in plan.runtimes.iter().enumerate() {
         let RuntimeSource::Catalogue(name) = &choice.source else { continue };
         let directory = catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error))?;
@@ -257,7 +257,7 @@ fn from_request(error: &RequestError) -> Failure {
 }
 
 /// Returns a user's own headers.
-fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
+fn user_headers(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
     let mut headers = credentials.headers(user);
     let cookies = credentials.cookies(user).iter();
     let cookies: Vec<String> = cookies.map(|(name, value)| format!("{name}={value}")).collect();
@@ -269,7 +269,11 @@ fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
 }
 
 /// Reports what the user should know about the requests before they are sent.
-fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+fn report_requests(
+    gathered: &Gathered,
+    reference: &str,
+    print_message: &mut dyn FnMut(&str),
+) -> Result<(), Failure> {
     if gathered.requests.is_empty() {
         let skipped = gathered.skipped.iter().take(5);
         let why = skipped.map(|one| format!("\n  {one}")).collect::<String>();
@@ -284,9 +288,9 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
     }
     match &gathered.router {
         Some(Ok(routes)) => {
-            tell(&format!("the app's router lists {routes} paths that can be requested"))
+            print_message(&format!("the app's router lists {routes} paths that can be requested"))
         }
-        Some(Err(error)) => tell(&format!(
+        Some(Err(error)) => print_message(&format!(
             "note: stampede follows only links, because it cannot read the router's list: {}",
             chain(error)
         )),
@@ -294,12 +298,15 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
     }
     let count = gathered.requests.len();
     let skipped = gathered.skipped.len();
-    tell(&format!("{} to send, {skipped} skipped", words::number_of(count as u32, "request")));
+    print_message(&format!(
+        "{} to send, {skipped} skipped",
+        words::number_of(count as u32, "request")
+    ));
     for bad in &gathered.bad {
-        tell(&format!("note: {bad}"));
+        print_message(&format!("note: {bad}"));
     }
     if gathered.logins * 2 > count {
-        tell(&format!(
+        print_message(&format!(
             "note: {} of {count} requests lead to a login: `--login NAME:PASSWORD` or `--cookies FILE` lets \
              a user in",
             gathered.logins

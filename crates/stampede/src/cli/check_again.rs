@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args_check::CheckArgs;
-use super::check::{Meant, Stacks};
+use super::check::{CheckSetup, CheckSubject};
 use super::check_file::{last, masked, read};
 use super::check_flags::{Flags, Secret};
-use super::shell::{print, tell};
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::check::analyze::name;
 use crate::check::model::{Asked, CheckReport, Checked, Finding};
@@ -23,11 +23,12 @@ pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
     };
     let report = read(&path)?;
     let (checked, finding) = found(&report, number)?;
-    let flags = kept(&report)?.over(Flags::typed()?).with("runtime", &checked.runtime);
+    let flags =
+        stored_flags(&report)?.overridden_by(Flags::typed()?).with("runtime", &checked.runtime);
     complete(&flags, &format!("{} --finding {number}", command(typed.of.as_deref())))?;
     let args = flags.args()?;
-    let finding = whole(finding, args.urls.as_deref())?;
-    let meant = Meant {
+    let finding = unmasked(finding, args.urls.as_deref())?;
+    let meant = CheckSubject {
         app: args.app.as_deref().unwrap_or(&report.app),
         kind: args.kind.clone(),
         reference: &args.reference,
@@ -35,11 +36,10 @@ pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
         users: args.users,
         seed: args.seed.unwrap_or(report.seed),
     };
-    tell(&format!("finding {number} of check {}", report.name));
-    let stacks = Stacks::find(&args, meant)?;
-    let replayed =
-        replay::replay(&stacks.harness, &stacks.reference, &stacks.runtimes[0], &finding)
-            .map_err(|error| Failure::from_runtime(&error))?;
+    print_message(&format!("finding {number} of check {}", report.name));
+    let setup = CheckSetup::find(&args, meant)?;
+    let replayed = replay::replay(&setup.harness, &setup.reference, &setup.runtimes[0], &finding)
+        .map_err(|error| Failure::from_runtime(&error))?;
     print(mask_secrets(&replayed.text).as_bytes())?;
     Ok(if replayed.shows { Outcome::NotMet } else { Outcome::Fine })
 }
@@ -66,7 +66,7 @@ fn found(report: &CheckReport, number: u32) -> Result<(&Checked, &Finding), Fail
 }
 
 /// Returns the flags of the check. Flags that an older check did not keep have their defaults.
-fn kept(report: &CheckReport) -> Result<Flags, Failure> {
+fn stored_flags(report: &CheckReport) -> Result<Flags, Failure> {
     if !report.asked.is_empty() {
         return Flags::read(&report.asked);
     }
@@ -97,7 +97,7 @@ fn complete(flags: &Flags, command: &str) -> Result<(), Failure> {
 
 /// Returns the finding with its requests as they were sent. Masked parts come from the file that
 /// listed the requests.
-fn whole(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
+fn unmasked(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
     let mut finding = finding.clone();
     let mut listed: Option<Vec<Asked>> = None;
     for step in &mut finding.steps {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn args(report: &CheckReport) -> CheckArgs {
-        let flags = kept(report).and_then(|flags| flags.args());
+        let flags = stored_flags(report).and_then(|flags| flags.args());
         flags.unwrap_or_else(|failure| panic!("{}", failure.text()))
     }
 
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_check_is_repeated_with_what_it_says() {
+    fn an_older_check_is_repeated_with_its_recorded_values() {
         let old = CheckReport { format: 1, reference: "php-cgi".to_owned(), ..report(&[], vec![]) };
         let args = args(&old);
         assert_eq!(args.app.as_deref(), Some("/srv/shop"));
@@ -197,13 +197,14 @@ mod tests {
     #[test]
     fn what_is_lacking_is_said_by_its_flags() {
         let text = |failure: Failure| failure.text();
-        let kept = |words: &[&str]| {
+        let flags_of = |words: &[&str]| {
             let base = ["--app", "/srv/shop", "--runtime", "swoole"];
             Flags::read(base.iter().chain(words)).expect("flags")
         };
-        let logins = complete(&kept(&["--login", "ann", "--login", "o'hara"]), AGAIN).unwrap_err();
+        let logins =
+            complete(&flags_of(&["--login", "ann", "--login", "o'hara"]), AGAIN).unwrap_err();
         let both =
-            complete(&kept(&["--env", "DATABASE_URL", "--login", "ann"]), AGAIN).unwrap_err();
+            complete(&flags_of(&["--env", "DATABASE_URL", "--login", "ann"]), AGAIN).unwrap_err();
         let none = report(&["--app", "x"], vec![]);
         let one = report(&["--app", "x"], vec![sample::finding()]);
         insta::assert_snapshot!(
@@ -215,7 +216,7 @@ mod tests {
             ]
             .join("\n")
         );
-        assert!(complete(&kept(&["--login", "ann:x"]), AGAIN).is_ok());
+        assert!(complete(&flags_of(&["--login", "ann:x"]), AGAIN).is_ok());
     }
 
     #[test]
@@ -232,7 +233,7 @@ mod tests {
             step.request = Arc::new(masked(listed));
         }
         let sent =
-            whole(&finding, Some(&urls)).unwrap_or_else(|failure| panic!("{}", failure.text()));
+            unmasked(&finding, Some(&urls)).unwrap_or_else(|failure| panic!("{}", failure.text()));
         assert_eq!(sent.steps[1].request.target, "/reset?token=hunter2");
         assert_eq!(sent.about, "GET /reset?token=hunter2", "by it the finding is known again");
 
@@ -240,9 +241,9 @@ mod tests {
         header.steps[1] = sample::step(1, "/api");
         Arc::make_mut(&mut header.steps[1].request).headers =
             vec![("X-Api-Key".to_owned(), "***".to_owned())];
-        let said = [whole(&finding, None), whole(&header, Some(Path::new("my urls.txt")))]
+        let errors = [unmasked(&finding, None), unmasked(&header, Some(Path::new("my urls.txt")))]
             .map(|refused| refused.map(|_| ()).unwrap_err().text());
-        insta::assert_snapshot!(said.join("\n"));
+        insta::assert_snapshot!(errors.join("\n"));
     }
 
     #[test]

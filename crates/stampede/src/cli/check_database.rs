@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::args_check::CheckArgs;
-use super::shell::tell;
+use super::shell::print_message;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{
     App, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed, own_database,
@@ -18,7 +18,7 @@ use crate::runtime::{
 ///
 /// # Errors
 /// It is unknown which kind of database is needed, or how to fill it.
-pub fn scratched(
+pub fn with_own_database(
     app: App,
     choice: &RuntimeChoice,
     env: &mut BTreeMap<String, String>,
@@ -32,15 +32,15 @@ pub fn scratched(
     let file = args.database.as_deref().map(readable).transpose()?;
     let is_given = env.keys().any(|name| DATABASE_VARIABLES.contains(&name.as_str()));
     match own {
-        None if file.is_some() => Err(unnamed()),
+        None if file.is_some() => Err(no_database_named()),
         None => Ok(app),
         Some(_) if file.is_none() && (args.own_database || is_given) => Ok(app),
         Some(own) => {
             let fill = choose_seed(&app, &own, file.as_deref()).ok_or_else(|| empty(&own))?;
-            let kind = own.kind.ok_or_else(|| strange(&own))?;
+            let kind = own.kind.ok_or_else(|| unsupported_database(&own))?;
             // The app gets the address of the scratch database instead.
             env.retain(|name, _| !DATABASE_VARIABLES.contains(&name.as_str()));
-            tell(&format!("note: {}", said(&own, kind, &fill)));
+            print_message(&format!("note: {}", database_note(&own, kind, &fill)));
             Ok(with_scratch_database(&app, kind, &fill))
         }
     }
@@ -54,7 +54,7 @@ pub fn hint(error: &RuntimeError, app: &App) -> Option<&'static str> {
     is_it.then_some("the check uses a temporary database in place of the app's own: fill it with `--database dump.sql`")
 }
 
-fn said(own: &OwnDatabase, kind: &str, fill: &DatabaseSeed) -> String {
+fn database_note(own: &OwnDatabase, kind: &str, fill: &DatabaseSeed) -> String {
     let filled = match fill {
         DatabaseSeed::File(file) if own.file.as_ref() == Some(file) => {
             "with a copy of it".to_owned()
@@ -77,7 +77,7 @@ fn readable(file: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-fn unnamed() -> Failure {
+fn no_database_named() -> Failure {
     Failure::rendered(
         "--database: the app's `.env` does not name a database to replace".to_owned(),
     )
@@ -93,7 +93,7 @@ fn empty(own: &OwnDatabase) -> Failure {
     .hint(MEANS)
 }
 
-fn strange(own: &OwnDatabase) -> Failure {
+fn unsupported_database(own: &OwnDatabase) -> Failure {
     Failure::rendered(format!(
         "the check would write to the app's own database at {}, and stampede can replace only MariaDB, MySQL, \
          PostgreSQL and SQLite",

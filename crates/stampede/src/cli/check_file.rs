@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Failure;
 use super::check_again::command;
-use super::shell::tell;
+use super::shell::print_message;
 use crate::check::baseline::{Baseline, notice};
 use crate::check::html::html;
 use crate::check::model::{Asked, CheckReport, FORMAT};
@@ -17,7 +17,7 @@ pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
     let Some(path) = path else { return Ok(Baseline::default()) };
     let report = read(path)?;
     if let Some(notice) = notice(&report) {
-        tell(&format!("note: {notice}"));
+        print_message(&format!("note: {notice}"));
     }
     Ok(Baseline::of(&report))
 }
@@ -125,7 +125,7 @@ mod tests {
             std::fs::write(&path, text).expect("written");
             path
         };
-        let said = [
+        let errors = [
             file("run.json", "{\"plan\": 1}"),
             file("newer.json", "{\"format\": 99, \"tried\": 1}"),
             file("half.json", "{\"format\": 2, \"stampede\""),
@@ -134,7 +134,7 @@ mod tests {
         .map(|path| read(&path).map(|_| ()).unwrap_err().text());
         let none = last(directory.path()).unwrap_err().text();
         let here = directory.path().display().to_string();
-        insta::assert_snapshot!((said.join("\n") + "\n" + &none).replace(&here, "DIRECTORY"));
+        insta::assert_snapshot!((errors.join("\n") + "\n" + &none).replace(&here, "DIRECTORY"));
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Secret {
     }
 
     /// The character between the kept name and the secret value.
-    const fn sign(self) -> char {
+    const fn separator(self) -> char {
         match self {
             Secret::Login => ':',
             Secret::Env => '=',
@@ -76,7 +76,7 @@ impl fmt::Display for MissingFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MissingFlag { secret, name } = self;
         let name = shell_words::quote(name);
-        write!(f, "--{} {name}{}{}", secret.flag(), secret.sign(), secret.what())
+        write!(f, "--{} {name}{}{}", secret.flag(), secret.separator(), secret.what())
     }
 }
 
@@ -139,14 +139,14 @@ impl Flags {
 
     /// Returns what a check keeps: names in place of secrets, and absolute paths, so that they are
     /// valid in every working directory.
-    pub fn kept(mut self) -> Flags {
+    pub fn storable(mut self) -> Flags {
         self.0.retain(|flag| !OF_RESULT.contains(&flag.name.as_str()));
         let paths = paths();
         for Flag { name, values } in &mut self.0 {
             let secret = Secret::of(name);
             for value in values {
                 *value = match secret {
-                    Some(secret) => name_of(value, secret.sign()).to_owned(),
+                    Some(secret) => name_of(value, secret.separator()).to_owned(),
                     None if paths.contains(name) || is_directory(name, value) => absolute(value),
                     None => std::mem::take(value),
                 };
@@ -164,12 +164,12 @@ impl Flags {
 
     /// Replaces flags by those in `typed`. For flags with secrets, the typed values complete the
     /// kept names.
-    pub fn over(mut self, typed: Flags) -> Flags {
+    pub fn overridden_by(mut self, typed: Flags) -> Flags {
         for flag in typed.0 {
             let known = self.0.iter_mut().find(|known| known.name == flag.name);
-            let sign = Secret::of(&flag.name).map(Secret::sign);
-            match (known, sign) {
-                (Some(known), Some(sign)) => known.fill(&flag, sign),
+            let separator = Secret::of(&flag.name).map(Secret::separator);
+            match (known, separator) {
+                (Some(known), Some(separator)) => known.fill(&flag, separator),
                 (Some(known), None) => *known = flag,
                 (None, _) => self.0.push(flag),
             }
@@ -182,7 +182,7 @@ impl Flags {
         let missing = Secret::ALL.into_iter().flat_map(|secret| {
             let flags = self.0.iter().filter(move |flag| flag.name == secret.flag());
             let values = flags.flat_map(|flag| &flag.values);
-            let names = values.filter(move |value| !value.contains(secret.sign()));
+            let names = values.filter(move |value| !value.contains(secret.separator()));
             names.map(move |name| MissingFlag { secret, name: name.clone() })
         });
         missing.collect()
@@ -191,13 +191,13 @@ impl Flags {
 
 impl Flag {
     /// Replaces names by their typed values, and appends the other typed values.
-    fn fill(&mut self, typed: &Flag, sign: char) {
-        let name = |value: &str| name_of(value, sign).to_owned();
+    fn fill(&mut self, typed: &Flag, separator: char) {
+        let name = |value: &str| name_of(value, separator).to_owned();
         for value in &typed.values {
             match self
                 .values
                 .iter_mut()
-                .find(|known| name(known) == name(value) && !known.contains(sign))
+                .find(|known| name(known) == name(value) && !known.contains(separator))
             {
                 Some(known) => known.clone_from(value),
                 None => self.values.push(value.clone()),
@@ -207,8 +207,8 @@ impl Flag {
 }
 
 /// Returns the part before the secret value.
-fn name_of(value: &str, sign: char) -> &str {
-    value.split(sign).next().unwrap_or_default()
+fn name_of(value: &str, separator: char) -> &str {
+    value.split(separator).next().unwrap_or_default()
 }
 
 fn command() -> Command {
@@ -240,7 +240,7 @@ mod tests {
         Flags::read(words).unwrap_or_else(|failure| panic!("{}", failure.text()))
     }
 
-    fn said(flags: &Flags) -> Vec<String> {
+    fn printed_flags(flags: &Flags) -> Vec<String> {
         flags.missing().iter().map(ToString::to_string).collect()
     }
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_the_same_when_read_again() {
+    fn flags_survive_a_round_trip() {
         let typed = with_app(&[
             "--skip=/a/*",
             "--skip",
@@ -278,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_no_secret_and_whole_paths() {
-        let kept = flags(&[
+    fn stored_flags_have_no_secrets_and_absolute_paths() {
+        let storable = flags(&[
             "--app",
             "./shop",
             "--runtime",
@@ -296,24 +296,24 @@ mod tests {
             "--timeout",
             "3s",
         ])
-        .kept();
+        .storable();
         let here = std::env::current_dir().expect("a directory").display().to_string();
-        let words = kept.words().join(" ");
+        let words = storable.words().join(" ");
         assert_eq!(
             words.replace(&here, "HERE"),
             "--app HERE/shop --runtime swoole --login ann --cookies HERE/ann.txt --env KEY --timeout 3s"
         );
-        assert_eq!(said(&kept), ["--login ann:PASSWORD", "--env KEY=VALUE"]);
+        assert_eq!(printed_flags(&storable), ["--login ann:PASSWORD", "--env KEY=VALUE"]);
     }
 
     #[test]
-    fn what_is_typed_again_takes_the_place_of_what_was_kept() {
+    fn typed_flags_override_stored_ones() {
         let logins = ["--login", "ann:a", "--login", "bob:b", "--users", "2", "--timeout", "3s"];
-        let kept = with_app(&logins).kept();
+        let storable = with_app(&logins).storable();
         let typed = flags(&["--finding", "2", "--login", "bob:B", "--timeout", "9s"]);
-        let all = kept.clone().over(typed);
-        assert_eq!(said(&all), ["--login ann:PASSWORD"]);
-        let all = all.over(flags(&["--finding", "2", "--login", "ann:A"]));
+        let all = storable.clone().overridden_by(typed);
+        assert_eq!(printed_flags(&all), ["--login ann:PASSWORD"]);
+        let all = all.overridden_by(flags(&["--finding", "2", "--login", "ann:A"]));
         assert!(all.missing().is_empty());
         let args = all.args().unwrap_or_else(|failure| panic!("{}", failure.text()));
         assert_eq!(args.login, ["ann:A", "bob:B"], "each user is who it was");
@@ -322,12 +322,12 @@ mod tests {
 
     /// Makes sure that somebody decides about every new flag before its values are kept.
     #[test]
-    fn of_every_flag_it_is_known_whether_it_may_be_kept() {
+    fn every_flag_is_classified_as_storable_or_not() {
         let command = command();
         let secret = |name: &str| Secret::of(name).is_some();
-        let kept = command.get_arguments().filter_map(clap::Arg::get_long);
-        let kept: Vec<&str> =
-            kept.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
-        insta::assert_snapshot!(kept.join(" "), @"app kind runtime traffic path limit methods skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
+        let storable = command.get_arguments().filter_map(clap::Arg::get_long);
+        let storable: Vec<&str> =
+            storable.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
+        insta::assert_snapshot!(storable.join(" "), @"app kind runtime traffic path limit methods skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
     }
 }

@@ -18,7 +18,7 @@ use crate::mask::mask_json;
 use crate::plan::model::{Fairness, LoadChoice, Plan};
 use crate::plan::{Overrides, WithSteady};
 use crate::progress::words;
-use crate::report::{self, Shown};
+use crate::report::{self, LoadedRuns};
 use crate::runtime::{Catalogue, Mode, SearchPaths};
 use crate::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use crate::suggest::{fill, fill_length, suggest};
@@ -101,7 +101,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         path => path.as_deref(),
     };
     let of_plan = |error| Failure::from_plan(&error);
-    let gaps = plan::gaps(path, &overrides).map_err(of_plan)?;
+    let gaps = plan::missing_parts(path, &overrides).map_err(of_plan)?;
     if gaps.app {
         let app = default_app();
         chosen.push(format!("--app {app}"));
@@ -176,17 +176,17 @@ fn suggested(
 /// Writes the summary and prints the table from the stored results. `stampede report` prints the
 /// same later.
 fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, Failure> {
-    let shown = Shown::read(Path::new(store::RESULTS), &[path.display().to_string()])
+    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &[path.display().to_string()])
         .map_err(|error| Failure::from_store(&error))?;
-    let (stored, summary) = (shown.stored(), shown.summary());
+    let (stored, summary) = (loaded.stored(), loaded.summary());
     store::write_summary(path, &report::json(summary))
         .map_err(|error| Failure::from_store(&error))?;
-    let page = write_page(&shown);
+    let page = write_page(&loaded);
     if json {
-        print(super::diff::json_of_run(&shown)?.as_bytes())?;
+        print(super::diff::json_of_run(&loaded)?.as_bytes())?;
     } else {
         print(report::answer(summary, &super::report::style()).as_bytes())?;
-        if let Some(versions) = super::diff::text_of_versions(&shown) {
+        if let Some(versions) = super::diff::text_of_versions(&loaded) {
             print(format!("\n{versions}").as_bytes())?;
         }
         print(next(path, page.as_deref(), comparison, summary).as_bytes())?;
@@ -248,7 +248,7 @@ fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
     // working.
     let has_worked =
         |trial: &StoredTrial| trial.record.load.is_some() || trial.record.runtime.before.is_some();
-    if !stored.trials.iter().any(has_worked) && !interrupt::asked() {
+    if !stored.trials.iter().any(has_worked) && !interrupt::is_requested() {
         Outcome::Nothing
     } else if !summary.is_whole() || !stored.record.is_whole(stored.trials.len()) {
         Outcome::Incomplete

@@ -7,26 +7,26 @@ use super::report::style;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::model::Expectation;
-use crate::report::{self, Shown};
+use crate::report::{self, LoadedRuns};
 use crate::store;
-use crate::summary::diff::{Diff, FORMAT, Named, Unfit, between, keep_own, of_plan, within};
+use crate::summary::diff::{Diff, FORMAT, LabelledRun, Unfit, between, keep_own, of_plan, within};
 use crate::summary::overlay::label;
 
 /// Compares and prints the runs. Refuses runs that are not comparable.
 pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
     let asked = expectations(&args.expect)?;
-    let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
+    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)
         .map_err(|error| Failure::from_store(&error))?;
     let labels: Vec<String> = (0..args.runs.len()).map(label).collect();
-    let runs: Vec<Named<'_>> = shown
+    let runs: Vec<LabelledRun<'_>> = loaded
         .runs()
         .zip(&labels)
-        .map(|((_, data, summary), label)| Named { label, data, summary })
+        .map(|((_, data, summary), label)| LabelledRun { label, data, summary })
         .collect();
     let diffs = match runs.as_slice() {
         [only] => vec![versions(only, &asked)?],
         [base, others @ ..] => {
-            let one = |other: &Named<'_>| against(base, other, &asked, args.anyway);
+            let one = |other: &LabelledRun<'_>| against(base, other, &asked, args.anyway);
             others.iter().map(one).collect::<Result<Vec<Diff>, Failure>>()?
         }
         [] => Vec::new(),
@@ -36,10 +36,10 @@ pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns the comparison of the two versions of an app in a run; `None`: it measured only one.
-pub fn text_of_versions(shown: &Shown) -> Option<String> {
-    let (_, data, summary) = shown.runs().next()?;
+pub fn text_of_versions(loaded: &LoadedRuns) -> Option<String> {
+    let (_, data, summary) = loaded.runs().next()?;
     data.record.against.as_ref()?;
-    let mut diff = versions(&Named { label: "", data, summary }, &[]).ok()?;
+    let mut diff = versions(&LabelledRun { label: "", data, summary }, &[]).ok()?;
     // The table above has these notes already.
     diff.cases.iter_mut().for_each(|case| case.notes.clear());
     Some(report::diff_text(&diff, &style()))
@@ -47,13 +47,13 @@ pub fn text_of_versions(shown: &Shown) -> Option<String> {
 
 /// Returns the summary of a run. If the run measured two versions of an app, their comparison is
 /// added.
-pub fn json_of_run(shown: &Shown) -> Result<String, Failure> {
+pub fn json_of_run(loaded: &LoadedRuns) -> Result<String, Failure> {
     let Some((_, data, summary)) =
-        shown.runs().next().filter(|(run, ..)| run.record.against.is_some())
+        loaded.runs().next().filter(|(run, ..)| run.record.against.is_some())
     else {
-        return Ok(report::json(shown.summary()));
+        return Ok(report::json(loaded.summary()));
     };
-    let diff = versions(&Named { label: "", data, summary }, &[])?;
+    let diff = versions(&LabelledRun { label: "", data, summary }, &[])?;
     let value = serde_json::to_value(summary).map_err(|error| Failure::new(&error))?;
     let mut fields = value.as_object().cloned().unwrap_or_default();
     fields.insert("against".to_owned(), serde_json::json!({"format": FORMAT, "diffs": [diff]}));
@@ -61,7 +61,7 @@ pub fn json_of_run(shown: &Shown) -> Result<String, Failure> {
 }
 
 /// Repeats what `compare --against` found.
-fn versions(run: &Named<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
+fn versions(run: &LabelledRun<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
     let one = |expect: &[Expectation]| {
         let found = within(run.data, run.summary, expect).map_err(unfit)?;
         found.ok_or_else(|| {
@@ -78,8 +78,8 @@ fn versions(run: &Named<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
 }
 
 fn against(
-    base: &Named<'_>,
-    other: &Named<'_>,
+    base: &LabelledRun<'_>,
+    other: &LabelledRun<'_>,
     asked: &[Expectation],
     anyway: bool,
 ) -> Result<Diff, Failure> {
@@ -155,7 +155,7 @@ fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
     if diff.differences.is_empty() || anyway {
         return Ok(());
     }
-    let mut differ = report::differ(&diff.differences, labels);
+    let mut differ = report::difference_lines(&diff.differences, labels);
     let more = differ.len().saturating_sub(MOST_SHOWN);
     differ.truncate(MOST_SHOWN);
     if more > 0 {

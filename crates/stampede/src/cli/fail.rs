@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::against::AgainstError;
 use crate::causes::chain;
-use crate::plan::{Look, PlanError};
+use crate::plan::{PlanError, RenderStyle};
 use crate::runtime::RuntimeError;
 use crate::store::{StoreError, mask_secrets};
 use crate::suggest::SuggestError;
@@ -74,7 +74,11 @@ impl Failure {
     /// Makes a failure from a plan's error, with the source line.
     pub fn from_plan(error: &PlanError) -> Failure {
         let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Failure::rendered(error.render(if colour { Look::Colour } else { Look::Plain }))
+        Failure::rendered(error.render(if colour {
+            RenderStyle::Colour
+        } else {
+            RenderStyle::Plain
+        }))
     }
 
     /// Makes a failure from the error of a runtime or an app, with its hint.

@@ -6,7 +6,7 @@ use stampede_load::spec::{Arrivals, Model, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::Failure;
-use super::capacity::{Numbers, begin, is_of_a_search, settled};
+use super::capacity::{SearchLimits, begin, is_of_a_search, searchable_plan};
 use super::tune::{WORKERS, report, tune, write};
 use crate::fact::Notice;
 use crate::fact::app::NotTuned;
@@ -22,47 +22,47 @@ use crate::{interrupt, machine, progress};
 pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
     let first_app_alone = plan.apps.len() > 1;
     for index in 0..plan.runtimes.len() {
-        if plan.runtimes[index].is_external() || interrupt::asked() {
+        if plan.runtimes[index].is_external() || interrupt::is_requested() {
             continue;
         }
-        let said = match best_workers(plan, index)? {
-            Found::Workers(workers, run) => {
+        let notice = match best_workers(plan, index)? {
+            BestWorkers::Workers(workers, run) => {
                 let choice = &mut plan.runtimes[index];
                 choice.settings.insert("workers".to_owned(), Scalar::Int(workers.into()));
                 let runtime = choice.name.clone();
                 Notice::Tuned { runtime, workers, run, first_app_alone }
             }
-            Found::Nothing(why) => {
+            BestWorkers::Nothing(why) => {
                 Notice::NotTuned { runtime: plan.runtimes[index].name.clone(), why }
             }
         };
-        plan.notices.push(said);
+        plan.notices.push(notice);
     }
     Ok(())
 }
 
-enum Found {
+enum BestWorkers {
     /// The best number of workers, and the run that shows it.
     Workers(u32, String),
     /// Why there is no best number.
     Nothing(NotTuned),
 }
 
-fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
+fn best_workers(plan: &Plan, index: usize) -> Result<BestWorkers, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let context = SearchContext::new(alone(plan, index)?, catalogue, machine::facts())
+    let context = SearchContext::new(search_plan(plan, index)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if let Some(why) = &context.refused[0] {
-        return Ok(Found::Nothing(NotTuned::Refused { reason: Box::new(why.clone()) }));
+        return Ok(BestWorkers::Nothing(NotTuned::Refused { reason: Box::new(why.clone()) }));
     }
     let setting = Setting::read(WORKERS).map_err(|error| Failure::new(&error))?;
     let (choice, settings) = (&context.plan.runtimes[0], [setting]);
     let takes = |value| context.check(&variant(choice, &settings, &[value])).is_ok();
     if !settings[0].ends().into_iter().all(takes) {
-        return Ok(Found::Nothing(NotTuned::NoNumber {}));
+        return Ok(BestWorkers::Nothing(NotTuned::NoNumber {}));
     }
     let max_time_s = MAX_TIME_S * plan.time_scale;
-    let numbers = Numbers { max_time_s, precision: PRECISION, trial_s: TRIAL_S };
+    let numbers = SearchLimits { max_time_s, precision: PRECISION, trial_s: TRIAL_S };
     let objective = Objective { wanted: numbers.of(&context), rate: None, max_time_s };
     let record = context.run_record();
     let directory = begin(&context, &record)?;
@@ -78,23 +78,23 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     write(&path, &report).map_err(|error| Failure::from_store(&error))?;
     let best = report.best.as_ref().and_then(|best| best.get("workers")?.parse().ok());
     Ok(match best {
-        Some(workers) => Found::Workers(workers, path.display().to_string()),
-        None => Found::Nothing(NotTuned::NotFound { result: Box::new(report.said) }),
+        Some(workers) => BestWorkers::Workers(workers, path.display().to_string()),
+        None => BestWorkers::Nothing(NotTuned::NotFound { result: Box::new(report.said) }),
     })
 }
 
 /// Returns the plan with only this runtime, its first app, and an open load whose rate the search
 /// sets.
-fn alone(plan: &Plan, index: usize) -> Result<Plan, Failure> {
-    let mut alone = plan.clone();
-    alone.runtimes = vec![plan.runtimes[index].clone()];
-    alone.apps.truncate(1);
-    alone.loads.truncate(1);
-    alone.notices.clear();
-    alone.out = None;
+fn search_plan(plan: &Plan, index: usize) -> Result<Plan, Failure> {
+    let mut search_plan = plan.clone();
+    search_plan.runtimes = vec![plan.runtimes[index].clone()];
+    search_plan.apps.truncate(1);
+    search_plan.loads.truncate(1);
+    search_plan.notices.clear();
+    search_plan.out = None;
     // Expectations that compare runs or demand throughput cannot be used to search for a capacity.
-    alone.expect.retain(is_of_a_search);
-    let load = &mut alone.loads[0];
+    search_plan.expect.retain(is_of_a_search);
+    let load = &mut search_plan.loads[0];
     (load.only, load.except, load.expect) = (Vec::new(), Vec::new(), Vec::new());
     if let Model::Closed { .. } = load.model {
         load.model = Model::Open {
@@ -104,7 +104,7 @@ fn alone(plan: &Plan, index: usize) -> Result<Plan, Failure> {
             when_full: WhenFull::Queue,
         };
     }
-    settled(alone)
+    searchable_plan(search_plan)
 }
 
 /// Time limit for each runtime in seconds. `time_scale` shortens it.

@@ -104,7 +104,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::{CommandFactory as _, Parser as _};
 
-    fn said(arguments: &[&str]) -> String {
+    fn error_text(arguments: &[&str]) -> String {
         let line = ["stampede", "fire", "http://127.0.0.1/"].iter().chain(arguments);
         let line: Vec<String> = line.map(|one| (*one).to_owned()).collect();
         let error = Cli::try_parse_from(&line).expect_err("no option of fire");
@@ -133,13 +133,13 @@ mod tests {
     fn options_of_others_are_told_what_they_are_here() {
         insta::assert_snapshot!(
             [&["--vus", "10"][..], &["--duration=30s"], &["-k"], &["--rat", "5"]]
-                .map(said)
+                .map(error_text)
                 .join("\n----\n")
         );
     }
 
     #[test]
-    fn the_fields_words_are_accepted_beside_ours() {
+    fn common_names_of_options_are_accepted_as_aliases() {
         use crate::cli::args::Command;
         let load = |arguments: &[&str]| {
             let line = ["stampede"].iter().chain(arguments);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn none_of_them_is_an_option_of_fire() {
+    fn no_foreign_option_is_an_option_of_fire() {
         let cli = Cli::command();
         let fire = cli.find_subcommand("fire").expect("fire");
         let own: Vec<String> = fire

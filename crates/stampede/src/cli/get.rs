@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Failure;
-use super::shell::tell;
+use super::shell::print_message;
 use crate::interrupt;
 use crate::runtime::{BuildRecipe, Catalogue, LIB, Release, RuntimeDirectory, SearchPaths, sha256};
 
@@ -145,15 +145,17 @@ impl Recipe {
         let Some(release) = self.release() else { return Ok(false) };
         let Some(curl) = tool(places, "curl") else {
             let need = self.need();
-            tell(&format!("note: there is no `curl` to get a release with; so `{need}` is built"));
+            print_message(&format!(
+                "note: there is no `curl` to get a release with; so `{need}` is built"
+            ));
             return Ok(false);
         };
-        tell(&format!("getting `{}` from {}", self.need(), release.url));
-        let unwanted = self.to_its_place(|part| {
+        print_message(&format!("getting `{}` from {}", self.need(), release.url));
+        let unwanted = self.install_whole(|part| {
             let file = part.join(self.need());
             let mut command = Command::new(curl);
             command.args(CURL).arg("-o").arg(&file).arg(&release.url);
-            if !self.ended_well(&mut command)? {
+            if !self.succeeded(&mut command)? {
                 return Ok(Some(format!("{} could not be had", release.url)));
             }
             let bytes = fs::read(&file).map_err(|error| failed("read the release", &error))?;
@@ -169,8 +171,8 @@ impl Recipe {
             }
         })?;
         match &unwanted {
-            None => tell(&format!("note: {}", release.note)),
-            Some(why) => tell(&format!("note: {why}; so `{}` is built", self.need())),
+            None => print_message(&format!("note: {}", release.note)),
+            Some(why) => print_message(&format!("note: {why}; so `{}` is built", self.need())),
         }
         Ok(unwanted.is_none())
     }
@@ -178,7 +180,7 @@ impl Recipe {
     /// Whether the program prints its version. True if no command for that is known.
     fn starts(&self, file: &Path) -> Result<bool, Failure> {
         let Some(version) = &self.version else { return Ok(true) };
-        self.ended_well(Command::new(file).args(version.split_whitespace().skip(1)))
+        self.succeeded(Command::new(file).args(version.split_whitespace().skip(1)))
     }
 
     /// Runs the script elsewhere, and moves the complete result to its place. If interrupted (the
@@ -197,13 +199,13 @@ impl Recipe {
             fs::write(place.path().join(name), bytes)
                 .map_err(|error| failed("write a temporary file", &error))?;
         }
-        tell(&format!("making `{}`; this may take some minutes", self.need()));
-        self.to_its_place(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
+        print_message(&format!("making `{}`; this may take some minutes", self.need()));
+        self.install_whole(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
     }
 
     /// Lets `put` fill a new directory, and moves it to its place as a whole. On an error, or if
     /// `put` returns why the result is not wanted, nothing is moved.
-    fn to_its_place(
+    fn install_whole(
         &self,
         put: impl FnOnce(&Path) -> Result<Option<String>, Failure>,
     ) -> Result<Option<String>, Failure> {
@@ -257,7 +259,7 @@ impl Recipe {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(file_name(&self.get.run)).current_dir(place);
         command.envs(self.variables(tools)).env("OUT", out);
-        match self.ended_well(&mut command)? {
+        match self.succeeded(&mut command)? {
             true => Ok(()),
             false => Err(Failure::rendered(format!("`{}` was not made", self.need()))
                 .hint(format!("the reason stands above; {}", self.get.note))),
@@ -266,22 +268,22 @@ impl Recipe {
 
     /// Runs a command to its end, together with everything that it starts. Returns whether it
     /// succeeded.
-    fn ended_well(&self, command: &mut Command) -> Result<bool, Failure> {
+    fn succeeded(&self, command: &mut Command) -> Result<bool, Failure> {
         let program = command.get_program().to_string_lossy().into_owned();
-        let ended_well = command
+        let succeeded = command
             .stdin(Stdio::null())
             // Standard output is for stampede's results only. The command's output is progress.
             .stdout(std::io::stderr())
             // A process group of its own, so that all its processes can be ended together.
             .process_group(0)
             .spawn()
-            .and_then(watched)
+            .and_then(wait_or_interrupt)
             .map_err(|error| failed(&format!("run {program}"), &error))?;
-        if interrupt::asked() {
+        if interrupt::is_requested() {
             let text = format!("interrupted: `{}` is still missing", self.need());
             return Err(Failure::rendered(text));
         }
-        Ok(ended_well)
+        Ok(succeeded)
     }
 }
 
@@ -290,7 +292,7 @@ fn failed(what: &str, error: &std::io::Error) -> Failure {
 }
 
 /// Waits for the end. If an interrupt asks for it, the whole process group is ended.
-fn watched(mut child: Child) -> std::io::Result<bool> {
+fn wait_or_interrupt(mut child: Child) -> std::io::Result<bool> {
     let group = Pid::from_child(&child);
     let mut asked = None;
     loop {
@@ -299,7 +301,7 @@ fn watched(mut child: Child) -> std::io::Result<bool> {
             let _ = kill_process_group(group, Signal::KILL);
             return Ok(status.success());
         }
-        if interrupt::asked() {
+        if interrupt::is_requested() {
             let begun = *asked.get_or_insert_with(|| {
                 let _ = kill_process_group(group, Signal::INT);
                 std::time::Instant::now()

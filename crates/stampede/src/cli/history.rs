@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::HistoryArgs;
 use super::report::style;
-use super::shell::{print, tell};
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::{history, report, store};
 
@@ -19,7 +19,10 @@ pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
         return print(format!("{text}\n").as_bytes());
     }
     if entries.is_empty() {
-        tell(&format!("`{}` holds no run; `stampede compare` makes one", results.display()));
+        print_message(&format!(
+            "`{}` holds no run; `stampede compare` makes one",
+            results.display()
+        ));
     }
     print(report::history(&entries, &style()).as_bytes())
 }

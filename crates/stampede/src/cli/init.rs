@@ -44,7 +44,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let cpus = cpus();
     let text = written(&app, &named(&plan, &out), &suggestion, cpus, &command);
     write(&out, &text)?;
-    print(said(&out, &app, &suggestion, &command).as_bytes())
+    print(summary_text(&out, &app, &suggestion, &command).as_bytes())
 }
 
 /// Returns the number of CPUs that the stack gets without a plan.
@@ -110,11 +110,11 @@ fn scalar(text: &str) -> String {
     }
 }
 
-fn said(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String {
+fn summary_text(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String {
     let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
     let mut text = format!("{} is written\n", out.display());
     if let Some(notice) = app.notice() {
-        text += &format!("{}\n", fact::told(&notice));
+        text += &format!("{}\n", fact::sentence(&notice));
     }
     text += &format!("runtimes: {}\n", names.join(", "));
     for left in &suggestion.left_out {

@@ -33,16 +33,16 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         .map(|name| catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error)))
         .collect::<Result<_, _>>()?;
     let places = &catalogue.places;
-    let lacks = |runtime: &RuntimeDirectory| lacks(&catalogue, runtime, args.build);
+    let missing_needs = |runtime: &RuntimeDirectory| missing_needs(&catalogue, runtime, args.build);
     let is_incomplete = |runtime: &&RuntimeDirectory| {
         !is_complete(&runtime::describe_runtime(&catalogue, &runtime.name))
-            || !lacks(runtime).is_empty()
+            || !missing_needs(runtime).is_empty()
     };
     let incomplete: Vec<&RuntimeDirectory> = runtimes.iter().filter(is_incomplete).collect();
-    let mut recipes = get::wanted(&catalogue, &incomplete, lacks, args.build)?;
+    let mut recipes = get::wanted(&catalogue, &incomplete, missing_needs, args.build)?;
     let of_packages = |runtime: &&&RuntimeDirectory| {
         let made = |need: &String| runtime.manifest.get.iter().any(|get| get.need.value == *need);
-        lacks(runtime).iter().any(|need| !made(need))
+        missing_needs(runtime).iter().any(|need| !made(need))
     };
     let packaged: Vec<&RuntimeDirectory> = incomplete.iter().filter(of_packages).copied().collect();
     let mut words = words(&catalogue, &packaged)?;
@@ -78,7 +78,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         .collect();
     let missing = listed.iter().find(|one| !is_complete(one));
     if let Some(one) = missing {
-        let text = format!("`{}` still lacks {}", one.name, lacking(one));
+        let text = format!("`{}` still lacks {}", one.name, problem_text(one));
         return Err(Failure::rendered(text).hint(note(&incomplete, &one.name)));
     }
     if args.json {
@@ -117,7 +117,7 @@ fn is_complete(one: &RuntimeListing) -> bool {
 
 /// Returns the missing needs of a runtime. With `build`, also the needs that are releases and could
 /// be built.
-fn lacks(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool) -> Vec<String> {
+fn missing_needs(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool) -> Vec<String> {
     match runtime::describe_runtime(catalogue, &runtime.name).state {
         RuntimeState::Missing { missing, .. } => missing,
         RuntimeState::Found { versions, custom_builds } if build => {
@@ -130,7 +130,7 @@ fn lacks(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool) -> Vec<
     }
 }
 
-fn lacking(one: &RuntimeListing) -> String {
+fn problem_text(one: &RuntimeListing) -> String {
     match &one.state {
         RuntimeState::Found { .. } => String::new(),
         RuntimeState::Missing { missing, .. } => missing.join(", "),
@@ -232,14 +232,14 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn();
-    let output = child.and_then(finished);
+    let output = child.and_then(wait_for_script);
     let output = output.map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
     match output.status.success() {
         true => {
             let names = String::from_utf8_lossy(&output.stdout).into_owned();
             Ok(names.lines().map(str::to_owned).collect())
         }
-        false if interrupt::asked() => {
+        false if interrupt::is_requested() => {
             Err(Failure::rendered("interrupted: what was not installed yet is missing".to_owned()))
         }
         false => Err(Failure::rendered("the packages were not installed".to_owned())
@@ -249,12 +249,12 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
 
 /// Waits for the script and returns its output. A signal that only stampede received is passed on.
 /// The script ends at once if it waits, and otherwise when the command that it runs has ended.
-fn finished(child: Child) -> io::Result<Output> {
+fn wait_for_script(child: Child) -> io::Result<Output> {
     let pid = Pid::from_child(&child);
     let (ended, waits) = mpsc::channel::<()>();
     let guard = thread::spawn(move || {
         while waits.recv_timeout(LOOKS_EVERY) == Err(RecvTimeoutError::Timeout) {
-            if interrupt::asked() {
+            if interrupt::is_requested() {
                 // The process may be sudo, which passes the signal on, or may have ended already.
                 let _ = kill_process(pid, Signal::TERM);
                 return;

@@ -88,9 +88,12 @@ const SLOWEST: f64 = 0.5;
 
 /// Measures the baseline under the plan's first closed load. The trial's directory is deleted.
 fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
-    let context =
-        SearchContext::new(alone(plan), Catalogue::load(SearchPaths::from_env()), machine::facts())
-            .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    let context = SearchContext::new(
+        baseline_plan(plan),
+        Catalogue::load(SearchPaths::from_env()),
+        machine::facts(),
+    )
+    .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if let Some(why) = &context.refused[0] {
         return Ok(Err(NoPeak::Refused { reason: why.clone() }));
     }
@@ -124,12 +127,12 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
 }
 
 /// Returns the plan with only its baseline, and the load that shows its peak.
-fn alone(plan: &Plan) -> Plan {
-    let mut alone = plan.clone();
-    alone.runtimes.retain(|runtime| runtime.name == plan.baseline);
-    alone.apps.truncate(1);
-    alone.notices.clear();
-    alone.expect.clear();
+fn baseline_plan(plan: &Plan) -> Plan {
+    let mut baseline_plan = plan.clone();
+    baseline_plan.runtimes.retain(|runtime| runtime.name == plan.baseline);
+    baseline_plan.apps.truncate(1);
+    baseline_plan.notices.clear();
+    baseline_plan.expect.clear();
     let is_closed = |load: &&LoadChoice| matches!(load.model, Model::Closed { .. });
     let closed = plan.loads.iter().find(is_closed);
     let mut load = closed.unwrap_or(&plan.loads[0]).clone();
@@ -140,8 +143,8 @@ fn alone(plan: &Plan) -> Plan {
     load.model = Model::Closed { concurrency, until: Until::For(MEASURED) };
     (load.rate_share, load.only, load.except, load.expect) =
         (None, Vec::new(), Vec::new(), Vec::new());
-    alone.loads = vec![load];
-    alone
+    baseline_plan.loads = vec![load];
+    baseline_plan
 }
 
 /// About 128 random bits.

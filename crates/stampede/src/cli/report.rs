@@ -5,10 +5,10 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{Format, ReportArgs};
-use super::shell::{print, tell};
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::causes::chain;
-use crate::report::{self, Colour, Letters, Shown, Style};
+use crate::report::{self, CharacterSet, Colour, LoadedRuns, Style};
 use crate::store;
 
 /// Prints the run in the requested format.
@@ -21,14 +21,14 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     if let Some(text) = super::capacity::of_run(args)?.or(super::tune::of_run(args)?) {
         return print(text.as_bytes());
     }
-    let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
+    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)
         .map_err(|error| Failure::from_store(&error))?;
-    let summary = shown.summary();
+    let summary = loaded.summary();
     let text = match args.format {
         Format::Text => {
             // The path goes to stderr, because a pipe needs the table alone.
-            if let Some(page) = write_page(&shown) {
-                tell(&format!("report: {}", page.display()));
+            if let Some(page) = write_page(&loaded) {
+                print_message(&format!("report: {}", page.display()));
             }
             let answer = report::answer(summary, &style());
             match args.details {
@@ -37,42 +37,44 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
             }
         }
         Format::Html => {
-            let page = shown.page().map_err(|error| Failure::from_store(&error))?;
+            let page = loaded.page().map_err(|error| Failure::from_store(&error))?;
             report::page::html(&page)
         }
         Format::Markdown => report::markdown(summary),
         Format::Csv => report::csv(summary),
         Format::Json => report::json(summary),
-        Format::Svg => charts(&shown, args.out.as_deref())?,
+        Format::Svg => charts(&loaded, args.out.as_deref())?,
         Format::Junit => report::junit(summary),
     };
     print(text.as_bytes())
 }
 
 /// Writes the charts, and returns their paths, one per line.
-fn charts(shown: &Shown, out: Option<&Path>) -> Result<String, Failure> {
+fn charts(loaded: &LoadedRuns, out: Option<&Path>) -> Result<String, Failure> {
     let from_store = |error| Failure::from_store(&error);
-    let charts = report::svg::charts(&shown.page().map_err(from_store)?);
+    let charts = report::svg::charts(&loaded.page().map_err(from_store)?);
     if charts.is_empty() {
-        let text = format!("run `{}` has nothing to draw", shown.summary().run);
+        let text = format!("run `{}` has nothing to draw", loaded.summary().run);
         return Err(Failure::rendered(text).hint("none of its trials has a load"));
     }
-    let directory = out.map_or_else(|| shown.charts_path(), Path::to_owned);
+    let directory = out.map_or_else(|| loaded.charts_path(), Path::to_owned);
     let (paths, before) = store::write_files(&directory, &charts).map_err(from_store)?;
     if before > 0 {
         let files = if before == 1 { "one file".to_owned() } else { format!("{before} files") };
-        tell(&format!("note: {files} of `{}` overwritten", directory.display()));
+        print_message(&format!("note: {files} of `{}` overwritten", directory.display()));
     }
     Ok(paths.iter().map(|path| format!("{}\n", path.display())).collect())
 }
 
 /// Writes the page to its place, and returns its path. If that fails it only prints a message,
 /// because a run on a read-only disk still has its table.
-pub fn write_page(shown: &Shown) -> Option<PathBuf> {
-    let path = shown.page_path();
+pub fn write_page(loaded: &LoadedRuns) -> Option<PathBuf> {
+    let path = loaded.page_path();
     let written =
-        shown.page().and_then(|page| store::write_page(&path, &report::page::html(&page)));
-    written.inspect_err(|error| tell(&format!("note: no report.html: {}", chain(error)))).ok()?;
+        loaded.page().and_then(|page| store::write_page(&path, &report::page::html(&page)));
+    written
+        .inspect_err(|error| print_message(&format!("note: no report.html: {}", chain(error))))
+        .ok()?;
     Some(path)
 }
 
@@ -86,18 +88,18 @@ pub fn style() -> Style {
     Style {
         width: width.into(),
         colour: if colour { Colour::Always } else { Colour::Never },
-        letters: if is_utf8() { Letters::Unicode } else { Letters::Ascii },
+        letters: if is_utf8() { CharacterSet::Unicode } else { CharacterSet::Ascii },
     }
 }
 
 /// Whether the locale is UTF-8, by the variables in the order that POSIX gives. Without any, the
 /// answer is yes, because containers have no locale.
 fn is_utf8() -> bool {
-    let said = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .filter_map(|name| std::env::var(name).ok())
         .find(|value| !value.is_empty());
-    said.is_none_or(|value| {
+    locale.is_none_or(|value| {
         let value = value.to_lowercase();
         value.contains("utf-8") || value.contains("utf8")
     })

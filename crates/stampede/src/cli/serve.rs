@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::args::ServeArgs;
 use super::history::readable;
-use super::shell::{print, tell};
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::serve::Server;
 use crate::{interrupt, store};
@@ -24,10 +24,10 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     })?;
     let address = server.address().map_err(|error| Failure::new(&error))?;
     print(format!("{address}\n").as_bytes())?;
-    tell("Ctrl-C ends it");
-    let door = if !args.no_open && can_open() { door(&address) } else { None };
+    print_message("Ctrl-C ends it");
+    let redirect_file = if !args.no_open && can_open() { redirect_file(&address) } else { None };
     let ended = server.run();
-    drop(door);
+    drop(redirect_file);
     ended.map_err(|error| Failure::new(&error))?;
     Ok(Outcome::Fine)
 }
@@ -35,7 +35,7 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
 /// Opens the browser on a file that redirects to the address and that only its owner can read.
 /// Every user of the machine can see the browser's command line, which must not contain the token.
 /// If this fails, the printed address can be used.
-fn door(address: &str) -> Option<tempfile::TempPath> {
+fn redirect_file(address: &str) -> Option<tempfile::TempPath> {
     let mut file = tempfile::Builder::new().prefix("stampede-").suffix(".html").tempfile().ok()?;
     let address = address.replace('&', "&amp;");
     writeln!(file, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={address}\">")

@@ -5,19 +5,19 @@ use std::io::Write as _;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use super::args::Described;
+use super::args::SchemaName;
 use super::{Cli, Failure, Outcome};
 use crate::mask::{mask_printed, mask_secrets};
 
 /// Prints a JSON Schema to stdout.
-pub fn schema(of: Described) -> Result<Outcome, Failure> {
+pub fn schema(of: SchemaName) -> Result<Outcome, Failure> {
     let schema = match of {
-        Described::Plan => crate::plan::schema(),
-        Described::Fire => super::fire::schema(),
-        Described::Capacity => super::capacity::schema(),
-        Described::Check => super::check::schema(),
-        Described::Tune => super::tune::schema(),
-        Described::Facts => crate::fact::schema(),
+        SchemaName::Plan => crate::plan::schema(),
+        SchemaName::Fire => super::fire::schema(),
+        SchemaName::Capacity => super::capacity::schema(),
+        SchemaName::Check => super::check::schema(),
+        SchemaName::Tune => super::tune::schema(),
+        SchemaName::Facts => crate::fact::schema(),
     };
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;
     print(format!("{schema}\n").as_bytes())
@@ -50,7 +50,7 @@ pub fn man() -> Result<Outcome, Failure> {
 }
 
 /// Prints a message to stderr, with secrets masked.
-pub fn tell(text: &str) {
+pub fn print_message(text: &str) {
     eprintln!("{}", mask_secrets(text));
 }
 

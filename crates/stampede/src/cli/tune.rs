@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde_json::Value;
 use stampede_load::schedule::parse_rate;
-use stampede_stats::best::Value as Place;
+use stampede_stats::best::Value as SettingValue;
 use stampede_stats::usl::Usl;
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::TuneArgs;
-use super::capacity::{Numbers, begin, context, overrides, page};
+use super::capacity::{SearchLimits, begin, context, overrides, page};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
@@ -32,7 +32,7 @@ use crate::{interrupt, store};
 
 /// Tunes a runtime, and prints which settings to choose.
 pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
-    let numbers = Numbers::read(&args.max_time, &args.precision, &args.length)?;
+    let numbers = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let rate = args.rate.as_deref().map(read_rate).transpose()?;
     let settings = read_settings(&args.set)?;
     let context = context(&args.runtime, Overrides { ..overrides(&args.context) })?;
@@ -67,10 +67,10 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
 }
 
 /// The state of a tuning, with the configuration of its trials.
-pub struct Tuned {
+pub struct TuningRun {
     /// The search and its results.
     pub work: TuningSearch,
-    configured: Vec<(Vec<Place>, Configured)>,
+    configured: Vec<(Vec<SettingValue>, Configured)>,
 }
 
 /// Measures one point after the other on the first runtime of `context`. Also returns the run's
@@ -79,12 +79,12 @@ pub fn tune(
     context: &SearchContext,
     mut run: SearchRun<'_>,
     mut work: TuningSearch,
-    mut after: impl FnMut(&Tuned) -> Result<(), StoreError>,
-) -> Result<(Tuned, RunDirectory), StoreError> {
+    mut after: impl FnMut(&TuningRun) -> Result<(), StoreError>,
+) -> Result<(TuningRun, RunDirectory), StoreError> {
     let choice = &context.plan.runtimes[0];
     let settings = work.settings().to_vec();
     let configured = std::cell::RefCell::new(Vec::new());
-    let measure = |at: &[Place], request: &_| {
+    let measure = |at: &[SettingValue], request: &_| {
         let variant = variant(choice, &settings, at);
         let Some((point, look)) = bench::measure(context, &mut run, &variant, request)? else {
             return Ok(None);
@@ -92,8 +92,10 @@ pub fn tune(
         configured.borrow_mut().push((at.to_vec(), Configured::of(&look.record.runtime)));
         Ok(Some(point))
     };
-    let tuned =
-        |work: &TuningSearch| Tuned { work: work.clone(), configured: configured.borrow().clone() };
+    let tuned = |work: &TuningSearch| TuningRun {
+        work: work.clone(),
+        configured: configured.borrow().clone(),
+    };
     work.run(measure, |work| after(&tuned(work)))?;
     let tuned = tuned(&work);
     Ok((tuned, run.directory))
@@ -125,7 +127,7 @@ fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
 /// Checks before anything starts that the runtime accepts the values that are tried first.
 fn check(context: &SearchContext, settings: &[Setting]) -> Result<(), Failure> {
     let choice = &context.plan.runtimes[0];
-    let first: Vec<Place> = settings.iter().map(Setting::least).collect();
+    let first: Vec<SettingValue> = settings.iter().map(Setting::least).collect();
     for (index, setting) in settings.iter().enumerate() {
         for value in setting.ends() {
             let mut at = first.clone();
@@ -145,7 +147,7 @@ fn from_runtime(setting: &Setting, error: &RuntimeError) -> Failure {
 }
 
 /// Returns the report on what is known so far.
-pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> TuneReport {
+pub fn report(context: &SearchContext, record: &RunRecord, tuned: &TuningRun) -> TuneReport {
     let work = &tuned.work;
     let chosen = work.chosen();
     TuneReport {
@@ -167,10 +169,10 @@ pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> Tun
         budget_memory_bytes: context.budget_memory_bytes(),
         max_time_s: work.objective().max_time_s,
         out_of_time: work.out_of_time,
-        interrupted: interrupt::asked(),
+        interrupted: interrupt::is_requested(),
         settings: work.settings().iter().map(|setting| setting.text.clone()).collect(),
         best: chosen.map(|(_, point)| point.settings.clone()),
-        said: said(work).into(),
+        said: search_result(work).into(),
         lines: lines(tuned),
         memory_bytes_per_worker: per_worker(work),
         waiting_share: work.waiting_share(),
@@ -180,7 +182,7 @@ pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> Tun
 }
 
 /// Describes the choice, and whether better values may lie outside the range.
-fn said(work: &TuningSearch) -> fact::Tuned {
+fn search_result(work: &TuningSearch) -> fact::Tuned {
     if let Some(hopeless) = &work.hopeless {
         return fact::Tuned::Hopeless { result: Box::new(hopeless.clone()) };
     }
@@ -208,7 +210,7 @@ fn said(work: &TuningSearch) -> fact::Tuned {
 
 /// Returns the configuration lines, from the first and last trial of the best point and from the
 /// trials of all others.
-fn lines(tuned: &Tuned) -> Vec<Line> {
+fn lines(tuned: &TuningRun) -> Vec<Line> {
     let Some((best, _)) = tuned.work.chosen() else { return Vec::new() };
     let of_best: Vec<&Configured> =
         tuned.configured.iter().filter(|(at, _)| at == best).map(|(_, one)| one).collect();
@@ -272,7 +274,7 @@ fn next(run: &Path) -> String {
     format!("Results: {}\n{chart}", run.display())
 }
 
-fn outcome(report: &TuneReport, tuned: &Tuned) -> Outcome {
+fn outcome(report: &TuneReport, tuned: &TuningRun) -> Outcome {
     let measured = report.points.iter().any(|point| point.value.is_some());
     match () {
         () if tuned.work.hopeless.is_some() => Outcome::NotMet,

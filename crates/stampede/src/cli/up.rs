@@ -5,7 +5,7 @@ use std::time::Duration;
 use stampede_load::time::Nanos;
 
 use super::args::UpArgs;
-use super::shell::{print, tell};
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::fact;
 use crate::mask::{mask_json, mask_secrets};
@@ -37,7 +37,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         &facts,
         &[traits],
     )) {
-        tell(&format!("note: {}", fact::told(&notice)));
+        print_message(&format!("note: {}", fact::sentence(&notice)));
     }
     let mut placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
@@ -49,8 +49,8 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         Err(error) => return Err(Failure::from_runtime_alone(&error)),
     };
     if let Some(wrong) = running.page_result().and_then(|page_result| page_result.wrong.as_ref()) {
-        tell(&format!("note: the app does not answer correctly: {wrong}"));
-        tell(running.last_lines().trim_end());
+        print_message(&format!("note: the app does not answer correctly: {wrong}"));
+        print_message(running.last_lines().trim_end());
     }
     let text = if args.json { as_json(&running) } else { as_text(&running) };
     print(text.as_bytes())?;
@@ -77,13 +77,13 @@ fn overrides(args: &UpArgs) -> Overrides {
 /// Waits until Ctrl-C, and then returns `None`. If a process ends by itself, returns a sentence
 /// about it.
 fn wait(running: &mut RunningStack) -> Option<String> {
-    while !interrupt::asked() {
+    while !interrupt::is_requested() {
         if let Some(exit) = running.exited().first() {
             let how = match (exit.signal, exit.code) {
                 (Some(signal), _) => format!("by signal {signal}"),
                 (None, code) => format!("with code {}", code.unwrap_or(0)),
             };
-            tell(running.last_lines().trim_end());
+            print_message(running.last_lines().trim_end());
             return Some(format!("`{}` ended by itself, {how}", exit.role));
         }
         std::thread::sleep(LOOK);

@@ -22,12 +22,12 @@ pub use error::ExternalError;
 pub use watch::ROLE;
 use watch::WatchedProcesses;
 
-use crate::addresses::{self, Taken, shown};
+use crate::addresses::{self, ChosenAddress, shown};
 use crate::fact::external as about;
 use crate::fact::{Notice, Observation};
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
 use crate::mask::mask_foreign;
-use crate::observed::Shown;
+use crate::observed::ObservedRuntime;
 use crate::plan::model::{RequestSpec, Watch};
 use crate::runtime::{
     Accepts, Answer, AnswerContext, App, PageRequest, PageResult, Pages, Site, get_with,
@@ -43,7 +43,7 @@ pub struct External {
     url: String,
     target: Target,
     /// Which of the name's addresses was taken; `None`: there was no choice.
-    taken: Option<Taken>,
+    taken: Option<ChosenAddress>,
     watched: Option<WatchedProcesses>,
     watch: Option<Watch>,
 }
@@ -151,8 +151,13 @@ impl External {
     }
 
     /// What verification found, with the facts that explain it.
-    pub fn shown(&self, observed: ObservedState) -> Shown {
-        Shown { name: self.name.clone(), given: self.given(), observed, body_bytes_mean: None }
+    pub fn shown(&self, observed: ObservedState) -> ObservedRuntime {
+        ObservedRuntime {
+            name: self.name.clone(),
+            given: self.given(),
+            observed,
+            body_bytes_mean: None,
+        }
     }
 
     fn given(&self) -> RequestedSetup {

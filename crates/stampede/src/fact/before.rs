@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::addresses::Taken;
+use crate::addresses::ChosenAddress;
 use crate::summary::words;
 
 /// Something that the user should know before a load starts.
@@ -36,7 +36,7 @@ pub enum Before {
         ports: u64,
     },
     /// The host name has several addresses.
-    Addresses(Taken),
+    Addresses(ChosenAddress),
     /// A key of a `load.yaml` is skipped.
     KeyPassedOver {
         /// The key with its section: `phantom.threads`.

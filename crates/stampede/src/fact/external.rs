@@ -5,14 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::addresses::Taken;
+use crate::addresses::ChosenAddress;
 
 /// Something that was noticed about an external runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum External {
     /// The runtime's host name has several addresses.
-    Addresses(Taken),
+    Addresses(ChosenAddress),
     /// Memory that processes share is divided among them, and kernel memory is not counted.
     MemoryShared {},
     /// This user may not read the runtime's memory.

@@ -297,7 +297,7 @@ pub fn unique<T: PartialEq>(facts: Vec<T>) -> Vec<T> {
 }
 
 /// The text of a fact as it is printed: see [`Fact`].
-pub fn told<T: Kind + Clone>(known: &T) -> String {
+pub fn sentence<T: Kind + Clone>(known: &T) -> String {
     Fact::Known(known.clone()).to_string()
 }
 

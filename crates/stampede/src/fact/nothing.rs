@@ -17,7 +17,7 @@ pub struct Nothing {
     /// Where the requests were sent: an address and port, or the path of a socket.
     pub target: String,
     /// The most frequent kinds of failure.
-    pub failures: Vec<Seen>,
+    pub failures: Vec<FailedRequests>,
     /// Number of requests that failed in other ways.
     pub others: u64,
     /// Number of requests that were never sent.
@@ -40,7 +40,7 @@ pub enum Kind {
 
 /// Requests that failed in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Seen {
+pub struct FailedRequests {
     /// The kind of failure, as in `counts`.
     pub kind: String,
     /// Number of requests.
@@ -101,7 +101,7 @@ impl fmt::Display for NoRequest {
     }
 }
 
-impl Seen {
+impl FailedRequests {
     fn in_words(&self, target: &str) -> String {
         let read = FailureKind::of(&self.kind);
         let meant = match read {

@@ -55,15 +55,15 @@ fn redirect(page: &PageRecord) -> String {
     if location.is_empty() {
         return format!("`{path}` is answered with a redirect ({status}) that leads nowhere");
     }
-    let advice = match leads(path, location) {
-        Leads::ToItself => "it leads in a circle".to_owned(),
-        Leads::To(path) => format!("to measure the page behind it, load `{path}`"),
-        Leads::ToHttps => {
+    let advice = match redirect_target(path, location) {
+        RedirectTarget::ToItself => "it leads in a circle".to_owned(),
+        RedirectTarget::To(path) => format!("to measure the page behind it, load `{path}`"),
+        RedirectTarget::ToHttps => {
             "the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the \
                            app trusts it (a plan's load has `headers`)"
                 .to_owned()
         }
-        Leads::ToHost(host) => format!(
+        RedirectTarget::ToHost(host) => format!(
             "the app wants its own host name: send the header `Host: {host}` (a plan's load has \
              `headers`)"
         ),
@@ -73,7 +73,7 @@ fn redirect(page: &PageRecord) -> String {
 
 /// The target of a redirect, compared with the requested page.
 #[derive(Debug, PartialEq, Eq)]
-enum Leads {
+enum RedirectTarget {
     ToItself,
     /// Another path and query on the same host.
     To(String),
@@ -81,18 +81,18 @@ enum Leads {
     ToHost(String),
 }
 
-fn leads(path: &str, location: &str) -> Leads {
+fn redirect_target(path: &str, location: &str) -> RedirectTarget {
     let asked = Url::parse("http://localhost").and_then(|host| host.join(path));
     let Ok((asked, url)) = asked.and_then(|asked| Ok((asked.clone(), asked.join(location)?)))
     else {
-        return Leads::To(location.to_owned());
+        return RedirectTarget::To(location.to_owned());
     };
     let host = url.host_str().unwrap_or_default();
     match (url.scheme(), host) {
-        ("https", "localhost") => Leads::ToHttps,
-        (_, host) if host != "localhost" => Leads::ToHost(host.to_owned()),
-        _ if url.path() == asked.path() && url.query() == asked.query() => Leads::ToItself,
-        _ => Leads::To(match url.query() {
+        ("https", "localhost") => RedirectTarget::ToHttps,
+        (_, host) if host != "localhost" => RedirectTarget::ToHost(host.to_owned()),
+        _ if url.path() == asked.path() && url.query() == asked.query() => RedirectTarget::ToItself,
+        _ => RedirectTarget::To(match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
             None => url.path().to_owned(),
         }),
@@ -104,24 +104,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_redirect_says_what_the_app_wants() {
-        let to = |path: &str| Leads::To(path.to_owned());
+    fn a_redirect_shows_what_the_app_expects() {
+        let to = |path: &str| RedirectTarget::To(path.to_owned());
         for (location, expected) in [
             ("/login", to("/login")),
             ("login?to=1", to("/login?to=1")),
             ("http://localhost/en/", to("/en/")),
-            ("/account", Leads::ToItself),
-            ("http://localhost/account#top", Leads::ToItself),
-            ("https://localhost/account", Leads::ToHttps),
-            ("https://shop.test/account", Leads::ToHost("shop.test".to_owned())),
-            ("//www.shop.test/", Leads::ToHost("www.shop.test".to_owned())),
+            ("/account", RedirectTarget::ToItself),
+            ("http://localhost/account#top", RedirectTarget::ToItself),
+            ("https://localhost/account", RedirectTarget::ToHttps),
+            ("https://shop.test/account", RedirectTarget::ToHost("shop.test".to_owned())),
+            ("//www.shop.test/", RedirectTarget::ToHost("www.shop.test".to_owned())),
         ] {
-            assert_eq!(leads("/account", location), expected, "{location}");
+            assert_eq!(redirect_target("/account", location), expected, "{location}");
         }
     }
 
     #[test]
-    fn a_location_is_named() {
+    fn a_redirect_names_its_target() {
         let page = |location: &str| PageRecord {
             path: "/account".to_owned(),
             status: 302,

@@ -13,7 +13,7 @@ fn read<T: Kind>(value: Value) -> Fact<T> {
 }
 
 #[test]
-fn a_reason_is_a_code_its_figures_and_a_sentence() {
+fn a_reason_has_a_code_figures_and_a_sentence() {
     let reason: Fact<Reason> =
         Generator::Late { p99_lag_ns: 1_240_000, limit_ns: 1_000_000 }.into();
     let text = "the generator was late: p99 schedule lag 1.24 ms, allowed 1.00 ms";
@@ -29,7 +29,7 @@ fn a_reason_is_a_code_its_figures_and_a_sentence() {
 }
 
 #[test]
-fn a_fact_in_a_fact_is_read_again() {
+fn a_nested_fact_survives_a_round_trip() {
     let difference = Mismatch::PhpVersion { version: "8.4.1".into(), reference: "8.2.1".into() };
     let reason: Fact<Reason> = Server::Changed { difference }.into();
     let inner: Fact<Notice> = Notice::TimeScale { scale: 0.5 }.into();
@@ -53,7 +53,7 @@ fn a_sentence_of_format_1_is_shown_as_it_was() {
 }
 
 #[test]
-fn what_leaked_in_a_run_of_format_1_is_known() {
+fn leaks_in_a_run_of_format_1_are_parsed() {
     #[derive(Deserialize)]
     struct Seen {
         #[serde(deserialize_with = "observation::read")]

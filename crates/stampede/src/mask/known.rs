@@ -32,13 +32,13 @@ html json text base64 plain string value name email required nullable write read
 
 /// Secrets that are known by value.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownSecrets {
     values: BTreeSet<String>,
     /// The values in every spelling, by their first bytes. So the time of a search does not grow
     /// with the number of values.
-    heads: BTreeMap<Four, BTreeSet<String>>,
+    heads: BTreeMap<FormKey, BTreeSet<String>>,
     /// The values in every spelling, by their last bytes.
-    tails: BTreeMap<Four, BTreeSet<String>>,
+    tails: BTreeMap<FormKey, BTreeSet<String>>,
     /// Bytes of the longest value.
     longest: usize,
     /// Secret words that also occur in other texts. They are masked only after a secret name.
@@ -50,12 +50,12 @@ pub struct Known {
 }
 
 /// The first or last bytes of a value. No value is shorter.
-type Four = [u8; SHORTEST];
+type FormKey = [u8; SHORTEST];
 
-impl Known {
+impl KnownSecrets {
     /// An empty set.
-    pub const fn new() -> Known {
-        Known {
+    pub const fn new() -> KnownSecrets {
+        KnownSecrets {
             values: BTreeSet::new(),
             heads: BTreeMap::new(),
             tails: BTreeMap::new(),
@@ -72,10 +72,10 @@ impl Known {
         if self.values.contains(value) {
             return;
         }
-        if !is_worth(value) {
+        if !is_maskable(value) {
             if is_word(value) && self.words.len() < VALUES_MAX {
                 self.words.insert(value.to_owned());
-                if is_telling(value) {
+                if is_distinctive(value) {
                     self.own.insert(value.to_owned());
                 }
             }
@@ -130,11 +130,11 @@ impl Known {
     }
 
     fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let mut places = self.behind_names(text);
+        let mut places = self.after_names(text);
         if self.heads.is_empty() {
             return places;
         }
-        for (at, form) in begun(&self.heads, text.as_bytes(), 0..text.len()) {
+        for (at, form) in form_matches(&self.heads, text.as_bytes(), 0..text.len()) {
             let place = at..at + form.len();
             if text.as_bytes()[at..].starts_with(form.as_bytes()) && stands_alone(text, &place) {
                 places.push(place);
@@ -151,7 +151,7 @@ impl Known {
     }
 
     /// Finds values after secret names that contain a known secret word.
-    fn behind_names(&self, text: &str) -> Vec<Range<usize>> {
+    fn after_names(&self, text: &str) -> Vec<Range<usize>> {
         if self.words.is_empty() {
             return Vec::new();
         }
@@ -165,7 +165,7 @@ impl Known {
     /// Finds the beginning of a value, of `least` bytes or more, where `text` was cut off at `end`.
     fn before(&self, text: &str, end: usize, least: usize, places: &mut Vec<Range<usize>>) {
         let range = end.saturating_sub(self.longest)..end;
-        for (at, form) in begun(&self.heads, text.as_bytes(), range) {
+        for (at, form) in form_matches(&self.heads, text.as_bytes(), range) {
             if end - at >= least && form.as_bytes().starts_with(&text.as_bytes()[at..end]) {
                 places.push(at..end);
             }
@@ -175,7 +175,7 @@ impl Known {
     /// Finds the end of a value where `text` was cut off before `begin`.
     fn behind(&self, text: &str, begin: usize, places: &mut Vec<Range<usize>>) {
         let range = begin..text.len().min(begin + self.longest);
-        for (at, form) in begun(&self.tails, text.as_bytes(), range) {
+        for (at, form) in form_matches(&self.tails, text.as_bytes(), range) {
             let end = at + SHORTEST;
             if form.as_bytes().ends_with(&text.as_bytes()[begin..end]) {
                 places.push(begin..end);
@@ -186,8 +186,8 @@ impl Known {
 
 /// Finds the places in `range` of `text` whose bytes are a key of `forms`, with each form of that
 /// key.
-fn begun<'a>(
-    forms: &'a BTreeMap<Four, BTreeSet<String>>,
+fn form_matches<'a>(
+    forms: &'a BTreeMap<FormKey, BTreeSet<String>>,
     text: &'a [u8],
     range: Range<usize>,
 ) -> impl Iterator<Item = (usize, &'a String)> {
@@ -219,12 +219,12 @@ pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
 }
 
 /// Whether a value may be masked everywhere, because it is not a word or number of ordinary texts.
-pub(super) fn is_worth(value: &str) -> bool {
-    is_telling(value) && !own::is_own(value)
+pub(super) fn is_maskable(value: &str) -> bool {
+    is_distinctive(value) && !own::is_own(value)
 }
 
 /// Whether a value may be masked everywhere in a text that stampede did not write.
-fn is_telling(value: &str) -> bool {
+fn is_distinctive(value: &str) -> bool {
     let length = value.chars().count();
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
     let is_common = || COMMON.contains(&format!(" {} ", value.to_ascii_lowercase()));
@@ -376,20 +376,20 @@ mod tests {
     use super::*;
 
     fn without(values: &[&str], text: &str) -> String {
-        let mut known = Known::new();
+        let mut known = KnownSecrets::new();
         values.iter().for_each(|value| known.add(value));
         known.mask(text).into_owned()
     }
 
     #[test]
-    fn a_secret_that_has_another_in_it_is_masked_whole() {
+    fn a_secret_that_contains_another_is_masked_completely() {
         let values = ["hunter2", "hunter2-and-more", "more-to-come"];
         assert_eq!(without(&values, "a hunter2-and-more b hunter2 c"), "a *** b *** c");
         assert_eq!(without(&values, "hunter2-and-more-to-come"), "***", "they overlap");
     }
 
     #[test]
-    fn a_secret_is_found_as_others_write_it() {
+    fn a_secret_is_found_in_every_encoding() {
         let value = "pa\"ss/w&rd 'ü\\1";
         let base64 = STANDARD.encode(value);
         for written in [
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_word_is_masked_as_a_word_and_stampedes_own_behind_its_name() {
+    fn a_plain_word_is_masked_as_a_word_and_an_own_word_after_its_name() {
         let text = "correcthorse correcthorses \"correcthorse\" hunter2";
         assert_eq!(without(&["correcthorse", "hunter2"], text), "*** correcthorses \"***\" ***");
         let text = "throughput 1 157/s /throughput?token=throughput&a=1 mysql://joe:valid@db valid";
@@ -442,8 +442,8 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_stampede_is_masked_in_what_others_wrote() {
-        let mut known = Known::new();
+    fn an_own_word_is_masked_in_foreign_text() {
+        let mut known = KnownSecrets::new();
         ["master", "throughput", "root", "abc"].iter().for_each(|value| known.add(value));
         let text = "root: the password master, not masters or web-master, \"throughput\", abc";
         assert_eq!(known.mask(text), text);
@@ -452,8 +452,8 @@ mod tests {
     }
 
     #[test]
-    fn more_values_than_are_kept_are_noticed() {
-        let mut known = Known::new();
+    fn too_many_values_are_noticed() {
+        let mut known = KnownSecrets::new();
         (0..VALUES_MAX).for_each(|number| known.add(&format!("k{number:05}x")));
         assert!(!known.is_full());
         known.add("k00007x");
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_trivial_is_not_masked_by_value() {
+    fn trivial_values_are_not_masked() {
         for value in ["abc", "true", "root", "8080", "12345", "***", "${DB_PASS}", "  "] {
             assert_eq!(without(&[value], &format!("x {value} y")), format!("x {value} y"));
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::known::Known;
+use super::known::KnownSecrets;
 use super::names::{Secrecy, is_weak, secrecy_of};
 use super::{KNOWN, shapes};
 
@@ -49,7 +49,7 @@ pub fn args(words: impl IntoIterator<Item = String>) {
     });
 }
 
-fn of_flag(known: &mut Known, flag: &str, value: &str) {
+fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
     match flag {
         "-H" | "--header" => {
             if let Some((name, value)) = value.split_once(':') {
@@ -84,7 +84,7 @@ pub fn requests_file(path: &Path) {
     }
 }
 
-fn with(learn: impl FnOnce(&mut Known)) {
+fn with(learn: impl FnOnce(&mut KnownSecrets)) {
     let is_full = {
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
         learn(&mut known);
@@ -102,7 +102,7 @@ static SAID: AtomicBool = AtomicBool::new(false);
 const FULL: &str =
     "more than 20 000 secret values: those beyond are masked only by how they are written";
 
-pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
+pub(super) fn named_into(known: &mut KnownSecrets, name: &str, value: &str) {
     // The name of a variable in a file: `DB_PASS of .env`.
     let name = name.split(" of ").next().unwrap_or_default();
     // `PWD` is the working directory of a shell.
@@ -117,7 +117,7 @@ pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
 }
 
 /// Learns a header. Each cookie is a secret by itself, and so is the word after `Bearer`.
-fn header_into(known: &mut Known, name: &str, value: &str) {
+fn header_into(known: &mut KnownSecrets, name: &str, value: &str) {
     let value = value.trim();
     match secrecy_of(name) {
         None => return text_into(known, value),
@@ -145,7 +145,7 @@ fn header_into(known: &mut Known, name: &str, value: &str) {
 
 /// Learns what `shapes` would mask, without quotes. From `user:word` in a URL it also learns the
 /// word.
-fn text_into(known: &mut Known, text: &str) {
+fn text_into(known: &mut KnownSecrets, text: &str) {
     for place in shapes::places(text) {
         let value = &text[place.clone()];
         let is_userinfo = text[..place.start].ends_with("://");
@@ -194,8 +194,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_learnt_of_flags_and_headers() {
-        let mut known = Known::new();
+    fn secrets_of_flags_and_headers_are_learnt() {
+        let mut known = KnownSecrets::new();
         header_into(&mut known, "Cookie", "SID=abcdefgh1; theme=midnight9");
         header_into(&mut known, "Authorization", "Basic dXNlcjpodW50ZXIyMg==");
         text_into(&mut known, "mysql://joe:pa%2Fss99@db/x?a=1&token=tokentok1;auth=\"authauth1\"");

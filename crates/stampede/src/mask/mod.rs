@@ -32,18 +32,18 @@ use std::sync::{PoisonError, RwLock};
 
 pub use learn::{args, header, named, requests_file, text};
 
-use known::Known;
+use known::KnownSecrets;
 
 /// The text in place of a secret.
 pub const MASK: &str = "***";
 
 /// The secrets of this process. They are learnt when they are read, and never forgotten.
-static KNOWN: RwLock<Known> = RwLock::new(Known::new());
+static KNOWN: RwLock<KnownSecrets> = RwLock::new(KnownSecrets::new());
 
 /// Returns `text` with `***` in place of known secrets and of everything that looks like a secret.
 /// This is a guess that masks too much rather than too little.
 pub fn mask_secrets(text: &str) -> String {
-    text_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
+    mask_text_with(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
 }
 
 /// Does the same for text that others wrote, such as a log or an answer of the app. In such text,
@@ -53,7 +53,7 @@ pub fn mask_foreign(text: &str) -> String {
     without_shapes(known.mask_foreign(text))
 }
 
-fn text_without(known: &Known, text: &str) -> String {
+fn mask_text_with(known: &KnownSecrets, text: &str) -> String {
     without_shapes(known.mask(text))
 }
 
@@ -70,7 +70,7 @@ pub fn mask_known(text: &str) -> Cow<'_, str> {
 
 /// Does the same, and also masks the values of `env` that are secret by their name or form.
 pub fn mask_env(text: &str, env: &BTreeMap<String, String>) -> String {
-    let mut known = Known::new();
+    let mut known = KnownSecrets::new();
     env.iter().for_each(|(name, value)| learn::named_into(&mut known, name, value));
     known.mask(&mask_known(text)).into_owned()
 }
@@ -78,11 +78,11 @@ pub fn mask_env(text: &str, env: &BTreeMap<String, String>) -> String {
 /// Returns JSON, or lines of JSON, with [`mask_secrets`] applied to each text. No field name and no
 /// word of stampede's own is masked, so the result stays readable whatever the secrets are.
 pub fn mask_json(text: &str) -> String {
-    json_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
+    mask_json_with(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
 }
 
-fn json_without(known: &Known, text: &str) -> String {
-    let mask = |value: &str| Some(text_without(known, value)).filter(|masked| masked != value);
+fn mask_json_with(known: &KnownSecrets, text: &str) -> String {
+    let mask = |value: &str| Some(mask_text_with(known, value)).filter(|masked| masked != value);
     json::strings(text, mask, |name| names::secrecy_of(name).is_some())
 }
 
@@ -108,9 +108,9 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// Writes text without the values that are known to be secrets.
 #[derive(Debug)]
-pub struct Masked<W: Write>(pub W);
+pub struct MaskingWriter<W: Write>(pub W);
 
-impl<W: Write> Write for Masked<W> {
+impl<W: Write> Write for MaskingWriter<W> {
     /// Masks each call by itself.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_all(mask_known(&String::from_utf8_lossy(bytes)).as_bytes())?;
@@ -150,9 +150,9 @@ mod tests {
             LogSignal::PhpMemory,
             LogSignal::Other,
         ];
-        let said =
+        let log_entry =
             |means| LogEvidence { program: "php".into(), means, lines: 1, first: "x".into() };
-        trial.runtime.said = means.map(said).into();
+        trial.runtime.said = means.map(log_entry).into();
         trial.verdict.judged = Validity::Suspect;
         trial
     }
@@ -201,16 +201,16 @@ mod tests {
         }
     }
 
-    fn assert_readable<T: Serialize + DeserializeOwned>(record: &T, known: &Known) {
+    fn assert_readable<T: Serialize + DeserializeOwned>(record: &T, known: &KnownSecrets) {
         let text = serde_json::to_string_pretty(record).expect("JSON");
-        let masked = json_without(known, &text);
+        let masked = mask_json_with(known, &text);
         let read: T =
             serde_json::from_str(&masked).unwrap_or_else(|error| panic!("{error}\n{masked}"));
         let (before, after) = (serde_json::to_value(record), serde_json::to_value(&read));
         assert_bones(&before.expect("JSON"), &after.expect("JSON"), "");
     }
 
-    fn assert_all_readable(known: &Known) {
+    fn assert_all_readable(known: &KnownSecrets) {
         let (run, trial, summary) = &*RECORDS;
         assert_readable(run, known);
         assert_readable(trial, known);
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn no_word_of_a_record_breaks_it() {
-        let mut known = Known::new();
+        let mut known = KnownSecrets::new();
         all_words().iter().for_each(|word| learn::named_into(&mut known, "DB_PASS", word));
         assert_all_readable(&known);
     }
@@ -244,7 +244,7 @@ mod tests {
             ],
             name in "(DB_PASS|key|token|LOCK_DSN|REDIS_AUTH)",
         ) {
-            let mut known = Known::new();
+            let mut known = KnownSecrets::new();
             learn::named_into(&mut known, &name, &word);
             assert_all_readable(&known);
         }

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_secrets() {
+    fn names_of_secrets_are_recognised() {
         let secret = "DB_PASS DB_PASSWORD dbPassword db-password db.password PASSWD MYSQL_PWD dbpass requirepass \
                       PGPASSWORD API_KEY apiKey APIKey api-key STRIPE_KEY stripeKey APP_KEY AWS_SECRET_ACCESS_KEY \
                       AWS_SESSION_TOKEN MAILER_DSN SENTRY_DSN auth redis.auth AUTH_TOKEN OAUTH_CLIENT_SECRET \
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_nothing_secret() {
+    fn harmless_names_are_not_secret() {
         let harmless = "KEYBOARD MONKEY AUTHOR AUTHORITY COMPASS_DIR compass BYPASS bypassCache cache_key_prefix \
                         tokenizer passive PASSENGER_COUNT KEYWORDS session.cookie_samesite session.use_strict \
                         session.name session.save_path session.trans_sid_tags donkey turkey hockey APP_ENV DATABASE_URL host \

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stampedes_own() {
+    fn own_words_are_recognised() {
         let own = "runtime valid throughput workers service planned  verdict counts requests_planned slow \
                    throughput_per_s max_time max-time webserverlimit upstream-gone-500 Throughput";
         for word in own.split_whitespace() {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_record_has() {
+    fn times_and_run_ids_of_records_are_recognised() {
         for text in [
             "2026-11-21T03:51:51+00:00",
             "2026-11-21T03:51:51.5Z",

@@ -255,7 +255,7 @@ MAILER_DSN=smtp://hunter2 json token == hunter2 clientSecret=hunter2 X-Api-Key: 
     }
 
     #[test]
-    fn what_is_harmless_stays() {
+    fn harmless_text_is_unchanged() {
         for text in [
             "PHP Parse error: syntax error, unexpected token \"}\" in /srv/index.php on line 3",
             "127.0.0.1 - - [21/Nov/2026:03:51:51 +0000] \"GET /a@b HTTP/1.1\" 200 12",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Mistake, PlanError};
 use super::flags::split;
-use super::model::{Budget, Fit};
+use super::model::{Budget, BudgetFit};
 use super::tree::{Node, Value};
 use super::value::{Fields, not_a, size, switch, whole_u32};
 
@@ -43,10 +43,10 @@ pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
 }
 
 /// Reads `or_less`.
-pub(super) fn fit(node: Option<&Node>) -> Result<Fit, PlanError> {
+pub(super) fn fit(node: Option<&Node>) -> Result<BudgetFit, PlanError> {
     match node.and_then(|node| node.get("or_less")) {
-        Some(node) if switch(node)? => Ok(Fit::OrLess),
-        _ => Ok(Fit::Exactly),
+        Some(node) if switch(node)? => Ok(BudgetFit::OrLess),
+        _ => Ok(BudgetFit::Exactly),
     }
 }
 

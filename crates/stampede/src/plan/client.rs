@@ -11,7 +11,7 @@ use super::value::{Fields, name_of, not_a, value_of, whole_u32};
 
 /// All habits of one client.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Habits {
+pub(super) struct ClientHabits {
     pub client: Client,
     pub max_in_flight: u32,
     pub when_full: WhenFull,
@@ -29,9 +29,9 @@ const IN_FLIGHT_MAX: u32 = 1_000_000;
 /// Keys of a client's map.
 pub(super) const KEYS: [&str; 5] = ["use", "keep_alive", "http", "max_in_flight", "when_full"];
 
-impl Habits {
+impl ClientHabits {
     /// The habits of a known client. Any other name gets the habits of `stampede`.
-    pub fn named(name: &str) -> Habits {
+    pub fn named(name: &str) -> ClientHabits {
         let known = load::Client::named(name).unwrap_or(load::Client::ALL[0]);
         let http = known.habits.version;
         let keep_alive = match known.habits.connection {
@@ -42,26 +42,26 @@ impl Habits {
             ConnectionHabit::KeepAlive => KeepAlive::On,
         };
         let client = Client { name: known.name.to_owned(), http, keep_alive };
-        Habits { client, max_in_flight: known.max_in_flight, when_full: known.when_full }
+        ClientHabits { client, max_in_flight: known.max_in_flight, when_full: known.when_full }
     }
 
     /// These habits, changed by `node`. A name replaces them all; a map changes single habits.
-    pub fn with(&self, node: &Node) -> Result<Habits, PlanError> {
+    pub fn with(&self, node: &Node) -> Result<ClientHabits, PlanError> {
         match &node.value {
             Value::Map(_) => {
                 let fields = Fields::of(node, "a client", &KEYS)?;
                 let start = match fields.get("use") {
-                    Some(name) => Habits::named(client_name(name)?),
+                    Some(name) => ClientHabits::named(client_name(name)?),
                     None => self.clone(),
                 };
                 start.changed_by(&fields)
             }
-            _ => Ok(Habits::named(client_name(node)?)),
+            _ => Ok(ClientHabits::named(client_name(node)?)),
         }
     }
 
     /// These habits, changed by the keys of `fields` that are habits. Other keys are ignored.
-    pub fn changed_by(mut self, fields: &Fields<'_>) -> Result<Habits, PlanError> {
+    pub fn changed_by(mut self, fields: &Fields<'_>) -> Result<ClientHabits, PlanError> {
         if let Some(node) = fields.get("keep_alive") {
             self.client.keep_alive = keep_alive(node)?;
         }

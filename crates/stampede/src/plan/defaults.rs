@@ -15,7 +15,7 @@ use super::tree::{self, Node, Value};
 
 /// The parts that neither the plan nor a flag gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gaps {
+pub struct MissingParts {
     /// The app.
     pub app: bool,
     /// The runtimes.
@@ -30,13 +30,13 @@ pub struct Gaps {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn gaps(path: Option<&Path>, flags: &Overrides) -> Result<Gaps, PlanError> {
+pub fn missing_parts(path: Option<&Path>, flags: &Overrides) -> Result<MissingParts, PlanError> {
     let tree = path.map(file_tree).transpose()?.map(|(_, tree)| tree);
     let has = |key: &str| tree.as_ref().is_some_and(|tree| tree.get(key).is_some());
-    Ok(Gaps {
+    Ok(MissingParts {
         app: !has("app") && !has("apps") && flags.app.is_none(),
         runtimes: !has("runtimes") && flags.runtimes.is_none(),
-        load: !has("load") && !flags.says_load(),
+        load: !has("load") && !flags.sets_load(),
         rounds: !has("rounds") && flags.rounds.is_none(),
     })
 }

@@ -310,7 +310,7 @@ impl Place {
 
 /// How an error is rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum RenderStyle {
     /// Without colours, for pipes, logs and tests.
     Plain,
     /// With colours, for a terminal.
@@ -320,10 +320,10 @@ pub enum Look {
 impl PlanError {
     /// The whole message: the mistake, its place with the line itself, what was expected, and the
     /// nearest name. It has several lines and ends with a line feed.
-    pub fn render(&self, look: Look) -> String {
+    pub fn render(&self, look: RenderStyle) -> String {
         let theme = match look {
-            Look::Plain => GraphicalTheme::unicode_nocolor(),
-            Look::Colour => GraphicalTheme::unicode(),
+            RenderStyle::Plain => GraphicalTheme::unicode_nocolor(),
+            RenderStyle::Colour => GraphicalTheme::unicode(),
         };
         let mut text = String::new();
         // Writing into a string does not fail.

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stored_text_is_read_as_the_plan_reads_it() {
+    fn a_stored_expectation_is_parsed_like_one_in_a_plan() {
         for text in ["p97 < 80ms", "ok >= 99.9%", "memory < 100MiB", "p95 worse < 5%"] {
             let read: Expectation = text.parse().expect(text);
             assert_eq!(read.text, text);

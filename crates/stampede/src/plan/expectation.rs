@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_named_as_it_is_read() {
+    fn the_name_of_a_figure_survives_a_round_trip() {
         for name in ["p50", "p97", "p99.9", "p99.999", "p0.001", "max", "cpu_cost"] {
             let figure = Figure::named(name).expect(name);
             assert_eq!(figure.to_string(), name);

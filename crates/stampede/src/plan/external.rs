@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Help, Mistake, PlanError, nearest};
 use super::model::{RuntimeChoice, RuntimeSource, Watch};
-use super::runtimes::Named;
+use super::runtimes::NamedRuntime;
 use super::tree::{Node, shortened};
 use super::value::{Fields, entries, not_a, text, whole_u32};
 use crate::target::Url;
@@ -20,7 +20,7 @@ pub(super) fn external(
     name_node: &Node,
     name: &str,
     body: Option<&Node>,
-) -> Result<Named, PlanError> {
+) -> Result<NamedRuntime, PlanError> {
     let missing = || name_node.place.wrong(Mistake::Missing("url"), URL);
     let body = body.ok_or_else(missing)?;
     no_settings(body)?;
@@ -36,7 +36,7 @@ pub(super) fn external(
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
     };
-    Ok(Named { base: name.to_owned(), choice })
+    Ok(NamedRuntime { base: name.to_owned(), choice })
 }
 
 /// Refuses settings of an external runtime. A key similar to a known one is taken for a

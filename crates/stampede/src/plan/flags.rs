@@ -94,7 +94,7 @@ pub struct WithSteady(pub bool);
 
 impl Overrides {
     /// Whether a flag replaces the plan's loads. `--for` alone does not: it changes any load.
-    pub fn says_load(&self) -> bool {
+    pub fn sets_load(&self) -> bool {
         self.rate.is_some() || self.schedule.is_some() || self.concurrency.is_some()
     }
 }
@@ -102,13 +102,13 @@ impl Overrides {
 /// Flags and their places in the command line.
 pub struct Flags {
     source: Arc<Source>,
-    given: Vec<Given>,
+    given: Vec<FlagValue>,
     default_loads: Option<WithSteady>,
     /// Names of the flags that nobody typed.
     stand_ins: &'static [&'static str],
 }
 
-struct Given {
+struct FlagValue {
     name: String,
     value: Node,
 }
@@ -152,7 +152,7 @@ impl Flags {
         let given = spans.into_iter().map(|(name, offset, value)| {
             let place = Place { source: Arc::clone(&source), offset, length: value.len() };
             let value = Value::Text(value, Style::Plain);
-            Given { name, value: Node { place, value } }
+            FlagValue { name, value: Node { place, value } }
         });
         Flags { given: given.collect(), source, default_loads: None, stand_ins: &[] }
     }
@@ -169,17 +169,17 @@ impl Flags {
 
     /// Each flag quoted for a shell, for "how to run it again".
     pub(super) fn as_typed(&self) -> Vec<String> {
-        let typed = |given: &Given| {
+        let typed = |given: &FlagValue| {
             let value = given.value.text().unwrap_or("");
             format!("--{} {}", given.name, shell_words::quote(value))
         };
-        let is_typed = |given: &&Given| !self.stand_ins.contains(&given.name.as_str());
+        let is_typed = |given: &&FlagValue| !self.stand_ins.contains(&given.name.as_str());
         self.given.iter().filter(is_typed).map(typed).collect()
     }
 
     /// The name of the flag whose value contains `place`.
     pub(super) fn of_place(&self, place: &Place) -> Option<&str> {
-        let holds = |given: &&Given| {
+        let holds = |given: &&FlagValue| {
             let value = &given.value.place;
             let span = value.offset..=value.offset + value.length;
             Arc::ptr_eq(&value.source, &place.source) && span.contains(&place.offset)
@@ -193,7 +193,7 @@ impl Flags {
     }
 
     /// Applies the flags to `plan`, which is a map.
-    pub(super) fn lay_over(&self, plan: &mut Node) -> Result<(), PlanError> {
+    pub(super) fn apply_to(&self, plan: &mut Node) -> Result<(), PlanError> {
         if self.get("rounds").is_some_and(|rounds| rounds.text() != Some("auto")) {
             remove(plan, "precision");
             remove(plan, "max_time");
@@ -226,19 +226,19 @@ impl Flags {
             set(plan, "apps", split(value));
         }
         if let Some(kind) = self.get("kind") {
-            each_app(plan, |app| kind_over(app, kind))?;
+            each_app(plan, |app| apply_kind(app, kind))?;
         }
         if let Some(value) = self.get("runtimes") {
             let names = split(value);
             let chosen = keep_settings(names, plan.get("runtimes"));
             set(plan, "runtimes", chosen);
         }
-        self.expect_over(plan);
-        self.budget_over(plan);
-        self.load_over(plan)
+        self.apply_expectations(plan);
+        self.apply_budget(plan);
+        self.apply_load(plan)
     }
 
-    fn expect_over(&self, plan: &mut Node) {
+    fn apply_expectations(&self, plan: &mut Node) {
         let all: Vec<Node> = self
             .given
             .iter()
@@ -251,7 +251,7 @@ impl Flags {
         }
     }
 
-    fn budget_over(&self, plan: &mut Node) {
+    fn apply_budget(&self, plan: &mut Node) {
         for key in ["cpus", "memory"] {
             let Some(value) = self.get(key) else { continue };
             let empty = || Node { place: value.place.clone(), value: Value::Map(Vec::new()) };
@@ -268,7 +268,7 @@ impl Flags {
 
     /// Applies the flags about loads. A flag that says what is sent replaces the plan's loads; if
     /// the plan has exactly one load, its other keys stay. All other flags change every load.
-    fn load_over(&self, plan: &mut Node) -> Result<(), PlanError> {
+    fn apply_load(&self, plan: &mut Node) -> Result<(), PlanError> {
         let what: Vec<(&str, Node)> =
             [("schedule", "schedule"), ("rate", "rate"), ("concurrency", "concurrency")]
                 .into_iter()
@@ -306,7 +306,7 @@ impl Flags {
             ("when-full", "when_full"),
         ] {
             if let Some(value) = self.get(flag) {
-                each_load(plan, |load| habit_over(load, key, value));
+                each_load(plan, |load| apply_habit(load, key, value));
             }
         }
         // The plan's top-level value is the flag's now. A value in a load would override it.
@@ -385,7 +385,7 @@ fn each_app(
 
 /// Sets the kind of an app. A directory becomes a map. An app of the catalogue is an error, because
 /// its own `app.yaml` declares its kind.
-fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
+fn apply_kind(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
     if let Some(text) = app.text() {
         if !is_directory(text) {
             return Err(kind.place.wrong(
@@ -431,7 +431,7 @@ fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), Pl
 
 /// Sets a habit or the path of a load. Habits of open loads are skipped for a load with a
 /// concurrency. A schedule that is a text becomes a map.
-fn habit_over(load: &mut Node, key: &'static str, value: &Node) {
+fn apply_habit(load: &mut Node, key: &'static str, value: &Node) {
     if matches!(key, "max_in_flight" | "when_full") && load.get("concurrency").is_some() {
         return;
     }

@@ -4,12 +4,12 @@ use stampede_load::schedule::{MicroRate, RateError, Segments, parse_rate};
 use stampede_load::spec::{Arrivals, Model, Until};
 use stampede_load::time::Nanos;
 
-use super::client::Habits;
+use super::client::ClientHabits;
 use super::error::{Help, Mistake, PlanError, one_of};
 use super::expect::expectations;
 use super::model::{LoadChoice, RequestSpec};
-use super::requests::{requests_of, says_one, single_request};
-use super::runtimes::{Named, selection};
+use super::requests::{has_request_keys, requests_of, single_request};
+use super::runtimes::{NamedRuntime, selection};
 use super::tree::{Node, Value, shortened};
 use super::urls;
 use super::value::{
@@ -59,8 +59,8 @@ const EXPECTED: &str = "a schedule such as `const(200,60s)`, or a load such as \
                         `{concurrency: 50, for: 60s}` or `{rate: 200, for: 60s}`";
 
 /// The plan's values for all loads. A load's own values take precedence.
-pub(super) struct Common {
-    pub habits: Habits,
+pub(super) struct LoadDefaults {
+    pub habits: ClientHabits,
     pub timeout: Nanos,
     pub arrivals: Arrivals,
     pub seed: u64,
@@ -71,8 +71,8 @@ pub(super) struct Common {
 /// Reads loads: a map of names, a list, or a single schedule.
 pub(super) fn loads(
     node: &Node,
-    common: &Common,
-    runtimes: &[Named],
+    common: &LoadDefaults,
+    runtimes: &[NamedRuntime],
 ) -> Result<Vec<LoadChoice>, PlanError> {
     let mut all: Vec<LoadChoice> = Vec::new();
     match &node.value {
@@ -144,8 +144,8 @@ fn unique(name: String, others: &[LoadChoice]) -> String {
 fn one_load(
     node: &Node,
     name: Option<String>,
-    common: &Common,
-    runtimes: &[Named],
+    common: &LoadDefaults,
+    runtimes: &[NamedRuntime],
 ) -> Result<LoadChoice, PlanError> {
     let empty = Node { place: node.place.clone(), value: Value::Map(Vec::new()) };
     if let Some(cut) = node.get("schedule").filter(|node| is_cut(node)) {
@@ -201,8 +201,8 @@ fn is_cut(schedule: &Node) -> bool {
 fn model(
     node: &Node,
     fields: &Fields<'_>,
-    habits: &Habits,
-    common: &Common,
+    habits: &ClientHabits,
+    common: &LoadDefaults,
 ) -> Result<(Model, String), PlanError> {
     for (one, other) in [
         ("schedule", "rate"),
@@ -240,8 +240,8 @@ fn model(
 fn of_peak(
     share: f64,
     fields: &Fields<'_>,
-    habits: &Habits,
-    common: &Common,
+    habits: &ClientHabits,
+    common: &LoadDefaults,
 ) -> Result<(Model, String), PlanError> {
     for other in ["schedule", "concurrency"] {
         fields.not_both("rate", other)?;
@@ -278,8 +278,8 @@ fn rate_share(node: &Node) -> Result<Option<f64>, PlanError> {
 fn open(
     segments: Segments,
     fields: &Fields<'_>,
-    habits: &Habits,
-    common: &Common,
+    habits: &ClientHabits,
+    common: &LoadDefaults,
 ) -> Result<(Model, String), PlanError> {
     let arrivals = match fields.get("arrivals") {
         Some(node) => arrivals(node, common.seed)?,
@@ -299,7 +299,7 @@ fn closed(
     node: &Node,
     concurrency_node: &Node,
     fields: &Fields<'_>,
-    common: &Common,
+    common: &LoadDefaults,
 ) -> Result<(Model, String), PlanError> {
     for key in ["arrivals", "max_in_flight", "when_full"] {
         fields.not_both("concurrency", key)?;
@@ -390,7 +390,7 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     let Some((key, list)) =
         list.map(|n| ("requests", n)).or_else(|| fields.get("traffic").map(|n| ("traffic", n)))
     else {
-        return Ok(if says_one(fields) { vec![base] } else { Vec::new() });
+        return Ok(if has_request_keys(fields) { vec![base] } else { Vec::new() });
     };
     fields.not_both(key, "path")?;
     if key == "traffic" && !matches!(list.value, Value::List(_)) {
@@ -405,7 +405,7 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
 fn chosen(
     node: &Node,
     fields: &Fields<'_>,
-    runtimes: &[Named],
+    runtimes: &[NamedRuntime],
     name: &str,
 ) -> Result<(Vec<String>, Vec<String>), PlanError> {
     let names = |key: &str| match fields.get(key) {
@@ -413,7 +413,7 @@ fn chosen(
         None => Ok(Vec::new()),
     };
     let (only, except) = (names("only")?, names("except")?);
-    let is_for = |runtime: &Named| {
+    let is_for = |runtime: &NamedRuntime| {
         let name = &runtime.choice.name;
         (only.is_empty() || only.contains(name)) && !except.contains(name)
     };

@@ -34,7 +34,7 @@ pub enum Subject<'a> {
 
 /// Returns an error for an unknown name: at its place in the plan, with the nearest of `known`.
 pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
-    let Spot { place, flag } = place_of(plan, subject, Side::Key);
+    let FlaggedPlace { place, flag } = place_of(plan, subject, Side::Key);
     let (kind, written) = match subject {
         Subject::App(AppChoice::Named(name)) => ("app", name.as_str()),
         Subject::App(app) => ("app", app.directory().and_then(Path::to_str).unwrap_or("")),
@@ -76,12 +76,12 @@ pub fn refused(
     why: impl std::error::Error + Send + Sync + 'static,
     help: impl Into<Help>,
 ) -> PlanError {
-    let Spot { place, flag } = place_of(plan, subject, Side::Value);
+    let FlaggedPlace { place, flag } = place_of(plan, subject, Side::Value);
     place.wrong(Mistake::refused(why), help.into().of_flag(flag))
 }
 
 /// A place, and the name of the flag whose value it is.
-struct Spot {
+struct FlaggedPlace {
     place: Place,
     flag: Option<String>,
 }
@@ -94,25 +94,25 @@ enum Side {
 }
 
 /// Whether a runtime gets `setting` from the plan's top level, where it applies to all runtimes.
-pub fn said_for_all(plan: &Plan, runtime_name: &str, setting: &str) -> bool {
+pub fn is_set_for_all(plan: &Plan, runtime_name: &str, setting: &str) -> bool {
     let flags = Flags::as_recorded(&plan.flags);
-    let (_, Some(root)) = laid(plan, &flags) else { return false };
+    let (_, Some(root)) = tree_with_flags(plan, &flags) else { return false };
     let body = runtime(&root, runtime_name).and_then(|(_, body)| body);
     root.entry(setting).is_some() && body.is_none_or(|body| of_body(body, setting).is_none())
 }
 
 /// The place of `subject`, or the start of the plan if it is not found.
-fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Spot {
+fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> FlaggedPlace {
     let flags = Flags::as_recorded(&plan.flags);
-    let (begin, root) = laid(plan, &flags);
+    let (begin, root) = tree_with_flags(plan, &flags);
     let place = root.and_then(|root| find(&root, plan, subject, side)).unwrap_or(begin);
     let flag = flags.of_place(&place).map(str::to_owned);
-    Spot { place, flag }
+    FlaggedPlace { place, flag }
 }
 
 /// The start of the plan, and the plan's tree with the flags applied. `None`: the recorded text or
 /// flags cannot be read.
-fn laid(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
+fn tree_with_flags(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
     let source = match &plan.source {
         Some(path) => Arc::new(Source {
             name: path.display().to_string(),
@@ -128,7 +128,7 @@ fn laid(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
     };
     let root = root.and_then(|mut root| {
         renamed::keys(&mut root);
-        flags.lay_over(&mut root).ok().map(|()| root)
+        flags.apply_to(&mut root).ok().map(|()| root)
     });
     (begin, root)
 }
@@ -216,7 +216,7 @@ pub(super) fn list(node: &Node) -> &[Node] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Look, Overrides, from_flags, read};
+    use super::super::{Overrides, RenderStyle, from_flags, read};
     use super::*;
 
     /// The error of a later check.
@@ -264,7 +264,8 @@ load: {day: \"const(5,1s)\"}
             ),
             refused(&plan, Subject::Load("night"), Why("there is no night"), "a day"),
         ];
-        let shown: String = errors.iter().map(|error| error.render(Look::Plain) + "\n").collect();
+        let shown: String =
+            errors.iter().map(|error| error.render(RenderStyle::Plain) + "\n").collect();
         insta::assert_snapshot!(shown);
     }
 
@@ -291,7 +292,8 @@ load: {day: \"const(5,1s)\"}
             unknown(&plan, Subject::Runtime("ngnix-fpm"), &["nginx-fpm"]),
             refused(&plan, setting, Why("4 workers are too many"), "3"),
         ];
-        let shown: String = errors.iter().map(|error| error.render(Look::Plain) + "\n").collect();
+        let shown: String =
+            errors.iter().map(|error| error.render(RenderStyle::Plain) + "\n").collect();
         insta::assert_snapshot!(shown);
     }
 }

@@ -20,7 +20,7 @@ fn messages(plans: impl IntoIterator<Item = String>) -> String {
     plans
         .into_iter()
         .map(|text| match read_text(&text, &Overrides::default()) {
-            Err(error) => error.render(Look::Plain) + "\n",
+            Err(error) => error.render(RenderStyle::Plain) + "\n",
             Ok(_) => panic!("no mistake in:\n{text}"),
         })
         .collect()
@@ -265,7 +265,7 @@ fn flags() {
     ];
     let shown: String = wrong
         .iter()
-        .map(|flags| from_flags(flags).expect_err("a mistake").render(Look::Plain) + "\n")
+        .map(|flags| from_flags(flags).expect_err("a mistake").render(RenderStyle::Plain) + "\n")
         .collect();
     check("flags", shown);
 }
@@ -274,14 +274,17 @@ fn flags() {
 fn no_load_is_left() {
     let plan = "app: a\nruntimes: [b, c]\nload: [{concurrency: 5, for: 1s, except: [c]}]\n";
     let flags = Overrides { only: Some("c".to_owned()), ..Overrides::default() };
-    check("no_load_is_left", read_text(plan, &flags).expect_err("no load").render(Look::Plain));
+    check(
+        "no_load_is_left",
+        read_text(plan, &flags).expect_err("no load").render(RenderStyle::Plain),
+    );
 }
 
 #[test]
 fn files() {
     let none = read("nowhere/plan.yaml".as_ref(), &Overrides::default()).expect_err("no file");
     let large = PlanError::TooLarge { path: "plan.yaml".into() };
-    check("files", none.render(Look::Plain) + &large.render(Look::Plain));
+    check("files", none.render(RenderStyle::Plain) + &large.render(RenderStyle::Plain));
 }
 
 /// A regression test: a value that begins with a quote and ends in a two-byte character was cut
@@ -296,7 +299,7 @@ fn a_flag_of_quotes_and_umlauts_is_pointed_at() {
 
 /// Tests that each limit of a plan is enforced, with a plan one above the limit or more.
 #[test]
-fn too_many() {
+fn too_many_values_are_refused() {
     let list = |item: &str, count: usize| vec![item; count].join(", ");
     let names = (0..1_001).map(|i| format!("r{i}")).collect::<Vec<_>>().join(", ");
     let all = [
@@ -379,7 +382,7 @@ proptest! {
         let whole = [text.clone(), format!("app: a\nruntimes: [b]\n{text}")];
         for text in whole {
             if let Err(error) = read_text(&text, &Overrides::default()) {
-                prop_assert!(!error.render(Look::Plain).is_empty());
+                prop_assert!(!error.render(RenderStyle::Plain).is_empty());
             }
         }
     }
@@ -387,7 +390,7 @@ proptest! {
     #[test]
     fn no_text_panics(text in "\\PC{0,80}|[a-z:\\[\\]{}&*\"'#|>!%@\n -]{0,80}") {
         if let Err(error) = read_text(&text, &Overrides::default()) {
-            prop_assert!(!error.render(Look::Plain).is_empty());
+            prop_assert!(!error.render(RenderStyle::Plain).is_empty());
         }
     }
 
@@ -397,13 +400,13 @@ proptest! {
         let flags = Overrides { app, runtimes, schedule, rate, for_, concurrency, only, memory, ..Overrides::default() };
         for result in [from_flags(&flags), read_text(&with("rounds: 2"), &flags)] {
             if let Err(error) = result {
-                prop_assert!(!error.render(Look::Plain).is_empty());
+                prop_assert!(!error.render(RenderStyle::Plain).is_empty());
             }
         }
     }
 
     #[test]
-    fn schedules_survive_the_way_through_a_plan(from in 0_u32..5_000, to in 1_u32..5_000, ms in 1_000_u32..90_000) {
+    fn schedules_survive_a_round_trip_through_a_plan(from in 0_u32..5_000, to in 1_u32..5_000, ms in 1_000_u32..90_000) {
         let written = format!("line({from},{to},{ms}ms) const({to},{ms}ms)");
         let plan = read_text(&with(&format!("load: [\"{written}\"]")), &Overrides::default()).unwrap();
         let again = read_text(&with(&format!("load: [\"{}\"]", plan.loads[0].name)), &Overrides::default()).unwrap();

@@ -31,10 +31,10 @@ mod unknown_keys;
 pub(crate) mod urls;
 mod value;
 
-pub use defaults::{AT_A_TIME, Gaps, LENGTH, apps, gaps, stack_from_flags};
-pub use error::{Help, Look, Mistake, Place, PlanError, Source, Wrong};
+pub use defaults::{AT_A_TIME, LENGTH, MissingParts, apps, missing_parts, stack_from_flags};
+pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
 pub use flags::{Flags, Overrides, WithSteady};
-pub use locate::{Subject, refused, said_for_all, unknown};
+pub use locate::{Subject, is_set_for_all, refused, unknown};
 pub use read::{FlagLoad, SETTINGS, from_flags, load_from_flags, read};
 pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};

@@ -29,9 +29,9 @@ pub struct Plan {
     /// CPUs and memory.
     pub budget: Budget,
     /// What happens to a budget that is larger than the machine.
-    pub fit: Fit,
+    pub fit: BudgetFit,
     /// The state of a runtime when the measured load begins.
-    pub begin: Begin,
+    pub begin: StartState,
     /// How often each case is measured.
     pub rounds: Rounds,
     /// How many times a trial that came out invalid is measured again.
@@ -47,7 +47,7 @@ pub struct Plan {
     /// yet.
     pub peak: Option<PeakRecord>,
     /// What happens to runtimes that are not installed or cannot run the app.
-    pub missing: Missing,
+    pub missing: MissingRuntimes,
     /// What is made equal for all runtimes.
     pub fairness: Fairness,
     /// The factor that the lengths above were multiplied by. 1: they are as written.
@@ -72,7 +72,7 @@ pub struct Against {
 
 /// The state of a runtime when the measured load begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
+pub enum StartState {
     /// The runtime has answered, and has served a load of this length whose results are discarded.
     /// Zero: no such load.
     Warm(Nanos),
@@ -80,12 +80,12 @@ pub enum Begin {
     Cold,
 }
 
-impl Begin {
+impl StartState {
     /// Length of the load whose results are discarded.
     pub fn warm_up(self) -> Nanos {
         match self {
-            Begin::Warm(length) => length,
-            Begin::Cold => Nanos(0),
+            StartState::Warm(length) => length,
+            StartState::Cold => Nanos(0),
         }
     }
 }
@@ -102,7 +102,7 @@ pub enum Fairness {
 
 /// What happens to a runtime whose programs are not installed, or that cannot run the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingRuntimes {
     /// It is a mistake, and the plan is refused.
     Refuse,
     /// It is left out, and the run says so.
@@ -371,7 +371,7 @@ pub enum Budget {
 
 /// What happens to a budget that is larger than the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub enum BudgetFit {
     /// The budget is refused.
     Exactly,
     /// The stack gets all that the machine has, and the run says so.

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use stampede_load::time::Nanos;
 
 use super::budget::{self, budget};
-use super::client::Habits;
+use super::client::ClientHabits;
 use super::error::{Help, Mistake, Place, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::model::{
-    AppChoice, AppKind, Begin, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, Missing,
-    Plan, Rounds,
+    AppChoice, AppKind, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, MissingRuntimes,
+    Plan, Rounds, StartState,
 };
 use super::renamed;
-use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
+use super::runtimes::{self, NamedRuntime, env, php_ini, runtimes, selection, setting};
 use super::secrets;
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
 use super::value::{
@@ -157,7 +157,7 @@ pub fn load_from_flags(flags: &Overrides) -> Result<FlagLoad, PlanError> {
     let flags = Flags::new(flags);
     let place = Place::begin_of(flags.source());
     let mut root = Node { place, value: Value::Map(Vec::new()) };
-    flags.lay_over(&mut root)?;
+    flags.apply_to(&mut root)?;
     let fields = plan_fields(&root, &KEYS)?;
     let seed = seed(&fields)?;
     let missing = || root.place.wrong(Mistake::Missing("a load"), EXPECTED);
@@ -207,7 +207,7 @@ pub(super) fn resolve(
     const EXPECTED: &str = "keys such as `app`, `runtimes` and `load`";
     renamed::keys(root);
     match root.value {
-        Value::Map(_) => flags.lay_over(root)?,
+        Value::Map(_) => flags.apply_to(root)?,
         Value::Null => {
             let found = "an empty file".to_owned();
             return Err(root.place.wrong(Mistake::NotA { found, wanted: "a plan" }, EXPECTED));
@@ -235,8 +235,8 @@ pub(super) fn resolve(
         budget: budget(fields.get("budget"))?,
         fit: budget::fit(fields.get("budget"))?,
         begin: match begin(&fields)? {
-            Begin::Warm(length) => Begin::Warm(scaled(length, time_scale)),
-            Begin::Cold => Begin::Cold,
+            StartState::Warm(length) => StartState::Warm(scaled(length, time_scale)),
+            StartState::Cold => StartState::Cold,
         },
         rounds: rounds(&fields)?,
         repeat_invalid: match fields.get("repeat_invalid") {
@@ -422,14 +422,17 @@ fn out(fields: &Fields<'_>, home: Option<&Path>) -> Result<Option<PathBuf>, Plan
     path(node, out, home).map(Some)
 }
 
-fn common_of_runtimes(root: &Node, fields: &Fields<'_>) -> Result<runtimes::Common, PlanError> {
+fn common_of_runtimes(
+    root: &Node,
+    fields: &Fields<'_>,
+) -> Result<runtimes::RuntimeDefaults, PlanError> {
     let mut settings = BTreeMap::new();
     for name in SETTINGS {
         if let Some((key, value)) = root.entry(name) {
             settings.extend([setting(key, value)?]);
         }
     }
-    Ok(runtimes::Common {
+    Ok(runtimes::RuntimeDefaults {
         settings,
         php_ini: fields.get("php_ini").map_or(Ok(BTreeMap::new()), php_ini)?,
         env: fields.get("env").map_or(Ok(BTreeMap::new()), env)?,
@@ -440,13 +443,13 @@ fn common_of_loads(
     fields: &Fields<'_>,
     seed: u64,
     time_scale: f64,
-) -> Result<loads::Common, PlanError> {
-    let habits = Habits::named("stampede");
+) -> Result<loads::LoadDefaults, PlanError> {
+    let habits = ClientHabits::named("stampede");
     let habits = match fields.get("client") {
         Some(node) => habits.with(node)?,
         None => habits,
     };
-    Ok(loads::Common {
+    Ok(loads::LoadDefaults {
         // Of the plan's top-level keys, only `keep_alive` is a habit.
         habits: habits.changed_by(fields)?,
         timeout: match fields.get("timeout") {
@@ -462,23 +465,23 @@ fn common_of_loads(
     })
 }
 
-fn begin(fields: &Fields<'_>) -> Result<Begin, PlanError> {
+fn begin(fields: &Fields<'_>) -> Result<StartState, PlanError> {
     let cold = match fields.get("cold") {
         Some(node) => switch(node)?,
         None => false,
     };
     match (cold, fields.get("warm_up")) {
-        (true, _) => Ok(Begin::Cold),
-        (false, Some(node)) => length(node, "warm-up", WARM_UP).map(Begin::Warm),
-        (false, None) => Ok(Begin::Warm(DEFAULT_WARM_UP)),
+        (true, _) => Ok(StartState::Cold),
+        (false, Some(node)) => length(node, "warm-up", WARM_UP).map(StartState::Warm),
+        (false, None) => Ok(StartState::Warm(DEFAULT_WARM_UP)),
     }
 }
 
-fn missing(fields: &Fields<'_>) -> Result<Missing, PlanError> {
-    let Some(node) = fields.get("missing") else { return Ok(Missing::Refuse) };
+fn missing(fields: &Fields<'_>) -> Result<MissingRuntimes, PlanError> {
+    let Some(node) = fields.get("missing") else { return Ok(MissingRuntimes::Refuse) };
     match value_of(node, "missing", &MISSING)? {
-        "skip" => Ok(Missing::Skip),
-        _ => Ok(Missing::Refuse),
+        "skip" => Ok(MissingRuntimes::Skip),
+        _ => Ok(MissingRuntimes::Refuse),
     }
 }
 
@@ -553,7 +556,7 @@ fn baseline(plan: &Plan, node: Option<&Node>) -> Result<String, PlanError> {
 }
 
 /// Keeps the runtimes that `--only` names, and the loads that are for at least one of them.
-fn only(plan: &mut Plan, named: Vec<Named>, flags: &Flags) -> Result<(), PlanError> {
+fn only(plan: &mut Plan, named: Vec<NamedRuntime>, flags: &Flags) -> Result<(), PlanError> {
     let keep = match flags.get("only") {
         Some(node) => Some((node, selection(&split(node), &named)?)),
         None => None,

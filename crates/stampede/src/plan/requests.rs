@@ -29,7 +29,7 @@ pub(super) fn single_request(fields: &Fields<'_>) -> Result<RequestSpec, PlanErr
 }
 
 /// Whether the load has any key of a request.
-pub(super) fn says_one(fields: &Fields<'_>) -> bool {
+pub(super) fn has_request_keys(fields: &Fields<'_>) -> bool {
     KEYS.iter().any(|key| fields.get(key).is_some())
 }
 

@@ -21,7 +21,7 @@ pub(super) const WORKERS: std::ops::RangeInclusive<u64> = 1..=100_000;
 pub(super) const APPEND: &str = "append.";
 
 /// The plan's values for all runtimes. A runtime's own values take precedence.
-pub(super) struct Common {
+pub(super) struct RuntimeDefaults {
     pub settings: BTreeMap<String, Scalar>,
     pub php_ini: BTreeMap<String, String>,
     pub env: BTreeMap<String, String>,
@@ -31,7 +31,7 @@ pub(super) struct Common {
 const PRELOAD: &str = "preload";
 
 /// A runtime, with its name before the values of a sweep are appended.
-pub(super) struct Named {
+pub(super) struct NamedRuntime {
     pub base: String,
     pub choice: RuntimeChoice,
 }
@@ -40,8 +40,11 @@ const EXPECTED: &str =
     "a runtime's name, or its name with settings, such as `{nginx-fpm: {workers: 16}}`";
 
 /// Reads the list of runtimes.
-pub(super) fn runtimes(node: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
-    let mut all: Vec<Named> = Vec::new();
+pub(super) fn runtimes(
+    node: &Node,
+    common: &RuntimeDefaults,
+) -> Result<Vec<NamedRuntime>, PlanError> {
+    let mut all: Vec<NamedRuntime> = Vec::new();
     for item in items(node, "a list of runtimes, such as `[nginx-fpm, roadrunner]`")? {
         for named in runtime(item, common)? {
             if all.iter().any(|other| other.choice.name == named.choice.name) {
@@ -65,7 +68,7 @@ pub(super) fn runtimes(node: &Node, common: &Common) -> Result<Vec<Named>, PlanE
 }
 
 /// Reads one item: one runtime, or one for each combination of swept values.
-fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
+fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, PlanError> {
     let (name_node, body) = match &item.value {
         Value::Text(..) => (item, None),
         Value::Map(entries) => match entries.as_slice() {
@@ -240,7 +243,11 @@ impl Dimension<'_> {
 }
 
 /// One runtime for each combination of swept values, with the values in its name.
-fn swept(base: &str, choice: RuntimeChoice, sweep: Option<&Node>) -> Result<Vec<Named>, PlanError> {
+fn swept(
+    base: &str,
+    choice: RuntimeChoice,
+    sweep: Option<&Node>,
+) -> Result<Vec<NamedRuntime>, PlanError> {
     let mut all = vec![choice];
     for (dimension, values) in sweep.map_or(Ok(Vec::new()), dimensions)? {
         let values = items(values, A_SWEEP)?;
@@ -254,7 +261,7 @@ fn swept(base: &str, choice: RuntimeChoice, sweep: Option<&Node>) -> Result<Vec<
         let each = |choice| values.iter().map(move |value| dimension.set(choice, value));
         all = all.iter().flat_map(each).collect::<Result<_, _>>()?;
     }
-    Ok(all.into_iter().map(|choice| Named { base: base.to_owned(), choice }).collect())
+    Ok(all.into_iter().map(|choice| NamedRuntime { base: base.to_owned(), choice }).collect())
 }
 
 /// Reads a preset's name, or a map of values that may start from a preset (`use`).
@@ -335,7 +342,7 @@ fn append(node: &Node) -> Result<Vec<(String, Scalar)>, PlanError> {
 
 /// Reads a list of runtime names and returns full names. An item may be the full name of one of the
 /// plan's runtimes, or the base name of a sweep.
-pub(super) fn selection(node: &Node, all: &[Named]) -> Result<Vec<String>, PlanError> {
+pub(super) fn selection(node: &Node, all: &[NamedRuntime]) -> Result<Vec<String>, PlanError> {
     let mut chosen = Vec::new();
     for item in texts(node, "runtimes of this plan, such as `[nginx-fpm]`")? {
         let name = item.text().unwrap_or("");

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_that_parse_fit() {
+    fn valid_plans_match_the_schema() {
         for yaml in [
             include_str!("fixtures/shop.yaml"),
             include_str!("fixtures/symfony.yaml"),
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_that_are_wrong_do_not() {
+    fn wrong_plans_do_not_match_the_schema() {
         for yaml in [
             "runtime: [a]",
             "app: {kind: script}",
@@ -400,7 +400,7 @@ mod tests {
 
     /// The schema knows exactly the keys that the parser knows.
     #[test]
-    fn its_keys_are_the_parsers() {
+    fn the_schema_has_the_keys_of_the_parser() {
         let schema = schema();
         let keys = |pointer: &str| -> BTreeSet<String> {
             let map = schema.pointer(pointer).and_then(Value::as_object);

@@ -7,7 +7,7 @@ use stampede_load::spec::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 use stampede_load::traffic::{Format, Passes, Source as TrafficSource};
 
-use super::error::{Look, PlanError, Source};
+use super::error::{PlanError, RenderStyle, Source};
 use super::tank::{TankConfig, parse};
 
 fn read(text: &str) -> Result<TankConfig, PlanError> {
@@ -72,7 +72,7 @@ autostop:
 }
 
 #[test]
-fn a_file_with_bounds() {
+fn a_file_with_limits_is_read() {
     let config = read(
         "phantom: {address: '[::1]:8443', ssl: 1, instances: 50, timeout: 3s, loop: 2, \
          ammo_limit: 1000, ammofile: traffic/uris.txt, ammo_type: uripost, \
@@ -163,7 +163,7 @@ fn every_mistake_is_shown() {
         "phantom:\n".to_owned(),
     ];
     let shown = texts.iter().map(|text| match read(text) {
-        Err(error) => error.render(Look::Plain),
+        Err(error) => error.render(RenderStyle::Plain),
         Ok(config) => panic!("no mistake in:\n{text}{config:?}"),
     });
     insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"));
@@ -173,7 +173,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_written_it_is_a_load_or_an_error(
+    fn any_file_is_a_load_or_an_error(
         key in prop_oneof![Just("address"), Just("uris"), Just("headers"), Just("loop"),
             Just("instances_schedule"), Just("load_profile"), Just("port"), Just("ammofile")],
         value in "[-:{}, \\[\\]a-z0-9()'\"/\\n]{0,30}",

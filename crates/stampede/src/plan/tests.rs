@@ -27,11 +27,11 @@ pub(super) fn read_text(text: &str, flags: &Overrides) -> Result<Plan, PlanError
 
 fn plan(text: &str) -> Plan {
     read_text(text, &Overrides::default())
-        .unwrap_or_else(|error| panic!("{}", error.render(Look::Plain)))
+        .unwrap_or_else(|error| panic!("{}", error.render(RenderStyle::Plain)))
 }
 
 fn plan_with(text: &str, flags: &Overrides) -> Plan {
-    read_text(text, flags).unwrap_or_else(|error| panic!("{}", error.render(Look::Plain)))
+    read_text(text, flags).unwrap_or_else(|error| panic!("{}", error.render(RenderStyle::Plain)))
 }
 
 fn names(plan: &Plan) -> Vec<&str> {
@@ -118,7 +118,7 @@ fn the_laravel_plan() {
     assert_eq!(plan.apps.len(), 2);
     let cpus = [("load", 4), ("php", 16), ("web", 2)].map(|(role, n)| (role.to_owned(), n)).into();
     assert_eq!(plan.budget, Budget::ByRole { cpus, memory_bytes: 0 });
-    assert_eq!(plan.begin, Begin::Cold);
+    assert_eq!(plan.begin, StartState::Cold);
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(2));
     assert_eq!(plan.runtimes[0].php_ini["memory_limit"], "512M");
     assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(100));

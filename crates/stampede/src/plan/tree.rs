@@ -130,7 +130,7 @@ pub(super) fn parse(source: &Arc<Source>) -> Result<Node, PlanError> {
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
         with_snippet: false,
     };
-    match serde_saphyr::from_str_with_options::<Spanned<Raw>>(&source.text, options) {
+    match serde_saphyr::from_str_with_options::<Spanned<RawNode>>(&source.text, options) {
         Ok(raw) => Ok(node(raw, source)),
         Err(error) => Err(syntax(error, source)),
     }
@@ -181,23 +181,25 @@ fn from_line(text: &str, line: usize, column: usize) -> usize {
 }
 
 /// Converts the parser's tree: resolves the places and takes the texts of scalars from the source.
-fn node(raw: Spanned<Raw>, source: &Arc<Source>) -> Node {
+fn node(raw: Spanned<RawNode>, source: &Arc<Source>) -> Node {
     let at = place(&raw.referenced, source);
     // For an alias, this is the place where its value is written.
     let defined = place(&raw.defined, source);
     let written = defined.text();
     let value = match raw.value {
-        Raw::Null => Value::Null,
-        Raw::Typed => Value::Text(written.to_owned(), Style::Plain),
-        Raw::Text(text) => {
+        RawNode::Null => Value::Null,
+        RawNode::Typed => Value::Text(written.to_owned(), Style::Plain),
+        RawNode::Text(text) => {
             let style = match written == text && !looks_typed(&text) {
                 true => Style::Plain,
                 false => Style::Quoted,
             };
             Value::Text(text, style)
         }
-        Raw::List(items) => Value::List(items.into_iter().map(|item| node(item, source)).collect()),
-        Raw::Map(entries) => Value::Map(
+        RawNode::List(items) => {
+            Value::List(items.into_iter().map(|item| node(item, source)).collect())
+        }
+        RawNode::Map(entries) => Value::Map(
             entries.into_iter().map(|(k, v)| (key(k, source), node(v, source))).collect(),
         ),
     };
@@ -214,17 +216,17 @@ fn looks_typed(text: &str) -> bool {
 }
 
 /// A node as the parser returns it.
-enum Raw {
+enum RawNode {
     Null,
     /// A number or a boolean. Its text is read from its place in the source.
     Typed,
     Text(String),
-    List(Vec<Spanned<Raw>>),
-    Map(Vec<(Spanned<String>, Spanned<Raw>)>),
+    List(Vec<Spanned<RawNode>>),
+    Map(Vec<(Spanned<String>, Spanned<RawNode>)>),
 }
 
-impl<'de> Deserialize<'de> for Raw {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Raw, D::Error> {
+impl<'de> Deserialize<'de> for RawNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawNode, D::Error> {
         deserializer.deserialize_any(RawVisitor)
     }
 }
@@ -232,49 +234,49 @@ impl<'de> Deserialize<'de> for Raw {
 struct RawVisitor;
 
 impl<'de> Visitor<'de> for RawVisitor {
-    type Value = Raw;
+    type Value = RawNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+    fn visit_bool<E>(self, _: bool) -> Result<RawNode, E> {
+        Ok(RawNode::Typed)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+    fn visit_u64<E>(self, _: u64) -> Result<RawNode, E> {
+        Ok(RawNode::Typed)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+    fn visit_i64<E>(self, _: i64) -> Result<RawNode, E> {
+        Ok(RawNode::Typed)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Raw, E> {
-        Ok(Raw::Typed)
+    fn visit_f64<E>(self, _: f64) -> Result<RawNode, E> {
+        Ok(RawNode::Typed)
     }
 
-    fn visit_unit<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
+    fn visit_unit<E>(self) -> Result<RawNode, E> {
+        Ok(RawNode::Null)
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
-        Ok(Raw::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<RawNode, E> {
+        Ok(RawNode::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<RawNode, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = access.next_element()? {
             items.push(item);
         }
-        Ok(Raw::List(items))
+        Ok(RawNode::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<RawNode, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = access.next_entry()? {
             entries.push(entry);
         }
-        Ok(Raw::Map(entries))
+        Ok(RawNode::Map(entries))
     }
 }

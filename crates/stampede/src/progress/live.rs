@@ -5,7 +5,7 @@ use console::{Term, style};
 
 use super::plain;
 use super::tally::{Tally, phase_word};
-use crate::event::{Event, Listen, Phase, Until};
+use crate::event::{Event, EventListener, Phase, RemainingUntil};
 use crate::mask::mask_known;
 use crate::progress::words;
 use crate::store::record::Validity;
@@ -45,7 +45,7 @@ impl Live {
     }
 }
 
-impl Listen for Live {
+impl EventListener for Live {
     fn event(&mut self, event: &Event<'_>) {
         self.tally.take(event);
         match event {
@@ -81,9 +81,9 @@ pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
         style(&tally.title).bold()
     );
     let until = match tally.expected.until {
-        Until::End => "left",
-        Until::Look => "to the next check",
-        Until::Budget => "left at most",
+        RemainingUntil::End => "left",
+        RemainingUntil::RoundsCheck => "to the next check",
+        RemainingUntil::Budget => "left at most",
     };
     let left = format!("{} {until}", words::length(tally.left()));
     let room = width.saturating_sub(phase.len().max(8) + left.len() + 4).min(BAR);

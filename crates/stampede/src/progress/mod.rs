@@ -8,16 +8,16 @@ pub mod words;
 
 use std::io::IsTerminal as _;
 
-use crate::event::Listen;
-use crate::mask::Masked;
+use crate::event::EventListener;
+use crate::mask::MaskingWriter;
 
 /// Returns the listener that fits standard error.
-pub fn for_stderr() -> Box<dyn Listen> {
+pub fn for_stderr() -> Box<dyn EventListener> {
     let stderr = std::io::stderr();
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if stderr.is_terminal() && !dumb {
         Box::new(live::Live::new(console::Term::stderr()))
     } else {
-        Box::new(plain::Plain::new(Masked(stderr)))
+        Box::new(plain::Plain::new(MaskingWriter(stderr)))
     }
 }

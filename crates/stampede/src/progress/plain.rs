@@ -5,7 +5,7 @@ use std::io::Write;
 use stampede_stats::percentile::Ranked;
 
 use super::tally::Tally;
-use crate::event::{Event, Listen};
+use crate::event::{Event, EventListener};
 use crate::fact;
 use crate::progress::words;
 use crate::store::record::{CaseRecord, TrialRecord, Validity};
@@ -23,7 +23,7 @@ impl<W: Write> Plain<W> {
     }
 }
 
-impl<W: Write> Listen for Plain<W> {
+impl<W: Write> EventListener for Plain<W> {
     fn event(&mut self, event: &Event<'_>) {
         self.tally.take(event);
         let line = match event {

@@ -5,7 +5,7 @@ use stampede_load::report::Second;
 use stampede_load::time::Nanos;
 use stampede_stats::histogram::Times;
 
-use crate::event::{Event, Left, Phase};
+use crate::event::{Event, Phase, RemainingTime};
 
 /// The state of a comparison.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Tally {
     /// CPU use of the stack at the last reading, as a share of one CPU.
     pub cpu_share: Option<f64>,
     /// Expected length of this trial and of those after it.
-    pub expected: Left,
+    pub expected: RemainingTime,
     /// Known lengths of this trial's ended phases.
     pub passed: Nanos,
 }
@@ -81,7 +81,7 @@ impl Tally {
         match event {
             Event::RunStarted { trials, expected, .. } => {
                 self.trials = *trials;
-                self.expected = Left { after: *expected, ..Left::default() };
+                self.expected = RemainingTime { after: *expected, ..RemainingTime::default() };
             }
             Event::TrialStarted { number, trials, round, case, budget_cpus, left } => {
                 self.expected = *left;
@@ -157,7 +157,7 @@ pub fn phase_word(phase: Phase) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Until;
+    use crate::event::RemainingUntil;
     use crate::store::record::{CaseRecord, LoadModel};
 
     fn case() -> CaseRecord {
@@ -184,10 +184,10 @@ mod tests {
             round: 1,
             case: &case,
             budget_cpus: 1,
-            left: Left {
+            left: RemainingTime {
                 trial: Nanos::from_secs(10),
                 after: Nanos::from_secs(20),
-                until: Until::End,
+                until: RemainingUntil::End,
             },
         });
         let expected = Some(Nanos::from_secs(8));

@@ -2,11 +2,11 @@
 //! other figures are in the details.
 
 use super::columns::{figure, names, rows, vs, vs_interval};
-use super::compact::{self, Column, Part};
+use super::compact::{self, Column, LoadColumns};
 use super::evidence;
 use super::layout::{Field, Sign, Tone};
 use super::lines::Lines;
-use super::notes::{self, Note, Weight};
+use super::notes::{self, Importance, Note};
 use super::page::model::Headline;
 use super::{Style, notes::mark, why};
 use crate::store::record::LoadShape;
@@ -25,7 +25,7 @@ pub fn answer(summary: &Summary, style: &Style) -> String {
         if place > 0 {
             lines.blank();
         }
-        Answer::of(summary, app).write(summary, &mut lines);
+        AppAnswer::of(summary, app).write(summary, &mut lines);
     }
     let notices =
         summary.notices.iter().filter(|one| one.known().is_none_or(|one| !one.is_detail()));
@@ -42,30 +42,30 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
     let mut apps: Vec<&str> = summary.groups.iter().map(|group| group.app.as_str()).collect();
     apps.dedup();
     let one = |app: &str| {
-        let answer = Answer::of(summary, app);
+        let answer = AppAnswer::of(summary, app);
         Headline { app: app.to_owned(), text: answer.headline(), facts: answer.facts() }
     };
     apps.into_iter().map(one).collect()
 }
 
 /// One app with its loads, and the rows of each load.
-struct Answer<'a> {
+struct AppAnswer<'a> {
     app: &'a str,
     /// Of the run, as planned; 0: of several runs.
     rounds: u32,
     groups: Vec<(&'a Group, Vec<&'a CaseSummary>)>,
 }
 
-impl<'a> Answer<'a> {
-    fn of(summary: &'a Summary, app: &'a str) -> Answer<'a> {
+impl<'a> AppAnswer<'a> {
+    fn of(summary: &'a Summary, app: &'a str) -> AppAnswer<'a> {
         let groups = summary.groups.iter().filter(|group| group.app == app);
         let groups = groups.map(|group| (group, summary.cases_of(group).collect())).collect();
-        Answer { app, rounds: summary.rounds, groups }
+        AppAnswer { app, rounds: summary.rounds, groups }
     }
 
     /// The load with a fixed rate and the load that shows the peak. `None` unless the app has
     /// exactly these two kinds of load.
-    fn steady_and_peak(&self) -> Option<(&Rows<'a>, &Rows<'a>)> {
+    fn steady_and_peak(&self) -> Option<(&LoadRows<'a>, &LoadRows<'a>)> {
         match self.groups.as_slice() {
             [a, b] if (a.0.model, b.0.model) == (LoadModel::Open, LoadModel::Closed) => {
                 Some((a, b))
@@ -78,7 +78,8 @@ impl<'a> Answer<'a> {
     }
 
     fn headline(&self) -> String {
-        let has_trials = |(_, cases): &Rows<'_>| cases.iter().any(|case| !case.trials.is_empty());
+        let has_trials =
+            |(_, cases): &LoadRows<'_>| cases.iter().any(|case| !case.trials.is_empty());
         if let Some((group, _)) =
             self.groups.first().filter(|_| !self.groups.iter().any(has_trials))
         {
@@ -89,7 +90,7 @@ impl<'a> Answer<'a> {
         if let Some((steady, peak)) = self.steady_and_peak().filter(|_| is_compared) {
             return headline::of_two((peak.0, &peak.1), (steady.0, &steady.1), self.rounds);
         }
-        let own = |(group, _): &Rows<'_>| match self.groups.len() {
+        let own = |(group, _): &LoadRows<'_>| match self.groups.len() {
             1 => group.sentence.clone(),
             _ => format!("{}: {}", group.load, group.sentence),
         };
@@ -100,10 +101,10 @@ impl<'a> Answer<'a> {
         lines.paragraph(&self.title(summary), Tone::Strong, 2);
         lines.blank();
         self.headline().lines().for_each(|line| lines.paragraph(line, Tone::Plain, 0));
-        let mut said: Vec<String> = Vec::new();
+        let mut sentences: Vec<String> = Vec::new();
         let mut add = |equal: Vec<(String, String)>| match self.groups.len() {
-            1 => said.extend(equal.into_iter().map(|(_, text)| text)),
-            _ => said.extend(equal.into_iter().map(|(at, text)| format!("{at}, {text}"))),
+            1 => sentences.extend(equal.into_iter().map(|(_, text)| text)),
+            _ => sentences.extend(equal.into_iter().map(|(at, text)| format!("{at}, {text}"))),
         };
         match self.steady_and_peak() {
             Some((steady, peak)) => add(table(&[steady, peak], peak, lines)),
@@ -111,12 +112,12 @@ impl<'a> Answer<'a> {
         }
         let facts = self.facts();
         let notes = self.notes();
-        if facts.len() + said.len() + notes.len() > 0 {
+        if facts.len() + sentences.len() + notes.len() > 0 {
             lines.blank();
         }
-        facts.iter().chain(&said).for_each(|line| lines.paragraph(line, Tone::Plain, 2));
+        facts.iter().chain(&sentences).for_each(|line| lines.paragraph(line, Tone::Plain, 2));
         for note in notes {
-            let tone = if note.weight == Weight::Bad { Tone::Bad } else { Tone::Warning };
+            let tone = if note.importance == Importance::Bad { Tone::Bad } else { Tone::Warning };
             lines.paragraph(&note.text, tone, 2);
         }
     }
@@ -206,7 +207,7 @@ impl<'a> Answer<'a> {
         let mut all: Vec<Note> = Vec::new();
         for (group, cases) in &self.groups {
             for note in notes::of(group, cases) {
-                if note.weight != Weight::Plain && !all.contains(&note) {
+                if note.importance != Importance::Plain && !all.contains(&note) {
                     all.push(note);
                 }
             }
@@ -228,9 +229,9 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
                 .to_owned(),
         ];
     }
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(share) = exhausted::least_cpu_share(each()) {
-        said.push(format!(
+        sentences.push(format!(
             "At peak every runtime used at least {:.0} % of its CPU, so the CPU was the limit, not a database.",
             (share * 100.0).floor()
         ));
@@ -240,12 +241,12 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
         .map(|case| case.runtime.clone())
         .collect();
     if !bounded.is_empty() {
-        said.push(format!(
+        sentences.push(format!(
             "≥ {}: at least this many requests/s; nothing in the stack was exhausted, so a higher `--concurrency` may show more.",
             words::list(&bounded)
         ));
     }
-    said
+    sentences
 }
 
 /// Sentences about a load with a fixed rate: whether the rows kept up with it.
@@ -271,22 +272,26 @@ fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
 fn failed(case: &CaseSummary) -> Vec<Note> {
     let Some(errors) = notes::errors(case) else { return Vec::new() };
     let why = why::line(case).map(|line| format!("limit of {}: {line}", case.runtime));
-    let note = |text| Note { weight: Weight::Doubt, text };
+    let note = |text| Note { importance: Importance::Doubt, text };
     std::iter::once(errors).chain(why).map(note).collect()
 }
 
 /// A load and its rows, the best first.
-type Rows<'a> = (&'a Group, Vec<&'a CaseSummary>);
+type LoadRows<'a> = (&'a Group, Vec<&'a CaseSummary>);
 
 /// One table: a part for each load, its rows in the order of one of them. Returns what is equal in
 /// all rows: under which load (`At 200 requests/s`), and what.
-fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines) -> Vec<(String, String)> {
+fn table(
+    loads: &[&LoadRows<'_>],
+    order: &LoadRows<'_>,
+    lines: &mut Lines,
+) -> Vec<(String, String)> {
     let shown = rows(&order.1);
     if shown.is_empty() {
         return Vec::new();
     }
     let is_alone = loads.len() == 1;
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<LoadColumns> = Vec::new();
     let mut equal = Vec::new();
     for (group, cases) in loads {
         let own: Vec<Option<&CaseSummary>> = shown
@@ -297,7 +302,7 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines) -> Vec<(Strin
             LoadModel::Open => at_rate(group, &own, is_alone),
             LoadModel::Closed => at_peak(group, &own, is_alone),
         };
-        let mut part = Part { titles: load_titles(group), columns };
+        let mut part = LoadColumns { titles: load_titles(group), columns };
         let at = headline::capital(&headline::at_load(group));
         equal.extend(part.take_equal().into_iter().map(|text| (at.clone(), text)));
         parts.push(part);
@@ -331,7 +336,7 @@ fn is_named_by_itself(group: &Group) -> bool {
 }
 
 /// The names of the rows, with the marks from all loads.
-fn names_of(shown: &[&CaseSummary], loads: &[&Rows<'_>]) -> super::layout::Column {
+fn names_of(shown: &[&CaseSummary], loads: &[&LoadRows<'_>]) -> super::layout::Column {
     let mut column = names(shown);
     for (field, case) in column.fields.iter_mut().zip(shown) {
         let of = loads

@@ -46,7 +46,7 @@ pub fn sections(group: &Group, rows: &[&CaseSummary]) -> Vec<Section> {
     if group.model == LoadModel::Open {
         sections.push(rates(group, rows));
     }
-    sections.extend(spent(rows));
+    sections.extend(cpu_and_memory(rows));
     if rows.iter().any(|case| case.counts.ok < case.counts.planned) {
         sections.push(ok_alone(group, rows));
     }
@@ -76,14 +76,14 @@ fn main_times(group: &Group, rows: &[&CaseSummary]) -> Section {
     };
     for (column, stat) in section.columns.iter_mut().zip(Stat::ALL) {
         if stat == primary {
-            strengthen(column);
+            emphasize(column);
         }
     }
     section
 }
 
 /// Emphasises the column that the rows are sorted by.
-fn strengthen(column: &mut Column) {
+fn emphasize(column: &mut Column) {
     for field in column.fields.iter_mut().filter(|field| field.tone == Tone::Plain) {
         field.tone = Tone::Strong;
     }
@@ -176,7 +176,7 @@ fn rates(group: &Group, rows: &[&CaseSummary]) -> Section {
         figure(case.figures.throughput_per_second, words::rate)
     });
     if group.primary == Primary::Throughput {
-        strengthen(&mut throughput);
+        emphasize(&mut throughput);
     }
     columns.push(throughput);
     columns.push(column("bytes /s", rows, |case| {
@@ -185,7 +185,7 @@ fn rates(group: &Group, rows: &[&CaseSummary]) -> Section {
     Section { title: "rates".to_owned(), columns }
 }
 
-fn spent(rows: &[&CaseSummary]) -> [Section; 2] {
+fn cpu_and_memory(rows: &[&CaseSummary]) -> [Section; 2] {
     let cpu = |case: &CaseSummary, of: Figure| Field {
         tone: if case.budget_unequal { Tone::Warning } else { Tone::Plain },
         ..figure(of, words::significant)

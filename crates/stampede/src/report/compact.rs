@@ -24,7 +24,7 @@ impl From<layout::Column> for Column {
 
 /// The columns of one load.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct LoadColumns {
     /// The titles above the columns, the longest first: the first that fits is printed, or the last
     /// one, cut.
     pub titles: Vec<String>,
@@ -41,7 +41,7 @@ const LONGEST_NAME: usize = 32;
 /// With fewer columns, a block for each row is easier to read than a table.
 const NARROW: usize = 56;
 
-impl Part {
+impl LoadColumns {
     /// Removes the columns that have the same text in every row, if there are several rows. Returns
     /// a sentence for each.
     pub fn take_equal(&mut self) -> Vec<String> {
@@ -53,11 +53,11 @@ impl Part {
         };
         let (equal, kept) = std::mem::take(&mut self.columns).into_iter().partition(is_equal);
         self.columns = kept;
-        let said = |column: &Column| {
+        let equal_text = |column: &Column| {
             format!("{} is {} in every row.", column.title, column.fields[0].text)
         };
         let equal: Vec<Column> = equal;
-        equal.iter().map(said).collect()
+        equal.iter().map(equal_text).collect()
     }
 
     fn width(&self, style: &Style) -> usize {
@@ -71,12 +71,12 @@ fn width(style: &Style, column: &Column) -> usize {
 }
 
 /// The lines of a table: the names, then the parts side by side with the columns that fit.
-pub fn table(style: &Style, names: &Column, mut parts: Vec<Part>) -> Vec<String> {
+pub fn table(style: &Style, names: &Column, mut parts: Vec<LoadColumns>) -> Vec<String> {
     if style.columns() < NARROW {
         return blocks(style, names, parts);
     }
     let name_width = width(style, names).min(LONGEST_NAME).min(style.columns() / 3);
-    let needed = |parts: &[Part]| {
+    let needed = |parts: &[LoadColumns]| {
         let gaps = parts.len().saturating_sub(1) * GAP;
         name_width + gaps + parts.iter().map(|part| part.width(style)).sum::<usize>()
     };
@@ -91,7 +91,7 @@ pub fn table(style: &Style, names: &Column, mut parts: Vec<Part>) -> Vec<String>
 }
 
 /// Removes the least important column. Returns whether there was one to remove.
-fn drop_one(parts: &mut [Part]) -> bool {
+fn drop_one(parts: &mut [LoadColumns]) -> bool {
     let least = parts.iter().flat_map(|part| &part.columns).map(|column| column.keep).min();
     let Some(least) = least.filter(|least| *least < STAYS) else { return false };
     for part in parts {
@@ -103,7 +103,7 @@ fn drop_one(parts: &mut [Part]) -> bool {
     false
 }
 
-fn titles(style: &Style, name_width: usize, parts: &[Part]) -> String {
+fn titles(style: &Style, name_width: usize, parts: &[LoadColumns]) -> String {
     let mut line = " ".repeat(name_width);
     for (place, part) in parts.iter().enumerate() {
         let width = part.width(style);
@@ -129,7 +129,7 @@ fn row(
     style: &Style,
     name_width: usize,
     name: &Field,
-    parts: &[Part],
+    parts: &[LoadColumns],
     field: impl Fn(&Column) -> Field,
 ) -> String {
     let text = style.cut(&name.text, name_width);
@@ -147,8 +147,8 @@ fn row(
     line.trim_end().to_owned()
 }
 
-fn blocks(style: &Style, names: &Column, parts: Vec<Part>) -> Vec<String> {
-    let section = |part: Part| Section {
+fn blocks(style: &Style, names: &Column, parts: Vec<LoadColumns>) -> Vec<String> {
+    let section = |part: LoadColumns| Section {
         title: part.titles.into_iter().next().unwrap_or_default(),
         columns: part
             .columns
@@ -163,11 +163,11 @@ fn blocks(style: &Style, names: &Column, parts: Vec<Part>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Colour, Letters};
+    use crate::report::{CharacterSet, Colour};
 
     #[test]
     fn a_title_tells_the_rate_whatever_the_width() {
-        let style = Style { width: 100, colour: Colour::Never, letters: Letters::Unicode };
+        let style = Style { width: 100, colour: Colour::Never, letters: CharacterSet::Unicode };
         let column = |title: &str, text: &str| Column {
             title: title.to_owned(),
             fields: vec![Field::plain(text.to_owned())],
@@ -177,8 +177,8 @@ mod tests {
         let times = [("p50", "940 µs"), ("p95", "5.38 ms"), ("p99", "8.35 ms")];
         let above = |from: usize| {
             let columns = times[from..].iter().map(|(title, text)| column(title, text)).collect();
-            let steady = Part { titles: titles.to_vec(), columns };
-            let peak = Part {
+            let steady = LoadColumns { titles: titles.to_vec(), columns };
+            let peak = LoadColumns {
                 titles: vec!["peak: 8 at a time, no pause".to_owned()],
                 columns: vec![column("requests/s", "1 331")],
             };

@@ -6,7 +6,7 @@ use super::layout::{Column, Field, Section, Tone, blocks, tables};
 use super::markdown::{escape, row};
 use crate::fact::{Fact, NoChange};
 use crate::summary::diff::{
-    CaseDiff, Change, Diff, Differs, Expected, FigureDiff, Outcome, Pairing, Side,
+    CaseDiff, Change, ChangeExpectation, Diff, Difference, FigureDiff, Outcome, Pairing, Side,
 };
 use crate::summary::words;
 
@@ -26,7 +26,7 @@ pub fn diff_text(diff: &Diff, style: &Style) -> String {
         lines.push(String::new());
         of_case(diff, case, style, &mut lines);
     }
-    let only = only(diff);
+    let only = only_in_lines(diff);
     if !only.is_empty() {
         lines.push(String::new());
         lines.extend(only.iter().flat_map(|one| style.wrap(one, 2)));
@@ -73,10 +73,10 @@ fn table(diff: &Diff, case: &CaseDiff) -> (Column, Section) {
         column(&diff.base.label, &|one| figure(one.base, |value| one.measure().words(value))),
         column(&diff.other.label, &|one| figure(one.other, |value| one.measure().words(value))),
         column("ratio", &|one| field(ratio(one))),
-        column("95 % interval", &|one| field(sure(one))),
+        column("95 % interval", &|one| field(interval_text(one))),
         column("result", &|one| Field { tone: tone(one), ..Field::plain(judged(one)) }),
     ];
-    if shown.iter().all(|one| sure(one).is_none()) {
+    if shown.iter().all(|one| interval_text(one).is_none()) {
         columns.remove(3);
     }
     (names, Section { title: String::new(), columns })
@@ -95,7 +95,7 @@ fn ratio(one: &FigureDiff) -> Option<String> {
     one.ratio.map(|ratio| words::ratio(ratio.value)).or(points)
 }
 
-fn sure(one: &FigureDiff) -> Option<String> {
+fn interval_text(one: &FigureDiff) -> Option<String> {
     let of_ratio = one.ratio.and_then(|ratio| ratio.interval);
     let of_points = one.points.and_then(|points| points.interval);
     let points = of_points.map(|(low, high)| format!("{} – {}", signed(low), signed(high)));
@@ -138,12 +138,12 @@ fn reasons(case: &CaseDiff) -> Vec<String> {
             None => reasons.push((why, vec![one.measure().title()])),
         }
     }
-    let told = reasons.into_iter();
-    told.map(|(why, names)| format!("not compared: {}: {why}", words::list(&names))).collect()
+    let each = reasons.into_iter();
+    each.map(|(why, names)| format!("not compared: {}: {why}", words::list(&names))).collect()
 }
 
 /// An expectation with its outcome: `p95 worse < 5%: broken: p95 24.1 % worse (…)`.
-fn expected(one: &Expected) -> String {
+fn expected(one: &ChangeExpectation) -> String {
     let outcome = match one.outcome {
         Outcome::Met => "met",
         Outcome::Broken => "not met",
@@ -190,18 +190,18 @@ fn sides(diff: &Diff) -> Vec<String> {
 
 /// The differences in circumstances, followed by the notices.
 fn notices(diff: &Diff) -> Vec<String> {
-    let differ = differ(&diff.differences, [&diff.base.label, &diff.other.label]);
-    let compared = differ.iter().map(|one| format!("compared although not alike: {one}"));
+    let differences = difference_lines(&diff.differences, [&diff.base.label, &diff.other.label]);
+    let compared = differences.iter().map(|one| format!("compared although not alike: {one}"));
     compared.chain(diff.notices.iter().map(ToString::to_string)).collect()
 }
 
 /// The differences in circumstances, one line each, with both values.
-pub fn differ(all: &[Differs], [base, other]: [&str; 2]) -> Vec<String> {
+pub fn difference_lines(all: &[Difference], [base, other]: [&str; 2]) -> Vec<String> {
     let value = |text: &str| match text {
         "" => "none".to_owned(),
         text => format!("`{text}`"),
     };
-    let one = |one: &Differs| {
+    let one = |one: &Difference| {
         let of = match one.of.as_slice() {
             [] => String::new(),
             names => format!(" ({})", words::list(names)),
@@ -212,7 +212,7 @@ pub fn differ(all: &[Differs], [base, other]: [&str; 2]) -> Vec<String> {
     all.iter().map(one).collect()
 }
 
-fn only(diff: &Diff) -> Vec<String> {
+fn only_in_lines(diff: &Diff) -> Vec<String> {
     let one = |label: &str| {
         let of: Vec<String> = diff
             .only
@@ -241,7 +241,7 @@ pub fn diff_markdown(diff: &Diff) -> String {
                 figure(one.base, words).text,
                 figure(one.other, words).text,
                 ratio(one).unwrap_or_else(none),
-                sure(one).unwrap_or_else(none),
+                interval_text(one).unwrap_or_else(none),
                 match one.judged {
                     Some(Change::Worse) => format!("**{}**", judged(one)),
                     _ => judged(one).to_owned(),
@@ -256,7 +256,7 @@ pub fn diff_markdown(diff: &Diff) -> String {
             .collect();
         out += &list(&notes);
     }
-    out += &list(&[notices(diff), only(diff)].concat());
+    out += &list(&[notices(diff), only_in_lines(diff)].concat());
     out + &format!(
         "<sub>{}</sub>\n",
         sides(diff).iter().map(|side| escape(side)).collect::<Vec<_>>().join("<br>")

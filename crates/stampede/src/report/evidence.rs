@@ -57,11 +57,11 @@ pub fn at_least(bound: LowerBound, per_second: f64) -> String {
 pub fn exhausted(all: &[Exhausted]) -> String {
     match all {
         [] => "none was reached".to_owned(),
-        all => words::list(&all.iter().map(said).collect::<Vec<String>>()),
+        all => words::list(&all.iter().map(exhausted_text).collect::<Vec<String>>()),
     }
 }
 
-fn said(one: &Exhausted) -> String {
+fn exhausted_text(one: &Exhausted) -> String {
     let percent = |share: &f64| format!("{:.0} %", share * 100.0);
     match one {
         Exhausted::Generator { busy_share } => {
@@ -217,7 +217,7 @@ fn page(page: &PageRecord) -> String {
 /// that control a terminal or change the writing direction.
 fn foreign(text: &str) -> String {
     let text = words::cut(mask_foreign(text).trim(), MOST_LETTERS);
-    let shown = |letter: char| match letter.is_control() || turns(letter) {
+    let shown = |letter: char| match letter.is_control() || is_zero_width(letter) {
         true => letter.escape_unicode().to_string(),
         false => letter.to_string(),
     };
@@ -225,7 +225,7 @@ fn foreign(text: &str) -> String {
 }
 
 /// Characters without a width, including those that change the writing direction.
-fn turns(letter: char) -> bool {
+fn is_zero_width(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
@@ -254,17 +254,17 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_told_by_title_and_size() {
+    fn pages_are_described_by_title_and_size() {
         let all = [
             record("/", "Shop", 18_940),
             record("/search", "", 7_249),
             PageRecord { status: 404, ..record("/x", "Not found", 210) },
             record("/cart", "Cart", 3_100),
         ];
-        let said = |count: usize| some(&all[..count], count as u64).replace('\u{a0}', " ");
-        assert_eq!(said(2), "/ \"Shop\" 18.9 KB, /search 7.2 KB");
+        let listed = |count: usize| some(&all[..count], count as u64).replace('\u{a0}', " ");
+        assert_eq!(listed(2), "/ \"Shop\" 18.9 KB, /search 7.2 KB");
         assert_eq!(
-            said(4),
+            listed(4),
             "/ \"Shop\" 18.9 KB, /search 7.2 KB, /x \"Not found\" (404) 210 B and 1 more"
         );
         assert_eq!(some(&[], 0), "");
@@ -276,16 +276,16 @@ mod tests {
     }
 
     #[test]
-    fn a_title_can_do_nothing_to_a_terminal_and_tells_no_secret() {
+    fn a_title_cannot_control_a_terminal_or_show_a_secret() {
         let title = foreign("\u{1b}[2Jhi \u{202e}evil");
         assert_eq!(title, "\\u{1b}[2Jhi \\u{202e}evil");
         assert_eq!(foreign(&"x".repeat(50)).chars().count(), 40);
-        let said = page(&record("/?token=abcdef123456", "password=hunter2hunter2", 1));
-        assert!(!said.contains("hunter2") && !said.contains("abcdef"), "{said}");
+        let listed = page(&record("/?token=abcdef123456", "password=hunter2hunter2", 1));
+        assert!(!listed.contains("hunter2") && !listed.contains("abcdef"), "{listed}");
     }
 
     #[test]
-    fn cpu_time_is_told_in_the_unit_that_fits() {
+    fn cpu_time_has_the_unit_that_fits() {
         let each = [0.4, 9.4, 45.0, 740.0, 2_160.0, 12_240.0].map(|s| cpu_time(s * 1e9));
         assert_eq!(
             each,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_exhausted_reads_as_a_phrase() {
+    fn exhausted_resources_read_as_a_phrase() {
         let all = [
             (Exhausted::Cpu { share: 0.98, cpus: 1 }, "98 % of its CPU"),
             (

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::summary::model::{CaseSummary, CaseVerdict, Expected, Found, Group, Validity};
+use crate::summary::model::{CaseSummary, CaseVerdict, ExpectedOutcome, Found, Group, Validity};
 use crate::summary::{Summary, words};
 
 /// Renders a run. The results follow the exit code of `compare`: an error stands for code 3, a
@@ -69,8 +69,8 @@ fn measured(group: &Group, row: &CaseSummary) -> TestCase {
 /// The test case that says whether an expectation was met.
 fn expectation(group: &Group, row: &CaseSummary, judged: &Validity) -> TestCase {
     let status = match &judged.outcome {
-        Expected::Met => TestCaseStatus::success(),
-        Expected::NotMet { figure } => {
+        ExpectedOutcome::Met => TestCaseStatus::success(),
+        ExpectedOutcome::NotMet { figure } => {
             let found = match figure.known() {
                 Some(Found::Failed {}) => {
                     "but the request at that rank has no correct answer".to_owned()
@@ -80,14 +80,14 @@ fn expectation(group: &Group, row: &CaseSummary, judged: &Validity) -> TestCase 
             };
             fails("not met", format!("expected {}, {found}", judged.text))
         }
-        Expected::Unknown { .. } if judged.is_about_another_run() => {
+        ExpectedOutcome::Unknown { .. } if judged.is_about_another_run() => {
             skipped("it is about another run".to_owned())
         }
-        Expected::Unknown { figure } if row.trials_counted > 0 => {
+        ExpectedOutcome::Unknown { figure } if row.trials_counted > 0 => {
             let known = figure.as_ref().map_or(String::new(), |figure| format!(": {figure}"));
             fails("not shown", format!("expected {}, which could not be shown{known}", judged.text))
         }
-        Expected::Unknown { .. } => skipped("nothing was measured".to_owned()),
+        ExpectedOutcome::Unknown { .. } => skipped("nothing was measured".to_owned()),
     };
     case(group, row, &judged.text, status)
 }

@@ -2,7 +2,7 @@
 
 use console::measure_text_width;
 
-use super::{Colour, Letters, Style};
+use super::{CharacterSet, Colour, Style};
 
 /// The role of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,9 +83,9 @@ impl Style {
                 (_, control) if control.is_control() => {}
                 // No-break spaces are kept until the lines are wrapped.
                 (_, '\u{a0}') => out.push(letter),
-                (Letters::Unicode, letter) => out.push(letter),
-                (Letters::Ascii, letter) if letter.is_ascii() => out.push(letter),
-                (Letters::Ascii, letter) => out.push_str(ascii(letter)),
+                (CharacterSet::Unicode, letter) => out.push(letter),
+                (CharacterSet::Ascii, letter) if letter.is_ascii() => out.push(letter),
+                (CharacterSet::Ascii, letter) => out.push_str(ascii(letter)),
             }
         }
         out

@@ -137,13 +137,13 @@ fn against(group: &Group, case: &CaseSummary) -> String {
     let Some(other) = group.comparisons.iter().find(|other| other.runtime == case.runtime) else {
         return "—".to_owned();
     };
-    let said = other.standing(group.primary).words();
+    let verdict = other.standing(group.primary).words();
     match other.ratio {
-        None => said.to_owned(),
+        None => verdict.to_owned(),
         Some(ratio) => {
             let times = words::ratio(ratio.value);
             let sure = ratio.interval.map(|(low, high)| format!(" ({})", interval(low, high)));
-            format!("{times}{}, {said}", sure.unwrap_or_default())
+            format!("{times}{}, {verdict}", sure.unwrap_or_default())
         }
     }
 }

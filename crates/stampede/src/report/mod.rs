@@ -24,11 +24,11 @@ use crate::summary::{Summary, words};
 
 pub use answer::{answer, headlines};
 pub use csv::csv;
-pub use diff::{diff_markdown, diff_text, differ};
+pub use diff::{diff_markdown, diff_text, difference_lines};
 pub use history::history;
 pub use junit::junit;
 pub use markdown::markdown;
-pub use shown::Shown;
+pub use shown::LoadedRuns;
 pub use text::text;
 
 /// The abilities of a terminal.
@@ -39,7 +39,7 @@ pub struct Style {
     /// Whether escape sequences may be written.
     pub colour: Colour,
     /// Whether characters beyond ASCII may be written.
-    pub letters: Letters,
+    pub letters: CharacterSet,
 }
 
 /// Whether to use colours. A colour never carries information that the text lacks.
@@ -53,7 +53,7 @@ pub enum Colour {
 
 /// The character set of the reader's locale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Letters {
+pub enum CharacterSet {
     /// UTF-8.
     Unicode,
     /// Only ASCII: `us` for `µs`, `>=` for `≥`.

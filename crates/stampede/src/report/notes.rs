@@ -9,7 +9,7 @@ use crate::store::record::{Provider, Validity};
 use crate::summary::breaking::Breaking;
 use crate::summary::headline::noun;
 use crate::summary::model::{
-    CaseReason, CaseSummary, CaseVerdict, Expected, Figure, Figures, Group, Standing, Stat,
+    CaseReason, CaseSummary, CaseVerdict, ExpectedOutcome, Figure, Figures, Group, Standing, Stat,
     TrialSummary,
 };
 use crate::summary::over_time::ErrorSpan;
@@ -35,7 +35,7 @@ pub fn reasons(case: &CaseSummary) -> String {
 
 /// How important a note is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum Importance {
     /// Figures are missing, or may not be used as they are.
     Bad,
     /// Figures are to be read with care.
@@ -48,7 +48,7 @@ pub enum Weight {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// How important it is.
-    pub weight: Weight,
+    pub importance: Importance,
     /// The note in words.
     pub text: String,
 }
@@ -56,26 +56,26 @@ pub struct Note {
 /// All notes of a group, case by case within each topic.
 pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     let mut notes = Vec::new();
-    let mut add = |weight, text: String| notes.push(Note { weight, text });
+    let mut add = |importance, text: String| notes.push(Note { importance, text });
     for case in cases {
         about_verdict(case, &mut add);
     }
     why::about(cases, &mut add);
     for case in cases {
         for why in &case.not_comparable {
-            add(Weight::Doubt, format!("≠ {}: not comparable: {why}", case.runtime));
+            add(Importance::Doubt, format!("≠ {}: not comparable: {why}", case.runtime));
         }
     }
     for case in cases {
         let name = &case.runtime;
-        let mut said = |what: &str, items: String| {
+        let mut add_list = |what: &str, items: String| {
             if !items.is_empty() {
-                add(Weight::Plain, format!("{name}: {what}: {items}"));
+                add(Importance::Plain, format!("{name}: {what}: {items}"));
             }
         };
-        said("set by the plan", words::some_of(&case.asked));
-        said("set by its SAPI", words::some_of(&case.forced));
-        said("kept between requests (normal in this mode)", words::some_of(&case.kept));
+        add_list("set by the plan", words::some_of(&case.asked));
+        add_list("set by its SAPI", words::some_of(&case.forced));
+        add_list("kept between requests (normal in this mode)", words::some_of(&case.kept));
     }
     let shown = rows(cases);
     about_rounds(group, &shown, &mut add);
@@ -83,15 +83,15 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     about_budgets(&shown, &mut add);
     for case in &shown {
         if let Some(breaking) = &case.breaking {
-            add(Weight::Plain, breaking_text(&case.runtime, breaking));
+            add(Importance::Plain, breaking_text(&case.runtime, breaking));
         }
         if let Some(text) = errors(case) {
-            add(Weight::Plain, text);
+            add(Importance::Plain, text);
         }
         if case.stretched_max > 1.000_5 {
             let factor = words::ratio(case.stretched_max);
             add(
-                Weight::Doubt,
+                Importance::Doubt,
                 format!(
                     "{}: the client stretched the schedule to {factor} its length",
                     case.runtime
@@ -102,23 +102,23 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     notes
 }
 
-fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
+fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Importance, String)) {
     let name = &case.runtime;
     match case.verdict {
         CaseVerdict::Refused => {
-            add(Weight::Bad, format!("{name}: refused: {}", reasons(case)));
+            add(Importance::Bad, format!("{name}: refused: {}", reasons(case)));
         }
         CaseVerdict::Missing => {
-            add(Weight::Bad, format!("{name}: missing: {}", reasons(case)));
+            add(Importance::Bad, format!("{name}: missing: {}", reasons(case)));
         }
         CaseVerdict::Valid | CaseVerdict::Suspect | CaseVerdict::Invalid => {
             for (judged, reason) in grouped(&case.reasons) {
-                let (weight, sign) = match judged {
-                    Some(Validity::Invalid) => (Weight::Bad, "! "),
-                    Some(Validity::Suspect) => (Weight::Doubt, "? "),
-                    Some(Validity::Valid) | None => (Weight::Plain, ""),
+                let (importance, sign) = match judged {
+                    Some(Validity::Invalid) => (Importance::Bad, "! "),
+                    Some(Validity::Suspect) => (Importance::Doubt, "? "),
+                    Some(Validity::Valid) | None => (Importance::Plain, ""),
                 };
-                add(weight, format!("{sign}{name}: {reason}"));
+                add(importance, format!("{sign}{name}: {reason}"));
             }
             about_invalid(case, add);
         }
@@ -126,7 +126,7 @@ fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
     if case.trials_missing > 0 && case.verdict != CaseVerdict::Missing {
         let of = case.trials_missing + case.trials.len() as u32;
         let there = case.trials.len();
-        add(Weight::Bad, format!("{name}: {there} of {of} planned trials are there"));
+        add(Importance::Bad, format!("{name}: {there} of {of} planned trials are there"));
     }
 }
 
@@ -158,18 +158,18 @@ fn grouped(reasons: &[CaseReason]) -> Vec<(Option<Validity>, String)> {
 }
 
 /// The first invalid trials with their figures, and how many more there are.
-fn about_invalid(case: &CaseSummary, add: &mut impl FnMut(Weight, String)) {
+fn about_invalid(case: &CaseSummary, add: &mut impl FnMut(Importance, String)) {
     let name = &case.runtime;
     let invalid = case.trials.iter().filter(|trial| trial.verdict == Validity::Invalid);
     let shown = invalid.filter_map(|trial| Some((trial.number, invalid_figures(trial)?)));
     let shown: Vec<(u32, String)> = shown.collect();
     for (number, figures) in shown.iter().take(INVALID_MAX) {
-        add(Weight::Plain, format!("{name}: trial {number} had {figures}"));
+        add(Importance::Plain, format!("{name}: trial {number} had {figures}"));
     }
     let more: Vec<u32> = shown.iter().skip(INVALID_MAX).map(|(number, _)| *number).collect();
     if !more.is_empty() {
         let trials = words::number_list("trial", &more);
-        add(Weight::Plain, format!("{name}: the figures of {trials} are in `summary.json`"));
+        add(Importance::Plain, format!("{name}: the figures of {trials} are in `summary.json`"));
     }
 }
 
@@ -203,7 +203,7 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
 }
 
 /// Adds notes about what more rounds would show, and about figures that changed during the run.
-fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
+fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {
     for other in &group.comparisons {
         if other.standing(group.primary) != Standing::Inconclusive {
             continue;
@@ -212,7 +212,7 @@ fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Weig
             Some(needed) => format!("about {needed} rounds"),
             None => "more than 200 rounds".to_owned(),
         };
-        add(Weight::Plain, format!("{}: {needed} would settle it", other.runtime));
+        add(Importance::Plain, format!("{}: {needed} would settle it", other.runtime));
     }
     let drifts: Vec<String> = cases
         .iter()
@@ -227,47 +227,47 @@ fn about_rounds(group: &Group, cases: &[&CaseSummary], add: &mut impl FnMut(Weig
             "{noun} drifted between the first and the last round: {drifts}. Ratios within a round are still valid. For \
              absolute figures, measure again on a quiet machine"
         );
-        add(Weight::Doubt, text);
+        add(Importance::Doubt, text);
     }
     for case in cases {
         if let Some(text) = not_steady(case) {
-            add(Weight::Doubt, format!("{}: {text}", case.runtime));
+            add(Importance::Doubt, format!("{}: {text}", case.runtime));
         }
     }
 }
 
-fn about_expectations(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
+fn about_expectations(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {
     for case in cases {
         for judged in &case.expectations {
             let (name, text) = (&case.runtime, &judged.text);
             match &judged.outcome {
-                Expected::Met => {}
-                Expected::NotMet { figure } => {
+                ExpectedOutcome::Met => {}
+                ExpectedOutcome::NotMet { figure } => {
                     let found = match figure.known() {
                         Some(Found::Change { is_shown: false, .. }) => format!(": {figure}"),
                         _ => format!(", found {figure}"),
                     };
-                    add(Weight::Bad, format!("{name}: expected {text}{found}"));
+                    add(Importance::Bad, format!("{name}: expected {text}{found}"));
                 }
-                Expected::Unknown { .. } if judged.is_about_another_run() => {
+                ExpectedOutcome::Unknown { .. } if judged.is_about_another_run() => {
                     let how = "`stampede diff` or `--against` compares it with another run";
-                    add(Weight::Doubt, format!("{name}: {text} is not judged here: {how}"));
+                    add(Importance::Doubt, format!("{name}: {text} is not judged here: {how}"));
                 }
-                Expected::Unknown { figure } => {
+                ExpectedOutcome::Unknown { figure } => {
                     let known = figure.as_ref().map_or(String::new(), |one| format!(": {one}"));
                     let what = format!("{name}: expected {text}: not enough data to judge{known}");
-                    add(Weight::Doubt, what);
+                    add(Importance::Doubt, what);
                 }
             }
         }
     }
     let all = || cases.iter().flat_map(|case| &case.expectations);
-    if all().next().is_some() && all().all(|judged| judged.outcome == Expected::Met) {
-        add(Weight::Plain, "all expectations are met".to_owned());
+    if all().next().is_some() && all().all(|judged| judged.outcome == ExpectedOutcome::Met) {
+        add(Importance::Plain, "all expectations are met".to_owned());
     }
 }
 
-fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
+fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {
     let is_external = |case: &&&CaseSummary| case.provider == Provider::External;
     let external: Vec<String> =
         cases.iter().filter(is_external).map(|case| case.runtime.clone()).collect();
@@ -277,12 +277,12 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
              is relative to the budget of the other rows",
             words::list(&external)
         );
-        add(Weight::Doubt, text);
+        add(Importance::Doubt, text);
     }
     for case in cases.iter().filter(is_external) {
         if case.figures.cpu_percent_median == Figure::None {
             let text = "it was not watched, so what it spent is not known (`watch` in the plan)";
-            add(Weight::Doubt, format!("{}: {text}", case.runtime));
+            add(Importance::Doubt, format!("{}: {text}", case.runtime));
         }
     }
     let split = |case: &&&CaseSummary| case.budget_unequal && !is_external(case);
@@ -292,13 +292,13 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Weight, String)) {
         let who =
             if unequal.len() == cases.len() { "all".to_owned() } else { words::list(&unequal) };
         let what = "the budget is split by role, so the stacks did not have the same resources";
-        add(Weight::Doubt, format!("unequal budget ({who}): {what}"));
+        add(Importance::Doubt, format!("unequal budget ({who}): {what}"));
     }
     let budgets: Vec<u32> = cases.iter().map(|case| case.budget_cpus).collect();
     if budgets.windows(2).any(|pair| pair[0] != pair[1]) {
         let each = cases.iter().map(|case| format!("{} {}", case.runtime, case.budget_cpus));
         let each = each.collect::<Vec<_>>().join(", ");
-        add(Weight::Doubt, format!("unequal budget in CPUs: {each}"));
+        add(Importance::Doubt, format!("unequal budget in CPUs: {each}"));
     }
 }
 
@@ -311,7 +311,7 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
         return format!("{name}: did not break: {judged} held up to the highest rate");
     };
     let at = figure(breaking.offered_per_second, words::rate).text;
-    let lost: Vec<String> = breaking.lost.iter().map(|text| turned(text)).collect();
+    let lost: Vec<String> = breaking.lost.iter().map(|text| negated(text)).collect();
     let from = match first == last {
         true => format!("from second {first} on"),
         false => format!("from second {first} to {last}, depending on the trial"),
@@ -335,14 +335,14 @@ fn breaking_text(name: &str, breaking: &Breaking) -> String {
 }
 
 /// Turns an expectation into its opposite: `ok >= 99%` becomes `ok < 99%`.
-fn turned(text: &str) -> String {
+fn negated(text: &str) -> String {
     let turns = [(">=", "<"), ("<=", ">"), ("<", "≥"), (">", "≤")];
     let found = turns.iter().find(|(relation, _)| text.contains(relation));
-    found.map_or_else(|| text.to_owned(), |(relation, turned)| text.replacen(relation, turned, 1))
+    found.map_or_else(|| text.to_owned(), |(relation, negated)| text.replacen(relation, negated, 1))
 }
 
 /// The seconds of a kind of failure: ` (second 38 to 60, in 4 of them)`.
-fn when(span: &ErrorSpan) -> String {
+fn span_text(span: &ErrorSpan) -> String {
     let ErrorSpan { first_second: first, last_second: last, seconds_max } = *span;
     match last - first + 1 {
         1 => format!(" (second {first})"),
@@ -365,7 +365,7 @@ pub fn errors(case: &CaseSummary) -> Option<String> {
         return None;
     }
     let kinds = kinds.iter().map(|(kind, count)| {
-        let when = case.errors_over_time.get(*kind).map_or(String::new(), when);
+        let when = case.errors_over_time.get(*kind).map_or(String::new(), span_text);
         format!("{}\u{a0}{kind}{when}", words::count(*count))
     });
     let kinds = kinds.collect::<Vec<_>>().join(", ");

@@ -10,27 +10,27 @@ use crate::summary::{self, RunData, Summary};
 
 /// One run or several, read and summarised.
 #[derive(Clone, Debug)]
-pub struct Shown {
-    runs: Vec<Read>,
+pub struct LoadedRuns {
+    runs: Vec<LoadedRun>,
     /// The overlay of several runs. `None`: there is only one run.
     laid: Option<Overlay>,
 }
 
 /// A run that was read and summarised, with its expectations judged.
 #[derive(Clone, Debug)]
-struct Read {
+struct LoadedRun {
     stored: StoredRun,
     data: RunData,
     summary: Summary,
 }
 
-impl Shown {
+impl LoadedRuns {
     /// Reads runs by directory, name or `last~1`. Names are also looked for in `results`.
     ///
     /// # Errors
     /// As [`store::read_below`], also for an empty list; [`StoreError::Twice`],
     /// [`StoreError::TooMany`].
-    pub fn read(results: &Path, names: &[String]) -> Result<Shown, StoreError> {
+    pub fn read(results: &Path, names: &[String]) -> Result<LoadedRuns, StoreError> {
         if names.is_empty() {
             return Err(store::no_run(results, ""));
         }
@@ -38,17 +38,17 @@ impl Shown {
         if names.len() > most {
             return Err(StoreError::TooMany { named: names.len(), most });
         }
-        let mut runs: Vec<Read> = Vec::new();
+        let mut runs: Vec<LoadedRun> = Vec::new();
         for name in names {
-            let read = Read::run(store::read_below(results, name)?)?;
-            let real = |read: &Read| read.stored.directory.canonicalize().ok();
-            let is_it = |other: &Read| real(other) == real(&read);
+            let read = LoadedRun::run(store::read_below(results, name)?)?;
+            let real = |read: &LoadedRun| read.stored.directory.canonicalize().ok();
+            let is_it = |other: &LoadedRun| real(other) == real(&read);
             if runs.iter().any(is_it) {
                 return Err(StoreError::Twice { directory: read.stored.directory });
             }
             runs.push(read);
         }
-        Ok(Shown { laid: (runs.len() > 1).then(|| lay_over(&runs)), runs })
+        Ok(LoadedRuns { laid: (runs.len() > 1).then(|| overlay_runs(&runs)), runs })
     }
 
     /// The summary that all formats except the page show.
@@ -74,7 +74,7 @@ impl Shown {
         let pages = self.runs.iter().map(|run| page::page(&run.stored, &run.data, &run.summary));
         let mut pages = pages.collect::<Result<Vec<Page>, StoreError>>()?;
         Ok(match &self.laid {
-            Some(laid) => page::laid_over(pages, laid.clone()),
+            Some(laid) => page::combine(pages, laid.clone()),
             None => pages.remove(0),
         })
     }
@@ -107,18 +107,18 @@ impl Shown {
     }
 }
 
-impl Read {
-    fn run(stored: StoredRun) -> Result<Read, StoreError> {
+impl LoadedRun {
+    fn run(stored: StoredRun) -> Result<LoadedRun, StoreError> {
         let data = RunData::read(&stored)?;
         let mut summary = summary::summarize(&data);
         if stored.state == RunState::UnderWay {
-            summary.says_not_yet();
+            summary.mark_pending();
         }
-        Ok(Read { stored, data, summary })
+        Ok(LoadedRun { stored, data, summary })
     }
 }
 
-fn lay_over(runs: &[Read]) -> Overlay {
+fn overlay_runs(runs: &[LoadedRun]) -> Overlay {
     let mut laid = overlay(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
     let records: Vec<_> = runs.iter().map(|run| &run.stored.record).collect();
     laid.summary.notices.splice(1..1, page::run::machines_differ(&records).map(Fact::from));

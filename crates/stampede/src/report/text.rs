@@ -4,7 +4,7 @@ use super::columns::{names, rows, sections};
 use super::evidence;
 use super::layout::{Tone, blocks, tables};
 use super::lines::Lines;
-use super::notes::{self, Weight};
+use super::notes::{self, Importance};
 use super::{Colour, Style};
 use crate::summary::Summary;
 use crate::summary::model::{CaseSummary, Group, LoadModel};
@@ -47,10 +47,10 @@ impl Lines {
             self.blank();
         }
         for note in &notes {
-            let tone = match note.weight {
-                Weight::Bad => Tone::Bad,
-                Weight::Doubt => Tone::Warning,
-                Weight::Plain => Tone::Plain,
+            let tone = match note.importance {
+                Importance::Bad => Tone::Bad,
+                Importance::Doubt => Tone::Warning,
+                Importance::Plain => Tone::Plain,
             };
             self.paragraph(&note.text, tone, 2);
         }
@@ -96,6 +96,6 @@ pub fn title(group: &Group, cases: &[&CaseSummary]) -> String {
 impl Style {
     /// Plain text of this width with all characters, for files and tests.
     pub fn plain(width: usize) -> Style {
-        Style { width, colour: Colour::Never, letters: super::Letters::Unicode }
+        Style { width, colour: Colour::Never, letters: super::CharacterSet::Unicode }
     }
 }

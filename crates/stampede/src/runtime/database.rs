@@ -502,7 +502,9 @@ impl QueryCounter {
             }
             match said {
                 Ok(_) => return Ok(()),
-                Err(_) if interrupt::asked() => return Err(RuntimeError::Interrupted { runtime }),
+                Err(_) if interrupt::is_requested() => {
+                    return Err(RuntimeError::Interrupted { runtime });
+                }
                 Err(last) if begun.elapsed() > UP_WITHIN => {
                     let within = format!("{} s", UP_WITHIN.as_secs());
                     return Err(RuntimeError::NoDatabase { runtime, within, last, log: log() });

@@ -87,7 +87,7 @@ impl<'a> Pages<'a> {
         requests: &[&'a RequestSpec],
     ) -> Pages<'a> {
         let begun = Instant::now();
-        let is_in_time = || begun.elapsed() < ALL_WITHIN && !interrupt::asked();
+        let is_in_time = || begun.elapsed() < ALL_WITHIN && !interrupt::is_requested();
         let asked = requests.iter().take_while(|_| is_in_time()).map(|request| {
             let path = mask_secrets(&request.path);
             let Ok(answer) = site.request_path(&request.path, &request.headers, WITHIN) else {
@@ -121,7 +121,8 @@ impl<'a> Pages<'a> {
     pub(crate) fn request_again(&mut self, site: &impl Site, context: &AnswerContext<'_>) {
         let begun = Instant::now();
         let answered = self.0.iter_mut().filter(|asked| asked.record.status != 0);
-        for asked in answered.take_while(|_| begun.elapsed() < AGAIN_WITHIN && !interrupt::asked())
+        for asked in
+            answered.take_while(|_| begun.elapsed() < AGAIN_WITHIN && !interrupt::is_requested())
         {
             let RequestSpec { path, headers, .. } = asked.request;
             let Ok(again) = site.request_path(path, headers, WITHIN) else { continue };

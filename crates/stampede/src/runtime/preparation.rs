@@ -229,7 +229,7 @@ impl BuildContext<'_> {
             Ok(Some(Exit { code: Some(0), .. })) => return take_log(&log),
             Ok(Some(Exit { code: Some(code), .. })) => PrepareEnd::Exited { exit_code: code },
             Ok(Some(_)) => PrepareEnd::Killed,
-            Ok(None) if interrupt::asked() => PrepareEnd::Interrupted,
+            Ok(None) if interrupt::is_requested() => PrepareEnd::Interrupted,
             Ok(None) => PrepareEnd::TimedOut { within_s: WITHIN.as_secs() },
             Err(error) => PrepareEnd::NotStarted { error: error.to_string() },
         };
@@ -287,7 +287,7 @@ fn take_log(log: &Path) -> Result<String, RuntimeError> {
 /// The process then ends with its guard.
 fn ended(handle: &dyn StackHandle) -> Option<Exit> {
     let begun = Instant::now();
-    while begun.elapsed() < WITHIN && !interrupt::asked() {
+    while begun.elapsed() < WITHIN && !interrupt::is_requested() {
         if let Some(exit) = handle.exited().pop() {
             return Some(exit);
         }

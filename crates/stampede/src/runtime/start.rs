@@ -19,7 +19,7 @@ use crate::interrupt;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
 use crate::keeper::{Keeper, Stack};
 use crate::monitor;
-use crate::observed::Shown;
+use crate::observed::ObservedRuntime;
 use crate::store::record::{ObservedState, RuntimeRecord};
 
 /// Guards a working directory, which is removed when this value is dropped. The keeper implements
@@ -296,9 +296,9 @@ impl RunningStack {
     }
 
     /// What verification found, with the facts that explain it.
-    pub fn shown(&self, observed: ObservedState) -> Shown {
+    pub fn shown(&self, observed: ObservedState) -> ObservedRuntime {
         let given = self.stack.record.given.clone();
-        Shown { name: self.stack.name.clone(), given, observed, body_bytes_mean: None }
+        ObservedRuntime { name: self.stack.name.clone(), given, observed, body_bytes_mean: None }
     }
 
     /// Stops the runtime. Returns how each process ended.
@@ -359,7 +359,7 @@ impl RunningStack {
 
     /// Checks whether the user has interrupted.
     pub(super) fn check_interrupt(&self) -> Result<(), RuntimeError> {
-        match interrupt::asked() {
+        match interrupt::is_requested() {
             true => Err(RuntimeError::Interrupted { runtime: self.stack.name.clone() }),
             false => Ok(()),
         }

@@ -87,7 +87,7 @@ impl Server {
 }
 
 async fn asked_to_end() {
-    while !interrupt::asked() {
+    while !interrupt::is_requested() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::Serialize;
 
 use crate::history::{self, Entry};
-use crate::report::Shown;
-use crate::report::page::model::Served;
+use crate::report::LoadedRuns;
+use crate::report::page::model::ServerLinks;
 use crate::report::page::{self, Page};
 use crate::store::{self, RunState, StoreError};
 
@@ -115,12 +115,12 @@ impl Site {
     /// Reads what is shown of listed runs.
     ///
     /// # Errors
-    /// As [`Shown::read`].
-    pub fn shown(&self, names: &[String]) -> Result<Shown, StoreError> {
+    /// As [`LoadedRuns::read`].
+    pub fn shown(&self, names: &[String]) -> Result<LoadedRuns, StoreError> {
         let directory = |name: &String| Ok(self.directory(name)?.display().to_string());
         let directories: Vec<String> =
             names.iter().map(directory).collect::<Result<_, StoreError>>()?;
-        Shown::read(&self.results, &directories)
+        LoadedRuns::read(&self.results, &directories)
     }
 
     /// Returns the page of a run.
@@ -136,23 +136,23 @@ impl Site {
     ///
     /// # Errors
     /// A trial's seconds cannot be read.
-    pub fn run_data(&self, name: &str, shown: &Shown) -> Result<Page, StoreError> {
+    pub fn run_data(&self, name: &str, shown: &LoadedRuns) -> Result<Page, StoreError> {
         let stored = shown.stored();
         let ended = stored.trials.len().to_string();
         let live = stored.state == RunState::UnderWay;
         let events =
             live.then(|| self.address("/run/events", &[("name", name), ("ended", &ended)]));
-        let served = Some(Served { home: self.home(), events });
+        let served = Some(ServerLinks { home: self.home(), events });
         Ok(Page { served, ..shown.page()? })
     }
 
     /// Returns the page of several runs combined.
     ///
     /// # Errors
-    /// As [`Site::run_page`], and those of [`Shown::read`].
+    /// As [`Site::run_page`], and those of [`LoadedRuns::read`].
     pub fn over_page(&self, names: &[String]) -> Result<String, StoreError> {
         let page = self.shown(names)?.page()?;
-        let served = Some(Served { home: self.home(), events: None });
+        let served = Some(ServerLinks { home: self.home(), events: None });
         Ok(page::served_html(&Page { served, ..page }))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::shows::Site;
 use crate::history;
-use crate::report::Shown;
+use crate::report::LoadedRuns;
 use crate::report::page;
 use crate::store::{self, RunState, StoreError};
 
@@ -33,7 +33,7 @@ enum Source {
         name: String,
         /// Number of ended trials when the page was made.
         ended: usize,
-        shown: Option<Box<Shown>>,
+        shown: Option<Box<LoadedRuns>>,
     },
     List {
         known: Vec<(PathBuf, RunState, usize)>,
@@ -87,7 +87,7 @@ fn look_at_run(
     site: &Site,
     name: &str,
     known: &mut usize,
-    shown: &mut Option<Box<Shown>>,
+    shown: &mut Option<Box<LoadedRuns>>,
 ) -> Result<Vec<Message>, StoreError> {
     let directory = site.directory(name)?;
     let ended = store::ended_trials(&directory).len();
@@ -115,7 +115,7 @@ fn look_at_run(
     Ok(told)
 }
 
-fn whole(site: &Site, name: &str, shown: &Shown) -> Result<Message, StoreError> {
+fn whole(site: &Site, name: &str, shown: &LoadedRuns) -> Result<Message, StoreError> {
     Ok(Message { event: "page", data: json(&site.run_data(name, shown)?) })
 }
 

@@ -13,7 +13,7 @@ use super::read::ANSWER;
 use super::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
 use super::write::{self, AppendFile, Lock};
 use super::{RESULTS, StoreError, log};
-use crate::event::{Event, Listen, Phase};
+use crate::event::{Event, EventListener, Phase};
 use crate::mask::mask_foreign;
 use crate::monitor::sample::ResourceSample;
 
@@ -197,7 +197,7 @@ impl TrialDirectory {
     }
 }
 
-impl Listen for TrialDirectory {
+impl EventListener for TrialDirectory {
     /// Discards the seconds of the warm-up and the monitor's readings during it.
     fn event(&mut self, event: &Event<'_>) {
         let discarded = self.phase == Some(Phase::WarmUp) || self.failed.is_some();

@@ -9,7 +9,7 @@ use crate::causes::cause;
 use crate::fact::app::Unsuited;
 use crate::fact::{Cause, Notice};
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
-use crate::plan::{Gaps, LENGTH, Overrides};
+use crate::plan::{LENGTH, MissingParts, Overrides};
 use crate::runtime::{App, Catalogue, RuntimeError};
 use crate::summary::words;
 
@@ -146,9 +146,9 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
 
 /// Puts rounds into the flags, and a length if they have a load without one. Returns the choices as
 /// flags.
-pub fn fill_length(flags: &mut Overrides, gaps: Gaps) -> Vec<String> {
+pub fn fill_length(flags: &mut Overrides, gaps: MissingParts) -> Vec<String> {
     let mut chosen = Vec::new();
-    if flags.says_load() && flags.schedule.is_none() && flags.requests.is_none() {
+    if flags.sets_load() && flags.schedule.is_none() && flags.requests.is_none() {
         choose(&mut chosen, "for", &mut flags.for_, LENGTH);
     }
     // A user who names runtimes and load decides the number of rounds too.
@@ -318,7 +318,7 @@ mod tests {
     fn a_load_without_a_length_has_one_and_so_has_a_run_without_rounds() {
         let chosen = |flags: Overrides| {
             let mut flags = flags;
-            let gaps = crate::plan::gaps(None, &flags).expect("no file is read");
+            let gaps = crate::plan::missing_parts(None, &flags).expect("no file is read");
             fill_length(&mut flags, gaps)
         };
         let given = |value: &str| Some(value.to_owned());

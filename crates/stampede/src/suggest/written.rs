@@ -42,7 +42,7 @@ fn head(command: &str) -> String {
 fn app_part(app: &App, choice: &str) -> String {
     let mut text = String::new();
     if let Some(notice) = app.notice() {
-        text += &commented(&fact::told(&notice));
+        text += &commented(&fact::sentence(&notice));
         if !choice.starts_with('{') {
             let other = match app.manifest.kind {
                 AppKind::Script => AppKind::Symfony,

@@ -74,7 +74,7 @@ pub struct Rising {
     schedule: Segments,
     /// Number of requests up to the end of the rise. `None`: the rate does not fall afterwards.
     rise: Option<u64>,
-    expected: Vec<Expected>,
+    expected: Vec<SecondExpectation>,
 }
 
 /// The schedule of a case, if the model is open and the rate rises.
@@ -107,9 +107,10 @@ impl Rising {
         expect: impl IntoIterator<Item = &'a Expectation>,
     ) -> Option<Rising> {
         let schedule = rising_schedule(case)?;
-        let mut expected: Vec<Expected> = expect.into_iter().filter_map(Expected::of).collect();
+        let mut expected: Vec<SecondExpectation> =
+            expect.into_iter().filter_map(SecondExpectation::of).collect();
         if expected.is_empty() {
-            expected.push(Expected::by_default());
+            expected.push(SecondExpectation::by_default());
         }
         Some(Rising { rise: rise(&schedule), schedule, expected })
     }
@@ -134,7 +135,7 @@ impl Rising {
             second: u32::try_from(second).unwrap_or(u32::MAX),
             offered_per_second: self.rate(before, after[0].planned),
             lost: expected.text.clone(),
-            failed: lost(after),
+            failed: failures_by_kind(after),
             in_flight_max_before: in_flight(earlier),
             in_flight_max_after: in_flight(later),
             response_time_ns,
@@ -182,42 +183,44 @@ fn rise(schedule: &Segments) -> Option<u64> {
 
 /// An expectation that can be judged by second.
 #[derive(Clone, Debug)]
-struct Expected {
+struct SecondExpectation {
     text: String,
-    what: What,
+    what: SecondFigure,
     bound: Bound,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum SecondFigure {
     Ok,
     Mean,
     Percentile(f64),
 }
 
-impl Expected {
+impl SecondExpectation {
     /// `None` for a figure that cannot be judged by second, or a bound of the opposite direction
     /// (`p95 > 1s`).
-    fn of(expectation: &Expectation) -> Option<Expected> {
+    fn of(expectation: &Expectation) -> Option<SecondExpectation> {
         let bound = expectation.bound;
         let (what, side) = match bound.figure {
-            asked::Figure::Ok => (What::Ok, Side::High),
-            asked::Figure::Mean => (What::Mean, Side::Low),
-            asked::Figure::Max => (What::Percentile(100.0), Side::Low),
-            asked::Figure::Percentile(percent) => (What::Percentile(percent.value()), Side::Low),
+            asked::Figure::Ok => (SecondFigure::Ok, Side::High),
+            asked::Figure::Mean => (SecondFigure::Mean, Side::Low),
+            asked::Figure::Max => (SecondFigure::Percentile(100.0), Side::Low),
+            asked::Figure::Percentile(percent) => {
+                (SecondFigure::Percentile(percent.value()), Side::Low)
+            }
             asked::Figure::Throughput | asked::Figure::CpuCost | asked::Figure::Memory => {
                 return None;
             }
         };
         let judged = !bound.worse && bound.relation.side() == side;
-        judged.then(|| Expected { text: expectation.text.clone(), what, bound })
+        judged.then(|| SecondExpectation { text: expectation.text.clone(), what, bound })
     }
 
     /// The expectation that is judged if the plan has none that can be judged by second.
-    fn by_default() -> Expected {
+    fn by_default() -> SecondExpectation {
         let (figure, relation) = (asked::Figure::Ok, Relation::AtLeast);
         let bound = Bound { figure, worse: false, relation, limit: 0.99 };
-        Expected { text: "ok >= 99%".to_owned(), what: What::Ok, bound }
+        SecondExpectation { text: "ok >= 99%".to_owned(), what: SecondFigure::Ok, bound }
     }
 
     fn tally(&self, second: &DueSecond, timeout_ns: u64) -> Tally {
@@ -226,7 +229,7 @@ impl Expected {
         let timeouts = FailureKind::TIMEOUT.count(&second.lost);
         let correct: u64 = answered().map(|(_, count)| count).sum();
         let good = match self.what {
-            What::Ok => correct,
+            SecondFigure::Ok => correct,
             _ => answered().filter(|(ns, _)| self.bound.holds(*ns)).map(|(_, count)| count).sum(),
         };
         let longest = answered().map(|(ns, _)| ns).fold(0.0, f64::max);
@@ -251,9 +254,9 @@ impl Expected {
         }
         let requests = tally.requests as f64;
         Some(match self.what {
-            What::Ok => !self.bound.holds(tally.good as f64 / requests),
-            What::Mean => !self.bound.holds(tally.sum_ns / requests),
-            What::Percentile(percent) => tally.good < rank(percent, tally.requests),
+            SecondFigure::Ok => !self.bound.holds(tally.good as f64 / requests),
+            SecondFigure::Mean => !self.bound.holds(tally.sum_ns / requests),
+            SecondFigure::Percentile(percent) => tally.good < rank(percent, tally.requests),
         })
     }
 }
@@ -283,7 +286,11 @@ impl Add for Tally {
 const WINDOW: usize = 5;
 
 /// The first second from which every window up to the end breaks the expectation.
-fn lost_for_good(expected: &Expected, due: &[DueSecond], timeout_ns: u64) -> Option<usize> {
+fn lost_for_good(
+    expected: &SecondExpectation,
+    due: &[DueSecond],
+    timeout_ns: u64,
+) -> Option<usize> {
     let tallies: Vec<Tally> = due.iter().map(|second| expected.tally(second, timeout_ns)).collect();
     let width = WINDOW.min(tallies.len());
     if width == 0 {
@@ -305,7 +312,7 @@ fn lost_for_good(expected: &Expected, due: &[DueSecond], timeout_ns: u64) -> Opt
 
 /// Whether the window breaks the expectation even if any one of its seconds is left out, so that a
 /// single bad second never does. `None`: fewer than two of its seconds have requests.
-fn broken_without_any(expected: &Expected, window: &[Tally]) -> Option<bool> {
+fn broken_without_any(expected: &SecondExpectation, window: &[Tally]) -> Option<bool> {
     let there: Vec<Tally> = window.iter().copied().filter(|tally| tally.requests > 0).collect();
     if there.len() < 2 {
         return None;
@@ -319,7 +326,7 @@ fn broken_without_any(expected: &Expected, window: &[Tally]) -> Option<bool> {
 }
 
 /// Requests without a correct answer, by kind of failure.
-fn lost(seconds: &[DueSecond]) -> BTreeMap<String, u64> {
+fn failures_by_kind(seconds: &[DueSecond]) -> BTreeMap<String, u64> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (kind, count) in seconds.iter().flat_map(|second| &second.lost) {
         *sums.entry(kind.clone()).or_default() += count;
@@ -333,7 +340,7 @@ fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
     for (ns, count) in seconds.iter().flat_map(|second| &second.answered) {
         answered.record_many(*ns, *count);
     }
-    let lost = lost(seconds);
+    let lost = failures_by_kind(seconds);
     let timeouts = FailureKind::TIMEOUT.count(&lost);
     let ranked = Ranked { answered: &answered, failed: lost.values().sum() };
     let none = CutOff { requests: 0, after_ns: 0 };

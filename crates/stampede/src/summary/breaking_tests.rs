@@ -17,8 +17,8 @@ fn second(ok: u32, took_ns: u64, failed: u64) -> DueSecond {
     DueSecond { planned: u64::from(ok) + failed, answered, lost }
 }
 
-fn expected(text: &str) -> Expected {
-    Expected::of(&text.parse().expect("an expectation")).expect("one of seconds")
+fn expected(text: &str) -> SecondExpectation {
+    SecondExpectation::of(&text.parse().expect("an expectation")).expect("one of seconds")
 }
 
 fn point(text: &str, due: &[DueSecond]) -> Option<usize> {
@@ -26,7 +26,7 @@ fn point(text: &str, due: &[DueSecond]) -> Option<usize> {
 }
 
 #[test]
-fn it_is_the_first_second_of_those_that_stay_bad() {
+fn the_breaking_point_is_the_first_second_from_which_all_are_bad() {
     let mut due: Vec<DueSecond> = (1..=38).map(|rate| second(rate * 10, 5 * MS, 0)).collect();
     due.extend((0..22).map(|_| second(100, 5 * MS, 300)));
     assert_eq!(point("ok >= 99%", &due), Some(38));
@@ -49,7 +49,7 @@ fn slow_answers_break_a_percentile_and_a_mean_but_not_ok() {
 }
 
 #[test]
-fn one_bad_second_breaks_nothing_wherever_it_is() {
+fn a_single_bad_second_is_no_breaking_point() {
     for bad in 0..20 {
         let due: Vec<DueSecond> = (0..20)
             .map(|at| if at == bad { second(0, 0, 900) } else { second(100, MS, 0) })
@@ -61,7 +61,7 @@ fn one_bad_second_breaks_nothing_wherever_it_is() {
 }
 
 #[test]
-fn what_recovers_is_not_lost_for_good() {
+fn a_load_that_recovers_has_no_breaking_point() {
     let mut due = vec![second(100, MS, 0); 10];
     due.extend(vec![second(0, 0, 100); 10]);
     due.extend(vec![second(100, MS, 0); 10]);
@@ -69,7 +69,7 @@ fn what_recovers_is_not_lost_for_good() {
 }
 
 #[test]
-fn a_trial_of_a_few_seconds_has_one_and_one_of_a_second_has_none() {
+fn a_breaking_point_needs_more_than_one_second() {
     let due = [second(10, MS, 0), second(0, 0, 20), second(0, 0, 30)];
     assert_eq!(point("ok >= 99%", &due), Some(1));
     assert_eq!(point("ok >= 99%", &due[1..2]), None);
@@ -91,7 +91,7 @@ fn case(load_text: &str, model: LoadModel) -> CaseRecord {
 }
 
 #[test]
-fn only_an_open_load_that_goes_up_rises() {
+fn only_an_open_load_with_a_growing_rate_rises() {
     let rises = |text: &str| rising_schedule(&case(text, LoadModel::Open)).is_some();
     assert!(rises("line(1,100,10s) const(100,90s)"));
     assert!(rises("step(50,500,50,5s)"));
@@ -111,7 +111,7 @@ fn the_fall_after_the_top_is_not_judged() {
 }
 
 #[test]
-fn without_an_expectation_of_seconds_ok_is_looked_at() {
+fn without_an_expectation_that_seconds_can_answer_the_ok_share_is_used() {
     let read = |text: &&str| text.parse::<Expectation>().expect(text);
     let judged = |expect: &[&str]| {
         let expect: Vec<Expectation> = expect.iter().map(read).collect();

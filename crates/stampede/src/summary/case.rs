@@ -6,8 +6,8 @@ use super::input::{RunData, TrialData};
 use super::judge::judge;
 use super::kept_up::KeptUp;
 use super::model::{
-    self, CaseCounts, CaseReason, CaseSummary, CaseVerdict, Expected, Figure, Figures, LoadModel,
-    RoleFigures, TimeFigures, TrialSummary,
+    self, CaseCounts, CaseReason, CaseSummary, CaseVerdict, ExpectedOutcome, Figure, Figures,
+    LoadModel, RoleFigures, TimeFigures, TrialSummary,
 };
 use super::pages::Pages;
 use super::{exhausted, over_time, trial, why};
@@ -44,7 +44,7 @@ pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
                 (Some(expectation.bound), judge(&case, &on_disk, expectation))
             }
             // A later version wrote this expectation, so it cannot be judged here.
-            WrittenExpectation::Unread(_) => (None, Expected::Unknown { figure: None }),
+            WrittenExpectation::Unread(_) => (None, ExpectedOutcome::Unknown { figure: None }),
         };
         let text = written.text().to_owned();
         case.expectations.push(model::Validity { text, bound, outcome });

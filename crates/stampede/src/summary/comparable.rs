@@ -4,7 +4,7 @@
 use super::input::RunData;
 use super::model::{CaseSummary, Group};
 use crate::fact::Fact;
-use crate::observed::{self, Shown};
+use crate::observed::{self, ObservedRuntime};
 use crate::store::record::{TrialRecord, Validity};
 
 /// Records in the cases of a group how each differs from what most of them showed.
@@ -24,7 +24,7 @@ pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
 }
 
 fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
-    let (indices, shown): (Vec<usize>, Vec<Shown>) =
+    let (indices, shown): (Vec<usize>, Vec<ObservedRuntime>) =
         of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
     for (index, found) in indices.into_iter().zip(observed::compare_observed(&shown)) {
         let case = &mut cases[index];
@@ -36,14 +36,19 @@ fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
 }
 
 /// What the first trial that counts showed before its load.
-fn shown(run: &RunData, case: usize) -> Option<Shown> {
+fn shown(run: &RunData, case: usize) -> Option<ObservedRuntime> {
     let of_case = run.trials.iter().map(|trial| &trial.record).filter(|one| one.case == case);
     let mut counted = of_case.filter(|record| record.verdict.judged != Validity::Invalid);
     counted.find_map(|record| {
         let observed = record.runtime.before.clone()?;
         let name = run.record.cases[case].runtime.clone();
         let body_bytes_mean = body_bytes_mean(record, observed.requests);
-        Some(Shown { name, given: record.runtime.given.clone(), observed, body_bytes_mean })
+        Some(ObservedRuntime {
+            name,
+            given: record.runtime.given.clone(),
+            observed,
+            body_bytes_mean,
+        })
     })
 }
 

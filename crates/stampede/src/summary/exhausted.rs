@@ -235,10 +235,11 @@ impl Exhausted {
     }
 }
 
-type Look = fn(&Facts<'_>) -> Vec<Exhausted>;
+type ResourceCheck = fn(&Facts<'_>) -> Vec<Exhausted>;
 
 /// All checks, in the order of `why`: the most direct explanation first.
-const ALL: [Look; 8] = [generator, memory, web_server, listen_queue, quota, cpus, workers, threads];
+const ALL: [ResourceCheck; 8] =
+    [generator, memory, web_server, listen_queue, quota, cpus, workers, threads];
 
 fn generator(facts: &Facts<'_>) -> Vec<Exhausted> {
     let busy_share = facts.load.busy_share_max;
@@ -255,11 +256,12 @@ fn memory(facts: &Facts<'_>) -> Vec<Exhausted> {
 }
 
 fn web_server(facts: &Facts<'_>) -> Vec<Exhausted> {
-    let mut said =
-        facts.said(LogSignal::WebServerLimit).chain(facts.said(LogSignal::WebServerFull));
-    let first = server::limit(facts).and_then(|_| said.next());
-    let exhausted =
-        first.map(|said| Exhausted::WebServer { program: said.program.clone(), lines: said.lines });
+    let mut entries = facts
+        .log_entries(LogSignal::WebServerLimit)
+        .chain(facts.log_entries(LogSignal::WebServerFull));
+    let first = server::limit(facts).and_then(|_| entries.next());
+    let exhausted = first
+        .map(|entry| Exhausted::WebServer { program: entry.program.clone(), lines: entry.lines });
     exhausted.into_iter().collect()
 }
 
@@ -433,7 +435,7 @@ fn others_left_room(facts: &Facts<'_>) -> bool {
 /// PHP-FPM's status.
 fn workers_have_room(facts: &Facts<'_>) -> bool {
     let Some(workers) = facts.workers() else { return false };
-    let looks = facts.looks();
+    let looks = facts.worker_samples();
     let busy = looks.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>();
     !looks.is_empty() && busy / (looks.len() as f64) < f64::from(workers) * WORKERS_ROOM
 }

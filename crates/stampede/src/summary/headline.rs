@@ -89,19 +89,19 @@ impl<'a> Headline<'a> {
         if let Some(why) = self.baseline_is_unfit() {
             return why;
         }
-        let mut said: Vec<String> = Vec::new();
+        let mut sentences: Vec<String> = Vec::new();
         if self.is_first_impression() {
-            said.push(self.first_impression());
+            sentences.push(self.first_impression());
         } else if self.is_tie() {
-            said.push(self.tie());
+            sentences.push(self.tie());
         } else {
-            said.extend(self.leads());
-            said.extend(self.slower());
-            said.extend(self.level());
-            said.extend(self.hints());
+            sentences.extend(self.leads());
+            sentences.extend(self.slower());
+            sentences.extend(self.level());
+            sentences.extend(self.hints());
         }
-        said.extend(self.failures());
-        said.join(" ")
+        sentences.extend(self.failures());
+        sentences.join(" ")
     }
 
     /// The sentence for a baseline without a usable figure. `None`: the baseline has one.
@@ -221,11 +221,11 @@ impl<'a> Headline<'a> {
         let Some((first, others)) = better.split_first() else {
             return vec![format!("No runtime is clearly ahead of {}.", self.base())];
         };
-        let mut said = vec![self.lead(first)];
+        let mut sentences = vec![self.lead(first)];
         for one in others.iter().take(MOST - 1) {
             let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
             let interval = self.interval(one, "");
-            said.push(match self.group.primary {
+            sentences.push(match self.group.primary {
                 Primary::Throughput => {
                     format!("{} serves {} as many{interval}.", one.runtime, words::ratio(ratio))
                 }
@@ -237,9 +237,9 @@ impl<'a> Headline<'a> {
             });
         }
         if let more @ 1.. = others.len().saturating_sub(MOST - 1) {
-            said.push(format!("{more} more are faster."));
+            sentences.push(format!("{more} more are faster."));
         }
-        said
+        sentences
     }
 
     fn lead(&self, one: &Comparison) -> String {
@@ -289,12 +289,12 @@ impl<'a> Headline<'a> {
 
     fn slower(&self) -> Vec<String> {
         let slower = self.with(Standing::Worse);
-        let mut said: Vec<String> =
+        let mut sentences: Vec<String> =
             slower.iter().take(MOST).map(|one| self.slower_by(one)).collect();
         if let more @ 1.. = slower.len().saturating_sub(MOST) {
-            said.push(format!("{more} more are slower."));
+            sentences.push(format!("{more} more are slower."));
         }
-        said
+        sentences
     }
 
     fn slower_by(&self, one: &Comparison) -> String {
@@ -318,10 +318,11 @@ impl<'a> Headline<'a> {
     /// call.
     fn level(&self) -> Vec<String> {
         let base = self.base();
-        let mut said = Vec::new();
+        let mut sentences = Vec::new();
         let names = self.names(Standing::Equivalent);
         if !names.is_empty() {
-            said.push(format!("{}: about the same as {base} (within 3 %).", words::list(&names)));
+            sentences
+                .push(format!("{}: about the same as {base} (within 3 %).", words::list(&names)));
         }
         let names = self.names(Standing::Inconclusive);
         if !names.is_empty() {
@@ -330,9 +331,9 @@ impl<'a> Headline<'a> {
                 None => "more than 200 rounds would be needed to settle it".to_owned(),
             };
             let names = words::list(&names);
-            said.push(format!("{names}: too close to call against {base}; {todo}."));
+            sentences.push(format!("{names}: too close to call against {base}; {todo}."));
         }
-        said
+        sentences
     }
 
     /// The sentence about rows that share fewer than three rounds with the baseline, while others

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gauge_against_throughput_times_mean_time() {
+    fn littles_law_compares_the_gauge_with_throughput_times_mean_time() {
         let of = |ratio, mean| {
             InFlight::of(&trial(|record| {
                 let load = record.load.as_mut().expect("a load");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_of_before_has_it_where_every_request_was_answered() {
+    fn an_older_result_has_it_if_every_request_was_answered() {
         let mut one = trial(|_| {});
         let none = stampede_stats::histogram::Times::new;
         let mut times = stampede_load::report::TimeSet {

@@ -62,7 +62,7 @@ impl RunData {
             if rises {
                 read.answered = answered(trial)?;
             }
-            if case.is_some_and(|case| steady::is_told(case, &trial.record)) {
+            if case.is_some_and(|case| steady::is_judged(case, &trial.record)) {
                 read.service = service(trial)?;
             }
             trials.push(read);

@@ -4,7 +4,9 @@ use stampede_load::report::TimeSet;
 use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;
-use super::model::{CaseSummary, Expected, Figure, Figures, Found, LoadModel, Stat, TimeFigures};
+use super::model::{
+    CaseSummary, ExpectedOutcome, Figure, Figures, Found, LoadModel, Stat, TimeFigures,
+};
 use super::trial;
 use crate::fact::FigureUnit;
 use crate::plan::model::{self as asked, Bound, Expectation, Side};
@@ -13,7 +15,11 @@ use crate::store::record::{LoadRecord, Validity};
 /// Judges one expectation for one case. `trials` are the case's trials as read, from which a
 /// percentile is computed that is not among the case's figures. Times are response times in the
 /// open model and service times in the closed one. `memory` is the highest reading.
-pub fn judge(case: &CaseSummary, trials: &[&TrialData], expectation: &Expectation) -> Expected {
+pub fn judge(
+    case: &CaseSummary,
+    trials: &[&TrialData],
+    expectation: &Expectation,
+) -> ExpectedOutcome {
     let any = |percent| percentile(case, trials, percent);
     Judge { model: case.model, figures: &case.figures, percentile: &any }.judge(&expectation.bound)
 }
@@ -24,14 +30,14 @@ pub fn judge_load(
     times: &TimeSet,
     model: LoadModel,
     expectation: &Expectation,
-) -> Expected {
+) -> ExpectedOutcome {
     let figures = trial::of_load(load, times, model);
     let any = |percent| trial::percentile_of_load(load, times, model, percent);
     Judge { model, figures: &figures, percentile: &any }.judge(&expectation.bound)
 }
 
 /// Nothing is known of the figure.
-const UNKNOWN: Expected = Expected::Unknown { figure: None };
+const UNKNOWN: ExpectedOutcome = ExpectedOutcome::Unknown { figure: None };
 
 /// The figures that an expectation is judged by.
 struct Judge<'a> {
@@ -42,36 +48,38 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn judge(&self, bound: &Bound) -> Expected {
+    fn judge(&self, bound: &Bound) -> ExpectedOutcome {
         if bound.worse {
             // A change can be judged only together with the other run.
             return UNKNOWN;
         }
-        let Measured { figure, unit } = self.measured(bound.figure);
+        let FigureInUnit { figure, unit } = self.measured(bound.figure);
         let side = bound.relation.side();
-        let found = |found: Found| Expected::NotMet { figure: found.into() };
+        let found = |found: Found| ExpectedOutcome::NotMet { figure: found.into() };
         match figure {
             Figure::Exact(estimate) => match bound.holds(estimate.value) {
-                true => Expected::Met,
+                true => ExpectedOutcome::Met,
                 false => found(Found::Value { value: estimate.value, unit }),
             },
             // `at least 11 s` breaks `< 10 s` and meets `> 10 s`. Other bounds it cannot decide.
             Figure::AtLeast(estimate) => match (bound.holds(estimate.value), side) {
                 (false, Side::Low) => found(Found::AtLeast { value: estimate.value, unit }),
-                (true, Side::High) => Expected::Met,
+                (true, Side::High) => ExpectedOutcome::Met,
                 (true, Side::Low) | (false, Side::High) => {
                     let known = Found::AtLeast { value: estimate.value, unit };
-                    Expected::Unknown { figure: Some(known.into()) }
+                    ExpectedOutcome::Unknown { figure: Some(known.into()) }
                 }
             },
             // Slower than all answers, so slower than any bound.
             Figure::Failed => match side {
                 Side::Low => found(Found::Failed {}),
-                Side::High => Expected::Unknown { figure: Some(Found::Failed {}.into()) },
+                Side::High => ExpectedOutcome::Unknown { figure: Some(Found::Failed {}.into()) },
             },
             // No percentile exceeds the longest time.
             Figure::TooFew => match (side, self.times().get(Stat::Max)) {
-                (Side::Low, Figure::Exact(longest)) if bound.holds(longest.value) => Expected::Met,
+                (Side::Low, Figure::Exact(longest)) if bound.holds(longest.value) => {
+                    ExpectedOutcome::Met
+                }
                 _ => UNKNOWN,
             },
             Figure::None => UNKNOWN,
@@ -86,17 +94,17 @@ impl Judge<'_> {
         }
     }
 
-    fn measured(&self, figure: asked::Figure) -> Measured {
+    fn measured(&self, figure: asked::Figure) -> FigureInUnit {
         let figures = self.figures;
-        let time = |figure| Measured { figure, unit: FigureUnit::Ns };
+        let time = |figure| FigureInUnit { figure, unit: FigureUnit::Ns };
         match figure {
-            asked::Figure::Ok => Measured { figure: figures.ok_share, unit: FigureUnit::Share },
+            asked::Figure::Ok => FigureInUnit { figure: figures.ok_share, unit: FigureUnit::Share },
             asked::Figure::Throughput => {
-                Measured { figure: figures.throughput_per_second, unit: FigureUnit::PerSecond }
+                FigureInUnit { figure: figures.throughput_per_second, unit: FigureUnit::PerSecond }
             }
             asked::Figure::CpuCost => time(in_ns(figures.cpu_cost_us)),
             asked::Figure::Memory => {
-                Measured { figure: figures.memory_bytes_max, unit: FigureUnit::Bytes }
+                FigureInUnit { figure: figures.memory_bytes_max, unit: FigureUnit::Bytes }
             }
             asked::Figure::Mean => time(self.times().mean),
             asked::Figure::Max => time(self.times().max),
@@ -109,7 +117,7 @@ impl Judge<'_> {
 }
 
 /// A figure in the unit of `Bound::limit`.
-struct Measured {
+struct FigureInUnit {
     figure: Figure,
     unit: FigureUnit,
 }

@@ -16,7 +16,7 @@ pub struct Validity {
     pub bound: Option<Bound>,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Expected,
+    pub outcome: ExpectedOutcome,
 }
 
 impl Validity {
@@ -29,7 +29,7 @@ impl Validity {
 /// The outcome of an expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Expected {
+pub enum ExpectedOutcome {
     /// It holds.
     Met,
     /// It does not hold.

@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_for_long_is_no_backlog() {
+    fn slow_requests_in_flight_are_no_backlog() {
         // Each answer takes 2 s, so 200 requests are always in flight.
         assert!(!grows(&rows(&[0, 0, 100, 100, 100, 100, 100, 100, 100, 100])));
     }
 
     #[test]
-    fn a_frozen_second_that_is_worked_off_is_no_growth() {
+    fn a_pause_that_is_caught_up_is_no_growth() {
         assert!(!grows(&rows(&[100, 100, 100, 100, 100, 100, 0, 150, 150, 100])));
         assert!(grows(&rows(&[100, 100, 100, 100, 0, 0, 0, 0, 0, 0])));
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_rate_is_judged_and_no_other() {
+    fn only_a_constant_rate_is_judged() {
         let schedule = "const(100,10s)";
         let load = |trial: &mut TrialData, change: fn(&mut LoadRecord)| {
             change(trial.record.load.as_mut().expect("a load"));

@@ -68,7 +68,7 @@ pub fn summarize(run: &RunData) -> Summary {
 impl Summary {
     /// Adapts the summary to a run that still runs: a case without a trial is still to come, not
     /// left out.
-    pub fn says_not_yet(&mut self) {
+    pub fn mark_pending(&mut self) {
         let is_missing = |case: &model::CaseSummary| case.verdict == model::CaseVerdict::Missing;
         for case in self.cases.iter_mut().filter(|case| is_missing(case)) {
             case.reasons
@@ -91,9 +91,11 @@ impl Summary {
         self.cases.iter().any(|case| {
             let measured = case.trials_counted > 0;
             case.expectations.iter().any(|judged| match judged.outcome {
-                model::Expected::Met => false,
-                model::Expected::NotMet { .. } => true,
-                model::Expected::Unknown { .. } => measured && !judged.is_about_another_run(),
+                model::ExpectedOutcome::Met => false,
+                model::ExpectedOutcome::NotMet { .. } => true,
+                model::ExpectedOutcome::Unknown { .. } => {
+                    measured && !judged.is_about_another_run()
+                }
             })
         })
     }

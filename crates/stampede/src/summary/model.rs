@@ -9,12 +9,12 @@ use super::breaking::{Breaking, BreakingPoint};
 pub use super::compared::{Comparison, Drift, Primary, Standing};
 use super::exhausted::Exhausted;
 use super::in_flight::InFlight;
-pub use super::judged::{Expected, Found, Validity};
+pub use super::judged::{ExpectedOutcome, Found, Validity};
 use super::kept_up::KeptUp;
 use super::over_time::{ErrorSpan, OverTime};
 use super::pages::Pages;
 use super::steady::Steady;
-use super::why::Why;
+use super::why::LimitingCause;
 use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
 use crate::store::record::{AutoRecord, Provider, Validity as Verdict};
 pub use crate::store::record::{LoadModel, LoadShape};
@@ -178,7 +178,7 @@ pub struct CaseSummary {
     pub errors_over_time: BTreeMap<String, ErrorSpan>,
     /// What limited it, the most direct cause first. Empty: not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why: Vec<Why>,
+    pub why: Vec<LimitingCause>,
     /// Which resources of its stack were exhausted under a closed load. Empty: none, so its
     /// throughput is a lower bound. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -276,7 +276,7 @@ pub struct TrialSummary {
     pub breaking_point: Option<BreakingPoint>,
     /// What limited it, the most direct cause first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why: Vec<Why>,
+    pub why: Vec<LimitingCause>,
     /// The same as `exhausted` of a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted: Option<Vec<Exhausted>>,

@@ -31,7 +31,7 @@ pub const MOST_RUNS: usize = 26;
 
 /// Lays runs over each other, in the order given.
 pub fn overlay(runs: &[&Summary]) -> Overlay {
-    let mut all = Merged::default();
+    let mut all = OverlayBuilder::default();
     all.notices.push(Notice::BetweenRuns { compared: false }.into());
     for (run, summary) in runs.iter().enumerate() {
         all.notices.push(about(run, summary));
@@ -45,7 +45,7 @@ pub fn overlay(runs: &[&Summary]) -> Overlay {
 }
 
 #[derive(Default)]
-struct Merged {
+struct OverlayBuilder {
     notices: Vec<Fact<Notice>>,
     groups: Vec<Group>,
     /// For each group, its cases with their run and their index in that run.
@@ -53,12 +53,12 @@ struct Merged {
     names: BTreeMap<String, (String, usize)>,
 }
 
-impl Merged {
+impl OverlayBuilder {
     fn add(&mut self, run: usize, group: &Group, summary: &Summary) {
         let place = self.place(run, group);
-        let said = &mut self.groups[place].sentence;
-        let before = if said.is_empty() { "" } else { "\n" };
-        said.push_str(&format!("{before}{}: {}", label(run), group.sentence));
+        let combined = &mut self.groups[place].sentence;
+        let before = if combined.is_empty() { "" } else { "\n" };
+        combined.push_str(&format!("{before}{}: {}", label(run), group.sentence));
         let load = self.groups[place].load.clone();
         for (index, case) in summary.cases.iter().enumerate() {
             if (&case.app, &case.load) != (&group.app, &group.load) {
@@ -77,14 +77,14 @@ impl Merged {
         let is_it = |other: &Group| {
             (&other.app, &other.shape, other.model) == (&group.app, &group.shape, group.model)
                 && group.shape.is_some()
-                && (other.load == group.load || other.load == lettered(&group.load, run))
+                && (other.load == group.load || other.load == labelled(&group.load, run))
         };
         if let Some(place) = self.groups.iter().position(is_it) {
             return place;
         }
         let taken =
             self.groups.iter().any(|other| (&other.app, &other.load) == (&group.app, &group.load));
-        let load = if taken { lettered(&group.load, run) } else { group.load.clone() };
+        let load = if taken { labelled(&group.load, run) } else { group.load.clone() };
         self.groups.push(Group {
             load,
             sentence: String::new(),
@@ -135,6 +135,6 @@ fn about(run: usize, summary: &Summary) -> Fact<Notice> {
     Notice::OfRun { run: label(run), notice: None, measured }.into()
 }
 
-fn lettered(load: &str, run: usize) -> String {
+fn labelled(load: &str, run: usize) -> String {
     format!("{load} ({})", label(run))
 }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_answer_alike_agree() {
+    fn rows_with_the_same_answers_agree() {
         let all = || vec![page("/", "Shop", 18_900), page("/search", "Search", 7_200)];
         let (a, b) = (case(all()), case(all()));
         let found = common(&[&a, &b]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn another_title_another_page_or_fewer_pages_do_not() {
+    fn rows_with_another_title_or_other_pages_do_not_agree() {
         let a = case(vec![page("/", "Shop", 18_900), page("/search", "Search", 7_200)]);
         let title = case(vec![page("/", "Installer", 18_900), page("/search", "Search", 7_200)]);
         assert!(!common(&[&a, &title]).agree);

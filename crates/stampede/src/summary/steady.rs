@@ -56,7 +56,7 @@ impl Steady {
 }
 
 /// Whether a trial has a constant load and is long enough.
-pub fn is_told(case: &CaseRecord, trial: &TrialRecord) -> bool {
+pub fn is_judged(case: &CaseRecord, trial: &TrialRecord) -> bool {
     let scheduled = trial.load.as_ref().map_or(0, |load| load.scheduled_ns);
     scheduled >= SECONDS_MIN as u64 * 1_000_000_000 && is_constant(case)
 }
@@ -96,8 +96,8 @@ pub fn word(case: &CaseSummary) -> Option<&'static str> {
 /// 3 was 4.10 ms, then 3.70 ms from second 31 on`.
 pub fn not_steady(case: &CaseSummary) -> Option<String> {
     let counted = || case.trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
-    let told = counted().filter(|trial| !matches!(trial.steady, None | Some(Steady::TooShort)));
-    let told = told.count();
+    let judged = counted().filter(|trial| !matches!(trial.steady, None | Some(Steady::TooShort)));
+    let judged = judged.count();
     let mut moved = counted().filter_map(|trial| match &trial.steady {
         Some(Steady::NotSteady { levels }) => Some((trial.number, levels)),
         _ => None,
@@ -121,9 +121,9 @@ pub fn not_steady(case: &CaseSummary) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more changes"),
     };
-    let how_many = match (count, told) {
+    let how_many = match (count, judged) {
         (1, 1) => String::new(),
-        _ => format!(" in {count} of {told} trials"),
+        _ => format!(" in {count} of {judged} trials"),
     };
     Some(format!(
         "not stable over time{how_many}: the median service time in trial {number} was {}{more}; a longer `warm_up` \

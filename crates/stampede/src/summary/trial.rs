@@ -191,7 +191,8 @@ fn add_resources(
     load: &LoadRecord,
     samples: &[ResourceSample],
 ) {
-    let spent = Spent { samples, scheduled_ns: load.scheduled_ns, budget_cpus: record.budget_cpus };
+    let spent =
+        ResourceUse { samples, scheduled_ns: load.scheduled_ns, budget_cpus: record.budget_cpus };
     (figures.cpu_percent_median, figures.cpu_percent_max) = spent.cpu_percent(|_| true);
     figures.cpu_cost_us = spent.cpu_cost_us(|_| true, load.counts.ok);
     (figures.memory_bytes_median, figures.memory_bytes_max) = spent.memory_bytes(|_| true);
@@ -216,13 +217,13 @@ fn add_resources(
 }
 
 /// The resource readings of a trial, summed over a set of roles.
-struct Spent<'a> {
+struct ResourceUse<'a> {
     samples: &'a [ResourceSample],
     scheduled_ns: u64,
     budget_cpus: u32,
 }
 
-impl Spent<'_> {
+impl ResourceUse<'_> {
     /// The median and the highest share of the CPU budget, in per cent. Only readings mostly within
     /// the schedule count: while the last answers are awaited, the stack is idle.
     fn cpu_percent(&self, of: impl Fn(&str) -> bool) -> (Figure, Figure) {

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_all_is_a_hundred_percent() {
+    fn only_a_full_share_is_shown_as_100_percent() {
         assert_eq!(share(1.0), "100 %");
         assert_eq!(share(449_996.0 / 450_000.0), "99.999 %");
         assert_eq!(share(0.999_999_9), "99.999 %");

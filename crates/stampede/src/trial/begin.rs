@@ -5,16 +5,16 @@ use serde_json::Value;
 use super::measured::Measured;
 use super::verdict::Judgement;
 use crate::fact::{ColdOpcache, Server};
-use crate::plan::model::Begin;
+use crate::plan::model::StartState;
 use crate::store::record::{TrialRecord, Validity};
 
 /// The notes and reasons about the trial's begin.
 pub(super) fn begin_facts(
-    begin: Begin,
+    begin: StartState,
     record: &TrialRecord,
     measured: &Measured,
 ) -> Vec<Judgement> {
-    let cold = (begin == Begin::Cold).then(|| match measured {
+    let cold = (begin == StartState::Cold).then(|| match measured {
         Measured::Started(_) => cold(record, measured.emptied()),
         Measured::External(_) => Server::NotCold {},
     });

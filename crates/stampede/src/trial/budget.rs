@@ -4,7 +4,7 @@ use super::refusal::Refusal;
 use crate::fact::Notice;
 use crate::keeper::Sharing;
 use crate::machine::MachineFacts;
-use crate::plan::model::{Budget, Fit, Plan};
+use crate::plan::model::{Budget, BudgetFit, Plan};
 use crate::plan::{self, Subject};
 use crate::runtime::RuntimeTraits;
 use crate::summary::words;
@@ -102,7 +102,7 @@ fn fit_to_machine(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refu
         lacking.push(("memory", why, format!("{has} at most, or {OR_LESS}")));
     }
     match (lacking.first(), plan.fit) {
-        (Some((key, why, expected)), Fit::Exactly) => {
+        (Some((key, why, expected)), BudgetFit::Exactly) => {
             Err(Refusal::Plan(plan::refused(plan, Subject::Budget(key), *why, expected)))
         }
         _ => {
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_budget_larger_than_the_machine_is_refused_at_its_place() {
         let refused = |cpus, memory| match fit(&mut plan(cpus, memory), &machine()) {
-            Err(Refusal::Plan(error)) => error.render(crate::plan::Look::Plain),
+            Err(Refusal::Plan(error)) => error.render(crate::plan::RenderStyle::Plain),
             other => panic!("{other:?}"),
         };
         insta::assert_snapshot!(refused("1,3", "1GiB") + &refused("1", "5GiB"));
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn or_less_uses_the_whole_machine_and_gives_a_notice() {
-        let mut plan = Plan { fit: Fit::OrLess, ..plan("2,3", "5GiB") };
+        let mut plan = Plan { fit: BudgetFit::OrLess, ..plan("2,3", "5GiB") };
         let said = fit(&mut plan, &machine()).expect("taken");
         assert_eq!(plan.budget.cpu_counts(), [2], "the same is not measured twice");
         assert_eq!(

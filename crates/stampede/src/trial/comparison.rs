@@ -15,7 +15,9 @@ use crate::external::External;
 use crate::fact::{self, Fact, Notice};
 use crate::keeper::{self, CpuSplit};
 use crate::machine::MachineFacts;
-use crate::plan::model::{AppChoice, Begin, Budget, Expectation, LoadChoice, Plan, RuntimeSource};
+use crate::plan::model::{
+    AppChoice, Budget, Expectation, LoadChoice, Plan, RuntimeSource, StartState,
+};
 use crate::runtime::{App, Catalogue, Placement, RuntimeTraits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
 use crate::store::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
@@ -135,8 +137,8 @@ impl Comparison {
         let load = &self.plan.loads[self.cases[case].load];
         let length = cases::length(&load.model).unwrap_or(REQUESTS_GUESS);
         let started = match self.plan.begin {
-            Begin::Warm(length) => length.plus(AROUND),
-            Begin::Cold => AROUND.plus(AROUND),
+            StartState::Warm(length) => length.plus(AROUND),
+            StartState::Cold => AROUND.plus(AROUND),
         };
         length.plus(started)
     }

@@ -9,7 +9,7 @@ use super::comparison::Comparison;
 use super::time_left::TimeLeft;
 use super::{Retry, Subject, cases, trial};
 use crate::causes::chain;
-use crate::event::{Event, Left, Listen, Until};
+use crate::event::{Event, EventListener, RemainingTime, RemainingUntil};
 use crate::fact::{Fact, Look, Notice};
 use crate::interrupt;
 use crate::keeper;
@@ -51,7 +51,7 @@ impl Comparison {
     pub fn run(
         &self,
         directory: &mut RunDirectory,
-        listener: &mut dyn Listen,
+        listener: &mut dyn EventListener,
     ) -> Result<(), StoreError> {
         listener.event(&Event::RunStarted {
             run: &self.record,
@@ -86,7 +86,7 @@ impl Comparison {
 struct RunExecutor<'a> {
     comparison: &'a Comparison,
     directory: &'a mut RunDirectory,
-    listener: &'a mut dyn Listen,
+    listener: &'a mut dyn EventListener,
     /// The run's record as on disk. Its `order` grows during the run.
     record: RunRecord,
     left: TimeLeft,
@@ -112,7 +112,7 @@ impl RunExecutor<'_> {
         while round < self.record.order.len() {
             let mut place = 0;
             while place < self.record.order[round].len() {
-                if interrupt::asked() {
+                if interrupt::is_requested() {
                     self.listener.event(&Event::Notice("interrupted: the results so far are kept"));
                     return Ok(());
                 }
@@ -121,7 +121,7 @@ impl RunExecutor<'_> {
             }
             round += 1;
             if self.record.auto.is_some()
-                && !interrupt::asked()
+                && !interrupt::is_requested()
                 && self.decide_after(round)? == Continue::End
             {
                 break;
@@ -146,10 +146,14 @@ impl RunExecutor<'_> {
             round: round as u32 + 1,
             case: named,
             budget_cpus: placement.cpus.len() as u32,
-            left: Left {
+            left: RemainingTime {
                 trial: self.left.of(index),
                 after: after.fold(Nanos(0), |sum, &case| sum.plus(self.left.of(case))),
-                until: if self.record.auto.is_some() { Until::Look } else { Until::End },
+                until: if self.record.auto.is_some() {
+                    RemainingUntil::RoundsCheck
+                } else {
+                    RemainingUntil::End
+                },
             },
         });
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
@@ -186,7 +190,7 @@ impl RunExecutor<'_> {
         let may_be_chance = round == 0 || self.counted[case] > 0;
         if tried > self.comparison.plan.repeat_invalid as usize
             || !may_be_chance
-            || interrupt::asked()
+            || interrupt::is_requested()
         {
             return Ok(());
         }

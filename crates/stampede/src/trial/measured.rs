@@ -7,7 +7,7 @@ use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
 use crate::external::External;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
 use crate::monitor::WorkerPattern;
-use crate::observed::Shown;
+use crate::observed::ObservedRuntime;
 use crate::plan::model::{RequestSpec, RuntimeSource};
 use crate::runtime::{
     self, App, CountError, FpmStatusPage, LogMarks, PageRequest, PageResult, PhpErrors,
@@ -221,7 +221,7 @@ impl Measured {
         }
     }
 
-    pub fn shown(&self, observed: ObservedState) -> Shown {
+    pub fn shown(&self, observed: ObservedState) -> ObservedRuntime {
         match self {
             Measured::Started(running) => running.shown(observed),
             Measured::External(one) => one.external.shown(observed),

@@ -25,13 +25,13 @@ use stampede_load::spec::Load;
 use stampede_load::time::Nanos;
 
 use crate::causes::cause;
-use crate::event::{Event, Listen, Phase};
+use crate::event::{Event, EventListener, Phase};
 use crate::fact::{Machine, Server, Traffic};
 use crate::interrupt;
 use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
-use crate::plan::model::{Begin, LoadChoice, RequestSpec, RuntimeChoice};
+use crate::plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use crate::runtime::{
     self, App, Catalogue, FollowedRedirects, LogMarks, PageRequest, PageResult, PhpErrors,
     Placement,
@@ -55,7 +55,7 @@ pub struct TrialContext<'a> {
     /// CPUs of the load threads.
     pub load_cpus: &'a [usize],
     /// How the trial begins: after a warm-up, or cold.
-    pub begin: Begin,
+    pub begin: StartState,
     /// The name of the kernel's clock source.
     pub clock_source: &'a str,
     /// The number of CPUs of the machine.
@@ -83,7 +83,7 @@ pub fn trial(
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     directory: &mut TrialDirectory,
-    listener: &mut dyn Listen,
+    listener: &mut dyn EventListener,
 ) -> Result<LoadResult, NotMeasured> {
     let mut phases = Phases::begin(listener);
     let measured = measure(ctx, subject, record, directory, &mut phases);
@@ -152,7 +152,7 @@ fn measure(
 /// Whether the runtime must get no request before the load: it is measured cold, and stampede
 /// starts it.
 fn is_cold_start(ctx: &TrialContext<'_>, subject: &Subject<'_>) -> bool {
-    ctx.begin == Begin::Cold && !subject.runtime.is_external()
+    ctx.begin == StartState::Cold && !subject.runtime.is_external()
 }
 
 /// What a start before the measured one has shown.
@@ -244,7 +244,7 @@ fn load_and_record(
         let warm_up = Load { model: traffic::warm_up(&load.model, length), ..load.clone() };
         stampede_load::run_load(&warm_up, &interrupt::stop_for_load(), phases)?;
     }
-    if interrupt::asked() {
+    if interrupt::is_requested() {
         return Err(NotMeasured::Interrupted);
     }
 
@@ -311,7 +311,7 @@ fn after_load(
         let cause = cause(&gone);
         return vec![(Validity::Invalid, Server::Gone { cause }.into())];
     }
-    if interrupt::asked() {
+    if interrupt::is_requested() {
         return Vec::new();
     }
     match measured.verify(subject.app, &[]) {
@@ -323,7 +323,7 @@ fn after_load(
             let changed = observed::changed(&measured.shown(before), &measured.shown(after));
             changed.into_iter().map(|(judged, reason)| (judged, reason.into())).collect()
         }
-        Err(_) if interrupt::asked() => Vec::new(),
+        Err(_) if interrupt::is_requested() => Vec::new(),
         Err(error) => {
             let cause = error.cause();
             vec![(Validity::Invalid, Server::FailedAfter { cause }.into())]
@@ -335,7 +335,8 @@ fn after_load(
 fn changes(app: &App, measured: &Measured, after: &ObservedState) -> bool {
     (0..LOOKS).any(|_| {
         std::thread::sleep(LOOK_AGAIN);
-        !interrupt::asked() && measured.answer(app).is_some_and(|again| again != after.answer)
+        !interrupt::is_requested()
+            && measured.answer(app).is_some_and(|again| again != after.answer)
     })
 }
 
@@ -456,13 +457,13 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
 
 /// The phases of a trial; each is recorded and reported to the listener as it begins.
 struct Phases<'a> {
-    listener: &'a mut dyn Listen,
+    listener: &'a mut dyn EventListener,
     began: Instant,
     records: Vec<PhaseRecord>,
 }
 
 impl<'a> Phases<'a> {
-    fn begin(listener: &'a mut dyn Listen) -> Phases<'a> {
+    fn begin(listener: &'a mut dyn EventListener) -> Phases<'a> {
         Phases { listener, began: Instant::now(), records: Vec::new() }
     }
 

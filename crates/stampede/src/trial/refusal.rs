@@ -7,7 +7,7 @@ use super::cases::Case;
 use crate::causes::cause;
 use crate::external::External;
 use crate::fact::{self, Cause, Notice, Server};
-use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
+use crate::plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Help, PlanError, Subject};
 use crate::runtime::{
     App, Catalogue, HeldBy, LOOKED_FOR, ProgramSource, RuntimeError, RuntimeTraits, learn_secrets,
@@ -163,7 +163,7 @@ pub(super) fn traits(
             return Ok(ALREADY_RUNNING);
         }
         let checked = apps.iter().map(|app| catalogue.check(choice, app));
-        let may_lack = plan.missing == Missing::Skip;
+        let may_lack = plan.missing == MissingRuntimes::Skip;
         let counts = |found: &Result<RuntimeTraits, RuntimeError>| {
             !(may_lack && found.as_ref().is_err_and(is_missing_requirement))
         };
@@ -218,7 +218,7 @@ pub(super) fn skip_missing(
     catalogue: &Catalogue,
     apps: &[App],
 ) -> Result<Vec<Notice>, Refusal> {
-    if plan.missing == Missing::Refuse {
+    if plan.missing == MissingRuntimes::Refuse {
         return Ok(Vec::new());
     }
     let (mut kept, mut notices) = (Vec::new(), Vec::new());
@@ -252,7 +252,7 @@ pub(super) fn skip_missing(
 }
 
 fn lines(notices: &[Notice]) -> String {
-    notices.iter().map(fact::told).collect::<Vec<_>>().join("\n")
+    notices.iter().map(fact::sentence).collect::<Vec<_>>().join("\n")
 }
 
 /// Refuses the cases whose runtime cannot serve their app, with the reason, where the plan allows
@@ -263,7 +263,7 @@ pub(super) fn refuse_unavailable(
     apps: &[App],
     cases: &mut [Case],
 ) {
-    if plan.missing == Missing::Refuse {
+    if plan.missing == MissingRuntimes::Refuse {
         return;
     }
     let lacks =
@@ -418,7 +418,7 @@ fn per_runtime_setting_help(
         }
         RuntimeSource::External { .. } => false,
     };
-    if has_it(&choice) || !plan::said_for_all(plan, &choice.name, setting) {
+    if has_it(&choice) || !plan::is_set_for_all(plan, &choice.name, setting) {
         return None;
     }
     let value = choice.settings.get(setting)?;

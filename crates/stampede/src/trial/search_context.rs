@@ -10,7 +10,7 @@ use super::comparison::{CpuPlacements, assign_cpus, now};
 use super::refusal::{self, Refusal};
 use super::{Subject, TrialContext, budget, sent, trial};
 use crate::causes::chain;
-use crate::event::{Event, Left, Listen, Until};
+use crate::event::{Event, EventListener, RemainingTime, RemainingUntil};
 use crate::fact::{self, Fact, Reason};
 use crate::keeper;
 use crate::machine::MachineFacts;
@@ -145,9 +145,9 @@ impl SearchContext {
     }
 
     /// Reports the plan's notices, and pins this process to the CPUs of the load.
-    pub fn begin(&self, listener: &mut dyn Listen) {
+    pub fn begin(&self, listener: &mut dyn EventListener) {
         for notice in &self.plan.notices {
-            listener.event(&Event::Notice(&fact::told(notice)));
+            listener.event(&Event::Notice(&fact::sentence(notice)));
         }
         if let Err(error) = keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));
@@ -189,7 +189,7 @@ impl SearchContext {
             round,
             case: &named,
             budget_cpus: self.budget_cpus(),
-            left: Left { trial: left, after: Nanos(0), until: Until::Budget },
+            left: RemainingTime { trial: left, after: Nanos(0), until: RemainingUntil::Budget },
         });
         let mut record = self.empty_record(choice, run.number, round, case);
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
@@ -257,7 +257,7 @@ pub struct SearchRun<'a> {
     /// The run's directory on disk.
     pub directory: RunDirectory,
     /// The listener that receives the events.
-    pub listener: &'a mut dyn Listen,
+    pub listener: &'a mut dyn EventListener,
     number: u32,
 }
 
@@ -266,7 +266,7 @@ impl<'a> SearchRun<'a> {
     pub fn new(
         record: RunRecord,
         directory: RunDirectory,
-        listener: &'a mut dyn Listen,
+        listener: &'a mut dyn EventListener,
     ) -> SearchRun<'a> {
         SearchRun { record, directory, listener, number: 0 }
     }

@@ -10,7 +10,7 @@ use stampede_load::{Listener, Stop, time::Nanos};
 use super::cases;
 use super::measured::Measured;
 use super::{NotMeasured, Phases};
-use crate::event::{Event, Listen, Phase};
+use crate::event::{Event, EventListener, Phase};
 use crate::interrupt;
 use crate::monitor::Monitor;
 use crate::monitor::sample::ResourceSample;

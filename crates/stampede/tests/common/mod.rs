@@ -12,14 +12,14 @@ use tempfile::TempDir;
 
 /// A directory of its own for one test. Results, working directories and the journal are all below
 /// it, so that a test can see what is left behind.
-pub struct Place {
+pub struct Sandbox {
     /// Deletes the directory when the place is dropped.
     directory: TempDir,
 }
 
-impl Place {
+impl Sandbox {
     /// Makes an empty place that an unprivileged user can enter.
-    pub fn new() -> Place {
+    pub fn new() -> Sandbox {
         let directory = tempfile::Builder::new()
             .prefix("stampede-test-")
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
@@ -27,7 +27,7 @@ impl Place {
             .expect("a temporary directory");
         std::fs::create_dir(directory.path().join("tmp"))
             .expect("a directory for working directories");
-        Place { directory }
+        Sandbox { directory }
     }
 
     /// The path of the place.
@@ -181,13 +181,13 @@ pub fn fact<'a>(facts: &'a Value, code: &str) -> &'a Value {
 
 /// Asserts that everything was measured (exit code 0). On a busy machine, trials may also be
 /// invalid for that reason alone (exit code 3).
-pub fn assert_measured(place: &Place, output: &Output) {
+pub fn assert_measured(sandbox: &Sandbox, output: &Output) {
     let all = stdout(output) + &stderr(output);
     if output.status.code() == Some(0) {
         return;
     }
     assert_eq!(output.status.code(), Some(3), "{all}");
-    for record in trials(place) {
+    for record in trials(sandbox) {
         for reason in record["verdict"]["reasons"].as_array().expect("reasons") {
             assert!(OF_THE_MACHINE.iter().any(|code| reason["code"] == *code), "{reason}: {all}");
         }
@@ -195,8 +195,8 @@ pub fn assert_measured(place: &Place, output: &Output) {
 }
 
 /// All `trial.json` files of the only run.
-pub fn trials(place: &Place) -> Vec<Value> {
-    let directory = std::fs::read_dir(place.run().join("trials")).expect("trials");
+pub fn trials(sandbox: &Sandbox) -> Vec<Value> {
+    let directory = std::fs::read_dir(sandbox.run().join("trials")).expect("trials");
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(path.join("trial.json")).expect("trial.json");
         serde_json::from_str(&text).expect("JSON")
@@ -205,19 +205,19 @@ pub fn trials(place: &Place) -> Vec<Value> {
 }
 
 /// The `summary.json` of the only run.
-pub fn summary(place: &Place) -> Value {
-    let text = std::fs::read_to_string(place.run().join("summary.json")).expect("summary.json");
+pub fn summary(sandbox: &Sandbox) -> Value {
+    let text = std::fs::read_to_string(sandbox.run().join("summary.json")).expect("summary.json");
     serde_json::from_str(&text).expect("JSON")
 }
 
 /// Sends an independent load to a runtime that `stampede up` starts. At 95 % of the capacity the
 /// expectations must be met; at 120 % of the upper bound they must not.
-pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
+pub fn confirm(sandbox: &Sandbox, up: &[&str], capacity: f64, upper: f64) {
     use std::io::Read as _;
 
     for (rate, wanted) in [(capacity * 0.95, true), (upper.max(capacity) * 1.2, false)] {
         let mut child =
-            place.stampede(&[&["up"], up, &["--json"]].concat()).spawn().expect("up starts");
+            sandbox.stampede(&[&["up"], up, &["--json"]].concat()).spawn().expect("up starts");
         let mut text = String::new();
         let mut out = child.stdout.take().expect("stdout");
         // `up` prints one JSON object, and then nothing until it ends.
@@ -235,7 +235,7 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
         let load = ["fire", &url, "--rate", &rate, "--for", "20s", "--warm-up", "2s"];
         let expect = ["--expect", "p95 < 100ms", "--expect", "ok >= 99.9%"];
         let result =
-            finish(place.stampede(&[&load[..], &expect[..]].concat()), Duration::from_secs(90));
+            finish(sandbox.stampede(&[&load[..], &expect[..]].concat()), Duration::from_secs(90));
         let pid = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
         drop(out);
@@ -243,36 +243,37 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
         println!("{rate}/s:\n{}", stdout(&result));
         // With schedule lag, requests arrive in bursts, which is harder for the server.
         // Expectations that are met all the same count as met.
-        let said = stdout(&result);
-        let met = ["p95 < 100ms", "ok >= 99.9%"].map(|text| said.contains(&format!("{text}: met")));
-        assert_eq!(met == [true; 2], wanted, "{rate}/s: {said}");
+        let printed = stdout(&result);
+        let met =
+            ["p95 < 100ms", "ok >= 99.9%"].map(|text| printed.contains(&format!("{text}: met")));
+        assert_eq!(met == [true; 2], wanted, "{rate}/s: {printed}");
     }
 }
 
 /// Raises the format of a file that was just written; reading it must then be refused.
-pub fn a_newer_format_is_refused(place: &Place, name: &str) {
-    let (run, path) = (place.run().display().to_string(), place.run().join(name));
+pub fn a_newer_format_is_refused(sandbox: &Sandbox, name: &str) {
+    let (run, path) = (sandbox.run().display().to_string(), sandbox.run().join(name));
     let text = std::fs::read_to_string(&path).expect("it was written");
     let ours = serde_json::from_str::<Value>(&text).expect("JSON")["format"].as_u64();
     let (ours, newer) = (ours.expect("a format"), ours.expect("a format") + 1);
     let written = |format| format!("\"format\": {format}");
     assert!(text.contains(&written(ours)), "{text}");
     std::fs::write(&path, text.replacen(&written(ours), &written(newer), 1)).expect("written");
-    let output = finish(place.stampede(&["report", &run]), Duration::from_secs(30));
-    let said = stderr(&output);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
+    let output = finish(sandbox.stampede(&["report", &run]), Duration::from_secs(30));
+    let printed = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{printed}");
     let refused = match cfg!(feature = "codes-for-text") {
         true => "error: newer".to_owned(),
         false => format!("{name}` has format {newer}, this stampede knows {ours}"),
     };
-    assert!(said.contains(&refused), "{said}");
-    assert!(said.contains("hint: read it with a newer stampede"), "{said}");
+    assert!(printed.contains(&refused), "{printed}");
+    assert!(printed.contains("hint: read it with a newer stampede"), "{printed}");
 }
 
 /// Makes an app of `check_apps`: its own files, copied over `callable` or over the framework that
 /// its name ends with and the files that both frameworks share. A name without a directory is a
 /// callable's fault in that framework's form.
-pub fn check_app(name: &str, place: &Place) -> PathBuf {
+pub fn check_app(name: &str, sandbox: &Sandbox) -> PathBuf {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
     let frameworks = [("symfony", "src"), ("laravel", "app")];
     let framework = frameworks.into_iter().find(|(framework, _)| name.ends_with(framework));
@@ -280,7 +281,7 @@ pub fn check_app(name: &str, place: &Place) -> PathBuf {
     let shared = name.strip_suffix(&format!("-{layer}")).filter(|_| !all.join(name).is_dir());
     let own = all.join(shared.unwrap_or(name));
     assert!(own.is_dir(), "there is no app `{name}`");
-    let made = place.path().join(name);
+    let made = sandbox.path().join(name);
     let both = framework.map(|(_, classes)| (all.join("framework"), made.join(classes)));
     let layers = [Some((all.join(layer), made.clone())), both, Some((own, made.clone()))];
     for (from, to) in layers.into_iter().flatten() {

@@ -4,35 +4,35 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Place, finish, stderr, stdout, summary};
+use super::{Sandbox, finish, stderr, stdout, summary};
 
 /// Longer than any of their runs takes.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a run says about each of its cases.
-pub struct Said {
-    pub place: Place,
+pub struct WhyRun {
+    pub sandbox: Sandbox,
     pub summary: Value,
     pub text: String,
 }
 
-impl Said {
+impl WhyRun {
     /// Runs a plan in a place of its own.
-    pub fn of(plan: &str) -> Said {
-        Said::in_place(Place::new(), plan)
+    pub fn of(plan: &str) -> WhyRun {
+        WhyRun::in_sandbox(Sandbox::new(), plan)
     }
 
-    pub fn in_place(place: Place, plan: &str) -> Said {
-        place.write("plan.yaml", plan);
-        let mut command = place.stampede(&["compare", "plan.yaml"]);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    pub fn in_sandbox(sandbox: Sandbox, plan: &str) -> WhyRun {
+        sandbox.write("plan.yaml", plan);
+        let mut command = sandbox.stampede(&["compare", "plan.yaml"]);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
         let output = finish(command, LIMIT);
         let answer = stdout(&output);
-        assert!(place.path().join("stampede-results").exists(), "{answer}{}", stderr(&output));
-        let details = finish(place.stampede(&["report", "last", "--details"]), LIMIT);
+        assert!(sandbox.path().join("stampede-results").exists(), "{answer}{}", stderr(&output));
+        let details = finish(sandbox.stampede(&["report", "last", "--details"]), LIMIT);
         let text = answer + &stdout(&details);
-        let summary = summary(&place);
-        Said { place, summary, text }
+        let summary = summary(&sandbox);
+        WhyRun { sandbox, summary, text }
     }
 
     pub fn case(&self, runtime: &str) -> &Value {
@@ -76,7 +76,7 @@ impl Said {
 
     /// The resource readings of the run's trials.
     pub fn readings(&self) -> Vec<Value> {
-        let directories = std::fs::read_dir(self.place.run().join("trials")).expect("trials");
+        let directories = std::fs::read_dir(self.sandbox.run().join("trials")).expect("trials");
         let text = |directory: std::fs::DirEntry| {
             std::fs::read_to_string(directory.path().join("resources.ndjson")).expect("readings")
         };

@@ -12,26 +12,30 @@ const BODY: &str = include_str!("../../../../apps/hello/expected.json");
 
 /// A server that answers like the app `hello` and records its requests. Its threads end with the
 /// test's process.
-pub struct Shop {
+pub struct RecordingServer {
     url: String,
     heads: Arc<Mutex<Vec<String>>>,
     _directory: Option<tempfile::TempDir>,
 }
 
-impl Shop {
-    pub fn tcp() -> Shop {
+impl RecordingServer {
+    pub fn tcp() -> RecordingServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
         let heads = noting(move || listener.accept().map(|(connection, _)| connection));
-        Shop { url, heads, _directory: None }
+        RecordingServer { url, heads, _directory: None }
     }
 
-    pub fn unix() -> Shop {
+    pub fn unix() -> RecordingServer {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("shop.sock");
         let listener = UnixListener::bind(&path).expect("a socket");
         let heads = noting(move || listener.accept().map(|(connection, _)| connection));
-        Shop { url: format!("unix:{}", path.display()), heads, _directory: Some(directory) }
+        RecordingServer {
+            url: format!("unix:{}", path.display()),
+            heads,
+            _directory: Some(directory),
+        }
     }
 
     /// The URL without a path.
@@ -107,9 +111,9 @@ fn serve(mut connection: impl Read + Write, heads: &Mutex<Vec<String>>) {
 }
 
 /// A process that is ended when it is dropped.
-pub struct Ended(pub Child);
+pub struct KillOnDrop(pub Child);
 
-impl Drop for Ended {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -117,13 +121,13 @@ impl Drop for Ended {
 }
 
 /// A `php -S` process with the app `hello`.
-pub struct Php {
-    pub child: Ended,
+pub struct PhpServer {
+    pub child: KillOnDrop,
     pub url: String,
     log: tempfile::NamedTempFile,
 }
 
-impl Php {
+impl PhpServer {
     /// The number of requests in its log so far.
     pub fn answered(&self) -> usize {
         let text = std::fs::read_to_string(self.log.path()).unwrap_or_default();
@@ -132,7 +136,7 @@ impl Php {
 }
 
 /// Starts `php -S` on a free port and waits until it listens.
-pub fn php() -> Php {
+pub fn php() -> PhpServer {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("its address").to_string();
     drop(free);
@@ -151,7 +155,7 @@ pub fn php() -> Php {
         assert!(begun.elapsed() < Duration::from_secs(20), "php -S does not listen");
         std::thread::sleep(Duration::from_millis(10));
     }
-    Php { child: Ended(child), url: format!("http://{address}"), log }
+    PhpServer { child: KillOnDrop(child), url: format!("http://{address}"), log }
 }
 
 /// The only child of a process, as soon as it has one. `None`: none came within 2 s.

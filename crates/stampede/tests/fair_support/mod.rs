@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use stampede::runtime::{AppKind, Catalogue, SearchPaths};
 
-use super::common::{Place, finish, stdout};
+use super::common::{Sandbox, finish, stdout};
 
 /// Shows php.ini, environment and pid, and has a page that would be worth compressing.
 const APP: &str = "<?php
@@ -42,17 +42,17 @@ switch ($_SERVER['QUERY_STRING']) {
 ";
 
 /// Writes the app, below `app/` of the place.
-pub fn write_app(place: &Place) {
+pub fn write_app(sandbox: &Sandbox) {
     // An app without a description of its own gets what servers usually have.
-    place.write("app/app.yaml", "title: it shows itself\nkind: script\ndocroot: public\n");
-    place.write("app/public/index.php", APP);
-    place.write("app/public/.htaccess", "Require all denied\n");
+    sandbox.write("app/app.yaml", "title: it shows itself\nkind: script\ndocroot: public\n");
+    sandbox.write("app/public/index.php", APP);
+    sandbox.write("app/public/.htaccess", "Require all denied\n");
 }
 
 /// The names of all runtimes whose programs are installed.
 pub fn installed() -> Vec<String> {
-    let place = Place::new();
-    let output = finish(place.stampede(&["runtimes", "--json"]), Duration::from_secs(60));
+    let sandbox = Sandbox::new();
+    let output = finish(sandbox.stampede(&["runtimes", "--json"]), Duration::from_secs(60));
     let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let catalogue = Catalogue::load(SearchPaths::default());
     let mut found = Vec::new();
@@ -85,7 +85,7 @@ pub fn of_role<'a>(processes: &'a [Process], role: &str) -> Vec<&'a Process> {
 }
 
 /// A runtime that runs.
-pub struct Up {
+pub struct StartedRuntime {
     child: Child,
     address: String,
     /// The port that it listens on.
@@ -122,12 +122,12 @@ impl Answer {
     }
 }
 
-impl Up {
-    /// Starts the runtime `name` with the app of `place`; panics if it does not start.
-    pub fn start(place: &Place, name: &str, workers: usize) -> Up {
+impl StartedRuntime {
+    /// Starts the runtime `name` with the app of `sandbox`; panics if it does not start.
+    pub fn start(sandbox: &Sandbox, name: &str, workers: usize) -> StartedRuntime {
         let workers = workers.to_string();
         let args = ["up", name, "--app", "./app", "--workers", &workers, "--json"];
-        let mut child = place.stampede(&args).spawn().expect("the binary starts");
+        let mut child = sandbox.stampede(&args).spawn().expect("the binary starts");
         let mut text = String::new();
         for line in BufReader::new(child.stdout.take().expect("stdout")).lines() {
             let line = line.expect("text");
@@ -136,29 +136,35 @@ impl Up {
                 break;
             }
         }
-        let said: Value = serde_json::from_str(&text).unwrap_or_else(|_| {
+        let description: Value = serde_json::from_str(&text).unwrap_or_else(|_| {
             let mut why = String::new();
             let _ = child.stderr.take().expect("stderr").read_to_string(&mut why);
             panic!("{name} does not start: {text}{why}")
         });
-        let of = |key: &str| said["runtime"][key].clone();
-        let address = said["url"].as_str().expect("a URL").trim_start_matches("http://").to_owned();
+        let of = |key: &str| description["runtime"][key].clone();
+        let address =
+            description["url"].as_str().expect("a URL").trim_start_matches("http://").to_owned();
         let process = |one: &Value| Process {
             role: one["role"].as_str().expect("a role").to_owned(),
             command: one["command"].as_str().expect("a command").to_owned(),
             pid: one["pid"].as_u64().expect("a pid"),
         };
         let all = std::thread::available_parallelism().map_or(1, usize::from);
-        Up {
+        StartedRuntime {
             child,
             port: address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port"),
             address,
-            directory: PathBuf::from(said["directory"].as_str().expect("a directory")),
+            directory: PathBuf::from(description["directory"].as_str().expect("a directory")),
             cpus: (all / 2).max(1),
-            process_group: said["isolation"]["process_group"].to_string(),
+            process_group: description["isolation"]["process_group"].to_string(),
             settings: serde_json::from_value(of("settings")).expect("settings"),
             files: serde_json::from_value(of("files")).expect("files"),
-            processes: said["processes"].as_array().expect("a list").iter().map(process).collect(),
+            processes: description["processes"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(process)
+                .collect(),
         }
     }
 
@@ -217,7 +223,7 @@ impl Up {
 }
 
 /// So that a failed test leaves nothing running either.
-impl Drop for Up {
+impl Drop for StartedRuntime {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             let pid = rustix::process::Pid::from_child(&self.child);

@@ -20,19 +20,19 @@ pub const NOBODY: (u32, u32) = (65534, 65534);
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The directories and names of one stack.
-pub struct Place {
+pub struct Sandbox {
     pub directory: tempfile::TempDir,
     pub id: String,
     pub options: KeeperOptions,
 }
 
-impl Place {
+impl Sandbox {
     /// A place with all features that the machine allows.
-    pub fn new() -> Place {
-        Place::with(NamespaceUse::Allowed, CgroupUse::Allowed)
+    pub fn new() -> Sandbox {
+        Sandbox::with(NamespaceUse::Allowed, CgroupUse::Allowed)
     }
 
-    pub fn with(namespaces: NamespaceUse, cgroups: CgroupUse) -> Place {
+    pub fn with(namespaces: NamespaceUse, cgroups: CgroupUse) -> Sandbox {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let directory = tempfile::Builder::new().prefix("stampede-keeper-").tempdir().unwrap();
@@ -44,7 +44,7 @@ impl Place {
             work: WorkingDirectory::Remove,
             journal: directory.path().join("own/journal"),
         };
-        Place { id: format!("test-{}-{number}", std::process::id()), directory, options }
+        Sandbox { id: format!("test-{}-{number}", std::process::id()), directory, options }
     }
 
     /// Gives the place to an ordinary user.

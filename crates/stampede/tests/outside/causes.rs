@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use crate::common::why::Said;
-use crate::common::{Place, skipped};
+use crate::common::why::WhyRun;
+use crate::common::{Sandbox, skipped};
 
 /// An app that waits. Under load it answers `/nope` with this status; to single requests it answers
 /// correctly.
-fn app(place: &Place, status: u16) {
-    place.write(
+fn app(sandbox: &Sandbox, status: u16) {
+    sandbox.write(
         "app/index.php",
         &format!(
             "<?php usleep(20000);
@@ -22,14 +22,14 @@ echo 'ok';
 "
         ),
     );
-    place.write("urls.txt", "/\n/nope\n");
+    sandbox.write("urls.txt", "/\n/nope\n");
 }
 
-fn run(status: u16, users: u32, runtimes: &str) -> Said {
-    let place = Place::new();
-    app(&place, status);
-    Said::in_place(
-        place,
+fn run(status: u16, users: u32, runtimes: &str) -> WhyRun {
+    let sandbox = Sandbox::new();
+    app(&sandbox, status);
+    WhyRun::in_sandbox(
+        sandbox,
         &format!(
             "app: ./app\nworkers: 8\nwarm_up: 2s\nrounds: 1\n\
              load: {{it: {{concurrency: {users}, for: 3s, urls: urls.txt}}}}\nruntimes: [{runtimes}]\n"
@@ -39,15 +39,15 @@ fn run(status: u16, users: u32, runtimes: &str) -> Said {
 
 /// Asserts that the app answered `/nope` with `status`, and that the app and no limit is named as
 /// cause.
-fn is_the_apps(said: &Said, runtime: &str, status: u16) {
-    let case = said.case(runtime);
+fn is_the_apps(run_result: &WhyRun, runtime: &str, status: u16) {
+    let case = run_result.case(runtime);
     let failed = &case["counts"]["failed"][format!("http:{status}")];
     assert!(failed.as_u64() > Some(0), "{runtime}: {:#}", case["counts"]);
     for limit in ["web-server", "workers", "backlog", "upstream", "memory"] {
-        said.silent(runtime, limit);
+        run_result.silent(runtime, limit);
     }
     if ![502, 503, 504].contains(&status) {
-        let (text, _) = said.found(runtime, "app");
+        let (text, _) = run_result.found(runtime, "app");
         assert!(
             text.starts_with(&format!("the app itself answered with status {status} (")),
             "{text}"
@@ -56,7 +56,7 @@ fn is_the_apps(said: &Said, runtime: &str, status: u16) {
 }
 
 #[test]
-fn apache_has_met_no_limit_with_two_users_on_eight_workers() {
+fn apache_reaches_no_limit_with_two_requests_at_a_time_on_eight_workers() {
     if skipped(&["apache2", "php"]) {
         return;
     }
@@ -67,27 +67,27 @@ fn apache_has_met_no_limit_with_two_users_on_eight_workers() {
 
 /// Two of eight children are busy. With `ondemand` and `dynamic`, FPM logs a lot about growing.
 #[test]
-fn other_runtimes_have_met_none_either() {
+fn other_runtimes_reach_no_limit_either() {
     if skipped(&["nginx", "php-fpm", "apache2", "lighttpd"]) {
         return;
     }
     let runtimes = "nginx-fpm, dynamic: {use: nginx-fpm, pm: dynamic}, apache-fpm, lighttpd-fcgi";
     let runtimes = runtimes.replace("dynamic: {", "{dynamic: {").replace("dynamic}", "dynamic}}");
-    let said = run(404, 2, &runtimes);
+    let run_result = run(404, 2, &runtimes);
     for runtime in ["nginx-fpm", "dynamic", "apache-fpm", "lighttpd-fcgi"] {
-        is_the_apps(&said, runtime, 404);
+        is_the_apps(&run_result, runtime, 404);
     }
 }
 
 /// The same runtime and the same 404, but more users than workers.
 #[test]
-fn a_limit_that_was_met_is_named_all_the_same() {
+fn a_limit_that_was_reached_is_named() {
     if skipped(&["apache2", "php"]) {
         return;
     }
-    let said = run(404, 24, "apache-modphp");
-    let (text, _) = said.found("apache-modphp", "web-server");
+    let run_result = run(404, 24, "apache-modphp");
+    let (text, _) = run_result.found("apache-modphp", "web-server");
     assert!(text.contains("server reached MaxRequestWorkers"), "{text}");
-    let why: &Value = &said.case("apache-modphp")["why"];
+    let why: &Value = &run_result.case("apache-modphp")["why"];
     assert!(why.to_string().contains("\"app\""), "{why:#}");
 }

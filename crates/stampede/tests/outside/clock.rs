@@ -1,8 +1,8 @@
 //! Tests pages that change by themselves: with the time, with each request, or each minute.
 
-use crate::common::{Place, skipped, trials};
-use crate::quick::{Compared, compare};
-use crate::words::says;
+use crate::common::{Sandbox, skipped, trials};
+use crate::quick::{CompareOutput, compare};
+use crate::words::code_or;
 
 #[test]
 fn a_page_that_shows_the_time_can_be_measured() {
@@ -20,11 +20,16 @@ fn a_page_that_shows_the_time_can_be_measured() {
         "<?php echo time() % 2 ? 'tick' : 'tock';",
         "<?php echo ['alpha', 'beta', 'gamma', 'delta'][intdiv(time(), 3) % 4];",
     ] {
-        let place = Place::new();
-        place.write("shop/public/index.php", code);
-        let compared = compare(&place, "php-builtin", &[]);
-        assert!(matches!(compared.code, Some(0 | 3)), "{code}: {}", compared.said);
-        assert_ne!(trials(&place)[0]["verdict"]["judged"], "invalid", "{code}: {}", compared.said);
+        let sandbox = Sandbox::new();
+        sandbox.write("shop/public/index.php", code);
+        let compared = compare(&sandbox, "php-builtin", &[]);
+        assert!(matches!(compared.code, Some(0 | 3)), "{code}: {}", compared.printed);
+        assert_ne!(
+            trials(&sandbox)[0]["verdict"]["judged"],
+            "invalid",
+            "{code}: {}",
+            compared.printed
+        );
     }
 }
 
@@ -33,14 +38,14 @@ fn another_page_after_the_load_is_still_seen_and_shown() {
     if skipped(&["php"]) {
         return;
     }
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let code =
         "<?php $file = sys_get_temp_dir() . '/count'; $count = (int) @file_get_contents($file);
         file_put_contents($file, (string) ++$count);
         echo $count < 40 ? 'the catalogue' : 'the installer';";
-    place.write("shop/public/index.php", code);
-    let Compared { code, said } = compare(&place, "php-builtin", &[]);
-    assert_eq!(code, Some(3), "{said}");
-    let why = says("answer_changed", "`the installer` instead of `the catalogue`");
-    assert!(said.contains(why), "{said}");
+    sandbox.write("shop/public/index.php", code);
+    let CompareOutput { code, printed } = compare(&sandbox, "php-builtin", &[]);
+    assert_eq!(code, Some(3), "{printed}");
+    let why = code_or("answer_changed", "`the installer` instead of `the catalogue`");
+    assert!(printed.contains(why), "{printed}");
 }

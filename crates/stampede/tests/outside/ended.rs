@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::common::{Place, finish, stderr, stdout};
-use crate::talk::{Line, Talk};
-use crate::words::says;
+use crate::common::{Sandbox, finish, stderr, stdout};
+use crate::talk::{ScriptedServer, ServerConnection};
+use crate::words::code_or;
 
 /// One second, and what a busy machine needs in addition.
 const SOON: Duration = Duration::from_secs(8);
@@ -15,8 +15,8 @@ const SOON: Duration = Duration::from_secs(8);
 const AUTOSTOP: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(100);
 
-fn server() -> Talk {
-    Talk::tcp(|mut line: Line| {
+fn server() -> ScriptedServer {
+    ScriptedServer::tcp(|mut line: ServerConnection| {
         while line.head().is_some() {
             line.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
         }
@@ -45,12 +45,12 @@ const LOADS: [&[&str]; 5] = [
 
 #[test]
 fn autostop_ends_a_long_schedule_at_once() {
-    let (place, server) = (Place::new(), server());
+    let (sandbox, server) = (Sandbox::new(), server());
     for load in LOADS {
         let url = server.url("/");
         let args = [&["fire", &url, "--json", "--autostop", "limit(2s)"], load].concat();
         let began = Instant::now();
-        let output = finish(place.stampede(&args), LIMIT);
+        let output = finish(sandbox.stampede(&args), LIMIT);
         let took = began.elapsed().saturating_sub(AUTOSTOP);
         assert_told(&output, took, "autostop", &load.join(" "));
     }
@@ -74,12 +74,12 @@ fn interrupted(mut child: Child, after: Duration) -> (Output, Duration) {
 
 #[test]
 fn ctrl_c_ends_a_long_schedule_at_once() {
-    let (place, server) = (Place::new(), server());
+    let (sandbox, server) = (Sandbox::new(), server());
     for load in [LOADS[0], LOADS[1], &["--rate", "20000", "--for", "20h", "--when-full", "stretch"]]
     {
         let url = server.url("/");
         let args = [&["fire", &url, "--json"], load].concat();
-        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let child = sandbox.stampede(&args).spawn().expect("the binary starts");
         let (output, took) = interrupted(child, Duration::from_secs(2));
         assert_told(&output, took, "stopped", &load.join(" "));
     }
@@ -87,14 +87,14 @@ fn ctrl_c_ends_a_long_schedule_at_once() {
 
 #[test]
 fn ctrl_c_ends_the_waiting_for_a_pipe_that_nobody_writes_to() {
-    let (place, server) = (Place::new(), server());
-    let pipe = place.path().join("pipe");
+    let (sandbox, server) = (Sandbox::new(), server());
+    let pipe = sandbox.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
     let url = server.url("/");
     // First without any writer, then with a writer that writes nothing.
     for has_writer in [false, true] {
         let args = ["fire", &url, "--traffic", "pipe", "--once", "--concurrency", "2"];
-        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let child = sandbox.stampede(&args).spawn().expect("the binary starts");
         let writer = has_writer.then(|| {
             let mut both = std::fs::File::options();
             both.read(true).write(true).open(&pipe).expect("a pipe")
@@ -102,8 +102,8 @@ fn ctrl_c_ends_the_waiting_for_a_pipe_that_nobody_writes_to() {
         let (output, took) = interrupted(child, Duration::from_secs(1));
         drop(writer);
         assert!(took < SOON, "{took:?}");
-        let said = stderr(&output);
-        assert!(said.contains(says("load_traffic", "had no request yet")), "{said}");
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let printed = stderr(&output);
+        assert!(printed.contains(code_or("load_traffic", "had no request yet")), "{printed}");
+        assert_eq!(output.status.code(), Some(2), "{printed}");
     }
 }

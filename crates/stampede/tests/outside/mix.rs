@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Place, finish, stderr, stdout};
-use crate::talk::{Line, Talk};
+use crate::common::{Sandbox, finish, stderr, stdout};
+use crate::talk::{ScriptedServer, ServerConnection};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A server that answers at once, except for paths that begin with `/slow`: after 10 ms.
-fn fast_and_slow() -> Talk {
-    Talk::tcp(|mut line: Line| {
+fn fast_and_slow() -> ScriptedServer {
+    ScriptedServer::tcp(|mut line: ServerConnection| {
         while let Some(head) = line.head() {
             if head.starts_with("GET /slow") {
                 std::thread::sleep(Duration::from_millis(10));
@@ -23,10 +23,10 @@ fn fast_and_slow() -> Talk {
     })
 }
 
-fn load_result(place: &Place, server: &Talk, args: &[&str]) -> Value {
+fn load_result(sandbox: &Sandbox, server: &ScriptedServer, args: &[&str]) -> Value {
     let url = server.url("/");
     let args = [&["fire", &url, "--json"], args].concat();
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     serde_json::from_str(&stdout(&output)).expect("JSON")
 }
@@ -46,10 +46,10 @@ fn assert_even(report: &Value, tags: &[&str], about: &str) {
 }
 
 #[test]
-fn users_send_each_request_of_a_file_as_often_with_any_number_of_threads() {
-    let (place, server) = (Place::new(), fast_and_slow());
-    place.write("two", "/fast fast\n/slow slow\n");
-    place.write("four", "/fast a\n/slow b\n/fast c\n/slow d\n");
+fn a_closed_load_keeps_the_mix_with_any_number_of_threads() {
+    let (sandbox, server) = (Sandbox::new(), fast_and_slow());
+    sandbox.write("two", "/fast fast\n/slow slow\n");
+    sandbox.write("four", "/fast a\n/slow b\n/fast c\n/slow d\n");
     for (threads, users) in [("1", "4"), ("2", "4"), ("3", "5"), ("4", "4")] {
         for (file, tags) in [("two", &["fast", "slow"][..]), ("four", &["a", "b", "c", "d"])] {
             for order in ["in-order", "random"] {
@@ -64,7 +64,7 @@ fn users_send_each_request_of_a_file_as_often_with_any_number_of_threads() {
                     "1500ms",
                 ];
                 let args = [&args[..], &["--traffic-order", order]].concat();
-                let report = load_result(&place, &server, &args);
+                let report = load_result(&sandbox, &server, &args);
                 assert_even(&report, tags, &format!("{file}, {threads} threads, {order}"));
             }
         }
@@ -72,14 +72,14 @@ fn users_send_each_request_of_a_file_as_often_with_any_number_of_threads() {
 }
 
 #[test]
-fn so_many_requests_are_the_first_of_the_file() {
-    let (place, server) = (Place::new(), fast_and_slow());
-    place.write("two", "/fast fast\n/slow slow\n");
-    place.write("one", "/fast fast\n");
-    place.write("five", "/fast a\n/slow b\n/fast c\n/slow d\n/fast e\n");
+fn a_number_of_requests_are_the_first_of_the_file() {
+    let (sandbox, server) = (Sandbox::new(), fast_and_slow());
+    sandbox.write("two", "/fast fast\n/slow slow\n");
+    sandbox.write("one", "/fast fast\n");
+    sandbox.write("five", "/fast a\n/slow b\n/fast c\n/slow d\n/fast e\n");
     for threads in ["1", "2", "3"] {
         let common = ["--threads", threads, "--concurrency", "3"];
-        let load_result = |args: &[&str]| load_result(&place, &server, &[&common, args].concat());
+        let load_result = |args: &[&str]| load_result(&sandbox, &server, &[&common, args].concat());
         let report = load_result(&["--traffic", "two", "--requests", "100"]);
         assert_eq!((sent(&report, "fast"), sent(&report, "slow")), (50, 50), "{threads}");
         let report = load_result(&["--traffic", "two", "--requests", "101"]);
@@ -96,20 +96,20 @@ fn so_many_requests_are_the_first_of_the_file() {
 
 /// A thread whose connections are all busy drops requests, but equally often of every kind.
 #[test]
-fn requests_that_are_dropped_are_of_no_request_more_than_of_another() {
-    let (place, server) = (Place::new(), fast_and_slow());
-    place.write("two", "/fast fast\n/slow slow\n");
+fn dropped_requests_are_spread_evenly_over_the_mix() {
+    let (sandbox, server) = (Sandbox::new(), fast_and_slow());
+    sandbox.write("two", "/fast fast\n/slow slow\n");
     let args = ["--traffic", "two", "--threads", "2", "--rate", "600", "--for", "2s"];
     let full = ["--max-in-flight", "2", "--when-full", "drop"];
-    let report = load_result(&place, &server, &[&args[..], &full].concat());
+    let report = load_result(&sandbox, &server, &[&args[..], &full].concat());
     assert_even(&report, &["fast", "slow"], "dropped");
 }
 
 /// Beyond the first MiB, a pipe is read while the load runs.
 #[test]
-fn a_pipe_is_sent_in_its_mix_too() {
-    let (place, server) = (Place::new(), fast_and_slow());
-    let pipe = place.path().join("pipe");
+fn a_pipe_keeps_its_mix_too() {
+    let (sandbox, server) = (Sandbox::new(), fast_and_slow());
+    let pipe = sandbox.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
     let writer = std::thread::spawn({
         let pipe = pipe.clone();
@@ -127,7 +127,7 @@ fn a_pipe_is_sent_in_its_mix_too() {
     });
     let args =
         ["--traffic", "pipe", "--once", "--threads", "2", "--concurrency", "4", "--for", "2s"];
-    let report = load_result(&place, &server, &args);
+    let report = load_result(&sandbox, &server, &args);
     writer.join().expect("the writer");
     assert_even(&report, &["fast", "slow"], "pipe");
 }

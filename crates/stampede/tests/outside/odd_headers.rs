@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_measured, fact, finish, stderr, stdout, trials};
-use crate::talk::{Line, Talk};
-use crate::words::says;
+use crate::common::{Sandbox, assert_measured, fact, finish, stderr, stdout, trials};
+use crate::talk::{ScriptedServer, ServerConnection};
+use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A server that sends the same bytes as answer to each request of a kept connection.
-fn saying(answer: String) -> Talk {
-    Talk::tcp(move |mut line: Line| {
+fn saying(answer: String) -> ScriptedServer {
+    ScriptedServer::tcp(move |mut line: ServerConnection| {
         while line.head().is_some() {
             line.say(&answer);
         }
@@ -20,18 +20,18 @@ fn saying(answer: String) -> Talk {
 }
 
 fn load_result(url: &str, args: &[&str]) -> Value {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let common =
         ["fire", url, "--json", "--concurrency", "2", "--requests", "20", "--timeout", "5s"];
-    let output = finish(place.stampede(&[&common, args].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&common, args].concat()), LIMIT);
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
 
 /// A remark about odd lines: their kind, and how they are read.
-type Remark = (&'static str, &'static str);
+type HeaderNote = (&'static str, &'static str);
 
 /// Asserts that all answers on two connections are correct, and that the remark is made.
-fn assert_read(answer: &str, remark: Option<Remark>) {
+fn assert_read(answer: &str, remark: Option<HeaderNote>) {
     let server = saying(answer.to_owned());
     let report = load_result(&server.url("/"), &[]);
     assert_eq!(report["requests_ok"], 20, "{answer:?}: {report}");
@@ -44,18 +44,18 @@ fn assert_read(answer: &str, remark: Option<Remark>) {
 }
 
 /// Whether this many answers, where that is known, are remarked upon.
-fn is_remarked(notes: &Value, answers: u64, (kind, words): Remark) -> bool {
+fn is_remarked(notes: &Value, answers: u64, (kind, words): HeaderNote) -> bool {
     let mut all = notes.as_array().expect("notes").iter();
     let note = all.find(|note| note["code"] == "odd_headers" && note["kind"] == kind);
     let Some(note) = note else { return false };
     let text = note["text"].as_str().expect("a text");
-    (note["answers"] == answers || answers == 0) && text.contains(says("odd_headers", words))
+    (note["answers"] == answers || answers == 0) && text.contains(code_or("odd_headers", words))
 }
 
-const FOLDED: Remark = ("folded", "folded header lines; a fold is read as one space");
-const SPACED: Remark =
+const FOLDED: HeaderNote = ("folded", "folded header lines; a fold is read as one space");
+const SPACED: HeaderNote =
     ("blank-before-colon", "a blank before the colon of a header; it is ignored");
-const NO_FIELD: Remark =
+const NO_FIELD: HeaderNote =
     ("no-field", "header lines without a valid name; they are ignored, as in browsers");
 
 const EMPTY: &str = "empty lines before the status line; they are ignored, as in browsers";
@@ -110,7 +110,7 @@ fn a_check_sees_the_value_as_one_line() {
 }
 
 #[test]
-fn what_is_malformed_stays_malformed() {
+fn a_malformed_answer_is_still_a_failure() {
     for answer in [
         "HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
@@ -129,7 +129,7 @@ fn php_may_write_such_lines_too() {
     let mut records = vec![1, 6, 0, 1, 0, head.len() as u8, 0, 0];
     records.extend_from_slice(head.as_bytes());
     records.extend_from_slice(&[1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    let server = Talk::tcp(move |mut line: Line| {
+    let server = ScriptedServer::tcp(move |mut line: ServerConnection| {
         let mut some = [0; 4096];
         while std::io::Read::read(&mut line, &mut some).is_ok_and(|bytes| bytes > 0) {
             line.say(&records);
@@ -153,19 +153,19 @@ fn a_comparison_finds_such_an_app_ready_and_says_so() {
     let length = body.len();
     let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}");
     let server = saying(answer);
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let plan = format!(
         "app: hello\nworkers: 2\nruntimes:\n  - external: {{url: \"{}\"}}\n\
          load: [{{concurrency: 2, for: 2s}}]\nrounds: 1\n",
         server.url("")
     );
-    place.write("plan.yaml", &plan);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
-    assert_measured(&place, &output);
-    let trial = trials(&place).remove(0);
+    sandbox.write("plan.yaml", &plan);
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
+    assert_measured(&sandbox, &output);
+    let trial = trials(&sandbox).remove(0);
     for remark in [FOLDED, SPACED, NO_FIELD] {
         assert!(is_remarked(&trial["verdict"]["notes"], 0, remark), "{trial}");
     }
     let shown = stdout(&output) + &stderr(&output);
-    assert!(shown.contains(says("odd_headers", FOLDED.1)), "{shown}");
+    assert!(shown.contains(code_or("odd_headers", FOLDED.1)), "{shown}");
 }

@@ -5,32 +5,32 @@
 use std::process::Output;
 use std::time::Duration;
 
-use crate::common::{Place, finish, skipped, stderr, stdout};
-use crate::small::{OK, Small};
+use crate::common::{Sandbox, finish, skipped, stderr, stdout};
+use crate::small::{CountingServer, OK};
 
 /// Far longer than any of these runs takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
-fn compared(env: &str, code: &str, path: &str) -> (Place, Output) {
-    let place = Place::new();
-    place.write("app/index.php", code);
+fn compared(env: &str, code: &str, path: &str) -> (Sandbox, Output) {
+    let sandbox = Sandbox::new();
+    sandbox.write("app/index.php", code);
     if !env.is_empty() {
-        place.write("app/.env", env);
+        sandbox.write("app/.env", env);
     }
     let mut args =
         vec!["compare", "--app", "./app", "--runtimes", "php-builtin", "--concurrency", "1"];
     args.extend(["--for", "1s", "--warm-up", "0s", "--rounds", "1", "--path", path]);
-    let output = finish(place.stampede(&args), LIMIT);
-    (place, output)
+    let output = finish(sandbox.stampede(&args), LIMIT);
+    (sandbox, output)
 }
 
 /// Asserts that the run ended well and that each of its reports can be made.
-fn assert_readable(place: &Place, output: &Output, about: &str) {
-    let said = stdout(output) + &stderr(output);
-    assert!(!said.contains("damaged"), "{about}: {said}");
-    assert_eq!(output.status.code(), Some(0), "{about}: {said}");
+fn assert_readable(sandbox: &Sandbox, output: &Output, about: &str) {
+    let printed = stdout(output) + &stderr(output);
+    assert!(!printed.contains("damaged"), "{about}: {printed}");
+    assert_eq!(output.status.code(), Some(0), "{about}: {printed}");
     for format in ["text", "json", "csv", "html", "markdown", "junit"] {
-        let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
+        let output = finish(sandbox.stampede(&["report", "last", "--format", format]), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{about}, {format}: {}", stderr(&output));
         let text = stdout(&output) + &stderr(&output);
         assert!(!text.contains("damaged") && !text.contains("\"***\":"), "{about}: {text}");
@@ -43,9 +43,9 @@ fn a_query_whose_values_are_words_of_stampede_breaks_no_record() {
         return;
     }
     let path = "/?sort_key=runtime&auth=verdict&key=counts&token=max_time&sig=per-request";
-    let (place, output) = compared("", "<?php echo 'hello';", path);
-    assert_readable(&place, &output, path);
-    let run = std::fs::read_to_string(place.run().join("run.json")).expect("a run");
+    let (sandbox, output) = compared("", "<?php echo 'hello';", path);
+    assert_readable(&sandbox, &output, path);
+    let run = std::fs::read_to_string(sandbox.run().join("run.json")).expect("a run");
     assert!(run.contains("auth=***") && run.contains("token=***"), "{run}");
     assert!(run.contains("sort_key=runtime"), "no secret: {run}");
 }
@@ -59,8 +59,8 @@ fn an_env_whose_passwords_are_words_of_stampede_breaks_no_record() {
         "LOCK_DSN=flock\nREDIS_AUTH=valid\n",
         "DB_PASSWORD=workers\nMAIL_PASSWORD=planned\nAPI_TOKEN=service\nAPP_SECRET=closed\n",
     ] {
-        let (place, output) = compared(env, "<?php echo 'hello';", "/");
-        assert_readable(&place, &output, env);
+        let (sandbox, output) = compared(env, "<?php echo 'hello';", "/");
+        assert_readable(&sandbox, &output, env);
     }
 }
 
@@ -88,9 +88,9 @@ fn an_own_word_that_is_a_password_is_masked_where_the_app_prints_it() {
                 echo '<title>pw <'.getenv('DB_PASSWORD').'></title>page of <'.getenv('DB_PASSWORD').'>';";
     let code = format!("<?php foreach (file(__DIR__.'/.env') as $l) putenv(trim($l)); ?>{code}");
     for word in ["master", "throughput", "shadow"] {
-        let (place, output) = compared(&format!("DB_PASSWORD={word}\n"), &code, "/");
-        assert_readable(&place, &output, word);
-        let mut all = texts(&place.run());
+        let (sandbox, output) = compared(&format!("DB_PASSWORD={word}\n"), &code, "/");
+        assert_readable(&sandbox, &output, word);
+        let mut all = texts(&sandbox.run());
         all.push(("its output".into(), stdout(&output) + &stderr(&output)));
         let printed = format!("<{word}>");
         let leaks: Vec<&String> = all
@@ -108,13 +108,13 @@ fn an_own_word_that_is_a_password_is_masked_where_the_app_prints_it() {
 
 #[test]
 fn fire_keeps_its_schema_and_its_words() {
-    let server = Small::at("127.0.0.1", OK).expect("a server");
+    let server = CountingServer::at("127.0.0.1", OK).expect("a server");
     let query = "key=requests_planned&token=throughput_per_s&auth=verdict&sig=valid";
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let fire = |query: &str, more: &[&str]| {
         let url = format!("http://127.0.0.1:{}/slow?{query}", server.port());
         let load = ["fire", &url, "--concurrency", "1", "--requests", "5", "--warm-up", "0s"];
-        let output = finish(place.stampede(&[&load[..], more].concat()), LIMIT);
+        let output = finish(sandbox.stampede(&[&load[..], more].concat()), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         output
     };
@@ -130,11 +130,14 @@ fn fire_keeps_its_schema_and_its_words() {
     assert_eq!(report["verdict"], plain["verdict"]);
     assert!(report.to_string().contains("token=***"), "{report}");
     let output = fire("token=throughput&key=slow&auth=service", &[]);
-    let said = stdout(&output) + &stderr(&output);
-    assert!(said.to_lowercase().contains("throughput") && !said.contains("token=t"), "{said}");
-    assert!(said.contains("/slow?token=***&key=slow&auth=***"), "{said}");
-    let rest = said.replace("=***", "");
-    assert!(!rest.contains("***"), "{said}");
+    let printed = stdout(&output) + &stderr(&output);
+    assert!(
+        printed.to_lowercase().contains("throughput") && !printed.contains("token=t"),
+        "{printed}"
+    );
+    assert!(printed.contains("/slow?token=***&key=slow&auth=***"), "{printed}");
+    let rest = printed.replace("=***", "");
+    assert!(!rest.contains("***"), "{printed}");
 }
 
 #[test]
@@ -144,9 +147,9 @@ fn a_password_that_is_no_word_of_stampede_is_masked_everywhere() {
     }
     let env = "DB_PASS=hunter2\nMAIL_PASSWORD=correcthorse\n";
     let code = "<?php echo 'so: hunter2, \"correcthorse\" ', PHP_VERSION;";
-    let (place, output) = compared(env, code, "/");
-    assert_readable(&place, &output, env);
-    let mut directories = vec![place.run()];
+    let (sandbox, output) = compared(env, code, "/");
+    assert_readable(&sandbox, &output, env);
+    let mut directories = vec![sandbox.run()];
     let mut files = 0;
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).expect("a directory").flatten() {
@@ -167,8 +170,8 @@ fn a_password_that_is_no_word_of_stampede_is_masked_everywhere() {
 
 #[test]
 fn tokens_under_innocent_names_are_masked_by_their_form() {
-    let server = Small::at("127.0.0.1", OK).expect("a server");
-    let place = Place::new();
+    let server = CountingServer::at("127.0.0.1", OK).expect("a server");
+    let sandbox = Sandbox::new();
     let letters = "Ab1".repeat(14);
     for (query, secret) in [
         ("x=AKIAIOSFODNN7EXAMPLE".to_owned(), "AKIAIOSFODNN7EXAMPLE".to_owned()),
@@ -181,26 +184,26 @@ fn tokens_under_innocent_names_are_masked_by_their_form() {
         let url = format!("http://127.0.0.1:{}/?{query}", server.port());
         for more in [&["--json"][..], &[]] {
             let load = ["fire", &url, "--concurrency", "1", "--requests", "2", "--warm-up", "0s"];
-            let output = finish(place.stampede(&[&load[..], more].concat()), LIMIT);
-            let said = stdout(&output) + &stderr(&output);
-            assert_eq!(output.status.code(), Some(0), "{said}");
-            assert!(said.contains("=***") && !said.contains(&secret), "{query}: {said}");
+            let output = finish(sandbox.stampede(&[&load[..], more].concat()), LIMIT);
+            let printed = stdout(&output) + &stderr(&output);
+            assert_eq!(output.status.code(), Some(0), "{printed}");
+            assert!(printed.contains("=***") && !printed.contains(&secret), "{query}: {printed}");
         }
     }
 }
 
 #[test]
-fn more_secrets_than_are_kept_are_told_of_once() {
-    let server = Small::at("127.0.0.1", OK).expect("a server");
-    let place = Place::new();
+fn too_many_secrets_are_reported_once() {
+    let server = CountingServer::at("127.0.0.1", OK).expect("a server");
+    let sandbox = Sandbox::new();
     let line = |number: u32| format!("/a?token=k{number:06}x\n");
-    place.write("traffic.txt", &(0..20_100).map(line).collect::<String>());
+    sandbox.write("traffic.txt", &(0..20_100).map(line).collect::<String>());
     let url = format!("http://127.0.0.1:{}/", server.port());
     let load = ["--concurrency", "1", "--requests", "3", "--warm-up", "0s"];
     let args = [&["fire", &url, "--traffic", "traffic.txt"], &load[..]].concat();
-    let output = finish(place.stampede(&args), LIMIT);
+    let output = finish(sandbox.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told =
+    let notice_text =
         "more than 20 000 secret values: those beyond are masked only by how they are written";
-    assert_eq!(stderr(&output).matches(told).count(), 1, "{}", stderr(&output));
+    assert_eq!(stderr(&output).matches(notice_text).count(), 1, "{}", stderr(&output));
 }

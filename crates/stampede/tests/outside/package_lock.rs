@@ -5,7 +5,7 @@
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Place, finish, stderr, stdout};
+use crate::common::{Sandbox, finish, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
@@ -48,8 +48,8 @@ waits() { for _ in $(seq 1200); do grep -q waiting err && break; sleep 0.05; don
 "#;
 
 /// One runtime whose program the package brings, and one whose program exists.
-fn place() -> Place {
-    let place = Place::new();
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
     for (name, program, package) in
         [("absent", "no-such-program", "stampede-made-up"), ("here", "sh", "dash")]
     {
@@ -67,9 +67,9 @@ effective_workers: {{ processes: {{ role: php }} }}
 install: {{ debian: {{ packages: [{package}] }} }}
 "
         );
-        place.write(&format!("runtimes/{name}/runtime.yaml"), &text);
+        sandbox.write(&format!("runtimes/{name}/runtime.yaml"), &text);
     }
-    place
+    sandbox
 }
 
 /// Runs `script` in that namespace; `None`: it is not available here, which is printed.
@@ -80,14 +80,14 @@ fn apart(script: &str) -> Option<Output> {
         println!("SKIPPED: for root on Debian and its family");
         return None;
     }
-    let place = place();
+    let sandbox = sandbox();
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &format!("{APART}\n{script}")]);
-    command.env("STAMPEDE", env!("CARGO_BIN_EXE_stampede")).env("TMPDIR", place.tmp());
+    command.env("STAMPEDE", env!("CARGO_BIN_EXE_stampede")).env("TMPDIR", sandbox.tmp());
     command.env("SCRIPT", concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/install-packages"));
-    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
     command.env("PATH", "/run/made-up:/usr/sbin:/usr/bin:/sbin:/bin");
-    command.current_dir(place.path());
+    command.current_dir(sandbox.path());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = finish(command, LIMIT);
     if output.status.code() == Some(99) || stderr(&output).contains("unshare failed") {
@@ -119,10 +119,10 @@ fn each_lock_is_waited_for_and_its_holder_named() {
     ) else {
         return;
     };
-    let (text, said) = (stdout(&output), stderr(&output));
-    assert_eq!(text, "rc=0\n1\n".repeat(4) + "stampede-made-up\nrc=0\nclean\n", "{said}");
-    assert_eq!(said.matches("installed: absent").count(), 4, "{said}");
-    assert!(!said.contains("cannot fix") && !said.contains("warning"), "{said}");
+    let (text, errors) = (stdout(&output), stderr(&output));
+    assert_eq!(text, "rc=0\n1\n".repeat(4) + "stampede-made-up\nrc=0\nclean\n", "{errors}");
+    assert_eq!(errors.matches("installed: absent").count(), 4, "{errors}");
+    assert!(!errors.contains("cannot fix") && !errors.contains("warning"), "{errors}");
 }
 
 #[test]
@@ -135,9 +135,9 @@ fn what_is_installed_needs_no_lock() {
     ) else {
         return;
     };
-    let (text, said) = (stdout(&output), stderr(&output));
-    assert!(text.starts_with("nothing is missing: here\n"), "{text}{said}");
-    assert!(text.ends_with("rc=0\nrc=0\n") && !said.contains("waiting"), "{text}{said}");
+    let (text, errors) = (stdout(&output), stderr(&output));
+    assert!(text.starts_with("nothing is missing: here\n"), "{text}{errors}");
+    assert!(text.ends_with("rc=0\nrc=0\n") && !errors.contains("waiting"), "{text}{errors}");
 }
 
 /// During the wait, services must not be touched yet. The wait also has a limit.
@@ -166,19 +166,25 @@ fn a_wait_ends_with_ctrl_c_and_by_its_limit() {
     )) else {
         return;
     };
-    let (text, said) = (stdout(&output), stderr(&output));
-    assert!(text.starts_with("meanwhile=7\nrc=2\nafter=7\nrc=143\nrc=2\nown=7\n"), "{text}{said}");
+    let (text, errors) = (stdout(&output), stderr(&output));
+    assert!(
+        text.starts_with("meanwhile=7\nrc=2\nafter=7\nrc=143\nrc=2\nown=7\n"),
+        "{text}{errors}"
+    );
     assert!(text.ends_with("/usr/sbin/policy-rc.d\n\n/run:\n"), "something is left: {text}");
-    assert!(said.contains("error: another program uses the package manager: perl (pid "), "{said}");
-    assert!(said.contains("hint: wait for it to end, or look at it with `ps -fp "), "{said}");
-    assert!(!said.contains("cannot fix"), "{said}");
-    assert!(began.elapsed() < LIMIT - Duration::from_secs(30), "{said}");
+    assert!(
+        errors.contains("error: another program uses the package manager: perl (pid "),
+        "{errors}"
+    );
+    assert!(errors.contains("hint: wait for it to end, or look at it with `ps -fp "), "{errors}");
+    assert!(!errors.contains("cannot fix"), "{errors}");
+    assert!(began.elapsed() < LIMIT - Duration::from_secs(30), "{errors}");
 }
 
 /// For a lock of an open file the kernel reports no pid, and a pid from another container has no
 /// meaning here.
 #[test]
-fn a_holder_without_a_pid_is_told_of_otherwise() {
+fn a_holder_without_a_pid_gets_another_hint() {
     let Some(output) = apart(
         "perl -MFcntl -e '
             open(my $lock, \">>\", \"/var/lib/dpkg/lock\") or die;
@@ -196,9 +202,12 @@ fn a_holder_without_a_pid_is_told_of_otherwise() {
     ) else {
         return;
     };
-    let (text, said) = (stdout(&output), stderr(&output));
-    assert_eq!(text, "rc=2\n", "{said}");
-    assert!(said.contains("a program that cannot be seen from here holds the lock `"), "{said}");
-    assert!(said.contains("hint: another container or namespace holds it"), "{said}");
-    assert!(!said.contains("ps -fp") && !said.contains("pid"), "{said}");
+    let (text, errors) = (stdout(&output), stderr(&output));
+    assert_eq!(text, "rc=2\n", "{errors}");
+    assert!(
+        errors.contains("a program that cannot be seen from here holds the lock `"),
+        "{errors}"
+    );
+    assert!(errors.contains("hint: another container or namespace holds it"), "{errors}");
+    assert!(!errors.contains("ps -fp") && !errors.contains("pid"), "{errors}");
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::common::{Place, finish, skipped, stderr, stdout};
-use crate::words::says;
+use crate::common::{Sandbox, finish, skipped, stderr, stdout};
+use crate::words::code_or;
 
 /// Far longer than any of these runs takes.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -67,15 +67,15 @@ php_ini: {session.save_path: "tcp://127.0.0.1:6379?auth=ini-pl4nt3d", mysqli.def
 const DOTENV: &str = "MAIL_PASSWORD=\"dot env/pl4nt3d\"\nMAILER_DSN=smtp://joe:dsn%2Fenv-pl4nt3d@mail:25\nAPP_ENV=prod\n";
 
 /// A place with the app's sources; results go beside them.
-fn place(broken: bool) -> Place {
-    let place = Place::new();
-    place.write("app/index.php", APP);
-    place.write("app/.env", DOTENV);
-    place.write("plan.yaml", PLAN);
+fn sandbox(broken: bool) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("app/index.php", APP);
+    sandbox.write("app/.env", DOTENV);
+    sandbox.write("plan.yaml", PLAN);
     if broken {
-        place.write("app/broken", "");
+        sandbox.write("app/broken", "");
     }
-    place
+    sandbox
 }
 
 /// Finds planted values, as text or encoded, with the text before them.
@@ -111,16 +111,16 @@ fn of_output(args: &[&str], output: &Output) -> Vec<String> {
     [of("stdout", &output.stdout), of("stderr", &output.stderr)].concat()
 }
 
-fn run(place: &Place, args: &[&str], all: &mut Vec<String>) -> Output {
-    let output = finish(place.stampede(args), LIMIT);
+fn run(sandbox: &Sandbox, args: &[&str], all: &mut Vec<String>) -> Output {
+    let output = finish(sandbox.stampede(args), LIMIT);
     all.extend(of_output(args, &output));
     output
 }
 
 /// Starts the app with `up`, and ends it once it has printed what it started.
-fn up(place: &Place, flags: &[&str], all: &mut Vec<String>) {
+fn up(sandbox: &Sandbox, flags: &[&str], all: &mut Vec<String>) {
     let args = [&["up", "nginx-fpm", "--app", "./app"], flags].concat();
-    let mut child = place.stampede(&args).spawn().expect("up starts");
+    let mut child = sandbox.stampede(&args).spawn().expect("up starts");
     let mut out = child.stdout.take().expect("stdout");
     let mut bytes = vec![0; 64 << 10];
     let count = out.read(&mut bytes).expect("what up says");
@@ -141,22 +141,24 @@ fn results_and_reports_of_a_plan_have_none_of_its_secrets() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let (place, mut all) = (place(false), Vec::new());
-    run(&place, &["compare", "plan.yaml", "--dry-run"], &mut all);
-    run(&place, &["compare", "plan.yaml", "--dry-run", "--json"], &mut all);
-    let output = run(&place, &["compare", "plan.yaml", "--json", "--out", "results/one"], &mut all);
+    let (sandbox, mut all) = (sandbox(false), Vec::new());
+    run(&sandbox, &["compare", "plan.yaml", "--dry-run"], &mut all);
+    run(&sandbox, &["compare", "plan.yaml", "--dry-run", "--json"], &mut all);
+    let output =
+        run(&sandbox, &["compare", "plan.yaml", "--json", "--out", "results/one"], &mut all);
     assert!(stdout(&output).starts_with('{'), "{}", stderr(&output));
     serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON");
-    let trial = place.path().join("results/one/trials/001-nginx-fpm-app-1-at-a-time-1s/trial.json");
+    let trial =
+        sandbox.path().join("results/one/trials/001-nginx-fpm-app-1-at-a-time-1s/trial.json");
     let trial = std::fs::read_to_string(trial).expect("a trial");
     assert!(trial.contains("\"judged\": \"") && trial.contains("auth=***"), "{trial}");
     for format in ["text", "html", "markdown", "csv", "json", "svg", "junit"] {
         let args = ["report", "results/one", "--format", format];
-        let output = run(&place, &args, &mut all);
+        let output = run(&sandbox, &args, &mut all);
         assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
     }
-    run(&place, &["diff", "results/one", "results/one"], &mut all);
-    let files = of_directory(&place.path().join("results"), &mut all);
+    run(&sandbox, &["diff", "results/one", "results/one"], &mut all);
+    let files = of_directory(&sandbox.path().join("results"), &mut all);
     assert!(files > 8, "{files} files");
     none(&all);
 }
@@ -166,23 +168,23 @@ fn an_app_that_fails_and_shows_its_secrets_gives_none_away() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let (place, mut all) = (place(true), Vec::new());
-    let output = run(&place, &["compare", "plan.yaml", "--out", "results/one"], &mut all);
-    let said = stdout(&output) + &stderr(&output);
-    assert_ne!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("***") || said.contains(says("wrong_page", "500")), "{said}");
-    run(&place, &["report", "results/one"], &mut all);
+    let (sandbox, mut all) = (sandbox(true), Vec::new());
+    let output = run(&sandbox, &["compare", "plan.yaml", "--out", "results/one"], &mut all);
+    let printed = stdout(&output) + &stderr(&output);
+    assert_ne!(output.status.code(), Some(0), "{printed}");
+    assert!(printed.contains("***") || printed.contains(code_or("wrong_page", "500")), "{printed}");
+    run(&sandbox, &["report", "results/one"], &mut all);
     // `up` keeps running, whatever the app answers.
-    up(&place, &[], &mut all);
+    up(&sandbox, &[], &mut all);
     let capacity = ["capacity", "plan.yaml", "--max-time", "30s", "--out", "results/two"];
-    run(&place, &capacity, &mut all);
-    of_directory(&place.path().join("results"), &mut all);
+    run(&sandbox, &capacity, &mut all);
+    of_directory(&sandbox.path().join("results"), &mut all);
     none(&all);
 }
 
 #[test]
 fn a_mistake_in_a_plan_is_shown_without_the_secret_beside_it() {
-    let (place, mut all) = (place(false), Vec::new());
+    let (sandbox, mut all) = (sandbox(false), Vec::new());
     for (good, bad) in [
         ("warm_up: 0s", "warm_up: {password: mistake-pl4nt3d}"),
         ("  DB_PASS: ", "  DB PASS: "),
@@ -193,8 +195,8 @@ fn a_mistake_in_a_plan_is_shown_without_the_secret_beside_it() {
         ("\n  REDIS_URL:", "\n REDIS_URL:"),
     ] {
         assert!(PLAN.contains(good), "{good}");
-        place.write("plan.yaml", &PLAN.replace(good, bad));
-        let output = run(&place, &["compare", "plan.yaml", "--dry-run"], &mut all);
+        sandbox.write("plan.yaml", &PLAN.replace(good, bad));
+        let output = run(&sandbox, &["compare", "plan.yaml", "--dry-run"], &mut all);
         assert_eq!(output.status.code(), Some(2), "{bad}: {}", stdout(&output));
     }
     none(&all);
@@ -223,8 +225,8 @@ fn echo() -> String {
 }
 
 #[test]
-fn fire_says_and_writes_no_secret_of_its_flags() {
-    let (place, mut all) = (place(false), Vec::new());
+fn fire_prints_and_writes_no_secret_of_its_flags() {
+    let (sandbox, mut all) = (sandbox(false), Vec::new());
     let url = format!("http://{}/?access_token=query-{MARK}&sig=a%2Fb-{MARK}", echo());
     let load = ["--concurrency", "1", "--requests", "3", "--warm-up", "0s"];
     let flags = [
@@ -246,28 +248,28 @@ fn fire_says_and_writes_no_secret_of_its_flags() {
         "--hlog",
         "out/a.hlog",
     ];
-    std::fs::create_dir(place.path().join("out")).expect("a directory");
+    std::fs::create_dir(sandbox.path().join("out")).expect("a directory");
     for more in [
         &["-d", "{\"password\": \"body-pl4nt3d\"}"][..],
         &["--json"],
         &["--basic-auth", "user:basic-pl4nt3d"],
     ] {
-        let output = run(&place, &[&["fire", &url], &load[..], &flags, more].concat(), &mut all);
+        let output = run(&sandbox, &[&["fire", &url], &load[..], &flags, more].concat(), &mut all);
         assert!(stdout(&output).contains("500"), "{}{}", stdout(&output), stderr(&output));
     }
     let traffic = format!(
         "[Cookie: SID=traffic-{MARK}]\n[X-Api-Key: ammokey-{MARK}]\n/a?token=traffic-query-{MARK} tag\n/b\n"
     );
-    place.write("traffic.txt", &traffic);
+    sandbox.write("traffic.txt", &traffic);
     let args = [&["fire", &url, "--traffic", "traffic.txt", "--json"], &load[..]].concat();
-    run(&place, &args, &mut all);
-    of_directory(&place.path().join("out"), &mut all);
+    run(&sandbox, &args, &mut all);
+    of_directory(&sandbox.path().join("out"), &mut all);
     none(&all);
 }
 
 #[test]
-fn what_is_refused_of_a_command_is_said_without_its_secrets() {
-    let (place, mut all) = (place(false), Vec::new());
+fn a_refused_command_is_reported_without_its_secrets() {
+    let (sandbox, mut all) = (sandbox(false), Vec::new());
     let near = format!("http://user:basic-{MARK}@127.0.0.1:1/?api_key=q-{MARK}");
     for args in [
         &["fire", &near, "--concurrency", "1", "--requests", "1"][..],
@@ -308,7 +310,7 @@ fn what_is_refused_of_a_command_is_said_without_its_secrets() {
             "token=x-pl4nt3d",
         ],
     ] {
-        let output = run(&place, args, &mut all);
+        let output = run(&sandbox, args, &mut all);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
         assert!(stderr(&output).starts_with("error"), "{args:?}: {}", stderr(&output));
     }
@@ -320,33 +322,33 @@ fn up_shows_what_it_started_without_secrets() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let (place, mut all) = (place(false), Vec::new());
+    let (sandbox, mut all) = (sandbox(false), Vec::new());
     for json in [false, true] {
-        up(&place, if json { &["--json"] } else { &[] }, &mut all);
+        up(&sandbox, if json { &["--json"] } else { &[] }, &mut all);
     }
     none(&all);
 }
 
 #[test]
-fn of_a_secret_in_the_middle_of_which_a_text_is_cut_nothing_is_left() {
+fn nothing_is_left_of_a_secret_where_a_text_is_cut() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let (place, mut all) = (Place::new(), Vec::new());
+    let (sandbox, mut all) = (Sandbox::new(), Vec::new());
     let app = "<?php http_response_code(500); echo str_repeat('x', 100), ' ', getenv('DB_PASS');";
-    place.write("app/index.php", app);
+    sandbox.write("app/index.php", app);
     let secret: String = (0..20).map(|number| format!("{MARK}-{number};")).collect();
-    place.write("app/.env", &format!("DB_PASS='{secret}'\n"));
+    sandbox.write("app/.env", &format!("DB_PASS='{secret}'\n"));
     let plan = "app: ./app\nruntimes: [nginx-fpm]\nload: [{concurrency: 1, for: 1s}]\nwarm_up: 0s\nrounds: 1\n\
                 repeat_invalid: 0\n";
-    place.write("plan.yaml", &format!("{plan}env: {{DB_PASS: \"{secret}\"}}\n"));
-    let output = run(&place, &["compare", "plan.yaml", "--out", "results/one"], &mut all);
-    assert!(stderr(&output).contains(says("wrong_page", "xxx ***")), "{}", stderr(&output));
+    sandbox.write("plan.yaml", &format!("{plan}env: {{DB_PASS: \"{secret}\"}}\n"));
+    let output = run(&sandbox, &["compare", "plan.yaml", "--out", "results/one"], &mut all);
+    assert!(stderr(&output).contains(code_or("wrong_page", "xxx ***")), "{}", stderr(&output));
     let url = format!("http://{}/{}", echo(), "x".repeat(1920));
     let token = format!("X-Auth-Token: {secret}");
     let args = ["fire", &url, "--concurrency", "1", "--requests", "1", "--json", "-H", &token];
-    let output = run(&place, &args, &mut all);
+    let output = run(&sandbox, &args, &mut all);
     assert!(stdout(&output).contains("***"), "{}", stdout(&output));
-    of_directory(&place.path().join("results"), &mut all);
+    of_directory(&sandbox.path().join("results"), &mut all);
     none(&all);
 }

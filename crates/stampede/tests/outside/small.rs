@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The server; it runs until the test program ends.
-pub struct Small {
+pub struct CountingServer {
     address: SocketAddr,
     answered: Arc<AtomicUsize>,
 }
 
-impl Small {
+impl CountingServer {
     /// Starts it on a free port. `None`: this machine does not have the address.
-    pub fn at(ip: &str, answer: &'static str) -> Option<Small> {
+    pub fn at(ip: &str, answer: &'static str) -> Option<CountingServer> {
         let ip: IpAddr = ip.parse().expect("an address");
         let listener = TcpListener::bind((ip, 0)).ok()?;
         let address = listener.local_addr().expect("its address");
@@ -25,7 +25,7 @@ impl Small {
                 std::thread::spawn(move || talk(connection, answer, &count));
             }
         });
-        Some(Small { address, answered })
+        Some(CountingServer { address, answered })
     }
 
     /// The port.

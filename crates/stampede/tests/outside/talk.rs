@@ -11,12 +11,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// One connection.
-pub enum Line {
+pub enum ServerConnection {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-impl Line {
+impl ServerConnection {
     /// Reads a request's head to its end. `None`: the connection ended before.
     pub fn head(&mut self) -> Option<String> {
         let mut head = Vec::new();
@@ -49,28 +49,28 @@ impl Line {
     fn is_gone(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, poll};
         let fd = match self {
-            Line::Tcp(stream) => PollFd::new(stream, PollFlags::RDHUP),
-            Line::Unix(stream) => PollFd::new(stream, PollFlags::RDHUP),
+            ServerConnection::Tcp(stream) => PollFd::new(stream, PollFlags::RDHUP),
+            ServerConnection::Unix(stream) => PollFd::new(stream, PollFlags::RDHUP),
         };
         let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut [fd], Some(&now)).is_ok_and(|ready| ready > 0)
     }
 }
 
-impl Read for Line {
+impl Read for ServerConnection {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         match self {
-            Line::Tcp(stream) => stream.read(into),
-            Line::Unix(stream) => stream.read(into),
+            ServerConnection::Tcp(stream) => stream.read(into),
+            ServerConnection::Unix(stream) => stream.read(into),
         }
     }
 }
 
-impl Write for Line {
+impl Write for ServerConnection {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self {
-            Line::Tcp(stream) => stream.write(bytes),
-            Line::Unix(stream) => stream.write(bytes),
+            ServerConnection::Tcp(stream) => stream.write(bytes),
+            ServerConnection::Unix(stream) => stream.write(bytes),
         }
     }
 
@@ -80,44 +80,51 @@ impl Write for Line {
 }
 
 /// The server; it ends on drop.
-pub struct Talk {
-    place: Where,
+pub struct ScriptedServer {
+    address: ListenAddress,
     over: Arc<AtomicBool>,
     connections: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Where {
+enum ListenAddress {
     Tcp(std::net::SocketAddr),
     Unix(PathBuf),
 }
 
-impl Talk {
+impl ScriptedServer {
     /// Listens on a port of the kernel's choice; `talk` gets each connection.
-    pub fn tcp(talk: impl Fn(Line) + Send + Sync + 'static) -> Talk {
+    pub fn tcp(talk: impl Fn(ServerConnection) + Send + Sync + 'static) -> ScriptedServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-        let place = Where::Tcp(listener.local_addr().expect("an address"));
+        let address = ListenAddress::Tcp(listener.local_addr().expect("an address"));
         let accept = move || {
             let (stream, _) = listener.accept()?;
             // Bytes that wait for an acknowledgement of earlier ones would be lost in a reset.
             stream.set_nodelay(true)?;
-            Ok(Line::Tcp(stream))
+            Ok(ServerConnection::Tcp(stream))
         };
-        Talk::start(place, accept, talk)
+        ScriptedServer::start(address, accept, talk)
     }
 
     /// Listens at `path`, which must not exist yet.
-    pub fn unix(path: &Path, talk: impl Fn(Line) + Send + Sync + 'static) -> Talk {
+    pub fn unix(
+        path: &Path,
+        talk: impl Fn(ServerConnection) + Send + Sync + 'static,
+    ) -> ScriptedServer {
         let listener = UnixListener::bind(path).expect("a socket");
-        let place = Where::Unix(path.to_owned());
-        Talk::start(place, move || Ok(Line::Unix(listener.accept()?.0)), talk)
+        let address = ListenAddress::Unix(path.to_owned());
+        ScriptedServer::start(
+            address,
+            move || Ok(ServerConnection::Unix(listener.accept()?.0)),
+            talk,
+        )
     }
 
     fn start(
-        place: Where,
-        accept: impl Fn() -> std::io::Result<Line> + Send + 'static,
-        talk: impl Fn(Line) + Send + Sync + 'static,
-    ) -> Talk {
+        address: ListenAddress,
+        accept: impl Fn() -> std::io::Result<ServerConnection> + Send + 'static,
+        talk: impl Fn(ServerConnection) + Send + Sync + 'static,
+    ) -> ScriptedServer {
         let (over, connections) = (Arc::new(AtomicBool::new(false)), Arc::default());
         let (is_over, count, talk) = (Arc::clone(&over), Arc::clone(&connections), Arc::new(talk));
         let thread = std::thread::spawn(move || {
@@ -130,7 +137,7 @@ impl Talk {
                 std::thread::spawn(move || talk(line));
             }
         });
-        Talk { place, over, connections, thread: Some(thread) }
+        ScriptedServer { address, over, connections, thread: Some(thread) }
     }
 
     /// The number of connections so far.
@@ -140,28 +147,28 @@ impl Talk {
 
     /// The URL of `path` on this server.
     pub fn url(&self, path: &str) -> String {
-        match &self.place {
-            Where::Tcp(address) => format!("http://{address}{path}"),
-            Where::Unix(socket) => format!("unix:{}:{path}", socket.display()),
+        match &self.address {
+            ListenAddress::Tcp(address) => format!("http://{address}{path}"),
+            ListenAddress::Unix(socket) => format!("unix:{}:{path}", socket.display()),
         }
     }
 
     /// The URL of a script on this server, for FastCGI.
     pub fn fastcgi(&self, script: &str) -> String {
-        match &self.place {
-            Where::Tcp(address) => format!("fcgi://{address}{script}"),
-            Where::Unix(socket) => format!("fcgi+unix:{}:{script}", socket.display()),
+        match &self.address {
+            ListenAddress::Tcp(address) => format!("fcgi://{address}{script}"),
+            ListenAddress::Unix(socket) => format!("fcgi+unix:{}:{script}", socket.display()),
         }
     }
 }
 
-impl Drop for Talk {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         // The server waits in `accept`: a connection wakes it.
-        match &self.place {
-            Where::Tcp(address) => drop(TcpStream::connect(address)),
-            Where::Unix(path) => {
+        match &self.address {
+            ListenAddress::Tcp(address) => drop(TcpStream::connect(address)),
+            ListenAddress::Unix(path) => {
                 let _ = UnixStream::connect(path).map(|line| line.shutdown(Shutdown::Both));
             }
         }

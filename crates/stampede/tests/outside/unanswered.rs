@@ -7,25 +7,28 @@ use std::time::Duration;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer};
 
-use crate::common::{Place, finish, stderr, stdout};
-use crate::talk::{Line, Talk};
-use crate::words::says;
+use crate::common::{Sandbox, finish, stderr, stdout};
+use crate::talk::{ScriptedServer, ServerConnection};
+use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn fire(url: &str, more: &[&str]) -> Output {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let load = ["fire", url, "--concurrency", "2", "--requests", "4"];
-    finish(place.stampede(&[&load[..], more].concat()), LIMIT)
+    finish(sandbox.stampede(&[&load[..], more].concat()), LIMIT)
 }
 
 /// Asserts exit code 3, the sentence with its hint on stderr, and the summary on stdout.
 fn is_nothing(output: &Output, sentence: &str, hint: &str) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(3), "{}{said}", stdout(output));
-    assert!(said.contains(&format!("error: {}", says("nothing_correct", sentence))), "{said}");
-    let hints: Vec<&str> = said.lines().filter(|line| line.starts_with("hint: ")).collect();
-    assert!(matches!(hints[..], [one] if one.contains(hint)), "{said}");
+    let printed = stderr(output);
+    assert_eq!(output.status.code(), Some(3), "{}{printed}", stdout(output));
+    assert!(
+        printed.contains(&format!("error: {}", code_or("nothing_correct", sentence))),
+        "{printed}"
+    );
+    let hints: Vec<&str> = printed.lines().filter(|line| line.starts_with("hint: ")).collect();
+    assert!(matches!(hints[..], [one] if one.contains(hint)), "{printed}");
     assert!(!stdout(output).starts_with("valid"), "{}", stdout(output));
 }
 
@@ -40,15 +43,15 @@ fn a_load_that_nobody_answers_ends_with_exit_code_3() {
     let output = fire("http://127.0.0.1:1/", &["--json"]);
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
     assert_eq!((output.status.code(), &report["requests_failed"]), (Some(3), &4.into()));
-    let sentence = says("nothing_correct", sentence);
+    let sentence = code_or("nothing_correct", sentence);
     assert!(report["reasons"].to_string().contains(sentence), "{report:#}");
     assert!(stderr(&output).contains(sentence), "{}", stderr(&output));
 }
 
 #[test]
-fn it_does_not_matter_how_nothing_was_answered() {
-    let place = Place::new();
-    let gone = format!("unix:{}:/", place.path().join("no.sock").display());
+fn every_kind_of_missing_answer_is_handled_alike() {
+    let sandbox = Sandbox::new();
+    let gone = format!("unix:{}:/", sandbox.path().join("no.sock").display());
     is_nothing(&fire(&gone, &[]), "no request was answered: 4 × ", "correct the socket's path");
     is_nothing(&fire("fcgi://127.0.0.1:1/a.php", &[]), "no request was answered: 4 × ", "start");
     is_nothing(&fire("https://127.0.0.1:1/", &[]), "no request was answered: 4 × ", "start");
@@ -108,7 +111,7 @@ fn a_load_without_a_correct_answer_says_why_and_what_to_do() {
 }
 
 #[test]
-fn what_a_person_stopped_is_no_error_of_this_kind() {
+fn a_load_stopped_by_the_user_is_no_error_of_this_kind() {
     // It accepts connections and sends nothing.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("its address"));
@@ -117,21 +120,24 @@ fn what_a_person_stopped_is_no_error_of_this_kind() {
             // The client waits for an answer that never comes.
             listener.accept().expect("a connection")
         });
-        let said = stdout(&output) + &stderr(&output);
-        assert_eq!(output.status.code(), Some(0), "{load:?}: {said}");
-        assert!(said.contains(says("INVALID: stopped", "INVALID: stopped after")), "{said}");
-        let error = says("nothing_correct", "no request was answered");
-        assert!(!said.contains(error), "{said}");
+        let printed = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{load:?}: {printed}");
+        assert!(
+            printed.contains(code_or("INVALID: stopped", "INVALID: stopped after")),
+            "{printed}"
+        );
+        let error = code_or("nothing_correct", "no request was answered");
+        assert!(!printed.contains(error), "{printed}");
     }
 }
 
 /// Sends Ctrl-C once `until` returns, and keeps its value until the end.
 fn interrupted<T>(url: &str, load: &[&str], until: impl FnOnce() -> T) -> Output {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let users: &[&str] =
         if load.contains(&"--rate") { &["--for", "60s"] } else { &["--concurrency", "1"] };
     let args = [&["fire", url, "--timeout", "5s"], load, users].concat();
-    let child = place.stampede(&args).spawn().expect("the binary starts");
+    let child = sandbox.stampede(&args).spawn().expect("the binary starts");
     let _kept = until();
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal");
@@ -139,7 +145,7 @@ fn interrupted<T>(url: &str, load: &[&str], until: impl FnOnce() -> T) -> Output
 }
 
 /// Waits for ten connections of the one user: the requests of nine of them have ended.
-fn ten_connections(server: &Talk) {
+fn ten_connections(server: &ScriptedServer) {
     let began = std::time::Instant::now();
     while server.connections() < 10 {
         assert!(began.elapsed() < LIMIT, "{} connections", server.connections());
@@ -151,18 +157,18 @@ fn ten_connections(server: &Talk) {
 #[test]
 fn a_stopped_load_that_nobody_answered_is_an_error_all_the_same() {
     for load in [["--for", "60s"], ["--requests", "1000000"], ["--rate", "100"]] {
-        let closes = Talk::tcp(drop);
+        let closes = ScriptedServer::tcp(drop);
         let output = interrupted(&closes.url("/"), &load, || ten_connections(&closes));
         is_nothing(&output, "no request was answered: ", "server's log");
-        let told = stdout(&output);
-        assert!(told.contains(says("stopped", "stopped after")), "{told}");
+        let notice_text = stdout(&output);
+        assert!(notice_text.contains(code_or("stopped", "stopped after")), "{notice_text}");
     }
     // The server does not see refused connections, so the load simply gets some seconds.
     let refused = interrupted("http://127.0.0.1:1/", &["--for", "60s"], || {
         std::thread::sleep(Duration::from_secs(5));
     });
     is_nothing(&refused, "no request was answered: ", "start the server");
-    let error = says("nothing_correct", " × connection refused by 127.0.0.1:1");
+    let error = code_or("nothing_correct", " × connection refused by 127.0.0.1:1");
     assert!(stderr(&refused).contains(error), "{}", stderr(&refused));
 }
 
@@ -170,7 +176,7 @@ fn a_stopped_load_that_nobody_answered_is_an_error_all_the_same() {
 #[test]
 fn a_stopped_load_that_was_answered_is_none() {
     for answer in ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 500 No\r\n"] {
-        let server = Talk::tcp(move |mut line: Line| {
+        let server = ScriptedServer::tcp(move |mut line: ServerConnection| {
             if line.head().is_some() {
                 line.say(format!("{answer}Content-Length: 0\r\nConnection: close\r\n\r\n"));
             }

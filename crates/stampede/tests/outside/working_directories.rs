@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::common::{Place, finish, skipped, stderr, stdout};
-use crate::words::says;
+use crate::common::{Sandbox, finish, skipped, stderr, stdout};
+use crate::words::code_or;
 
 /// Far longer than any of these runs takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The entries of the directory for working directories.
-fn made(place: &Place) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(place.tmp()).expect("the directory for working directories");
+fn made(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(sandbox.tmp()).expect("the directory for working directories");
     let mut all: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     all.sort();
     all
 }
 
 /// Leaves out the journal's directory, which is checked at each use.
-fn working_directories(place: &Place) -> Vec<PathBuf> {
-    made(place)
+fn working_directories(sandbox: &Sandbox) -> Vec<PathBuf> {
+    made(sandbox)
         .into_iter()
         .filter(|path| path.file_name().is_some_and(|name| name != "stampede"))
         .collect()
@@ -46,8 +46,8 @@ fn is_private(directory: &Path) {
 }
 
 /// Starts a runtime; it is ready once it prints its URL.
-fn up(place: &Place) -> Child {
-    let mut child = place
+fn up(sandbox: &Sandbox) -> Child {
+    let mut child = sandbox
         .stampede(&["up", "nginx-fpm", "--app", "hello", "--json"])
         .spawn()
         .expect("up starts");
@@ -70,13 +70,13 @@ fn working_directories_are_private_and_no_two_share_one() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
-    let children = [up(&place), up(&place)];
-    let directories = working_directories(&place);
+    let sandbox = Sandbox::new();
+    let children = [up(&sandbox), up(&sandbox)];
+    let directories = working_directories(&sandbox);
     assert_eq!(directories.len(), 2, "{directories:?}");
     directories.iter().for_each(|directory| is_private(directory));
     children.into_iter().for_each(end);
-    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    assert!(sandbox.left_behind().is_empty(), "{:?}", sandbox.left_behind());
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn a_temporary_directory_that_is_a_link_is_fine() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
-    symlink(place.tmp(), place.path().join("link")).expect("a link");
+    let sandbox = Sandbox::new();
+    symlink(sandbox.tmp(), sandbox.path().join("link")).expect("a link");
     let args = [
         "compare",
         "--app",
@@ -97,15 +97,16 @@ fn a_temporary_directory_that_is_a_link_is_fine() {
         "--for",
         "1s",
     ];
-    let mut command = place.stampede(&[&args[..], &["--warm-up", "0s", "--rounds", "1"]].concat());
-    command.env("TMPDIR", place.path().join("link"));
+    let mut command =
+        sandbox.stampede(&[&args[..], &["--warm-up", "0s", "--rounds", "1"]].concat());
+    command.env("TMPDIR", sandbox.path().join("link"));
     let output = finish(command, LIMIT);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}{}", stdout(&output), stderr(&output));
 }
 
-fn git(place: &Place, args: &[&str]) {
+fn git(sandbox: &Sandbox, args: &[&str]) {
     let mut git = Command::new("git");
-    git.current_dir(place.path().join("shop")).env("HOME", place.path());
+    git.current_dir(sandbox.path().join("shop")).env("HOME", sandbox.path());
     git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
     let who =
         ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
@@ -115,19 +116,19 @@ fn git(place: &Place, args: &[&str]) {
 
 /// A repository with a commit in which `var` is a link to a directory outside. In its working tree,
 /// `var` is a directory with a file that git ignores.
-fn shop_with_a_link_to(place: &Place, target: &Path) {
-    place.write("shop/public/index.php", "<?php echo 'fine';");
-    place.write("shop/.gitignore", "/var/x\n/.env.local\n");
-    git(place, &["init", "--quiet"]);
-    symlink(target, place.path().join("shop/var")).expect("a link");
-    git(place, &["add", "--all"]);
-    git(place, &["commit", "--quiet", "--message", "a link"]);
-    git(place, &["tag", "linked"]);
-    std::fs::remove_file(place.path().join("shop/var")).expect("the link");
-    place.write("shop/var/kept", "kept");
-    git(place, &["add", "--all"]);
-    git(place, &["commit", "--quiet", "--message", "a directory"]);
-    place.write("shop/var/x", "of the working tree");
+fn shop_with_a_link_to(sandbox: &Sandbox, target: &Path) {
+    sandbox.write("shop/public/index.php", "<?php echo 'fine';");
+    sandbox.write("shop/.gitignore", "/var/x\n/.env.local\n");
+    git(sandbox, &["init", "--quiet"]);
+    symlink(target, sandbox.path().join("shop/var")).expect("a link");
+    git(sandbox, &["add", "--all"]);
+    git(sandbox, &["commit", "--quiet", "--message", "a link"]);
+    git(sandbox, &["tag", "linked"]);
+    std::fs::remove_file(sandbox.path().join("shop/var")).expect("the link");
+    sandbox.write("shop/var/kept", "kept");
+    git(sandbox, &["add", "--all"]);
+    git(sandbox, &["commit", "--quiet", "--message", "a directory"]);
+    sandbox.write("shop/var/x", "of the working tree");
 }
 
 #[test]
@@ -135,10 +136,10 @@ fn against_copies_nothing_through_a_link_of_the_other_version() {
     if skipped(&["git", "nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
-    let out = place.path().join("out");
+    let sandbox = Sandbox::new();
+    let out = sandbox.path().join("out");
     std::fs::create_dir(&out).expect("a directory");
-    shop_with_a_link_to(&place, &out);
+    shop_with_a_link_to(&sandbox, &out);
     let args = [
         "compare",
         "--app",
@@ -151,14 +152,14 @@ fn against_copies_nothing_through_a_link_of_the_other_version() {
         "1s",
     ];
     let more = ["--warm-up", "0s", "--against", "linked", "--dry-run"];
-    let output = finish(place.stampede(&[&args[..], &more].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&args[..], &more].concat()), LIMIT);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
-    let said = stderr(&output);
-    assert!(said.contains(says("through_link", "`var/x`")), "{said}");
-    assert!(said.contains(says("through_link", "link `var`")), "{said}");
-    assert!(said.contains("is a symbolic link"), "{said}");
+    let printed = stderr(&output);
+    assert!(printed.contains(code_or("through_link", "`var/x`")), "{printed}");
+    assert!(printed.contains(code_or("through_link", "link `var`")), "{printed}");
+    assert!(printed.contains("is a symbolic link"), "{printed}");
     assert_eq!(std::fs::read_dir(&out).expect("it is there").count(), 0);
-    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    assert!(sandbox.left_behind().is_empty(), "{:?}", sandbox.left_behind());
 }
 
 #[test]
@@ -166,12 +167,12 @@ fn the_copies_of_another_version_are_private_too() {
     if skipped(&["git", "nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
-    place.write("shop/public/index.php", "<?php echo 'fine';");
-    git(&place, &["init", "--quiet"]);
-    git(&place, &["add", "--all"]);
-    git(&place, &["commit", "--quiet", "--message", "first"]);
-    let looked = place.path().join("looked");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", "<?php echo 'fine';");
+    git(&sandbox, &["init", "--quiet"]);
+    git(&sandbox, &["add", "--all"]);
+    git(&sandbox, &["commit", "--quiet", "--message", "first"]);
+    let looked = sandbox.path().join("looked");
     // The command that prepares the copy reports where the copy is.
     let script = format!("cd ../.. && pwd > {0} && stat -c %a . */ > {0}.modes", looked.display());
     let args = [
@@ -187,13 +188,13 @@ fn the_copies_of_another_version_are_private_too() {
     ];
     let more =
         ["--rounds", "1", "--warm-up", "0s", "--against", "HEAD", "--against-prepare", &script];
-    let output = finish(place.stampede(&[&args[..], &more].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&args[..], &more].concat()), LIMIT);
     assert!(looked.is_file(), "{}{}", stdout(&output), stderr(&output));
     let directory = std::fs::read_to_string(&looked).expect("where");
     let name =
         Path::new(directory.trim()).file_name().expect("a name").to_string_lossy().into_owned();
     let digits = name.strip_prefix("stampede-against-").expect("whose it is");
     assert!(digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
-    let modes = std::fs::read_to_string(place.path().join("looked.modes")).expect("modes");
+    let modes = std::fs::read_to_string(sandbox.path().join("looked.modes")).expect("modes");
     assert!(modes.lines().count() > 1 && modes.lines().all(|mode| mode == "700"), "{modes}");
 }

@@ -8,7 +8,7 @@ pub const CODES: bool = cfg!(feature = "codes-for-text");
 
 /// What is printed for a fact or an error: its code, or in the ordinary build `words` of its
 /// sentence.
-pub fn says<'a>(code: &'a str, words: &'a str) -> &'a str {
+pub fn code_or<'a>(code: &'a str, words: &'a str) -> &'a str {
     if CODES { code } else { words }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use stampede::event::{Event, Listen};
+use stampede::event::{Event, EventListener};
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::RunDirectory;
 use stampede::store::hlog::empty_time_set;

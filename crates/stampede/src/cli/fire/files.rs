@@ -28,17 +28,17 @@ use crate::summary::model::LoadModel;
 
 /// All files of a load. Files that were not requested are `None`.
 pub struct Files {
-    csv: Option<Out>,
-    hlog: Option<Out>,
+    csv: Option<OutputFile>,
+    hlog: Option<OutputFile>,
     writer: hlog::Writer,
-    prometheus: Option<Out>,
-    phout: Option<Out>,
+    prometheus: Option<OutputFile>,
+    phout: Option<OutputFile>,
     model: LoadModel,
-    about: About,
+    about: PhoutContext,
 }
 
 /// What a row of `phout` needs besides the request.
-struct About {
+struct PhoutContext {
     /// Start of the load.
     began: SystemTime,
     tags: Tags,
@@ -47,14 +47,14 @@ struct About {
 }
 
 /// A file that is written until a write fails.
-pub(super) struct Out {
+pub(super) struct OutputFile {
     path: PathBuf,
     file: BufWriter<File>,
     failed: Option<std::io::Error>,
 }
 
-impl Out {
-    fn create(path: &Path) -> Result<Out, Failure> {
+impl OutputFile {
+    fn create(path: &Path) -> Result<OutputFile, Failure> {
         if path == Path::new("-") {
             let text = "`-` cannot be used here: stdout already has the summary".to_owned();
             return Err(Failure::rendered(text).hint("name a file, such as `seconds.csv`"));
@@ -64,7 +64,7 @@ impl Out {
             Failure::rendered(text)
                 .hint("name a file in a directory that exists and that you may write to")
         })?;
-        Ok(Out { path: path.to_owned(), file: BufWriter::new(file), failed: None })
+        Ok(OutputFile { path: path.to_owned(), file: BufWriter::new(file), failed: None })
     }
 
     /// Writes bytes. After a failure nothing more is written, because half a row would be read as a
@@ -103,22 +103,26 @@ impl Files {
     /// Creates the files, still empty. Refuses two files with the same path.
     pub fn create(flags: &FileFlags) -> Result<Files, Failure> {
         each_has_its_own(flags)?;
-        let out = |path: &Option<PathBuf>| path.as_deref().map(Out::create).transpose();
+        let output = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
         Ok(Files {
-            csv: out(&flags.csv)?,
-            hlog: out(&flags.hlog)?,
+            csv: output(&flags.csv)?,
+            hlog: output(&flags.hlog)?,
             writer: hlog::Writer::new(),
-            prometheus: out(&flags.prometheus)?,
-            phout: out(&flags.phout)?,
+            prometheus: output(&flags.prometheus)?,
+            phout: output(&flags.phout)?,
             model: LoadModel::Open,
-            about: About { began: SystemTime::now(), tags: Tags::new(), names: BTreeMap::new() },
+            about: PhoutContext {
+                began: SystemTime::now(),
+                tags: Tags::new(),
+                names: BTreeMap::new(),
+            },
         })
     }
 
     /// Prepares the files for the measured load.
     pub fn begin(&mut self, load: &Load) {
         self.model = LoadModel::from(&load.model);
-        self.about = About {
+        self.about = PhoutContext {
             began: SystemTime::now(),
             tags: load.traffic.tags.clone(),
             names: BTreeMap::new(),
@@ -126,10 +130,10 @@ impl Files {
         if let Some(csv) = &mut self.csv {
             csv.write(CSV_HEAD.as_bytes());
         }
-        if let Some(out) = &mut self.hlog {
+        if let Some(output) = &mut self.hlog {
             let mut head = Vec::new();
-            out.failed = hlog::Writer::head(&mut head).err();
-            out.write(&head);
+            output.failed = hlog::Writer::head(&mut head).err();
+            output.write(&head);
         }
     }
 
@@ -138,13 +142,13 @@ impl Files {
         if let Some(csv) = &mut self.csv {
             csv.write_text(&csv_row(second, self.model));
         }
-        if let Some(out) = &mut self.hlog {
+        if let Some(output) = &mut self.hlog {
             let mut lines = Vec::new();
             let start = Nanos::from_secs(u64::from(second.index));
             let times = &second.times;
             let made = self.writer.interval(start, Nanos::SECOND, times, &mut lines);
-            out.failed = out.failed.take().or(made.err());
-            out.write(&lines);
+            output.failed = output.failed.take().or(made.err());
+            output.write(&lines);
         }
     }
 
@@ -158,19 +162,19 @@ impl Files {
 
     /// Writes the figures of the whole load.
     pub fn end(&mut self, report: &Report, result: &LoadResult) {
-        if let Some(out) = &mut self.prometheus {
-            out.write_text(&prometheus::text(report, result));
+        if let Some(output) = &mut self.prometheus {
+            output.write_text(&prometheus::text(report, result));
         }
     }
 
     /// Closes the files. Returns a failure for each that could not be written.
     pub fn written(self) -> Vec<Failure> {
         let all = [self.csv, self.hlog, self.prometheus, self.phout];
-        all.into_iter().flatten().filter_map(Out::close).collect()
+        all.into_iter().flatten().filter_map(OutputFile::close).collect()
     }
 }
 
-impl About {
+impl PhoutContext {
     fn line(&mut self, request: &RequestRecord) -> String {
         let net_code = match request.outcome {
             Outcome::Net(net) => net_code_of(net),

@@ -44,15 +44,15 @@ pub fn examples(result: &LoadResult, tags: &Tags) -> Vec<Example> {
         service_time_ns: example.service_time.0,
         status: example.status,
         found: mask_secrets(&example.found),
-        head: harmless(&example.head),
-        body: harmless(&example.body),
+        head: printable(&example.head),
+        body: printable(&example.body),
     };
     result.examples.iter().map(shown).collect()
 }
 
 /// Converts bytes of a server to text without secrets, and without characters that control a
 /// terminal.
-fn harmless(bytes: &[u8]) -> String {
+fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     let shown = |letter: char| letter == '\n' || letter == '\t' || !letter.is_control();
     let text: String =
@@ -135,12 +135,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quota_that_held_nothing_back_is_no_matter() {
+    fn a_quota_without_throttling_is_not_reported() {
         let aside = |throttled_ns| ResourceSample { throttled_ns, ..ResourceSample::default() };
         assert_eq!(about_quota(&aside(0)), None);
-        let said = about_quota(&aside(1_500_000)).expect("it was held back");
+        let note = about_quota(&aside(1_500_000)).expect("it was held back");
         assert_eq!(
-            said.to_string().replace('\u{202f}', " "),
+            note.to_string().replace('\u{202f}', " "),
             "a CPU quota held the generator back for 1.50 ms"
         );
     }

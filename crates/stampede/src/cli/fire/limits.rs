@@ -13,7 +13,7 @@ use crate::summary::words;
 
 /// Where the number of connections comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum LimitSource {
     /// A flag sets it.
     ByFlag,
     /// It is the client's default.
@@ -26,7 +26,7 @@ pub struct Limits<'a> {
     /// The machine.
     pub machine: &'a MachineFacts,
     /// Where the number of connections comes from.
-    pub asked: Asked,
+    pub source: LimitSource,
     /// Files that are open besides the connections, such as result files.
     pub spare_files: u64,
 }
@@ -63,12 +63,14 @@ impl Limits<'_> {
         );
         let fewer = hard.saturating_sub(self.spare_files);
         let raise = format!("raise the limit: `ulimit -n {needed}` as root, or `LimitNOFILE`");
-        match self.asked {
-            Asked::ByFlag => Err(Failure::rendered(text).hint(match fewer {
+        match self.source {
+            LimitSource::ByFlag => Err(Failure::rendered(text).hint(match fewer {
                 0 => raise,
                 _ => format!("ask for {} connections at most, or {raise}", words::count(fewer)),
             })),
-            Asked::ByDefault => Ok(Some(Before::FewFiles { connections, needed, limit: hard })),
+            LimitSource::ByDefault => {
+                Ok(Some(Before::FewFiles { connections, needed, limit: hard }))
+            }
         }
     }
 
@@ -82,9 +84,9 @@ impl Limits<'_> {
             words::count(connections),
             words::count(ports)
         );
-        match self.asked {
-            Asked::ByFlag => Err(Failure::rendered(text).hint(WIDEN)),
-            Asked::ByDefault => Ok(Some(Before::FewPorts { connections, ports })),
+        match self.source {
+            LimitSource::ByFlag => Err(Failure::rendered(text).hint(WIDEN)),
+            LimitSource::ByDefault => Ok(Some(Before::FewPorts { connections, ports })),
         }
     }
 
@@ -157,8 +159,8 @@ mod tests {
         Load { habits, ..Load::new(target, model, Vec::<Request>::new()) }
     }
 
-    fn said(asked: Asked, load: &Load) -> String {
-        match (Limits { machine: &machine(), asked, spare_files: 128 }).check(load) {
+    fn warnings(source: LimitSource, load: &Load) -> String {
+        match (Limits { machine: &machine(), source, spare_files: 128 }).check(load) {
             Ok(notes) => notes.iter().map(|note| format!("note: {note}\n")).collect(),
             Err(failure) => failure.text(),
         }
@@ -167,22 +169,30 @@ mod tests {
     #[test]
     fn what_the_machine_does_not_allow_is_said_before_the_first_request() {
         let kept = ConnectionHabit::KeepAlive;
-        assert_eq!(said(Asked::ByFlag, &open(100_000, 3_968, kept)), "");
+        assert_eq!(warnings(LimitSource::ByFlag, &open(100_000, 3_968, kept)), "");
         let here = Address::Tcp(([127, 0, 0, 1], 1).into());
         let here = Load { target: here, ..open(500, 100, ConnectionHabit::PerRequest) };
-        assert_eq!(said(Asked::ByFlag, &here), "", "there are more addresses to come from");
-        assert_eq!(said(Asked::ByFlag, &open(470, 100, ConnectionHabit::PerRequest)), "");
+        assert_eq!(
+            warnings(LimitSource::ByFlag, &here),
+            "",
+            "there are more addresses to come from"
+        );
+        assert_eq!(warnings(LimitSource::ByFlag, &open(470, 100, ConnectionHabit::PerRequest)), "");
         let endless = Model::Closed { concurrency: 1, until: Until::Requests(u64::MAX) };
         let endless = Load { model: endless, ..open(1, 1, ConnectionHabit::PerRequest) };
-        assert_eq!(said(Asked::ByFlag, &endless), "", "how many the traffic has nobody knows");
+        assert_eq!(
+            warnings(LimitSource::ByFlag, &endless),
+            "",
+            "how many the traffic has nobody knows"
+        );
         let for_a_time = Model::Closed { concurrency: 1, until: Until::For(Nanos::SECOND) };
         let for_a_time = Load { model: for_a_time, ..open(1, 1, ConnectionHabit::PerRequest) };
         let sayings = [
-            said(Asked::ByFlag, &open(1, 3_969, kept)),
-            said(Asked::ByDefault, &open(1, 5_000, kept)),
-            said(Asked::ByDefault, &open(1, 50_000, kept)),
-            said(Asked::ByFlag, &open(500, 100, ConnectionHabit::PerRequest)),
-            said(Asked::ByFlag, &for_a_time),
+            warnings(LimitSource::ByFlag, &open(1, 3_969, kept)),
+            warnings(LimitSource::ByDefault, &open(1, 5_000, kept)),
+            warnings(LimitSource::ByDefault, &open(1, 50_000, kept)),
+            warnings(LimitSource::ByFlag, &open(500, 100, ConnectionHabit::PerRequest)),
+            warnings(LimitSource::ByFlag, &for_a_time),
         ];
         insta::assert_snapshot!(sayings.join("\n"));
     }

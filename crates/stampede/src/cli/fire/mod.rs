@@ -23,10 +23,10 @@ use stampede_load::spec::{Load, Model};
 use stampede_load::{Listener, LoadError};
 
 use self::files::Files;
-use self::ready::Ready;
-use self::report::{Parts, Report, Tagged};
-use self::screen::Shown;
-use self::watch::{Warming, Watch, Watched};
+use self::ready::PreparedLoad;
+use self::report::{Report, ReportParts, TagReport};
+use self::screen::LoadDisplay;
+use self::watch::{GeneratorUsage, LoadListener, WarmUpListener};
 use super::args_fire::FireArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
@@ -47,18 +47,18 @@ use crate::trial::verdict::{self, Evidence, ModelKind};
 pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // Steal is measured over time, and no time is spent on it here.
     let machine = machine::facts_below(Path::new("/"), || {});
-    let ready = Ready::of(&args, &machine)?;
+    let ready = PreparedLoad::of(&args, &machine)?;
     let mut files = Files::create(&args.files)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut shown = Shown::begin(&args, &ready);
+    let mut display = LoadDisplay::begin(&args, &ready);
     if let Some(warm_up) = &ready.warm_up {
-        shown.enter(Phase::WarmUp, &warm_up.model);
-        run_load(warm_up, &mut Warming(&mut shown))?;
+        display.enter(Phase::WarmUp, &warm_up.model);
+        run_load(warm_up, &mut WarmUpListener(&mut display))?;
     }
-    shown.enter(Phase::Measure, &ready.load.model);
+    display.enter(Phase::Measure, &ready.load.model);
     files.begin(&ready.load);
-    let result = measure(&ready, &mut shown, &mut files)?;
-    drop(shown);
+    let result = measure(&ready, &mut display, &mut files)?;
+    drop(display);
     let report = result.report(&ready, &machine);
     files.end(&report, &result.result);
     let text = if args.json {
@@ -95,9 +95,9 @@ fn cannot_run(error: &LoadError) -> Failure {
 }
 
 /// The results of a measured load.
-struct Measured {
+struct FireResult {
     result: LoadResult,
-    watched: Watched,
+    usage: GeneratorUsage,
     /// What disturbed the generator from outside.
     aside: ResourceSample,
     /// The criterion that ended the load early; `None`: none did.
@@ -108,8 +108,12 @@ struct Measured {
     nothing: Option<Nothing>,
 }
 
-fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measured, Failure> {
-    let mut watch = Watch { shown, files, watched: Watched::default() };
+fn measure(
+    ready: &PreparedLoad,
+    display: &mut LoadDisplay,
+    files: &mut Files,
+) -> Result<FireResult, Failure> {
+    let mut watch = LoadListener { display, files, usage: GeneratorUsage::default() };
     let aside = InterferenceMeter::begin();
     let (result, autostop, is_limit) = match ready.autostop.clone() {
         None => (run_load(&ready.load, &mut watch)?, None, false),
@@ -124,21 +128,21 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
             (result, reason.map(str::to_owned), is_limit)
         }
     };
-    let result = due_until_the_end(result);
+    let result = without_not_due(result);
     let nothing = nothing::of(&result, autostop.is_some(), &ready.load);
-    Ok(Measured { result, watched: watch.watched, aside: aside.end(), autostop, is_limit, nothing })
+    Ok(FireResult { result, usage: watch.usage, aside: aside.end(), autostop, is_limit, nothing })
 }
 
 /// Leaves out planned requests that were not due when the load was ended early. Otherwise a
 /// percentile over all planned requests would only show how early the end was.
-fn due_until_the_end(mut result: LoadResult) -> LoadResult {
+fn without_not_due(mut result: LoadResult) -> LoadResult {
     result.counts.planned -= result.not_due;
     result.counts.dropped -= result.not_due;
     result
 }
 
-impl Measured {
-    fn report(&self, ready: &Ready, machine: &MachineFacts) -> Report {
+impl FireResult {
+    fn report(&self, ready: &PreparedLoad, machine: &MachineFacts) -> Report {
         let record = load_record(&self.result, &ready.load, &ready.choice);
         let mut verdict = self.judge(&record, &ready.load.model, machine);
         let found = found::notes(&self.result, &ready.load.model);
@@ -152,7 +156,7 @@ impl Measured {
             let nothing = Traffic::NothingCorrect(nothing.clone());
             verdict::add(&mut verdict, Validity::Suspect, nothing);
         }
-        Report::of(Parts {
+        Report::of(ReportParts {
             url: &ready.url,
             choice: &ready.choice,
             load: &ready.load,
@@ -160,7 +164,7 @@ impl Measured {
             record: &record,
             verdict,
             autostop: self.autostop.clone(),
-            watched: &self.watched,
+            usage: &self.usage,
         })
     }
 
@@ -205,13 +209,13 @@ impl Measured {
 }
 
 /// Returns the figures by tag; empty if no request has a tag.
-fn tags(result: &LoadResult, model: LoadModel) -> BTreeMap<String, Tagged> {
+fn tags(result: &LoadResult, model: LoadModel) -> BTreeMap<String, TagReport> {
     if result.tags.keys().all(String::is_empty) {
         return BTreeMap::new();
     }
     let tagged = |(name, figures): (&String, &TagFigures)| {
         let open = model == LoadModel::Open;
-        let tagged = Tagged {
+        let tagged = TagReport {
             requests_ok: figures.ok,
             requests_failed: figures.failed,
             response_time_ok_ns: open.then(|| report::alone(&figures.response_time)),

@@ -7,11 +7,11 @@ use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{End, LoadResult};
 use stampede_load::spec::{Address, Load, Wire};
 
-use super::ready::Ready;
+use super::ready::PreparedLoad;
 use super::report::Report;
 use crate::addresses::{self, shown};
 use crate::cli::Failure;
-use crate::fact::nothing::{Kind, NoRequest, Nothing, Seen};
+use crate::fact::nothing::{FailedRequests, Kind, NoRequest, Nothing};
 use crate::fact::{Fact, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::summary::words;
@@ -36,14 +36,14 @@ pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<
         let (kind, failures, file) = (Kind::Unsent, Vec::new(), failed.or_else(broken)?);
         return Some(Nothing { kind, target, failures, others: 0, dropped: 0, file: Some(file) });
     }
-    let kinds = commonest(&counts.failed);
+    let kinds = by_frequency(&counts.failed);
     Some(Nothing {
         kind: if was_answered { Kind::Incorrect } else { Kind::Unanswered },
         target,
         failures: kinds
             .iter()
             .take(KINDS_MAX)
-            .map(|(kind, n)| seen(kind, *n, result, load))
+            .map(|(kind, n)| failed_requests(kind, *n, result, load))
             .collect(),
         others: kinds.iter().skip(KINDS_MAX).map(|(_, count)| count).sum(),
         dropped: counts.dropped,
@@ -52,10 +52,10 @@ pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<
 }
 
 /// Formats the reason as an error, with a hint.
-pub fn failure(nothing: &Nothing, report: &Report, ready: &Ready) -> Failure {
+pub fn failure(nothing: &Nothing, report: &Report, ready: &PreparedLoad) -> Failure {
     let failure =
         Failure::rendered(Fact::from(Traffic::NothingCorrect(nothing.clone())).to_string());
-    let first = commonest(&report.errors).into_iter().next();
+    let first = by_frequency(&report.errors).into_iter().next();
     let hint = match (nothing.kind, first) {
         (Kind::Unsent, _) => return failure,
         (_, None) => "look at what the summary says of dropped requests".to_owned(),
@@ -71,17 +71,17 @@ pub fn failure(nothing: &Nothing, report: &Report, ready: &Ready) -> Failure {
     failure.hint(hint)
 }
 
-fn commonest(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
+fn by_frequency(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
     let mut kinds: Vec<(&String, u64)> =
         failed.iter().map(|(kind, count)| (kind, *count)).collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds
 }
 
-fn seen(kind: &str, requests: u64, result: &LoadResult, load: &Load) -> Seen {
+fn failed_requests(kind: &str, requests: u64, result: &LoadResult, load: &Load) -> FailedRequests {
     let example = result.examples.iter().find(|example| example.kind == kind);
     let head = example.map(|example| String::from_utf8_lossy(&example.head));
-    Seen {
+    FailedRequests {
         kind: kind.to_owned(),
         requests,
         is_fastcgi: matches!(load.wire, Wire::FastCgi),
@@ -98,7 +98,7 @@ fn location(head: &str) -> Option<String> {
     (!to.is_empty()).then(|| words::cut(&mask_foreign(&to), LOCATION_MAX))
 }
 
-fn of_network(why: Net, ready: &Ready) -> String {
+fn of_network(why: Net, ready: &PreparedLoad) -> String {
     let elsewhere = match &ready.load.target {
         Address::Tcp(address) if why == Net::Refused => {
             let other = addresses::elsewhere(*address);
@@ -130,7 +130,7 @@ fn of_network(why: Net, ready: &Ready) -> String {
     .to_owned()
 }
 
-fn of_status(status: u16, report: &Report, ready: &Ready) -> String {
+fn of_status(status: u16, report: &Report, ready: &PreparedLoad) -> String {
     let accept = format!("accept it with `--status {status}` if that is what you want");
     let is_it = |kind: &str| FailureKind::of(kind) == FailureKind::Http(status);
     let example = report.examples.iter().find(|example| is_it(&example.kind));
@@ -152,7 +152,7 @@ fn of_status(status: u16, report: &Report, ready: &Ready) -> String {
     format!("{next}, or {accept}")
 }
 
-fn redirected(to: &str, accept: &str, ready: &Ready) -> String {
+fn redirected(to: &str, accept: &str, ready: &PreparedLoad) -> String {
     let url = absolute(to, &ready.url);
     if url.trim_end_matches('/') == mask_secrets(&ready.url).trim_end_matches('/') {
         return format!(
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_a_redirect_leads_is_read_from_the_answer() {
+    fn the_target_of_a_redirect_is_read_from_the_answer() {
         let head = "HTTP/1.1 302 Found\nX-A: b\nlocation:  /login?next=%2F\n\n";
         assert_eq!(location(head).as_deref(), Some("/login?next=%2F"));
         assert_eq!(location("HTTP/1.1 302 Found\nLocation:\n"), None);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_tanks_twelve_columns() {
+    fn a_row_has_the_twelve_columns_of_yandex_tank() {
         // The start is 1.500999 s after 0.250 s. Times are cut to µs before they are subtracted.
         let expected = "1700000001.750 /a·b 9001 501 20 8480 0 9001 97 4096 0 200";
         assert_eq!(columns(&Row { tag: "/a·b", ..row() }).join(" "), expected);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_makes_no_columns() {
+    fn a_tag_cannot_add_columns() {
         assert_eq!(columns(&Row { tag: "a\tb\nc", ..row() })[1], "a b c");
     }
 }

@@ -9,7 +9,7 @@ use stampede_load::spec::{
 };
 use stampede_load::time::Nanos;
 
-use super::limits::{Asked, Limits};
+use super::limits::{LimitSource, Limits};
 use super::traffic;
 use crate::cli::args_fire::{Engine, FireArgs, TrafficOrder};
 use crate::cli::{Failure, plan_flags};
@@ -23,7 +23,7 @@ use crate::target::Target;
 use crate::trial;
 
 /// A load that is ready, with everything that belongs to it.
-pub struct Ready {
+pub struct PreparedLoad {
     /// URL of the target, with its secrets.
     pub url: String,
     /// The load as the flags describe it.
@@ -38,14 +38,14 @@ pub struct Ready {
     pub notes: Vec<Before>,
 }
 
-impl Ready {
+impl PreparedLoad {
     /// Converts the notes to facts of the result.
     pub fn notes(&self) -> impl Iterator<Item = Fact<Reason>> {
         self.notes.iter().map(|found| Traffic::BeforeLoad { found: found.clone() }.into())
     }
 
     /// Reads the flags, and checks the limits of the machine.
-    pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<Ready, Failure> {
+    pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<PreparedLoad, Failure> {
         let tank = args.traffic.tank.as_deref().map(tank::read).transpose();
         let tank = tank.map_err(|error| Failure::from_plan(&error))?;
         let of_tank = tank.as_ref().map(|tank| tank.url.clone());
@@ -59,7 +59,7 @@ impl Ready {
         let taken = target.choose(|ip| args.i_may_load_this_host || Reach::of(ip) == Reach::Near);
         may_be_loaded(args, &url, &target)?;
         if let Some(host) = host_header(args) {
-            target.tell_name(host);
+            target.set_server_name(host);
         }
         if tank.is_some() && target.script().is_some() {
             let text = "`--tank` sends HTTP, and this URL is straight to FastCGI";
@@ -74,11 +74,11 @@ impl Ready {
             choice.client.keep_alive = KeepAlive::Off;
         }
         let asked = [&args.load.concurrency, &args.load.max_in_flight];
-        let asked = match args.connections.is_some() || asked.iter().any(|flag| flag.is_some()) {
-            true => Asked::ByFlag,
-            false => Asked::ByDefault,
+        let source = match args.connections.is_some() || asked.iter().any(|flag| flag.is_some()) {
+            true => LimitSource::ByFlag,
+            false => LimitSource::ByDefault,
         };
-        let mut notes = Limits { machine, asked, spare_files: SPARE_FILES }.check(&load)?;
+        let mut notes = Limits { machine, source, spare_files: SPARE_FILES }.check(&load)?;
         notes.extend(taken.map(Before::Addresses));
         let passed_over = tank.iter().flat_map(|tank| &tank.unsupported);
         notes.extend(passed_over.map(|one| {
@@ -97,7 +97,7 @@ impl Ready {
             .then(|| Load { model: trial::traffic::warm_up(&load.model, warm_up), ..load.clone() });
         let of_tank = tank.as_ref().map_or(&[][..], |tank| &tank.autostop);
         let autostop = autostop(of_tank, &args.autostop, &load)?;
-        Ok(Ready { url, choice, load, warm_up, autostop, notes })
+        Ok(PreparedLoad { url, choice, load, warm_up, autostop, notes })
     }
 }
 

@@ -13,14 +13,14 @@ use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
 use super::found::{self, Example};
-use super::watch::Watched;
+use super::watch::GeneratorUsage;
 use crate::addresses::shown;
 use crate::fact::{Fact, Found, Reason};
 use crate::plan::model::LoadChoice;
 use crate::store::mask_secrets;
 use crate::store::record::{LoadRecord, Validity, Verdict};
 use crate::summary::judge::judge_load;
-use crate::summary::model::{Expected, Figure, LoadModel};
+use crate::summary::model::{ExpectedOutcome, Figure, LoadModel};
 use crate::trial::cases;
 
 /// The result of a load on a URL. Times are in ns, lengths in s, rates per second.
@@ -47,7 +47,7 @@ pub struct Report {
     /// Information that does not affect the verdict.
     pub notes: Vec<Fact<Reason>>,
     /// How the load ended.
-    pub end: Ended,
+    pub end: EndReason,
     /// The criterion of `--autostop` that ended the load, with what it found; null: none did.
     pub autostop: Option<String>,
     /// Each `--expect` with its outcome.
@@ -140,7 +140,7 @@ pub struct Report {
     /// Seed of the random order of the traffic; null: it was sent in order.
     pub traffic_seed: Option<u64>,
     /// Figures by tag; empty if no request has a tag.
-    pub tags: BTreeMap<String, Tagged>,
+    pub tags: BTreeMap<String, TagReport>,
     /// The first failed request of each kind.
     pub examples: Vec<Example>,
 }
@@ -148,7 +148,7 @@ pub struct Report {
 /// How a load ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum EndReason {
     /// The load ran to its end.
     Complete,
     /// Ctrl-C ended it.
@@ -232,7 +232,7 @@ pub enum FailedWord {
 
 /// Figures of the requests with one tag.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Tagged {
+pub struct TagReport {
     /// Correct answers.
     pub requests_ok: u64,
     /// Requests that were started and got no correct answer.
@@ -268,7 +268,7 @@ enum VerdictName {
 }
 
 /// The parts from which a report is made.
-pub struct Parts<'a> {
+pub struct ReportParts<'a> {
     /// URL of the target, with its secrets.
     pub url: &'a str,
     /// The load as it was requested.
@@ -284,12 +284,12 @@ pub struct Parts<'a> {
     /// The criterion that ended the load early; `None`: none did.
     pub autostop: Option<String>,
     /// Figures collected during the load.
-    pub watched: &'a Watched,
+    pub usage: &'a GeneratorUsage,
 }
 
 impl Report {
     /// Makes a report from its parts.
-    pub fn of(parts: Parts<'_>) -> Report {
+    pub fn of(parts: ReportParts<'_>) -> Report {
         let model = LoadModel::from(&parts.load.model);
         let (result, record) = (parts.result, parts.record);
         let times = AllTimes::of(record, &result.times, model);
@@ -301,7 +301,7 @@ impl Report {
         if matches!(limited, Figure::AtLeast(_)) {
             lower_bounds.push("throughput_per_s".to_owned());
         }
-        let cpu_ns = parts.watched.busy.0.checked_div(counts.started);
+        let cpu_ns = parts.usage.busy.0.checked_div(counts.started);
         let threads = parts.load.cpus.len().max(parts.load.threads as usize) as u32;
         Report {
             format: FORMAT,
@@ -461,11 +461,11 @@ fn connect_time(result: &LoadResult) -> Option<TimesNs> {
     (!result.connect_time.is_empty()).then(|| alone(&result.connect_time))
 }
 
-fn ended(end: End, autostop: Option<&str>) -> Ended {
+fn ended(end: End, autostop: Option<&str>) -> EndReason {
     match (end, autostop) {
-        (End::Complete, _) => Ended::Complete,
-        (End::Stopped, Some(_)) => Ended::Autostop,
-        (End::Stopped, None) => Ended::Stopped,
+        (End::Complete, _) => EndReason::Complete,
+        (End::Stopped, Some(_)) => EndReason::Autostop,
+        (End::Stopped, None) => EndReason::Stopped,
     }
 }
 
@@ -478,11 +478,13 @@ fn expectations(
     let judged = choice.expect.iter().map(|expectation| {
         let text = expectation.text.clone();
         match judge_load(record, times, model, expectation) {
-            Expected::Met => Expectation { text, outcome: ExpectationOutcome::Met, found: None },
-            Expected::NotMet { figure } => {
+            ExpectedOutcome::Met => {
+                Expectation { text, outcome: ExpectationOutcome::Met, found: None }
+            }
+            ExpectedOutcome::NotMet { figure } => {
                 Expectation { text, outcome: ExpectationOutcome::NotMet, found: Some(figure) }
             }
-            Expected::Unknown { figure } => {
+            ExpectedOutcome::Unknown { figure } => {
                 Expectation { text, outcome: ExpectationOutcome::Unknown, found: figure }
             }
         }

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use stampede_load::report::Second;
 use stampede_load::spec::Model;
 
-use self::picture::Picture;
-use self::terminal::Borrowed;
-use super::ready::Ready;
+use self::picture::Dashboard;
+use self::terminal::AlternateScreen;
+use super::ready::PreparedLoad;
 use crate::cli::args_fire::FireArgs;
-use crate::event::{Event, Listen as _, Phase};
-use crate::mask::{Masked, mask_secrets};
+use crate::event::{Event, EventListener as _, Phase};
+use crate::mask::{MaskingWriter, mask_secrets};
 use crate::progress::plain::Plain;
 use crate::trial::cases;
 
 /// The output during a load.
-pub enum Shown {
+pub enum LoadDisplay {
     /// A screen, on a terminal.
     Screen(Box<Screen>),
     /// Lines, in a pipe, in CI, or with `--json`.
@@ -29,35 +29,35 @@ pub enum Shown {
 
 /// A screen. Dropping it restores the terminal.
 pub struct Screen {
-    terminal: Borrowed,
-    picture: Picture,
+    terminal: AlternateScreen,
+    picture: Dashboard,
     drawn: Option<Instant>,
 }
 
-impl Shown {
+impl LoadDisplay {
     /// Chooses the form that fits standard error, and shows what will be sent.
-    pub fn begin(args: &FireArgs, ready: &Ready) -> Shown {
+    pub fn begin(args: &FireArgs, ready: &PreparedLoad) -> LoadDisplay {
         let load = cases::load_text(&ready.choice.model);
         let url = mask_secrets(&ready.url);
         let wanted = !args.json && is_for_a_person();
         // If the terminal cannot be used, lines are printed.
-        if let Some(terminal) = wanted.then(|| Borrowed::take().ok()).flatten() {
-            let picture = Picture::new(
+        if let Some(terminal) = wanted.then(|| AlternateScreen::take().ok()).flatten() {
+            let picture = Dashboard::new(
                 url,
                 load,
                 ready.notes().map(|note| mask_secrets(&note.to_string())).collect(),
             );
-            return Shown::Screen(Box::new(Screen { terminal, picture, drawn: None }));
+            return LoadDisplay::Screen(Box::new(Screen { terminal, picture, drawn: None }));
         }
-        let mut lines = Plain::new(Masked(std::io::stderr()));
+        let mut lines = Plain::new(MaskingWriter(std::io::stderr()));
         lines.event(&Event::Notice(&format!("{load} at {url}")));
         ready.notes().for_each(|note| lines.event(&Event::Notice(&note.to_string())));
-        Shown::Lines
+        LoadDisplay::Lines
     }
 
     /// Shows that a phase begins.
     pub fn enter(&mut self, phase: Phase, model: &Model) {
-        if let Shown::Screen(screen) = self {
+        if let LoadDisplay::Screen(screen) = self {
             screen.picture.enter(phase, model);
             screen.draw();
         }
@@ -65,7 +65,7 @@ impl Shown {
 
     /// Shows a second of the load.
     pub fn second(&mut self, second: &Second) {
-        if let Shown::Screen(screen) = self {
+        if let LoadDisplay::Screen(screen) = self {
             screen.picture.second(second);
             // Seconds that come late come together, and need only one drawing.
             if screen.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {

@@ -4,7 +4,7 @@
 use stampede_load::outcome;
 
 use super::found::Example;
-use super::report::{Ended, ExpectationOutcome, Report, TimeNs, TimesNs};
+use super::report::{EndReason, ExpectationOutcome, Report, TimeNs, TimesNs};
 use crate::fact;
 use crate::store::record::Validity;
 use crate::summary::model::LoadModel;
@@ -82,7 +82,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
             words::count(report.requests_dropped)
         ),
     )];
-    if report.end != Ended::Complete {
+    if report.end != EndReason::Complete {
         rows.push(("length", format!("{}, then stopped", words::time(report.duration_s * 1e9))));
     }
     if let Some(offered) = report.offered_per_s {

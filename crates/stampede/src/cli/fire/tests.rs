@@ -5,7 +5,7 @@ use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
 use stampede_stats::histogram::Times;
 
-use super::report::{Ended, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
+use super::report::{EndReason, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
 use super::*;
 use crate::cli::Cli;
 use crate::cli::args::Command;
@@ -24,20 +24,20 @@ fn ended(server: &KnownServer, flags: &[&str]) -> (Report, Outcome) {
     (report, outcome)
 }
 
-fn measured(server: &KnownServer, flags: &[&str]) -> (Report, Measured) {
+fn measured(server: &KnownServer, flags: &[&str]) -> (Report, FireResult) {
     measured_at(&format!("http://{}/", server.address()), flags)
 }
 
-fn measured_at(url: &str, flags: &[&str]) -> (Report, Measured) {
+fn measured_at(url: &str, flags: &[&str]) -> (Report, FireResult) {
     let args: Vec<&str> = ["stampede", "fire", url].iter().chain(flags).copied().collect();
     let Command::Fire(args) = Cli::try_parse_from(args).expect("flags").command else {
         panic!("no `fire`");
     };
     let machine = machine::facts_below(Path::new("/"), || {});
-    let ready = Ready::of(&args, &machine).expect("a load");
+    let ready = PreparedLoad::of(&args, &machine).expect("a load");
     let mut files = Files::create(&args.files).expect("files");
     files.begin(&ready.load);
-    let measured = measure(&ready, &mut Shown::Lines, &mut files).expect("a load");
+    let measured = measure(&ready, &mut LoadDisplay::Lines, &mut files).expect("a load");
     let report = measured.report(&ready, &machine);
     files.end(&report, &measured.result);
     assert!(files.written().is_empty());
@@ -107,7 +107,7 @@ fn a_percentile_that_lands_on_failures_says_so() {
 }
 
 #[test]
-fn phout_has_a_row_a_request_and_the_times_of_connecting() {
+fn phout_has_a_row_per_request_with_connect_times() {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("phout.log");
     let path = file.display().to_string();
@@ -129,7 +129,7 @@ fn phout_has_a_row_a_request_and_the_times_of_connecting() {
 }
 
 #[test]
-fn a_correct_answer_that_is_no_200_was_written_as_200() {
+fn a_correct_answer_with_another_status_is_written_as_200() {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("phout.log");
     let path = file.display().to_string();
@@ -187,7 +187,7 @@ fn times_that_a_timeout_cut_off_are_lower_bounds() {
 fn autostop_ends_a_load_with_its_reason_and_keeps_the_figures() {
     let flags = ["--rate", "100", "--for", "60s", "--autostop", "http(5xx,40%,1s)"];
     let (report, outcome) = ended(&server(half_bad()), &flags);
-    assert_eq!((report.end, outcome), (Ended::Autostop, Outcome::NotMet));
+    assert_eq!((report.end, outcome), (EndReason::Autostop, Outcome::NotMet));
     let reason = report.autostop.as_deref().unwrap_or_default();
     assert!(reason.starts_with("http(5xx,40%,1s): 5") && reason.contains("were `5xx`"), "{reason}");
     assert!(report.requests_planned < 1_000, "what was not due by then is not counted");
@@ -200,7 +200,7 @@ fn autostop_ends_a_load_with_its_reason_and_keeps_the_figures() {
     assert!((offered - 100.0).abs() < 5.0, "{offered}");
     let limited = ["--rate", "100", "--for", "60s", "--autostop", "limit(1s)"];
     let (report, outcome) = ended(&server(half_bad()), &limited);
-    assert_eq!((report.end, outcome), (Ended::Autostop, Outcome::Fine), "an ordinary end");
+    assert_eq!((report.end, outcome), (EndReason::Autostop, Outcome::Fine), "an ordinary end");
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn made() -> Report {
         verdict: Validity::Suspect,
         reasons: vec![Generator::Busy { busy_share: 0.85 }.into()],
         notes: vec![Traffic::FileShuffled { within: 1_000 }.into()],
-        end: Ended::Autostop,
+        end: EndReason::Autostop,
         autostop: Some("http(5xx,10%,5s): 12 % of requests were `5xx`, for 5 s".to_owned()),
         expectations: vec![
             expectation("p95 < 100ms", ExpectationOutcome::Met, None),
@@ -323,7 +323,7 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
         verdict: Validity::Valid,
         reasons: Vec::new(),
         notes: Vec::new(),
-        end: Ended::Complete,
+        end: EndReason::Complete,
         autostop: None,
         expectations: Vec::new(),
         requests_ok: 3_000,
@@ -414,13 +414,13 @@ fn a_load_yaml_is_sent() {
         panic!("no `fire`");
     };
     let machine = machine::facts_below(Path::new("/"), || {});
-    let ready = Ready::of(&args, &machine).expect("a load");
+    let ready = PreparedLoad::of(&args, &machine).expect("a load");
     assert!(ready.autostop.is_some());
     let is_writelog = |note: &Before| matches!(note, Before::KeyPassedOver { key, .. } if key == "phantom.writelog");
     assert!(ready.notes.iter().any(is_writelog), "{:?}", ready.notes);
     let mut files = Files::create(&args.files).expect("files");
     files.begin(&ready.load);
-    let measured = measure(&ready, &mut Shown::Lines, &mut files).expect("a load");
+    let measured = measure(&ready, &mut LoadDisplay::Lines, &mut files).expect("a load");
     let report = measured.report(&ready, &machine);
     assert_eq!((report.requests_planned, report.requests_ok), (50, 50));
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));
@@ -429,7 +429,7 @@ fn a_load_yaml_is_sent() {
 /// The server's queue of new connections is full at first, so the kernel sends the SYN again after
 /// 1 s.
 #[test]
-fn connections_that_were_asked_for_again_are_told() {
+fn connects_with_retransmissions_are_reported() {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     rustix::net::listen(&listener, 0).expect("a shorter queue");

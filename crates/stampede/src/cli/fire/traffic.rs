@@ -30,7 +30,7 @@ pub fn of(
     let Some(path) = &flags.traffic else { return Ok([request(args, target, habits)?].into()) };
     mask::requests_file(path);
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
-    give(args, &mut headers)?;
+    add_headers(args, &mut headers)?;
     let format = flags.traffic_format.as_deref().map(format).transpose()?;
     let script = target.script().cloned();
     let file = TrafficFile { format, headers, script, ..TrafficFile::new(path) };
@@ -57,12 +57,12 @@ fn format(name: &str) -> Result<Format, Failure> {
     })
 }
 
-fn wrong(error: &TrafficError) -> Failure {
+fn traffic_failure(error: &TrafficError) -> Failure {
     Failure::new(error).hint(error.hint())
 }
 
 /// Adds the headers of the flags. A `Host` header replaces the one that is there.
-fn give(args: &FireArgs, headers: &mut Vec<(String, String)>) -> Result<(), Failure> {
+fn add_headers(args: &FireArgs, headers: &mut Vec<(String, String)>) -> Result<(), Failure> {
     for header in &args.header {
         let Some((name, value)) = header.split_once(':') else {
             let text = format!("header `{header}` has no colon");
@@ -91,7 +91,7 @@ fn give(args: &FireArgs, headers: &mut Vec<(String, String)>) -> Result<(), Fail
 
 fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, Failure> {
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
-    give(args, &mut headers)?;
+    add_headers(args, &mut headers)?;
     let body = match args.body.as_deref() {
         Some(file) if file.starts_with('@') => std::fs::read(&file[1..]).map_err(|error| {
             Failure::rendered(format!("cannot read body `{}`: {error}", &file[1..]))
@@ -103,7 +103,7 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
     mask::text(&String::from_utf8_lossy(&body));
     let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
     let request = target.request(method, &target.path, &headers, &body, habits);
-    request.map_err(|error| wrong(&error))
+    request.map_err(|error| traffic_failure(&error))
 }
 
 /// Returns the conditions for a correct answer.

@@ -5,41 +5,41 @@ use stampede_load::report::{RequestRecord, Second};
 use stampede_load::time::Nanos;
 
 use super::files::Files;
-use super::screen::Shown;
+use super::screen::LoadDisplay;
 
 /// Figures collected during a load.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Watched {
+pub struct GeneratorUsage {
     /// CPU time of the load threads.
     pub busy: Nanos,
 }
 
 /// The listener of a measured load.
-pub struct Watch<'a> {
+pub struct LoadListener<'a> {
     /// The screen or lines.
-    pub shown: &'a mut Shown,
+    pub display: &'a mut LoadDisplay,
     /// The files that are written.
     pub files: &'a mut Files,
     /// Figures for the summary.
-    pub watched: Watched,
+    pub usage: GeneratorUsage,
 }
 
-impl Listener for Watch<'_> {
+impl Listener for LoadListener<'_> {
     fn requests(&mut self, requests: &[RequestRecord]) {
         self.files.requests(requests);
     }
 
     fn second(&mut self, second: &Second) {
-        self.watched.busy = self.watched.busy.plus(second.busy);
-        self.shown.second(second);
+        self.usage.busy = self.usage.busy.plus(second.busy);
+        self.display.second(second);
         self.files.second(second);
     }
 }
 
 /// The listener of a warm-up, which is shown and otherwise discarded.
-pub struct Warming<'a>(pub &'a mut Shown);
+pub struct WarmUpListener<'a>(pub &'a mut LoadDisplay);
 
-impl Listener for Warming<'_> {
+impl Listener for WarmUpListener<'_> {
     fn second(&mut self, second: &Second) {
         self.0.second(second);
     }

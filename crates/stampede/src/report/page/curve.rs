@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percents_ascend_and_hold_the_round_ones() {
+    fn percents_ascend_and_include_the_round_ones() {
         let all: Vec<f64> = percents().collect();
         assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
         for percent in [50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_ends_where_too_few_lie_beyond_and_at_the_slowest() {
+    fn a_curve_ends_at_the_slowest_or_where_too_few_requests_are_left() {
         let mut times = Times::new();
         (1..=1_000).for_each(|ms| times.record(ms * 1_000_000));
         let all = points(Ranked { answered: &times, failed: 0 });

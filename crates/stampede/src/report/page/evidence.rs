@@ -180,7 +180,7 @@ fn errors(seconds: &[SecondRecord]) -> Vec<(String, String)> {
             entry.2 = second.second;
         }
     }
-    let said = kinds.into_iter().map(|(kind, (count, first, last))| {
+    let lines = kinds.into_iter().map(|(kind, (count, first, last))| {
         let when = if first == last {
             format!("in second {first}")
         } else {
@@ -190,5 +190,5 @@ fn errors(seconds: &[SecondRecord]) -> Vec<(String, String)> {
             outcome::meaning(kind).map_or(String::new(), |meaning| format!("{meaning}; "));
         (kind.to_owned(), format!("{meaning}{} {when}", words::count(count)))
     });
-    said.collect()
+    lines.collect()
 }

@@ -25,8 +25,8 @@ use crate::summary::overlay::Overlay;
 use crate::summary::{RunData, Summary, input, overlay};
 
 use model::{
-    CaseEvidence, Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series,
-    TrialEvidence,
+    CaseEvidence, Curve, Download, Evidence, LiveUpdate, OverlaidRuntime, Run, RuntimeEvidence,
+    Series, TrialEvidence,
 };
 
 pub use model::Page;
@@ -59,7 +59,7 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
 }
 
 /// Combines the pages of overlaid runs.
-pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
+pub fn combine(pages: Vec<Page>, laid: Overlay) -> Page {
     let mut whole = Page {
         format: model::FORMAT,
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
@@ -67,7 +67,7 @@ pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
         names: laid
             .names
             .into_iter()
-            .map(|(name, (runtime, run))| (name, Named { runtime, run }))
+            .map(|(name, (runtime, run))| (name, OverlaidRuntime { runtime, run }))
             .collect(),
         summary: laid.summary,
         headlines: Vec::new(),
@@ -79,7 +79,7 @@ pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
         served: None,
     };
     for (run, (page, cases)) in pages.into_iter().zip(&laid.cases).enumerate() {
-        take(&mut whole, page, run, cases);
+        move_into(&mut whole, page, run, cases);
     }
     whole.downloads.push(csv_of(&whole.summary));
     whole
@@ -87,7 +87,7 @@ pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
 
 /// Moves the content of one run's page into the combined page. `cases` are the indices of its cases
 /// there.
-fn take(whole: &mut Page, page: Page, run: usize, cases: &[usize]) {
+fn move_into(whole: &mut Page, page: Page, run: usize, cases: &[usize]) {
     let label = overlay::label(run);
     let lettered = |name: &String| format!("{name} ({label})");
     whole.runs.extend(page.runs.into_iter().map(|one| Run {
@@ -132,9 +132,9 @@ fn case_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<us
 ///
 /// # Errors
 /// The seconds of the current trial cannot be read.
-pub fn now(stored: &StoredRun, summary: &Summary) -> Result<Now, StoreError> {
+pub fn now(stored: &StoredRun, summary: &Summary) -> Result<LiveUpdate, StoreError> {
     let series = series::of_begun(stored, summary)?.pop();
-    Ok(Now { progress: run::progress(stored, series.as_ref()), series })
+    Ok(LiveUpdate { progress: run::progress(stored, series.as_ref()), series })
 }
 
 /// The page with all its data, as one file.

@@ -24,7 +24,7 @@ pub struct Page {
     pub runs: Vec<Run>,
     /// For several runs: maps a name in the summary to the runtime and its run. Empty for a single
     /// run, in which names are the runtimes' own.
-    pub names: BTreeMap<String, Named>,
+    pub names: BTreeMap<String, OverlaidRuntime>,
     /// The content of `summary.json`, without the seconds of the trials.
     pub summary: Summary,
     /// The answer for each app. Empty if several runs are combined.
@@ -42,7 +42,7 @@ pub struct Page {
     pub progress: Option<Progress>,
     /// The addresses of `stampede serve`. `None`: the page is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub served: Option<Served>,
+    pub served: Option<ServerLinks>,
 }
 
 /// The answer for an app, in sentences.
@@ -88,7 +88,7 @@ pub struct Run {
 
 /// The runtime that a name in the summary stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct OverlaidRuntime {
     /// The runtime's or variant's own name.
     pub runtime: String,
     /// Index in [`Page::runs`].
@@ -103,12 +103,12 @@ pub struct Progress {
     /// Number of planned trials.
     pub planned: usize,
     /// The current trial. `None`: there is none.
-    pub under_way: Option<UnderWay>,
+    pub under_way: Option<CurrentTrial>,
 }
 
 /// The data that changes each second while a run is in progress.
 #[derive(Clone, Debug, Serialize)]
-pub struct Now {
+pub struct LiveUpdate {
     /// The progress of the run. `None`: it has ended.
     pub progress: Option<Progress>,
     /// The current trial so far. `None`: there is none.
@@ -117,7 +117,7 @@ pub struct Now {
 
 /// The current trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct UnderWay {
+pub struct CurrentTrial {
     /// The trial's number in the run, counted from 1.
     pub trial: u32,
     /// The index of its case in `Summary::cases`.
@@ -128,7 +128,7 @@ pub struct UnderWay {
 
 /// Addresses on the server that sent the page, `stampede serve`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Served {
+pub struct ServerLinks {
     /// The list of runs.
     pub home: String,
     /// Server-sent events. `None`: nothing will change.

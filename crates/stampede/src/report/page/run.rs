@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Progress, Run, Series, UnderWay};
+use super::model::{CurrentTrial, Progress, Run, Series};
 use crate::fact::Notice;
 use crate::fact::stored::MachinePart;
 use crate::machine::MachineFacts;
@@ -48,7 +48,7 @@ pub fn progress(stored: &StoredRun, now: Option<&Series>) -> Option<Progress> {
     (stored.state == RunState::UnderWay).then(|| Progress {
         ended: stored.trials.len(),
         planned: stored.record.trials(),
-        under_way: now.filter(|series| series.unfinished).map(|series| UnderWay {
+        under_way: now.filter(|series| series.unfinished).map(|series| CurrentTrial {
             trial: series.trial,
             case: series.case,
             seconds: (series.ok.len() as f64 * series.step) as u32,

@@ -25,8 +25,8 @@ pub fn of_run(
 ) -> Result<Vec<Series>, StoreError> {
     let ended = stored.trials.iter().zip(&data.trials);
     let ended = ended.filter(|(_, read)| read.record.load.is_some());
-    let jobs: Vec<Job<'_>> =
-        ended.filter_map(|(trial, read)| Job::of(trial, read, stored, summary)).collect();
+    let jobs: Vec<SeriesJob<'_>> =
+        ended.filter_map(|(trial, read)| SeriesJob::of(trial, read, stored, summary)).collect();
     let mut series = read_all(&jobs)?;
     series.extend(of_begun(stored, summary)?);
     Ok(series)
@@ -39,15 +39,15 @@ pub fn of_run(
 pub fn of_begun(stored: &StoredRun, summary: &Summary) -> Result<Vec<Series>, StoreError> {
     let begun: Vec<(StoredTrial, TrialData)> =
         stored.begun().into_iter().map(unfinished).collect::<Result<_, _>>()?;
-    let jobs = begun.iter().filter_map(|(trial, read)| Job::of(trial, read, stored, summary));
-    jobs.map(|job| Job { unfinished: true, ..job }.series()).collect()
+    let jobs = begun.iter().filter_map(|(trial, read)| SeriesJob::of(trial, read, stored, summary));
+    jobs.map(|job| SeriesJob { unfinished: true, ..job }.series()).collect()
 }
 
-fn read_all(jobs: &[Job<'_>]) -> Result<Vec<Series>, StoreError> {
+fn read_all(jobs: &[SeriesJob<'_>]) -> Result<Vec<Series>, StoreError> {
     // Most of the work is reading histograms, and the trials are independent of each other.
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
     if threads < 2 {
-        return jobs.iter().map(Job::series).collect();
+        return jobs.iter().map(SeriesJob::series).collect();
     }
     let next = std::sync::atomic::AtomicUsize::new(0);
     let mut done: Vec<(usize, Result<Series, StoreError>)> = std::thread::scope(|scope| {
@@ -80,7 +80,7 @@ fn unfinished(trial: StoredTrial) -> Result<(StoredTrial, TrialData), StoreError
 }
 
 /// One trial whose series is to be read.
-struct Job<'a> {
+struct SeriesJob<'a> {
     case: usize,
     model: LoadModel,
     trial: &'a StoredTrial,
@@ -88,15 +88,15 @@ struct Job<'a> {
     unfinished: bool,
 }
 
-impl<'a> Job<'a> {
+impl<'a> SeriesJob<'a> {
     fn of(
         trial: &'a StoredTrial,
         read: &'a TrialData,
         stored: &StoredRun,
         summary: &Summary,
-    ) -> Option<Job<'a>> {
+    ) -> Option<SeriesJob<'a>> {
         let case = case_of(summary, &stored.record, &read.record)?;
-        Some(Job { case, model: summary.cases[case].model, trial, read, unfinished: false })
+        Some(SeriesJob { case, model: summary.cases[case].model, trial, read, unfinished: false })
     }
 
     fn series(&self) -> Result<Series, StoreError> {

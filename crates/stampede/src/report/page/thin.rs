@@ -78,7 +78,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn a_short_series_is_not_thinned() {
         let column: Vec<Number> = (0..ROWS_MAX).map(|value| Number(value as f64)).collect();
         let thinning = Thinning::of(ROWS_MAX);
         assert_eq!((thinning.step(), thinning.whole(column.clone())), (1, column));

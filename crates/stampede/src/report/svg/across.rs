@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Drawn;
-use super::chart::{Axis, Chart, Grain, Line, Strength, most};
+use super::RenderedChart;
+use super::chart::{Axis, Chart, Granularity, Line, Strength, most};
 use super::frame::Frame;
-use super::look::Look;
+use super::look::SeriesStyle;
 use super::panel::source;
 use super::scale::Scale;
 use super::words;
@@ -21,11 +21,11 @@ struct Loads<'a> {
     /// The position of each load on the x axis.
     x: Vec<f64>,
     has_rates: bool,
-    looks: &'a [(String, Look)],
+    looks: &'a [(String, SeriesStyle)],
 }
 
 /// The charts of each app that has several loads of one model, with the app's name.
-pub fn of<'a>(page: &'a Page, looks: &'a [(String, Look)]) -> Vec<(&'a str, Drawn)> {
+pub fn of<'a>(page: &'a Page, looks: &'a [(String, SeriesStyle)]) -> Vec<(&'a str, RenderedChart)> {
     let mut kinds: Vec<(&str, LoadModel)> = Vec::new();
     for group in &page.summary.groups {
         if !kinds.contains(&(&group.app, group.model)) {
@@ -47,7 +47,7 @@ pub fn of<'a>(page: &'a Page, looks: &'a [(String, Look)]) -> Vec<(&'a str, Draw
 }
 
 /// The figure that one chart shows of every case.
-struct Shown<'s> {
+struct CaseFigure<'s> {
     file: &'static str,
     title: String,
     label: &'s str,
@@ -59,7 +59,11 @@ struct Shown<'s> {
 }
 
 impl<'a> Loads<'a> {
-    fn new(page: &'a Page, groups: Vec<&'a Group>, looks: &'a [(String, Look)]) -> Loads<'a> {
+    fn new(
+        page: &'a Page,
+        groups: Vec<&'a Group>,
+        looks: &'a [(String, SeriesStyle)],
+    ) -> Loads<'a> {
         let rate = |group: &Group| {
             let own = page.summary.cases_of(group);
             own.filter_map(|case| case.figures.offered_per_second.value()).reduce(f64::max)
@@ -92,13 +96,13 @@ impl<'a> Loads<'a> {
         self.looks.iter().any(|(runtime, _)| loads(runtime) > 1)
     }
 
-    fn charts(&self) -> Vec<Drawn> {
+    fn charts(&self) -> Vec<RenderedChart> {
         let (what, time): (&str, fn(&CaseSummary) -> Figure) = match self.groups[0].model {
             LoadModel::Open => ("response time", |case| case.figures.response_time_ns.p95),
             LoadModel::Closed => ("service time", |case| case.figures.service_time_ns.p95),
         };
         let slowest = self.slowest(&time);
-        let p95 = |file, title: String, without| Shown {
+        let p95 = |file, title: String, without| CaseFigure {
             file,
             title,
             label: "p95 over all planned requests",
@@ -107,7 +111,7 @@ impl<'a> Loads<'a> {
             unit: 1.0,
             without,
         };
-        let cpu = Shown {
+        let cpu = CaseFigure {
             file: "cpu",
             title: "CPU by load".to_owned(),
             label: "highest reading, share of the whole stack's CPU budget",
@@ -116,7 +120,7 @@ impl<'a> Loads<'a> {
             unit: 1.0,
             without: None,
         };
-        let memory = Shown {
+        let memory = CaseFigure {
             file: "memory",
             title: "Memory by load".to_owned(),
             label: "highest reading of the whole stack, without page cache",
@@ -135,13 +139,13 @@ impl<'a> Loads<'a> {
     }
 
     /// The chart. `None`: no runtime has the figure.
-    fn chart(&self, shown: &Shown<'_>) -> Option<Drawn> {
+    fn chart(&self, shown: &CaseFigure<'_>) -> Option<RenderedChart> {
         let mut lines = self.lines(shown);
         lines.retain(|line| line.values().next().is_some());
         if lines.is_empty() {
             return None;
         }
-        let y = Axis::from_zero(shown.label, most(&lines), Grain::Fine, shown.words);
+        let y = Axis::from_zero(shown.label, most(&lines), Granularity::Fine, shown.words);
         let body = Chart { x: self.axis(), y, lines, marks: Vec::new() }.body();
         let names: Vec<&str> = self.groups.iter().map(|group| group.load.as_str()).collect();
         let frame = Frame {
@@ -150,14 +154,14 @@ impl<'a> Loads<'a> {
             notes: self.notes(shown),
             source: source(self.page),
         };
-        Some(Drawn { file: shown.file.to_owned(), svg: frame.around(body) })
+        Some(RenderedChart { file: shown.file.to_owned(), svg: frame.around(body) })
     }
 
-    fn lines(&self, shown: &Shown<'_>) -> Vec<Line> {
+    fn lines(&self, shown: &CaseFigure<'_>) -> Vec<Line> {
         let own = self.looks.iter().filter(|(runtime, _)| {
             shown.without != Some(runtime) && self.cases.iter().any(|case| case.runtime == *runtime)
         });
-        let line = |(runtime, look): &(String, Look)| Line {
+        let line = |(runtime, look): &(String, SeriesStyle)| Line {
             name: runtime.clone(),
             look: *look,
             points: self
@@ -179,7 +183,7 @@ impl<'a> Loads<'a> {
     /// For several runs: a note on the loads that not all of them have.
     fn not_shared(&self) -> Option<String> {
         let all = &self.page.runs;
-        let said = self.groups.iter().filter_map(|group| {
+        let texts = self.groups.iter().filter_map(|group| {
             let cases = self.page.summary.cases_of(group);
             let own: BTreeSet<usize> =
                 cases.filter_map(|case| Some(self.page.names.get(&case.runtime)?.run)).collect();
@@ -188,8 +192,8 @@ impl<'a> Loads<'a> {
             let some = !labels.is_empty() && labels.len() < all.len();
             some.then(|| format!("{} in {}", group.load, list(&labels)))
         });
-        let said: Vec<String> = said.collect();
-        (!said.is_empty()).then(|| format!("Not in every run: {} only.", said.join(", ")))
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| format!("Not in every run: {} only.", texts.join(", ")))
     }
 
     fn case(&self, runtime: &str, group: &Group) -> Option<&'a CaseSummary> {
@@ -215,7 +219,7 @@ impl<'a> Loads<'a> {
     }
 
     /// Notes that explain points and gaps.
-    fn notes(&self, shown: &Shown<'_>) -> Vec<String> {
+    fn notes(&self, shown: &CaseFigure<'_>) -> Vec<String> {
         let of = |is: fn(&Figure) -> bool| {
             let own = self
                 .cases
@@ -223,7 +227,7 @@ impl<'a> Loads<'a> {
                 .filter(|case| shown.without != Some(&case.runtime) && is(&(shown.figure)(case)));
             own.map(|case| format!("{} at {}", case.runtime, case.load)).collect::<Vec<_>>()
         };
-        let said = [
+        let texts = [
             (
                 "A lower bound only, cut off by a timeout",
                 of(|one| matches!(one, Figure::AtLeast(_))),
@@ -235,9 +239,9 @@ impl<'a> Loads<'a> {
             ("No point, since too few requests lie beyond it", of(|one| *one == Figure::TooFew)),
             ("Not measured or not read", of(|one| *one == Figure::None)),
         ];
-        let some = said.into_iter().filter(|(_, cases)| !cases.is_empty());
-        let said = some.map(|(words, cases)| format!("{words}: {}.", list(&cases)));
-        self.not_shared().into_iter().chain(said).collect()
+        let some = texts.into_iter().filter(|(_, cases)| !cases.is_empty());
+        let texts = some.map(|(words, cases)| format!("{words}: {}.", list(&cases)));
+        self.not_shared().into_iter().chain(texts).collect()
     }
 
     /// The runtime with the highest p95 at any load. `None`: fewer than three runtimes have a p95.

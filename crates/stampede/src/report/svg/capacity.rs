@@ -1,8 +1,8 @@
 //! Draws response time against offered rate, with the knee and the capacity of each runtime.
 
-use super::chart::{Axis, Chart, Grain, Line, Mark, Strength};
+use super::chart::{Axis, Chart, Granularity, Line, Mark, Strength};
 use super::frame::Frame;
-use super::look::Look;
+use super::look::SeriesStyle;
 use super::words;
 use crate::capacity::model::{CapacityReport, Limit};
 use crate::capacity::text::rate;
@@ -15,7 +15,7 @@ pub fn chart(report: &CapacityReport) -> Option<String> {
         .enumerate()
         .map(|(place, limit)| Line {
             name: limit.runtime.clone(),
-            look: Look::at(place),
+            look: SeriesStyle::at(place),
             points: points(limit),
             strength: Strength::Full,
         })
@@ -28,7 +28,7 @@ pub fn chart(report: &CapacityReport) -> Option<String> {
     let furthest =
         lines.iter().flat_map(|line| &line.points).map(|(rate, _)| *rate).fold(0.0, f64::max);
     let marks = report.runtimes.iter().enumerate().flat_map(|(place, limit)| {
-        let look = Look::at(place);
+        let look = SeriesStyle::at(place);
         let at = |at: Option<f64>, what: &str| {
             at.map(|at| Mark {
                 at,
@@ -39,7 +39,12 @@ pub fn chart(report: &CapacityReport) -> Option<String> {
         [at(limit.knee_per_second, "knee"), at(limit.capacity_per_second, "capacity")]
     });
     let body = Chart {
-        x: Axis::from_zero("target rate, requests per second", furthest, Grain::Fine, words::short),
+        x: Axis::from_zero(
+            "target rate, requests per second",
+            furthest,
+            Granularity::Fine,
+            words::short,
+        ),
         y: Axis::log("p95 of response time, log scale", &values, words::micros),
         marks: marks.flatten().collect(),
         lines,

@@ -2,7 +2,7 @@
 
 use super::element::{Element, number};
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
-use super::look::{GROUND, Look};
+use super::look::{GROUND, SeriesStyle};
 use super::scale::{Scale, step};
 use super::words;
 
@@ -36,7 +36,7 @@ pub struct Line {
     /// The name in the legend.
     pub name: String,
     /// Its look.
-    pub look: Look,
+    pub look: SeriesStyle,
     /// The points by x. `None`: a gap.
     pub points: Vec<(f64, Option<f64>)>,
     /// How strongly the line is drawn: whether it counts.
@@ -58,14 +58,14 @@ pub struct Mark {
     /// The position on the x axis.
     pub at: f64,
     /// The look of its runtime.
-    pub look: Look,
+    pub look: SeriesStyle,
     /// The text: what happened there.
     pub words: String,
 }
 
 /// Whether values between whole numbers exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grain {
+pub enum Granularity {
     /// A measure, with values between whole numbers.
     Fine,
     /// A count, with whole numbers only.
@@ -74,11 +74,11 @@ pub enum Grain {
 
 impl Axis {
     /// An axis from 0 to the round step above `most`.
-    pub fn from_zero(label: &str, most: f64, grain: Grain, words: fn(f64) -> String) -> Axis {
+    pub fn from_zero(label: &str, most: f64, grain: Granularity, words: fn(f64) -> String) -> Axis {
         let most = if most > 0.0 && most.is_finite() { most } else { 1.0 };
         let step = match grain {
-            Grain::Fine => step(most, STEPS),
-            Grain::Whole => step(most, STEPS).max(1.0),
+            Granularity::Fine => step(most, STEPS),
+            Granularity::Whole => step(most, STEPS).max(1.0),
         };
         let count = (most / step * 0.999_9).ceil().max(1.0);
         let count = if count.is_finite() { count as usize } else { 1 };

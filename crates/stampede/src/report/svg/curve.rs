@@ -1,7 +1,7 @@
 //! Draws the percentile curve, which shows how slow the slowest requests are. Each step to the
 //! right is ten times rarer.
 
-use super::Drawn;
+use super::RenderedChart;
 use super::chart::{Axis, Chart, Line, Strength};
 use super::panel::Panel;
 use super::scale::{Scale, tail};
@@ -10,8 +10,8 @@ use crate::report::page::model::Curve;
 use crate::summary::words::list;
 
 /// The chart. `None`: no trial counts.
-pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
-    let what = panel.what();
+pub fn of(panel: &Panel<'_>) -> Option<RenderedChart> {
+    let what = panel.time_name();
     let lines: Vec<Line> = panel
         .cases
         .iter()
@@ -41,7 +41,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     let y = Axis::log(&format!("{what}, log scale"), &values, words::micros);
     let body = Chart { x, y, lines, marks: Vec::new() }.body();
     let frame = panel.frame(format!("Percentiles of {what}"), notes(panel));
-    Some(Drawn { file: "percentiles".to_owned(), svg: frame.around(body) })
+    Some(RenderedChart { file: "percentiles".to_owned(), svg: frame.around(body) })
 }
 
 fn curve<'a>(panel: &Panel<'a>, index: usize) -> Option<&'a Curve> {

@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 pub struct Element {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
-    inside: Vec<Inside>,
+    content: Vec<Content>,
 }
 
 #[derive(Clone, Debug)]
-enum Inside {
+enum Content {
     Element(Element),
     Text(String),
 }
@@ -20,7 +20,7 @@ enum Inside {
 impl Element {
     /// An empty element.
     pub fn new(name: &'static str) -> Element {
-        Element { name, attributes: Vec::new(), inside: Vec::new() }
+        Element { name, attributes: Vec::new(), content: Vec::new() }
     }
 
     /// Adds an attribute that is a text.
@@ -36,19 +36,19 @@ impl Element {
 
     /// Adds text to the content.
     pub fn text(mut self, text: impl Into<String>) -> Element {
-        self.inside.push(Inside::Text(text.into()));
+        self.content.push(Content::Text(text.into()));
         self
     }
 
     /// Adds an element to the content.
     pub fn child(mut self, child: Element) -> Element {
-        self.inside.push(Inside::Element(child));
+        self.content.push(Content::Element(child));
         self
     }
 
     /// Adds elements to the content.
     pub fn children(mut self, children: impl IntoIterator<Item = Element>) -> Element {
-        self.inside.extend(children.into_iter().map(Inside::Element));
+        self.content.extend(children.into_iter().map(Content::Element));
         self
     }
 
@@ -66,18 +66,18 @@ impl Element {
         for (name, value) in &self.attributes {
             let _ = write!(out, " {name}=\"{}\"", escaped(value));
         }
-        if self.inside.is_empty() {
+        if self.content.is_empty() {
             out.push_str("/>\n");
             return;
         }
         out.push('>');
-        if matches!(self.inside.first(), Some(Inside::Element(_))) {
+        if matches!(self.content.first(), Some(Content::Element(_))) {
             out.push('\n');
         }
-        for inside in &self.inside {
-            match inside {
-                Inside::Element(element) => element.write(out),
-                Inside::Text(text) => out.push_str(&escaped(text)),
+        for content in &self.content {
+            match content {
+                Content::Element(element) => element.write(out),
+                Content::Text(text) => out.push_str(&escaped(text)),
             }
         }
         let _ = writeln!(out, "</{}>", self.name);

@@ -6,7 +6,7 @@ use crate::report::page::Page;
 
 /// The look of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct SeriesStyle {
     /// The colour of lines, markers and the words of marks.
     pub colour: &'static str,
     /// Lengths on and off in pixels. Empty: a solid line.
@@ -36,26 +36,27 @@ pub enum Marker {
     Plus,
 }
 
-impl Look {
+impl SeriesStyle {
     /// The look of the offered rate, which belongs to no runtime.
-    pub const OFFERED: Look = Look { colour: "#a9afb8", dash: "", marker: None, width: 4.0 };
+    pub const OFFERED: SeriesStyle =
+        SeriesStyle { colour: "#a9afb8", dash: "", marker: None, width: 4.0 };
 
     /// The look of the runtime at an index in the plan.
-    pub fn at(place: usize) -> Look {
+    pub fn at(place: usize) -> SeriesStyle {
         // After the last colour the dash pattern moves on by one, so that no two lines look the
         // same.
-        Look::of(place, place + place / COLOURS.len(), place)
+        SeriesStyle::of(place, place + place / COLOURS.len(), place)
     }
 
     /// The look of a runtime in an overlay of runs. The colour stands for the runtime; dash pattern
     /// and marker stand for the run.
-    pub fn at_run(place: usize, run: usize) -> Look {
+    pub fn at_run(place: usize, run: usize) -> SeriesStyle {
         let again = place / COLOURS.len();
-        Look::of(place, run + 2 * again, run + 3 * again)
+        SeriesStyle::of(place, run + 2 * again, run + 3 * again)
     }
 
-    fn of(colour: usize, dash: usize, marker: usize) -> Look {
-        Look {
+    fn of(colour: usize, dash: usize, marker: usize) -> SeriesStyle {
+        SeriesStyle {
             colour: COLOURS[colour % COLOURS.len()],
             dash: DASHES[dash % DASHES.len()],
             marker: Some(MARKERS[marker % MARKERS.len()]),
@@ -143,7 +144,7 @@ fn outline(marker: Marker, x: f64, y: f64, r: f64) -> Element {
 }
 
 /// Each runtime and its look, in the plan's order, followed by those that never started.
-pub fn of_runtimes(page: &Page) -> Vec<(String, Look)> {
+pub fn of_runtimes(page: &Page) -> Vec<(String, SeriesStyle)> {
     let started = page.evidence.runtimes.iter().map(|runtime| &runtime.name);
     let mut names: Vec<&String> = Vec::new();
     for name in started.chain(page.summary.cases.iter().map(|case| &case.runtime)) {
@@ -160,11 +161,11 @@ pub fn of_runtimes(page: &Page) -> Vec<(String, Look)> {
             runtimes.len() - 1
         });
         match page.names.get(name) {
-            Some(named) => Look::at_run(place, named.run),
-            None => Look::at(place),
+            Some(named) => SeriesStyle::at_run(place, named.run),
+            None => SeriesStyle::at(place),
         }
     };
-    let looks: Vec<Look> = names.iter().copied().map(look).collect();
+    let looks: Vec<SeriesStyle> = names.iter().copied().map(look).collect();
     names.into_iter().cloned().zip(looks).collect()
 }
 
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn no_two_of_many_runtimes_look_the_same() {
-        let looks: Vec<Look> = (0..50).map(Look::at).collect();
+        let looks: Vec<SeriesStyle> = (0..50).map(SeriesStyle::at).collect();
         for (place, look) in looks.iter().enumerate() {
             assert!(!looks[..place].contains(look), "{place}");
         }

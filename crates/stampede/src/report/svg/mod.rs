@@ -28,7 +28,7 @@ use super::page::Page;
 use panel::Panel;
 
 /// A finished chart.
-struct Drawn {
+struct RenderedChart {
     /// The last part of its file's name: the chart and its view.
     file: String,
     svg: String,
@@ -38,7 +38,7 @@ struct Drawn {
 pub fn charts(page: &Page) -> Vec<(String, String)> {
     let looks = look::of_runtimes(page);
     let mut files: Vec<(String, String)> = Vec::new();
-    let mut add = |stem: &str, drawn: Drawn| {
+    let mut add = |stem: &str, drawn: RenderedChart| {
         let name = name::unique(&format!("{stem}-{}", drawn.file), &files);
         files.push((name, drawn.svg));
     };

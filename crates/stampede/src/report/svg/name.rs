@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_hold_nothing_that_a_path_or_a_shell_knows() {
+    fn parts_are_safe_in_a_path_and_a_shell() {
         let cases = [
             ("hello", "hello"),
             ("line(1,100,60s) const(100,5m)", "line-1-100-60s-const-100-5m"),
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_are_the_same() {
+    fn names_are_unique() {
         let taken =
             [("a-cpu.svg", ""), ("A-cpu-2.svg", "")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         assert_eq!(unique("a-cpu", &taken), "a-cpu-3.svg");

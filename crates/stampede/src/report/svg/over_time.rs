@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Drawn;
-use super::chart::{Axis, Chart, Grain, Line, Strength, most};
-use super::look::Look;
-use super::panel::{Panel, Shown, Worth};
+use super::RenderedChart;
+use super::chart::{Axis, Chart, Granularity, Line, Strength, most};
+use super::look::SeriesStyle;
+use super::panel::{DrawnTrial, Panel, TrialStatus};
 use super::view::{View, whole_and_parts};
 use super::words;
 use crate::report::page::model::{Number, Series, Times};
@@ -13,11 +13,11 @@ use crate::summary::model::LoadModel;
 use crate::summary::words::list;
 
 /// All charts that have something to draw.
-pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
+pub fn of(panel: &Panel<'_>) -> Vec<RenderedChart> {
     let times = TIMES.iter().filter_map(|time| times(panel, time));
     let kinds: Vec<String> =
         distinct(panel.shown.iter().flat_map(|shown| kinds(shown.series)).map(str::to_owned));
-    let mut all: Vec<Drawn> = times.chain(throughput(panel)).collect();
+    let mut all: Vec<RenderedChart> = times.chain(throughput(panel)).collect();
     all.extend(whole_and_parts(&kinds).iter().filter_map(|view| errors(panel, &kinds, view)));
     all.extend(in_flight(panel));
     for resource in [&CPU, &MEMORY] {
@@ -30,28 +30,28 @@ pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
 }
 
 /// A time figure by second.
-struct Time {
+struct TimeFigure {
     name: &'static str,
     words: &'static str,
     of: fn(&Times) -> &Vec<Option<Number>>,
 }
 
 /// The figures that the page lets the reader choose from.
-const TIMES: [Time; 5] = [
-    Time { name: "p95", words: "p95", of: |times| &times.p95 },
-    Time { name: "p50", words: "median", of: |times| &times.p50 },
-    Time { name: "p99", words: "p99", of: |times| &times.p99 },
-    Time { name: "max", words: "longest", of: |times| &times.max },
-    Time { name: "mean", words: "mean", of: |times| &times.mean },
+const TIMES: [TimeFigure; 5] = [
+    TimeFigure { name: "p95", words: "p95", of: |times| &times.p95 },
+    TimeFigure { name: "p50", words: "median", of: |times| &times.p50 },
+    TimeFigure { name: "p99", words: "p99", of: |times| &times.p99 },
+    TimeFigure { name: "max", words: "longest", of: |times| &times.max },
+    TimeFigure { name: "mean", words: "mean", of: |times| &times.mean },
 ];
 
-fn times(panel: &Panel<'_>, time: &Time) -> Option<Drawn> {
-    let what = panel.what();
+fn times(panel: &Panel<'_>, time: &TimeFigure) -> Option<RenderedChart> {
+    let what = panel.time_name();
     let lines = per_row(panel, |series| (time.of)(&series.times).clone());
     let y = Axis::from_zero(
         &format!("{} {what} of the correct answers that ended in each second", time.words),
         most(&lines),
-        Grain::Fine,
+        Granularity::Fine,
         words::micros,
     );
     let title = format!("{} over time, {}", capital(what), time.words);
@@ -59,15 +59,19 @@ fn times(panel: &Panel<'_>, time: &Time) -> Option<Drawn> {
     drawn(panel, view.file(file_of(panel.group.model)), title, lines, y, Vec::new())
 }
 
-fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
+fn throughput(panel: &Panel<'_>) -> Option<RenderedChart> {
     let mut lines = per_row(panel, |series| there(&series.ok));
     let mut title = "Throughput";
     if panel.group.model == LoadModel::Open {
         title = "Throughput and target rate";
         lines.splice(0..0, offered(panel));
     }
-    let y =
-        Axis::from_zero("correct answers in each second", most(&lines), Grain::Whole, words::short);
+    let y = Axis::from_zero(
+        "correct answers in each second",
+        most(&lines),
+        Granularity::Whole,
+        words::short,
+    );
     drawn(panel, "throughput".to_owned(), title.to_owned(), lines, y, Vec::new())
 }
 
@@ -77,14 +81,14 @@ fn offered(panel: &Panel<'_>) -> Option<Line> {
     let longest = panel.shown.iter().rev().max_by_key(|shown| shown.series.offered.len())?;
     Some(Line {
         name: "target rate: requests due in each second".to_owned(),
-        look: Look::OFFERED,
+        look: SeriesStyle::OFFERED,
         points: rows(longest.series, there(&longest.series.offered)),
         strength: Strength::Full,
     })
 }
 
 /// The chart of failures, of all kinds together or of one kind. `None`: there are no failures.
-fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Option<Drawn> {
+fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Option<RenderedChart> {
     let mut lines = per_row(panel, |series| match view.of {
         None => sums(&by_kind(series).map(|(_, column)| there(column)).collect::<Vec<_>>()),
         Some(kind) => {
@@ -105,7 +109,7 @@ fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Opt
             Vec::new(),
         ),
     };
-    let y = Axis::from_zero(&label, most(&lines), Grain::Whole, words::short);
+    let y = Axis::from_zero(&label, most(&lines), Granularity::Whole, words::short);
     drawn(panel, view.file("errors"), title, lines, y, notes)
 }
 
@@ -120,12 +124,12 @@ fn by_kind(series: &Series) -> impl Iterator<Item = (&str, &[Number])> {
     failed.chain([("dropped", series.dropped.as_slice())])
 }
 
-fn in_flight(panel: &Panel<'_>) -> Option<Drawn> {
+fn in_flight(panel: &Panel<'_>) -> Option<RenderedChart> {
     let lines = per_row(panel, |series| there(&series.in_flight));
     let y = Axis::from_zero(
         "highest number of requests in flight in each second",
         most(&lines),
-        Grain::Whole,
+        Granularity::Whole,
         words::short,
     );
     drawn(panel, "in-flight".to_owned(), "Requests in flight".to_owned(), lines, y, Vec::new())
@@ -158,7 +162,11 @@ const MEMORY: Resource = Resource {
 };
 
 /// The chart of a resource, for the whole stack or for one role.
-fn spent(panel: &Panel<'_>, resource: &Resource, view: &View<Option<&str>>) -> Option<Drawn> {
+fn spent(
+    panel: &Panel<'_>,
+    resource: &Resource,
+    view: &View<Option<&str>>,
+) -> Option<RenderedChart> {
     let mut lines = per_reading(panel, |series| {
         let roles = (resource.of)(series);
         match view.of {
@@ -175,13 +183,13 @@ fn spent(panel: &Panel<'_>, resource: &Resource, view: &View<Option<&str>>) -> O
         notes.extend(without(panel, resource, role));
     }
     let label = format!("of {whose}: {}", resource.words);
-    let y = Axis::from_zero(&label, most(&lines), Grain::Fine, resource.axis);
+    let y = Axis::from_zero(&label, most(&lines), Granularity::Fine, resource.axis);
     drawn(panel, view.file(resource.file), title, lines, y, notes)
 }
 
 /// A note that names the runtimes without this role, because they have no line.
 fn without(panel: &Panel<'_>, resource: &Resource, role: &str) -> Option<String> {
-    let has = |shown: &&Shown<'_>| (resource.of)(shown.series).contains_key(role);
+    let has = |shown: &&DrawnTrial<'_>| (resource.of)(shown.series).contains_key(role);
     let without = panel.shown.iter().filter(|shown| !has(shown));
     let names: Vec<String> = without.map(|shown| shown.case.runtime.clone()).collect();
     (!names.is_empty()).then(|| format!("Without this role: {}.", list(&names)))
@@ -195,7 +203,7 @@ fn drawn(
     lines: Vec<Line>,
     y: Axis,
     mut notes: Vec<String>,
-) -> Option<Drawn> {
+) -> Option<RenderedChart> {
     lines.iter().flat_map(Line::values).next()?;
     let ends = panel.shown.iter().map(|shown| shown.series.ok.len() as f64 * shown.series.step);
     let last = lines.iter().flat_map(|line| line.points.last()).map(|(x, _)| *x);
@@ -206,30 +214,30 @@ fn drawn(
         10,
         words::short,
     );
-    notes.extend(panel.said());
+    notes.extend(panel.trial_notes());
     let body = Chart { x, y, lines, marks: Vec::new() }.body();
-    Some(Drawn { file, svg: panel.frame(title, notes).around(body) })
+    Some(RenderedChart { file, svg: panel.frame(title, notes).around(body) })
 }
 
 /// One line per runtime, from a column of its rows.
 fn per_row(panel: &Panel<'_>, column: impl Fn(&Series) -> Vec<Option<Number>>) -> Vec<Line> {
-    let line = |shown: &Shown<'_>| line(shown, rows(shown.series, column(shown.series)));
+    let line = |shown: &DrawnTrial<'_>| line(shown, rows(shown.series, column(shown.series)));
     panel.shown.iter().map(line).collect()
 }
 
 /// One line per runtime, from its resource readings.
 fn per_reading(panel: &Panel<'_>, column: impl Fn(&Series) -> Vec<Option<Number>>) -> Vec<Line> {
-    let line = |shown: &Shown<'_>| {
+    let line = |shown: &DrawnTrial<'_>| {
         let at = shown.series.resources.at.iter().map(|at| at.0);
         line(shown, points(at, column(shown.series)))
     };
     panel.shown.iter().map(line).collect()
 }
 
-fn line(shown: &Shown<'_>, points: Vec<(f64, Option<f64>)>) -> Line {
-    let strength = match shown.worth {
-        Worth::Counts => Strength::Full,
-        Worth::Invalid(_) | Worth::Unfinished => Strength::Faint,
+fn line(shown: &DrawnTrial<'_>, points: Vec<(f64, Option<f64>)>) -> Line {
+    let strength = match shown.status {
+        TrialStatus::Counts => Strength::Full,
+        TrialStatus::Invalid(_) | TrialStatus::Unfinished => Strength::Faint,
     };
     Line { name: shown.name(), look: shown.look, points, strength }
 }

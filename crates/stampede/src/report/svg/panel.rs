@@ -2,7 +2,7 @@
 //! is the one in the middle by p95, as on the page.
 
 use super::frame::Frame;
-use super::look::Look;
+use super::look::SeriesStyle;
 use super::scale::median;
 use super::words;
 use crate::fact;
@@ -22,25 +22,25 @@ pub struct Panel<'a> {
     /// The group's cases with their indices in the summary, the best first.
     pub cases: Vec<(usize, &'a CaseSummary)>,
     /// The trials that are drawn over time.
-    pub shown: Vec<Shown<'a>>,
-    looks: &'a [(String, Look)],
+    pub shown: Vec<DrawnTrial<'a>>,
+    looks: &'a [(String, SeriesStyle)],
 }
 
 /// The trial of a case that is drawn over time.
-pub struct Shown<'a> {
+pub struct DrawnTrial<'a> {
     /// The case.
     pub case: &'a CaseSummary,
     /// The trial over time.
     pub series: &'a Series,
     /// Whether the trial counts.
-    pub worth: Worth<'a>,
+    pub status: TrialStatus<'a>,
     /// The look of its runtime.
-    pub look: Look,
+    pub look: SeriesStyle,
 }
 
 /// Whether a trial that is drawn counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Worth<'a> {
+pub enum TrialStatus<'a> {
     /// It counts.
     Counts,
     /// It does not count.
@@ -51,7 +51,7 @@ pub enum Worth<'a> {
 
 impl<'a> Panel<'a> {
     /// The panel of a group.
-    pub fn new(page: &'a Page, group: &'a Group, looks: &'a [(String, Look)]) -> Panel<'a> {
+    pub fn new(page: &'a Page, group: &'a Group, looks: &'a [(String, SeriesStyle)]) -> Panel<'a> {
         let own =
             |(_, case): &(usize, &CaseSummary)| case.app == group.app && case.load == group.load;
         let cases: Vec<_> = page.summary.cases.iter().enumerate().filter(own).collect();
@@ -61,19 +61,19 @@ impl<'a> Panel<'a> {
         panel
     }
 
-    fn pick(&self, index: usize, case: &'a CaseSummary) -> Option<Shown<'a>> {
+    fn pick(&self, index: usize, case: &'a CaseSummary) -> Option<DrawnTrial<'a>> {
         let own = self.page.series.iter().filter(|series| series.case == index);
-        let all: Vec<(&Series, Worth<'_>)> =
-            own.map(|series| (series, worth(case, series))).collect();
+        let all: Vec<(&Series, TrialStatus<'_>)> =
+            own.map(|series| (series, status(case, series))).collect();
         // Trials that count come first, then invalid ones, then unfinished ones.
-        let kinds: [fn(&Worth<'_>) -> bool; 3] = [
-            |worth| *worth == Worth::Counts,
-            |worth| matches!(worth, Worth::Invalid(_)),
-            |worth| *worth == Worth::Unfinished,
+        let kinds: [fn(&TrialStatus<'_>) -> bool; 3] = [
+            |status| *status == TrialStatus::Counts,
+            |status| matches!(status, TrialStatus::Invalid(_)),
+            |status| *status == TrialStatus::Unfinished,
         ];
         let pool: Vec<_> = kinds
             .iter()
-            .map(|kind| all.iter().filter(|(_, worth)| kind(worth)).collect::<Vec<_>>())
+            .map(|kind| all.iter().filter(|(_, status)| kind(status)).collect::<Vec<_>>())
             .find(|pool| !pool.is_empty())?;
         let p95 = |series: &Series| {
             let trial = case.trials.iter().find(|trial| trial.number == series.trial);
@@ -81,14 +81,14 @@ impl<'a> Panel<'a> {
             value.unwrap_or(f64::INFINITY)
         };
         let middle = median(pool.iter().map(|(series, _)| p95(series)).collect())?;
-        let (series, worth) = pool.iter().find(|(series, _)| p95(series) == middle)?;
-        Some(Shown { case, series, worth: *worth, look: self.look(&case.runtime) })
+        let (series, status) = pool.iter().find(|(series, _)| p95(series) == middle)?;
+        Some(DrawnTrial { case, series, status: *status, look: self.look(&case.runtime) })
     }
 
     /// The look of a runtime.
-    pub fn look(&self, runtime: &str) -> Look {
+    pub fn look(&self, runtime: &str) -> SeriesStyle {
         let found = self.looks.iter().find(|(name, _)| name == runtime);
-        found.map_or(Look::at(0), |(_, look)| *look)
+        found.map_or(SeriesStyle::at(0), |(_, look)| *look)
     }
 
     /// The times of the group's model.
@@ -100,7 +100,7 @@ impl<'a> Panel<'a> {
     }
 
     /// The name of these times.
-    pub fn what(&self) -> &'static str {
+    pub fn time_name(&self) -> &'static str {
         match self.group.model {
             LoadModel::Open => "response time",
             LoadModel::Closed => "service time",
@@ -115,54 +115,54 @@ impl<'a> Panel<'a> {
     }
 
     /// Notes about what is not normal in the trials that are drawn over time.
-    pub fn said(&self) -> Vec<String> {
-        let mut said: Vec<String> = self.shown.iter().filter_map(Shown::said).collect();
+    pub fn trial_notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.shown.iter().filter_map(DrawnTrial::note).collect();
         let without = self
             .cases
             .iter()
             .filter(|(_, case)| !self.shown.iter().any(|shown| shown.case.runtime == case.runtime));
         let without: Vec<String> = without.map(|(_, case)| case.runtime.clone()).collect();
         if !without.is_empty() {
-            said.push(format!("No trial with a load: {}.", figures::list(&without)));
+            notes.push(format!("No trial with a load: {}.", figures::list(&without)));
         }
         let trials = self.page.series.iter().filter(|series| {
             !series.unfinished && self.cases.iter().any(|(index, _)| *index == series.case)
         });
         if trials.count() > self.shown.len() {
-            said.push("Of each runtime the trial in the middle by p95.".to_owned());
+            notes.push("Of each runtime the trial in the middle by p95.".to_owned());
         }
         let step = self.shown.iter().map(|shown| shown.series.step).fold(1.0, f64::max);
         if step > 1.0 {
             let seconds = words::short(step * 2.0);
-            said.push(format!(
+            notes.push(format!(
                 "Each two points are the lowest and the highest of {seconds} seconds."
             ));
         }
-        said
+        notes
     }
 }
 
-impl Shown<'_> {
+impl DrawnTrial<'_> {
     /// The name in the legend.
     pub fn name(&self) -> String {
         let runtime = &self.case.runtime;
-        match self.worth {
-            Worth::Counts => runtime.clone(),
-            Worth::Invalid(_) => format!("{runtime} (invalid)"),
-            Worth::Unfinished => format!("{runtime} (unfinished)"),
+        match self.status {
+            TrialStatus::Counts => runtime.clone(),
+            TrialStatus::Invalid(_) => format!("{runtime} (invalid)"),
+            TrialStatus::Unfinished => format!("{runtime} (unfinished)"),
         }
     }
 
-    fn said(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         let runtime = &self.case.runtime;
-        match self.worth {
-            Worth::Counts => None,
-            Worth::Invalid(trial) => {
+        match self.status {
+            TrialStatus::Counts => None,
+            TrialStatus::Invalid(trial) => {
                 let reasons = words::cut(&fact::joined(&trial.reasons), REASON_LETTERS);
                 let number = trial.number;
                 Some(format!("{runtime}: trial {number} is invalid, its line is faint: {reasons}."))
             }
-            Worth::Unfinished => {
+            TrialStatus::Unfinished => {
                 let number = self.series.trial;
                 Some(format!("{runtime}: trial {number} has not ended, its line is faint."))
             }
@@ -175,14 +175,14 @@ pub fn source(page: &Page) -> String {
     format!("run {} · stampede {}", page.summary.run, page.summary.stampede)
 }
 
-fn worth<'a>(case: &'a CaseSummary, series: &Series) -> Worth<'a> {
+fn status<'a>(case: &'a CaseSummary, series: &Series) -> TrialStatus<'a> {
     if series.unfinished {
-        return Worth::Unfinished;
+        return TrialStatus::Unfinished;
     }
     let trial = case.trials.iter().find(|trial| trial.number == series.trial);
     match trial.filter(|trial| trial.verdict == Validity::Invalid) {
-        Some(trial) => Worth::Invalid(trial),
-        None => Worth::Counts,
+        Some(trial) => TrialStatus::Invalid(trial),
+        None => TrialStatus::Counts,
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Drawn;
+use super::RenderedChart;
 use super::chart::{Axis, Chart, Line, Mark, Strength};
-use super::panel::{Panel, Worth};
+use super::panel::{Panel, TrialStatus};
 use super::scale::{Scale, median};
 use super::words;
 use crate::report::page::model::Series;
@@ -13,7 +13,7 @@ use crate::summary::model::LoadModel;
 use crate::summary::words::{list, rate};
 
 /// The chart. `None`: the load does not rise.
-pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
+pub fn of(panel: &Panel<'_>) -> Option<RenderedChart> {
     if panel.group.model != LoadModel::Open || !rises(panel) {
         return None;
     }
@@ -24,7 +24,11 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
             name: shown.name(),
             look: shown.look,
             points: up_the_rise(shown.series),
-            strength: if shown.worth == Worth::Counts { Strength::Full } else { Strength::Faint },
+            strength: if shown.status == TrialStatus::Counts {
+                Strength::Full
+            } else {
+                Strength::Faint
+            },
         })
         .collect();
     let marks = marks(panel);
@@ -38,7 +42,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     let y = Axis::log("p95 of response time, log scale", &values, words::micros);
     let body = Chart { x, y, lines, marks }.body();
     let frame = panel.frame("Response time against target rate".to_owned(), notes(panel));
-    Some(Drawn { file: "rise".to_owned(), svg: frame.around(body) })
+    Some(RenderedChart { file: "rise".to_owned(), svg: frame.around(body) })
 }
 
 fn rises(panel: &Panel<'_>) -> bool {
@@ -105,6 +109,6 @@ fn notes(panel: &Panel<'_>) -> Vec<String> {
     if !held.is_empty() {
         notes.push(format!("Held to the end of the rise: {}.", list(&held)));
     }
-    notes.extend(panel.said());
+    notes.extend(panel.trial_notes());
     notes
 }

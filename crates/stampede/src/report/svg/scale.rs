@@ -8,12 +8,12 @@ pub struct Scale {
     /// The value at position 1.
     pub high: f64,
     /// The kind of mapping.
-    pub kind: Kind,
+    pub kind: ScaleKind,
 }
 
 /// The kind of a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ScaleKind {
     /// Equal differences have equal distances.
     Linear,
     /// Equal ratios have equal distances.
@@ -23,13 +23,13 @@ pub enum Kind {
 impl Scale {
     /// A linear scale from `low` to `high`.
     pub fn linear(low: f64, high: f64) -> Scale {
-        Scale { low, high: if high > low { high } else { low + 1.0 }, kind: Kind::Linear }
+        Scale { low, high: if high > low { high } else { low + 1.0 }, kind: ScaleKind::Linear }
     }
 
     /// A logarithmic scale between two positive values.
     pub fn log(low: f64, high: f64) -> Scale {
         let low = if low > 0.0 { low } else { 1.0 };
-        Scale { low, high: if high > low { high } else { low * 10.0 }, kind: Kind::Log }
+        Scale { low, high: if high > low { high } else { low * 10.0 }, kind: ScaleKind::Log }
     }
 
     /// A logarithmic scale from the round step below all values to the one above. Values that are
@@ -51,8 +51,8 @@ impl Scale {
     /// The position of a value, limited to the scale.
     pub fn place(&self, value: f64) -> f64 {
         let of = |value: f64| match self.kind {
-            Kind::Linear => value,
-            Kind::Log => value.max(self.low).ln(),
+            ScaleKind::Linear => value,
+            ScaleKind::Log => value.max(self.low).ln(),
         };
         let place = (of(value) - of(self.low)) / (of(self.high) - of(self.low));
         if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 }
@@ -61,11 +61,11 @@ impl Scale {
     /// Round values for the axis, about `most` of them.
     pub fn steps(&self, most: usize) -> Vec<f64> {
         match self.kind {
-            Kind::Linear => {
+            ScaleKind::Linear => {
                 let inside = |step: &f64| *step >= self.low;
                 steps(self.high, most).into_iter().filter(inside).collect()
             }
-            Kind::Log => {
+            ScaleKind::Log => {
                 let wide = self.high / self.low > 1e3;
                 let by: &[f64] = if wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
                 log_steps(self.low * 0.999_9, self.high * 1.000_1, by)
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn each_nine_has_the_same_room() {
+    fn each_nine_of_a_percentile_has_the_same_width() {
         let scale = Scale::log(1.0, 1_000.0);
         let places = [0.0, 90.0, 99.0, 99.9].map(|percent| scale.place(tail(percent, 1_000)));
         for (place, third) in places.iter().zip(0..) {
@@ -168,13 +168,13 @@ mod tests {
 
     #[test]
     fn a_scale_that_hides_most_is_logarithmic() {
-        assert_eq!(extent(&[1.0, 30.0], &[]).kind, Kind::Log);
+        assert_eq!(extent(&[1.0, 30.0], &[]).kind, ScaleKind::Log);
         assert_eq!(extent(&[10.0, 30.0], &[(5.0, 900.0)]), Scale::linear(0.0, 30.0 * 1.6 * 1.04));
         assert_eq!(extent(&[0.0], &[]), Scale::linear(0.0, 1.0));
     }
 
     #[test]
-    fn the_largest_and_the_smallest_number_have_a_scale_too() {
+    fn extreme_numbers_have_a_scale_too() {
         let scale = Scale::log_around(&[f64::MIN_POSITIVE, f64::MAX]);
         let steps = scale.steps(6);
         assert!(steps.len() < 700 && steps.iter().all(|step| step.is_finite()), "{steps:?}");

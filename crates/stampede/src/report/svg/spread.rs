@@ -1,11 +1,11 @@
 //! Draws the distribution over trials: one point for each trial, with the interval over them.
 
-use super::Drawn;
+use super::RenderedChart;
 use super::element::Element;
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
-use super::look::Look;
+use super::look::SeriesStyle;
 use super::panel::Panel;
-use super::scale::{Kind, Scale, extent};
+use super::scale::{Scale, ScaleKind, extent};
 use super::view::View;
 use super::words;
 use crate::report::figure_text;
@@ -25,7 +25,7 @@ struct Metric {
 
 /// One file for each figure that the page can show, with the figure that cases are sorted by first.
 /// Empty: no case has several trials.
-pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
+pub fn of(panel: &Panel<'_>) -> Vec<RenderedChart> {
     if !panel.cases.iter().any(|(_, case)| case.trials.len() > 1) {
         return Vec::new();
     }
@@ -33,7 +33,7 @@ pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
 }
 
 /// The chart. `None`: no trial has the figure.
-fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<Drawn> {
+fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<RenderedChart> {
     let metric = &view.of;
     let trials = panel.cases.iter().flat_map(|(_, case)| &case.trials);
     let values: Vec<f64> = trials
@@ -53,7 +53,7 @@ fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<Drawn> {
         .iter()
         .map(|(_, case)| width_of(&words::cut(&case.runtime, NAME_LETTERS), NAME))
         .fold(110.0, f64::max);
-    let rows = Rows {
+    let rows = RowArea {
         left: MARGIN + 24.0 + widest + 20.0,
         right: WIDTH - MARGIN - 12.0,
         scale: extent(&values, &intervals),
@@ -63,21 +63,21 @@ fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<Drawn> {
     for (place, (_, case)) in panel.cases.iter().enumerate() {
         elements.push(rows.row(panel, metric, case, ROW * (place as f64 + 0.5)));
     }
-    let below = if rows.scale.kind == Kind::Log { 60.0 } else { 42.0 };
+    let below = if rows.scale.kind == ScaleKind::Log { 60.0 } else { 42.0 };
     let notes = vec![
         "A marker for each trial (hollow or pale: invalid, does not count), a stroke for the estimate, a band \
          for its 95 % interval."
             .to_owned(),
     ];
     let frame = panel.frame(format!("{}, each trial", metric.title), notes);
-    Some(Drawn {
+    Some(RenderedChart {
         file: view.file("trials"),
         svg: frame.around(Body { height: rows_height + below, elements }),
     })
 }
 
 fn views(panel: &Panel<'_>) -> Vec<View<Metric>> {
-    let what = panel.what();
+    let what = panel.time_name();
     let time = |name: &str, words: &str, of| {
         let title = format!("{words} of {what}");
         View::new(name, Metric { title, of, words: figures::time, axis: words::nanos, unit: 1.0 })
@@ -125,13 +125,13 @@ fn beside_times() -> [View<Metric>; 3] {
 }
 
 /// The area of the rows.
-struct Rows {
+struct RowArea {
     left: f64,
     right: f64,
     scale: Scale,
 }
 
-impl Rows {
+impl RowArea {
     fn x_of(&self, value: f64) -> f64 {
         self.left + self.scale.place(value) * (self.right - self.left)
     }
@@ -147,7 +147,7 @@ impl Rows {
             let words = (metric.axis)(step);
             elements.push(text(&words, x, height + 20.0, 12.0, SOFT).with("text-anchor", "middle"));
         }
-        if self.scale.kind == Kind::Log {
+        if self.scale.kind == ScaleKind::Log {
             let middle = (self.left + self.right) / 2.0;
             let words = text("log scale", middle, height + 40.0, 12.0, SOFT);
             elements.push(words.with("text-anchor", "middle"));
@@ -159,20 +159,20 @@ impl Rows {
         let look = panel.look(&case.runtime);
         let figure = (metric.of)(panel, &case.figures);
         let name = words::cut(&case.runtime, NAME_LETTERS);
-        let said = match case.trials_counted {
+        let count_text = match case.trials_counted {
             0 => "no trial counts".to_owned(),
             _ => words::tied(&figure_text(figure, metric.words)),
         };
         Element::new("g")
             .children(look.point(MARGIN + 6.0, y - 4.0, 5.0))
             .child(text(&name, MARGIN + 24.0, y, NAME, INK))
-            .child(text(&said, MARGIN + 24.0, y + 15.0, 12.0, SOFT))
+            .child(text(&count_text, MARGIN + 24.0, y + 15.0, 12.0, SOFT))
             .children(self.estimate(figure, look, y))
             .children(self.trials(panel, metric, case, look, y))
     }
 
     /// The band of the interval and the line of the estimate.
-    fn estimate(&self, figure: Figure, look: Look, y: f64) -> Vec<Element> {
+    fn estimate(&self, figure: Figure, look: SeriesStyle, y: f64) -> Vec<Element> {
         let band = figure.interval().map(|(low, high)| {
             let (from, to) = (self.x_of(low), self.x_of(high));
             Element::new("rect")
@@ -202,7 +202,7 @@ impl Rows {
         panel: &Panel<'_>,
         metric: &Metric,
         case: &CaseSummary,
-        look: Look,
+        look: SeriesStyle,
         y: f64,
     ) -> Vec<Element> {
         let mut trials: Vec<_> = case.trials.iter().collect();

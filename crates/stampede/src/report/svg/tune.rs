@@ -1,8 +1,8 @@
 //! Draws the result for each value of a numeric setting, with its interval.
 
-use super::chart::{Axis, Chart, Grain, Line, Mark, Strength};
+use super::chart::{Axis, Chart, Granularity, Line, Mark, Strength};
 use super::frame::Frame;
-use super::look::Look;
+use super::look::SeriesStyle;
 use super::words;
 use crate::tune::model::{TunePoint, TuneReport};
 
@@ -25,7 +25,7 @@ pub fn chart(report: &TuneReport) -> Option<String> {
     };
     let line = |name: &str, figure, strength| Line {
         name: name.to_owned(),
-        look: Look::at(0),
+        look: SeriesStyle::at(0),
         points: of(figure),
         strength,
     };
@@ -46,16 +46,18 @@ pub fn chart(report: &TuneReport) -> Option<String> {
         return None;
     }
     let y = match report.rate_per_second {
-        None => Axis::from_zero("capacity, requests per second", most, Grain::Fine, words::short),
+        None => {
+            Axis::from_zero("capacity, requests per second", most, Granularity::Fine, words::short)
+        }
         Some(_) => Axis::log("p95 of response time, log scale", &values, words::nanos),
     };
     let chosen = number(&best[&name]).map(|at| Mark {
         at,
-        look: Look::at(0),
+        look: SeriesStyle::at(0),
         words: format!("best: {name}={}", best[&name]),
     });
     let body = Chart {
-        x: Axis::from_zero(&name, furthest, Grain::Fine, words::short),
+        x: Axis::from_zero(&name, furthest, Granularity::Fine, words::short),
         y,
         marks: chosen.into_iter().collect(),
         lines,
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn words_alone_have_no_axis() {
+    fn settings_without_numbers_have_no_axis() {
         let mut words = report(&[2, 8]);
         words.settings = vec!["pm=static,ondemand".to_owned()];
         assert_eq!(chart(&words), None);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::Differs;
+use super::model::Difference;
 use crate::machine::MachineFacts;
 use crate::store::record::{CaseRecord, ObservedState, SentRecord, TrialRecord, Validity};
 use crate::summary::{RunData, words};
@@ -14,9 +14,9 @@ type Facts = BTreeMap<String, String>;
 /// The circumstances in which two runs differ: first those of the machines, then those of the
 /// cases, each with the runtimes that it applies to. `cases` are the indices of a case in both
 /// runs.
-pub fn differences(base: &RunData, other: &RunData, cases: &[(usize, usize)]) -> Vec<Differs> {
+pub fn differences(base: &RunData, other: &RunData, cases: &[(usize, usize)]) -> Vec<Difference> {
     let mut all = unlike(&of_machine(base), &of_machine(other));
-    let mut of_cases: Vec<Differs> = Vec::new();
+    let mut of_cases: Vec<Difference> = Vec::new();
     for &(a, b) in cases {
         let runtime = &other.record.cases[b].runtime;
         let [mut of_base, mut of_other] = [of_case(base, a), of_case(other, b)];
@@ -25,13 +25,13 @@ pub fn differences(base: &RunData, other: &RunData, cases: &[(usize, usize)]) ->
             of_other.extend(b);
         }
         for found in unlike(&of_base, &of_other) {
-            let same = |one: &&mut Differs| {
+            let same = |one: &&mut Difference| {
                 (&one.what, &one.base, &one.other) == (&found.what, &found.base, &found.other)
             };
             match of_cases.iter_mut().find(same) {
-                Some(said) if said.of.contains(runtime) => {}
-                Some(said) => said.of.push(runtime.clone()),
-                None => of_cases.push(Differs { of: vec![runtime.clone()], ..found }),
+                Some(known) if known.of.contains(runtime) => {}
+                Some(known) => known.of.push(runtime.clone()),
+                None => of_cases.push(Difference { of: vec![runtime.clone()], ..found }),
             }
         }
     }
@@ -53,11 +53,11 @@ pub fn answers_otherwise(base: &RunData, other: &RunData, cases: &[(usize, usize
     runtimes
 }
 
-fn unlike(base: &Facts, other: &Facts) -> Vec<Differs> {
+fn unlike(base: &Facts, other: &Facts) -> Vec<Difference> {
     let names = base.keys().chain(other.keys().filter(|name| !base.contains_key(*name)));
     let of = |facts: &Facts, name: &String| facts.get(name).cloned().unwrap_or_default();
     names
-        .map(|name| Differs {
+        .map(|name| Difference {
             what: name.clone(),
             of: Vec::new(),
             base: of(base, name),

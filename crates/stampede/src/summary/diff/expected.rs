@@ -1,7 +1,7 @@
 //! Judges whether a change meets an expectation: `p95 worse < 5%`.
 
-use super::model::{Expected, Outcome, Pairing, Worse};
-use super::{Measure, Pair, figures};
+use super::model::{ChangeExpectation, Outcome, Pairing, Worse};
+use super::{CasePair, Measure, figures};
 use crate::fact::{ChangeFound, ChangeUnit, NoChange};
 use crate::plan::model::{Bound, Expectation, Figure, Side};
 
@@ -42,9 +42,9 @@ pub(super) fn fit(expect: &[Expectation]) -> Result<(), Unfit> {
 /// Judges one expectation for every pair of cases.
 pub(super) fn judge(
     expectation: &Expectation,
-    pairs: &[Pair<'_>],
+    pairs: &[CasePair<'_>],
     pairing: Pairing,
-) -> Vec<Expected> {
+) -> Vec<ChangeExpectation> {
     let Expectation { text, bound } = expectation;
     let measure = Measure::from(bound.figure);
     let figures = figures(pairs, measure, pairing);
@@ -56,7 +56,7 @@ pub(super) fn judge(
                 (Outcome::NotShown, ChangeFound::Unknown { why })
             }
         };
-        Expected { text: text.clone(), outcome, found: found.into() }
+        ChangeExpectation { text: text.clone(), outcome, found: found.into() }
     };
     figures.into_iter().map(one).collect()
 }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn only_a_whole_interval_keeps_or_breaks_a_bound() {
-        let told = [
+        let texts = [
             (worse(0.02, Some((0.01, 0.03))), "p95 worse < 5%"),
             (worse(0.24, Some((0.20, 0.28))), "p95 worse < 5%"),
             // 4 · (0.06 / 0.03)².
@@ -134,7 +134,7 @@ mod tests {
             let (outcome, found) = judged(&worse, text);
             format!("{text}: {outcome:?}: {found}\n")
         });
-        insta::assert_snapshot!(told.concat(), @r"
+        insta::assert_snapshot!(texts.concat(), @r"
         p95 worse < 5%: Met: p95 2.00 % worse (1.00 % to 3.00 % worse)
         p95 worse < 5%: Broken: p95 24.0 % worse (20.0 % to 28.0 % worse)
         p95 worse < 5%: NotShown: p95 2.00 % worse (4.00 % better to 8.00 % worse); about 16 rounds would prove it

@@ -18,8 +18,8 @@ use stampede_stats::unpaired::{self, JudgedShift, PairComparison, Shift, Unpaire
 pub use expected::Unfit;
 pub use measure::Measure;
 pub use model::{
-    CaseDiff, Change, Diff, Differs, Expected, FORMAT, FigureDiff, OnlyIn, Outcome, Pairing, Side,
-    SideNote, Worse,
+    CaseDiff, Change, ChangeExpectation, Diff, Difference, FORMAT, FigureDiff, OnlyIn, Outcome,
+    Pairing, Side, SideNote, Worse,
 };
 
 use super::input::TrialData;
@@ -32,7 +32,7 @@ use crate::store::record::Validity;
 
 /// A run, with its name in this comparison.
 #[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
+pub struct LabelledRun<'a> {
     /// The name: `A`, `B` …
     pub label: &'a str,
     /// The run as read.
@@ -47,16 +47,20 @@ pub struct Named<'a> {
 ///
 /// # Errors
 /// An expectation is not about a change.
-pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Result<Diff, Unfit> {
+pub fn between(
+    base: LabelledRun<'_>,
+    other: LabelledRun<'_>,
+    expect: &[Expectation],
+) -> Result<Diff, Unfit> {
     expected::fit(expect)?;
-    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    let mut pairs: Vec<CasePair<'_>> = Vec::new();
     let key = key(base, other);
     for case in &other.summary.cases {
         let is_it = |one: &&CaseSummary| key(one) == key(case);
         if let Some(before) = base.summary.cases.iter().find(is_it) {
-            let base = Of { label: base.label, data: base.data, case: before };
-            let other = Of { label: other.label, data: other.data, case };
-            pairs.push(Pair { base, other });
+            let base = RunCase { label: base.label, data: base.data, case: before };
+            let other = RunCase { label: other.label, data: other.data, case };
+            pairs.push(CasePair { base, other });
         }
     }
     let places = places(&pairs);
@@ -90,17 +94,17 @@ pub fn within(
 ) -> Result<Option<Diff>, Unfit> {
     let Some(against) = &data.record.against else { return Ok(None) };
     expected::fit(expect)?;
-    let base = Named { label: &against.label, data, summary };
-    let other = Named { label: WORKING_TREE, data, summary };
-    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    let base = LabelledRun { label: &against.label, data, summary };
+    let other = LabelledRun { label: WORKING_TREE, data, summary };
+    let mut pairs: Vec<CasePair<'_>> = Vec::new();
     for case in &summary.cases {
         let name = against.name_of(&case.runtime);
         let is_it = |one: &&CaseSummary| {
             (&one.runtime, &one.app, &one.load) == (&name, &case.app, &case.load)
         };
         if let Some(before) = summary.cases.iter().find(is_it) {
-            let base = Of { label: base.label, data, case: before };
-            pairs.push(Pair { base, other: Of { label: other.label, data, case } });
+            let base = RunCase { label: base.label, data, case: before };
+            pairs.push(CasePair { base, other: RunCase { label: other.label, data, case } });
         }
     }
     Ok(Some(Diff {
@@ -156,10 +160,10 @@ pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
                 own.and_then(|own| own.expectations.iter().find(|one| one.text == judged.text));
             let Some(found) = found else { return false };
             judged.outcome = match found.outcome {
-                Outcome::Met => super::model::Expected::Met,
+                Outcome::Met => super::model::ExpectedOutcome::Met,
                 outcome => {
                     let (is_shown, found) = (outcome == Outcome::Broken, found.found.clone());
-                    super::model::Expected::NotMet {
+                    super::model::ExpectedOutcome::NotMet {
                         figure: Found::Change { is_shown, found }.into(),
                     }
                 }
@@ -169,17 +173,18 @@ pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
     }
 }
 
-fn places(pairs: &[Pair<'_>]) -> Vec<(usize, usize)> {
+fn places(pairs: &[CasePair<'_>]) -> Vec<(usize, usize)> {
     pairs.iter().filter_map(|pair| Some((pair.base.place()?, pair.other.place()?))).collect()
 }
 
 /// The notices of each run. Notices that both runs have are given once.
-fn own_notices(base: Named<'_>, other: Named<'_>) -> Vec<Fact<Notice>> {
-    let said = |by: Named<'_>, notice: &Fact<Notice>| by.summary.notices.contains(notice);
+fn own_notices(base: LabelledRun<'_>, other: LabelledRun<'_>) -> Vec<Fact<Notice>> {
+    let has_notice =
+        |by: LabelledRun<'_>, notice: &Fact<Notice>| by.summary.notices.contains(notice);
     let mut notices = Vec::new();
     for (one, beside) in [(base, other), (other, base)] {
         for notice in &one.summary.notices {
-            match said(beside, notice) {
+            match has_notice(beside, notice) {
                 false => notices.push(Notice::of_run(one.label.to_owned(), notice).into()),
                 true if one.label == base.label => {
                     let both = format!("{} and {}", base.label, other.label);
@@ -192,7 +197,7 @@ fn own_notices(base: Named<'_>, other: Named<'_>) -> Vec<Fact<Notice>> {
     notices
 }
 
-fn side(named: Named<'_>) -> Side {
+fn side(named: LabelledRun<'_>) -> Side {
     let Summary { run, started_at, stampede, rounds, .. } = named.summary;
     Side {
         label: named.label.to_owned(),
@@ -206,13 +211,13 @@ fn side(named: Named<'_>) -> Side {
 /// The values that must be equal for two cases to match. A load of the same name but with other
 /// parameters counts as a difference. A load of the other model has other figures, so its cases do
 /// not match.
-type Key<'a> = (&'a str, &'a str, &'a str, LoadModel);
+type CaseKey<'a> = (&'a str, &'a str, &'a str, LoadModel);
 
 /// How the cases of two runs are matched. If each run has only one app, the app is not part of the
 /// key. Then another app is reported as a difference with both names, and the runs still have cases
 /// in common.
-fn key(base: Named<'_>, other: Named<'_>) -> fn(&CaseSummary) -> Key<'_> {
-    let has_one = |run: Named<'_>| run.data.record.names_of(|case| &case.app).len() == 1;
+fn key(base: LabelledRun<'_>, other: LabelledRun<'_>) -> fn(&CaseSummary) -> CaseKey<'_> {
+    let has_one = |run: LabelledRun<'_>| run.data.record.names_of(|case| &case.app).len() == 1;
     match has_one(base) && has_one(other) {
         true => |case| (&case.runtime, "", &case.load, case.model),
         false => |case| (&case.runtime, &case.app, &case.load, case.model),
@@ -220,7 +225,11 @@ fn key(base: Named<'_>, other: Named<'_>) -> fn(&CaseSummary) -> Key<'_> {
 }
 
 /// The cases that only `one` has.
-fn only(one: Named<'_>, other: Named<'_>, key: fn(&CaseSummary) -> Key<'_>) -> Vec<OnlyIn> {
+fn only(
+    one: LabelledRun<'_>,
+    other: LabelledRun<'_>,
+    key: fn(&CaseSummary) -> CaseKey<'_>,
+) -> Vec<OnlyIn> {
     let has = |case: &CaseSummary| other.summary.cases.iter().any(|one| key(one) == key(case));
     let cases = one.summary.cases.iter().filter(|case| !has(case));
     cases
@@ -235,7 +244,7 @@ fn only(one: Named<'_>, other: Named<'_>, key: fn(&CaseSummary) -> Key<'_>) -> V
 
 /// A case and its run.
 #[derive(Clone, Copy)]
-struct Of<'a> {
+struct RunCase<'a> {
     label: &'a str,
     data: &'a RunData,
     case: &'a CaseSummary,
@@ -243,12 +252,12 @@ struct Of<'a> {
 
 /// Two cases to compare.
 #[derive(Clone, Copy)]
-struct Pair<'a> {
-    base: Of<'a>,
-    other: Of<'a>,
+struct CasePair<'a> {
+    base: RunCase<'a>,
+    other: RunCase<'a>,
 }
 
-impl<'a> Of<'a> {
+impl<'a> RunCase<'a> {
     /// The index of the case in its run's record.
     fn place(&self) -> Option<usize> {
         self.data.record.cases.iter().position(|one| {
@@ -298,12 +307,12 @@ impl<'a> Of<'a> {
     }
 }
 
-fn cases(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<CaseDiff> {
+fn cases(pairs: &[CasePair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<CaseDiff> {
     let shown: Vec<Vec<FigureDiff>> =
         Measure::SHOWN.iter().map(|measure| figures(pairs, *measure, pairing)).collect();
-    let expected: Vec<Vec<Expected>> =
+    let expected: Vec<Vec<ChangeExpectation>> =
         expect.iter().map(|one| expected::judge(one, pairs, pairing)).collect();
-    let one = |(place, pair): (usize, &Pair<'_>)| {
+    let one = |(place, pair): (usize, &CasePair<'_>)| {
         let primary = primary(pair);
         let about = figures(pairs, primary, pairing).swap_remove(place);
         let case = pair.other.case;
@@ -328,7 +337,7 @@ fn cases(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<Ca
 
 /// The first of these figures for which both sides have enough requests. The cases of one run are
 /// sorted by the same rule.
-fn primary(pair: &Pair<'_>) -> Measure {
+fn primary(pair: &CasePair<'_>) -> Measure {
     if pair.other.case.model == LoadModel::Closed {
         return Measure::Throughput;
     }
@@ -340,10 +349,10 @@ fn primary(pair: &Pair<'_>) -> Measure {
 }
 
 /// One figure of all pairs. The intervals are adjusted for the number of simultaneous comparisons.
-fn figures(pairs: &[Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<FigureDiff> {
+fn figures(pairs: &[CasePair<'_>], measure: Measure, pairing: Pairing) -> Vec<FigureDiff> {
     let mut all: Vec<FigureDiff> = pairs.iter().map(|pair| uncompared(pair, measure)).collect();
     let fit: Vec<usize> = (0..pairs.len()).filter(|place| all[*place].why_not.is_none()).collect();
-    let of: Vec<&Pair<'_>> = fit.iter().map(|place| &pairs[*place]).collect();
+    let of: Vec<&CasePair<'_>> = fit.iter().map(|place| &pairs[*place]).collect();
     for (place, compared) in fit.iter().zip(compared(&of, measure, pairing)) {
         let one = &mut all[*place];
         let Some(estimate) = compared.ratio else {
@@ -358,7 +367,7 @@ fn figures(pairs: &[Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Figure
     all
 }
 
-fn uncompared(pair: &Pair<'_>, measure: Measure) -> FigureDiff {
+fn uncompared(pair: &CasePair<'_>, measure: Measure) -> FigureDiff {
     let (base, other) = (pair.base.figure(measure), pair.other.figure(measure));
     let why_not = pair.base.why_not(base).or_else(|| pair.other.why_not(other));
     FigureDiff {
@@ -375,12 +384,13 @@ fn uncompared(pair: &Pair<'_>, measure: Measure) -> FigureDiff {
 }
 
 /// The ratios of the pairs. Shares of correct answers are compared by their differences.
-fn compared(pairs: &[&Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<PairComparison> {
+fn compared(pairs: &[&CasePair<'_>], measure: Measure, pairing: Pairing) -> Vec<PairComparison> {
     match (measure, pairing) {
         (Measure::Ok, _) => shares(pairs, pairing),
         (_, Pairing::WithinRounds) => {
             let ratio = |(base, other): (f64, f64)| other / base;
-            let ratios = |pair: &&Pair<'_>| rounds(pair, measure).into_iter().map(ratio).collect();
+            let ratios =
+                |pair: &&CasePair<'_>| rounds(pair, measure).into_iter().map(ratio).collect();
             compare(&pairs.iter().map(ratios).collect::<Vec<_>>())
         }
         (_, Pairing::BetweenRuns) => {
@@ -389,8 +399,8 @@ fn compared(pairs: &[&Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Pair
     }
 }
 
-fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<PairComparison> {
-    let shift = |pair: &&Pair<'_>| match pairing {
+fn shares(pairs: &[&CasePair<'_>], pairing: Pairing) -> Vec<PairComparison> {
+    let shift = |pair: &&CasePair<'_>| match pairing {
         Pairing::WithinRounds => {
             let rounds = rounds(pair, Measure::Ok);
             Shift::within(&rounds.iter().map(|(base, other)| other - base).collect::<Vec<_>>())
@@ -417,15 +427,16 @@ fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<PairComparison> {
 const OK_MARGIN: f64 = 0.001;
 
 /// The values of base and other side for each round that has both.
-fn rounds(pair: &Pair<'_>, measure: Measure) -> Vec<(f64, f64)> {
+fn rounds(pair: &CasePair<'_>, measure: Measure) -> Vec<(f64, f64)> {
     let other = pair.other.values(measure);
     let of_round = |round| other.iter().find(|(own, _)| *own == round).map(|(_, value)| *value);
     let base = pair.base.values(measure).into_iter();
     base.filter_map(|(round, base)| Some((base, of_round(round)?))).collect()
 }
 
-fn sides(pair: &Pair<'_>, measure: Measure) -> UnpairedSamples {
-    let values = |side: &Of<'_>| side.values(measure).into_iter().map(|(_, value)| value).collect();
+fn sides(pair: &CasePair<'_>, measure: Measure) -> UnpairedSamples {
+    let values =
+        |side: &RunCase<'_>| side.values(measure).into_iter().map(|(_, value)| value).collect();
     UnpairedSamples { base: values(&pair.base), other: values(&pair.other) }
 }
 
@@ -456,7 +467,7 @@ fn worse(estimate: &Estimate, measure: Measure) -> Worse {
 }
 
 /// The sentence that says whether the other side is slower, by how much, and how certain that is.
-fn sentence(pair: &Pair<'_>, figure: &FigureDiff) -> String {
+fn sentence(pair: &CasePair<'_>, figure: &FigureDiff) -> String {
     let (base, other) = (pair.base.label, pair.other.label);
     let (Some(judged), Some(ratio)) = (figure.judged, figure.ratio) else {
         return match &figure.why_not {

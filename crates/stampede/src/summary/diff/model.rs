@@ -23,7 +23,7 @@ pub struct Diff {
     /// How the two sides were measured together.
     pub pairing: Pairing,
     /// Circumstances that should be the same on both sides but are not. Empty: none.
-    pub differences: Vec<Differs>,
+    pub differences: Vec<Difference>,
     /// Notices for the reader.
     pub notices: Vec<Fact<Notice>>,
     /// The cases that both sides have, in the order of the other side's summary.
@@ -73,7 +73,7 @@ pub enum Pairing {
 
 /// A circumstance that is not the same on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Differs {
+pub struct Difference {
     /// The name of the circumstance.
     pub what: String,
     /// The runtimes that it applies to. Empty: it applies to the runs.
@@ -119,7 +119,7 @@ pub struct CaseDiff {
     /// The comparisons of single figures.
     pub figures: Vec<FigureDiff>,
     /// The expectations about the change, with their outcomes.
-    pub expectations: Vec<Expected>,
+    pub expectations: Vec<ChangeExpectation>,
     /// Why trials of either side do not count, or count with doubt.
     pub notes: Vec<SideNote>,
 }
@@ -198,7 +198,7 @@ pub enum Change {
 
 /// An expectation about a change, with its outcome for a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Expected {
+pub struct ChangeExpectation {
     /// The expectation as written.
     pub text: String,
     /// The outcome.

@@ -93,7 +93,7 @@ fn load(trial: &mut TrialData) -> &mut LoadRecord {
 }
 
 #[test]
-fn where_all_was_seen_and_had_room_nothing_was_exhausted() {
+fn nothing_is_exhausted_if_everything_was_observed_and_had_room() {
     assert_eq!(found(|_| {}), Some(vec![]));
     assert_eq!(
         of_trial(&trial(), LoadModel::Open, &run()),
@@ -103,7 +103,7 @@ fn where_all_was_seen_and_had_room_nothing_was_exhausted() {
 }
 
 #[test]
-fn what_was_not_seen_may_have_been_the_limit() {
+fn an_unobserved_resource_may_have_been_the_limit() {
     type Change = fn(&mut TrialData);
     let unseen: [(&str, Change); 11] = [
         ("no load", |trial| trial.record.load = None),
@@ -198,7 +198,7 @@ fn a_full_budget_a_full_role_and_a_full_database() {
 }
 
 #[test]
-fn a_result_of_before_does_not_say_which_role_had_which_cpus() {
+fn an_older_result_does_not_know_the_cpus_of_each_role() {
     let full = |change: fn(&mut TrialData)| {
         found(|trial| {
             trial.record.isolation.cpus_by_role.clear();
@@ -280,7 +280,7 @@ fn summaries(all: &[Option<Vec<Exhausted>>]) -> Vec<TrialSummary> {
 }
 
 #[test]
-fn of_several_trials_most_of_them_decide() {
+fn the_majority_of_trials_decides() {
     let cpu = |share| Exhausted::Cpu { share, cpus: 1 };
     let of = |all: &[Option<Vec<Exhausted>>]| over(&summaries(all));
     assert_eq!(of(&[]), None);
@@ -292,7 +292,7 @@ fn of_several_trials_most_of_them_decide() {
 }
 
 #[test]
-fn what_a_group_may_say() {
+fn a_group_with_exhausted_resources_is_described() {
     let case = |exhausted: Option<Vec<Exhausted>>| {
         let data = RunData { record: run(), trials: vec![] };
         CaseSummary { exhausted, ..super::super::case::summarize(&data, 2) }

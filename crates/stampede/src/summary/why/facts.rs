@@ -88,10 +88,10 @@ impl<'a> Facts<'a> {
     /// workers is not known.
     pub fn all_busy_share(&self) -> Option<f64> {
         let workers = self.workers()?;
-        let looks = self.looks();
+        let worker_samples = self.worker_samples();
         let pools = self.pressed.iter().filter_map(|row| row.pool.as_ref());
-        let busy: Vec<u32> = match looks.is_empty() {
-            false => looks.into_iter().map(|(busy, _)| busy).collect(),
+        let busy: Vec<u32> = match worker_samples.is_empty() {
+            false => worker_samples.into_iter().map(|(busy, _)| busy).collect(),
             true => pools.map(|pool| pool.active).collect(),
         };
         let all = busy.iter().filter(|busy| **busy >= workers).count();
@@ -106,14 +106,16 @@ impl<'a> Facts<'a> {
     }
 
     /// Samples of the workers under pressure: the number busy, and how many of those were running.
-    pub fn looks(&self) -> Vec<(u32, u32)> {
-        let looks = self.pressed.iter().filter_map(|row| row.workers.as_ref());
-        looks.flat_map(|one| one.busy.iter().copied().zip(one.running.iter().copied())).collect()
+    pub fn worker_samples(&self) -> Vec<(u32, u32)> {
+        let worker_samples = self.pressed.iter().filter_map(|row| row.workers.as_ref());
+        worker_samples
+            .flat_map(|one| one.busy.iter().copied().zip(one.running.iter().copied()))
+            .collect()
     }
 
     /// Log lines with this meaning.
-    pub fn said(&self, means: LogSignal) -> impl Iterator<Item = &'a LogEvidence> {
-        self.runtime().said.iter().filter(move |said| said.means == means)
+    pub fn log_entries(&self, means: LogSignal) -> impl Iterator<Item = &'a LogEvidence> {
+        self.runtime().said.iter().filter(move |entry| entry.means == means)
     }
 
     /// The number of requests that ended with this status.

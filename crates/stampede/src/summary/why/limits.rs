@@ -2,14 +2,14 @@
 //! was reached.
 
 use super::facts::Facts;
-use super::{Cause, Found, Says};
+use super::{Cause, Diagnosis, Novelty};
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{LogEvidence, LogSignal};
 use crate::summary::model::LoadModel;
 use crate::summary::words;
 
 /// The generator was at its limit, so the runtime's own limit is higher.
-pub fn generator(facts: &Facts<'_>) -> Option<Found> {
+pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {
     let load = facts.load;
     let percent = load.busy_share_max * 100.0;
     let allowed =
@@ -17,22 +17,22 @@ pub fn generator(facts: &Facts<'_>) -> Option<Found> {
     let (text, says) = match facts.model {
         LoadModel::Closed if load.is_generators_limit() => (
             format!("the generator: a load thread was {percent:.0} % busy, so this is its limit"),
-            Says::TheSame,
+            Novelty::TheSame,
         ),
         LoadModel::Open if load.schedule_lag_ns_sure > allowed => (
             format!(
                 "the generator: it was late itself, by {} at p99",
                 words::time(load.schedule_lag_ns_p99 as f64)
             ),
-            Says::More,
+            Novelty::More,
         ),
         _ => return None,
     };
     let busy = format!("busiest load thread: {percent:.0} % of its CPU");
-    Some(Found::new(Cause::Generator, text).with_all([(says, busy)]))
+    Some(Diagnosis::new(Cause::Generator, text).with_all([(says, busy)]))
 }
 
-pub fn memory(facts: &Facts<'_>) -> Option<Found> {
+pub fn memory(facts: &Facts<'_>) -> Option<Diagnosis> {
     let limit = facts.record.isolation.memory_bytes;
     let kills = facts.sum(|role| role.oom_kills);
     let most = facts.memory_max();
@@ -45,7 +45,7 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
         0 => String::new(),
         _ => format!(": the stack reached its limit of {has}"),
     };
-    let php = facts.said(LogSignal::PhpMemory).next();
+    let php = facts.log_entries(LogSignal::PhpMemory).next();
     let is_full = kills == 0 && limit > 0 && share >= FULL_SHARE;
     let text = if kills > 0 {
         let (processes, their) =
@@ -66,14 +66,14 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
             stalled * 100.0
         )
     } else {
-        let said = php?;
-        format!("memory: PHP's `memory_limit` was reached {}", times(said.lines))
+        let entry = php?;
+        format!("memory: PHP's `memory_limit` was reached {}", times(entry.lines))
     };
     let used =
         (limit > 0).then(|| format!("{} of {has} in use at most", words::bytes(most as f64)));
     let met = (hits > 0).then(|| format!("the memory limit was reached {}", times(hits)));
-    let used = used.map(|used| (Says::more_if(!is_full), used));
-    let found = Found::new(Cause::Memory, text).with_all(used);
+    let used = used.map(|used| (Novelty::more_if(!is_full), used));
+    let found = Diagnosis::new(Cause::Memory, text).with_all(used);
     Some(found.with(met.into_iter().chain(php.map(line))))
 }
 
@@ -83,7 +83,7 @@ fn stalled_ns(row: &ResourceSample) -> Option<u64> {
     row.memory_stalled_ns.or_else(|| row.host.pressure_some_ns.get("memory").copied())
 }
 
-pub fn throttled(facts: &Facts<'_>) -> Option<Found> {
+pub fn throttled(facts: &Facts<'_>) -> Option<Diagnosis> {
     let throttled = facts.throttled_ns();
     (throttled as f64 >= facts.watched_ns().max(1) as f64 * THROTTLED_SHARE).then(|| {
         let text = format!(
@@ -91,17 +91,17 @@ pub fn throttled(facts: &Facts<'_>) -> Option<Found> {
             words::time(throttled as f64),
             words::time(facts.watched_ns() as f64)
         );
-        Found::new(Cause::Throttled, text)
+        Diagnosis::new(Cause::Throttled, text)
     })
 }
 
 /// All workers are busy, more requests wait, and the CPU has time left.
-pub fn workers(facts: &Facts<'_>) -> Option<Found> {
+pub fn workers(facts: &Facts<'_>) -> Option<Diagnosis> {
     let workers = facts.workers()?;
     if !facts.is_crowded() || is_cpu_bound(facts) {
         return None;
     }
-    let looks = facts.looks();
+    let worker_samples = facts.worker_samples();
     let pools: Vec<_> = facts.pressed.iter().filter_map(|row| row.pool.as_ref()).collect();
     let share = facts.all_busy_share()?;
     if share < ALL_BUSY_SHARE {
@@ -118,13 +118,13 @@ pub fn workers(facts: &Facts<'_>) -> Option<Found> {
     };
     let text = format!("worker-bound: {who} busy{cpu}");
     let mut evidence = Vec::new();
-    if !looks.is_empty() {
-        let running = looks.iter().map(|(_, running)| f64::from(*running)).sum::<f64>();
+    if !worker_samples.is_empty() {
+        let running = worker_samples.iter().map(|(_, running)| f64::from(*running)).sum::<f64>();
         evidence.push(format!(
             "all busy in {:.0} % of {} samples; {:.1} of {workers} ran, the others waited inside a request",
             share * 100.0,
-            looks.len(),
-            running / looks.len() as f64
+            worker_samples.len(),
+            running / worker_samples.len() as f64
         ));
     }
     evidence.push(format!(
@@ -145,14 +145,14 @@ pub fn workers(facts: &Facts<'_>) -> Option<Found> {
     if reached > 0 {
         evidence.push(format!("`pm.max_children` was reached {}", times(reached)));
     }
-    evidence.extend(facts.said(LogSignal::WorkerLimit).map(line));
+    evidence.extend(facts.log_entries(LogSignal::WorkerLimit).map(line));
     for (name, one) in facts.listeners.iter().filter(|(_, one)| one.queued_max > 1) {
         evidence.push(format!("up to {} connections waited at {name}", one.queued_max));
     }
-    Some(Found::new(Cause::Workers, text).with(evidence))
+    Some(Diagnosis::new(Cause::Workers, text).with(evidence))
 }
 
-pub fn cpu(facts: &Facts<'_>) -> Option<Found> {
+pub fn cpu(facts: &Facts<'_>) -> Option<Diagnosis> {
     let share = facts.cpu_share().filter(|_| is_cpu_bound(facts))?;
     let percent = share * 100.0;
     let cpus = match facts.record.budget_cpus {
@@ -169,20 +169,21 @@ pub fn cpu(facts: &Facts<'_>) -> Option<Found> {
     let by_role = facts.roles().into_iter().filter_map(|role| {
         let of_role = facts.cpu_share_of(|name| name == role)? * 100.0;
         // Compared as printed, without decimals.
-        let says = Says::more_if(of_role.round() != percent.round());
+        let says = Novelty::more_if(of_role.round() != percent.round());
         Some((says, format!("{role}: {of_role:.0} % of the budget")))
     });
-    Some(Found::new(Cause::Cpu, text).with_all(by_role))
+    Some(Diagnosis::new(Cause::Cpu, text).with_all(by_role))
 }
 
 /// None of the limits was reached.
-pub fn none(facts: &Facts<'_>) -> Option<Found> {
+pub fn none(facts: &Facts<'_>) -> Option<Diagnosis> {
     let (cpu, workers) = (facts.cpu_share()?, facts.workers()?);
-    let looks = facts.looks();
-    if looks.is_empty() || facts.has_failed() {
+    let worker_samples = facts.worker_samples();
+    if worker_samples.is_empty() || facts.has_failed() {
         return None;
     }
-    let busy = looks.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>() / looks.len() as f64;
+    let busy = worker_samples.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>()
+        / worker_samples.len() as f64;
     let room = format!("CPU {:.0} %, {busy:.1} of {workers} workers busy on average", cpu * 100.0);
     let under_way = facts.load.in_flight_max;
     let text = match facts.model {
@@ -202,7 +203,7 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
         }
         _ => return None,
     };
-    Some(Found::new(Cause::BelowLimits, text))
+    Some(Diagnosis::new(Cause::BelowLimits, text))
 }
 
 /// Whether the stack used its CPUs, or its workers wanted a CPU all the time and other programs had
@@ -210,15 +211,16 @@ pub fn none(facts: &Facts<'_>) -> Option<Found> {
 pub fn is_cpu_bound(facts: &Facts<'_>) -> bool {
     let Some(share) = facts.cpu_share() else { return false };
     let cpus = facts.record.budget_cpus;
-    let looks = facts.looks();
-    let wanted = looks.iter().filter(|(_, running)| *running >= cpus).count();
-    let always = !looks.is_empty() && wanted as f64 >= looks.len() as f64 * WANTED_SHARE;
+    let worker_samples = facts.worker_samples();
+    let wanted = worker_samples.iter().filter(|(_, running)| *running >= cpus).count();
+    let always =
+        !worker_samples.is_empty() && wanted as f64 >= worker_samples.len() as f64 * WANTED_SHARE;
     share >= CPU_FULL || always
 }
 
 /// A log line with its program and the number of lines that mean the same.
-pub fn line(said: &LogEvidence) -> String {
-    format!("{}'s log, {}: {}", said.program, times(said.lines), said.first)
+pub fn line(entry: &LogEvidence) -> String {
+    format!("{}'s log, {}: {}", entry.program, times(entry.lines), entry.first)
 }
 
 pub fn times(count: u64) -> String {

@@ -57,7 +57,7 @@ pub enum Cause {
 
 /// One cause that limited a trial or a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Why {
+pub struct LimitingCause {
     /// The cause.
     pub cause: Cause,
     /// The numbers of the trials in which it was found.
@@ -73,15 +73,15 @@ pub struct Why {
 }
 
 /// All causes that limited a trial, the most direct one first. Empty: not known.
-pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<Why> {
+pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<LimitingCause> {
     let Some(facts) = Facts::of(trial, model) else { return Vec::new() };
-    let mut found: Vec<Found> = ALL.iter().filter_map(|judge| judge(&facts)).collect();
+    let mut found: Vec<Diagnosis> = ALL.iter().filter_map(|judge| judge(&facts)).collect();
     if found.is_empty() {
         found.extend(limits::none(&facts));
     }
-    let mut why: Vec<Why> = found
+    let mut why: Vec<LimitingCause> = found
         .into_iter()
-        .map(|Found { cause, text, evidence, proof }| Why {
+        .map(|Diagnosis { cause, text, evidence, proof }| LimitingCause {
             cause,
             trials: vec![trial.record.number],
             text,
@@ -96,8 +96,8 @@ pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<Why> {
 
 /// The causes over several trials, each once, with the words of the first trial that has it. Causes
 /// of more than half of the trials come first.
-pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
-    let mut case: Vec<Why> = Vec::new();
+pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<LimitingCause>>) -> Vec<LimitingCause> {
+    let mut case: Vec<LimitingCause> = Vec::new();
     let mut count = 0;
     for one in trials.inspect(|_| count += 1).flatten() {
         match case.iter_mut().find(|known| known.cause == one.cause) {
@@ -114,27 +114,27 @@ pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<Why>>) -> Vec<Why> {
 }
 
 /// One cause that was found.
-pub(super) struct Found {
+pub(super) struct Diagnosis {
     cause: Cause,
     text: String,
     evidence: Vec<String>,
     proof: Option<String>,
 }
 
-impl Found {
-    fn new(cause: Cause, text: String) -> Found {
-        Found { cause, text, evidence: Vec::new(), proof: None }
+impl Diagnosis {
+    fn new(cause: Cause, text: String) -> Diagnosis {
+        Diagnosis { cause, text, evidence: Vec::new(), proof: None }
     }
 
     /// Adds evidence that says more than the text.
-    fn with(self, evidence: impl IntoIterator<Item = String>) -> Found {
-        self.with_all(evidence.into_iter().map(|one| (Says::More, one)))
+    fn with(self, evidence: impl IntoIterator<Item = String>) -> Diagnosis {
+        self.with_all(evidence.into_iter().map(|one| (Novelty::More, one)))
     }
 
     /// Adds evidence, some of which the text may already say.
-    fn with_all(mut self, evidence: impl IntoIterator<Item = (Says, String)>) -> Found {
+    fn with_all(mut self, evidence: impl IntoIterator<Item = (Novelty, String)>) -> Diagnosis {
         for (says, one) in evidence {
-            if says == Says::More && self.proof.is_none() {
+            if says == Novelty::More && self.proof.is_none() {
                 self.proof = Some(one.clone());
             }
             self.evidence.push(one);
@@ -145,21 +145,21 @@ impl Found {
 
 /// Whether evidence says more than the text of its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says {
+enum Novelty {
     More,
     TheSame,
 }
 
-impl Says {
-    fn more_if(condition: bool) -> Says {
-        if condition { Says::More } else { Says::TheSame }
+impl Novelty {
+    fn more_if(condition: bool) -> Novelty {
+        if condition { Novelty::More } else { Novelty::TheSame }
     }
 }
 
-type Judge = fn(&Facts<'_>) -> Option<Found>;
+type CauseCheck = fn(&Facts<'_>) -> Option<Diagnosis>;
 
 /// All causes, each judged by its own evidence.
-const ALL: [Judge; 12] = [
+const ALL: [CauseCheck; 12] = [
     limits::generator,
     limits::memory,
     server::limit,

@@ -1,11 +1,11 @@
 //! Judges causes inside PHP: an OPcache that is off, full or checks its files, and Xdebug.
 
 use super::facts::Facts;
-use super::{Cause, Found, Says};
+use super::{Cause, Diagnosis, Novelty};
 use crate::store::record::ObservedState;
 use crate::summary::words;
 
-pub fn xdebug(facts: &Facts<'_>) -> Option<Found> {
+pub fn xdebug(facts: &Facts<'_>) -> Option<Diagnosis> {
     let shown = facts.runtime().before.as_ref()?;
     if !shown.extensions.iter().any(|name| name.contains("xdebug")) {
         return None;
@@ -19,12 +19,12 @@ pub fn xdebug(facts: &Facts<'_>) -> Option<Found> {
         None => String::new(),
     };
     let text = format!("Xdebug is loaded{mode}: it slows every call down");
-    Some(Found::new(Cause::Xdebug, text))
+    Some(Diagnosis::new(Cause::Xdebug, text))
 }
 
 /// OPcache as a cause. A runtime that keeps the app in memory compiles it only once, so OPcache
 /// cannot limit it.
-pub fn opcache(facts: &Facts<'_>) -> Option<Found> {
+pub fn opcache(facts: &Facts<'_>) -> Option<Diagnosis> {
     let shown = facts.runtime().before.as_ref()?;
     if facts.runtime().given.keeps_memory {
         return None;
@@ -49,9 +49,9 @@ pub fn opcache(facts: &Facts<'_>) -> Option<Found> {
     };
     let ini = [ENABLE, "opcache.validate_timestamps", MEMORY].into_iter().filter_map(|key| {
         let value = shown.ini.get(key)?;
-        Some((Says::more_if(adds == Some(key)), format!("{key}={value}")))
+        Some((Novelty::more_if(adds == Some(key)), format!("{key}={value}")))
     });
-    Some(Found::new(Cause::Opcache, text).with_all(ini))
+    Some(Diagnosis::new(Cause::Opcache, text).with_all(ini))
 }
 
 const ENABLE: &str = "opcache.enable";

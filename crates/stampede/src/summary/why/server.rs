@@ -5,7 +5,7 @@ use stampede_load::outcome::{FailureKind, Net};
 
 use super::facts::Facts;
 use super::limits::{line, times};
-use super::{Cause, Found, Says};
+use super::{Cause, Diagnosis, Novelty};
 use crate::monitor::sample::ListenerSample;
 use crate::store::record::{LogEvidence, LogSignal};
 use crate::summary::words;
@@ -13,28 +13,32 @@ use crate::summary::words;
 /// The web server logged that it accepts no more connections, and requests had to wait or were
 /// turned away. The log line alone is no cause: a server may log it long before a request waits.
 /// Nor is an app's own 404, which the server did not cause.
-pub fn limit(facts: &Facts<'_>) -> Option<Found> {
+pub fn limit(facts: &Facts<'_>) -> Option<Diagnosis> {
     // nginx answers 500 when it has no connection left for PHP.
     let turned_away = facts.turned_away() + facts.status(500);
-    let met =
-        (turned_away > 0 || facts.is_crowded()).then(|| facts.said(LogSignal::WebServerLimit));
+    let met = (turned_away > 0 || facts.is_crowded())
+        .then(|| facts.log_entries(LogSignal::WebServerLimit));
     let is_full = facts.is_at_its_workers() && (facts.turned_away() > 0 || facts.is_crowded());
-    let full = is_full.then(|| facts.said(LogSignal::WebServerFull));
+    let full = is_full.then(|| facts.log_entries(LogSignal::WebServerFull));
     let mut all = met.into_iter().flatten().chain(full.into_iter().flatten());
-    let said = all.next()?;
-    let text =
-        format!("web server's limit: {} said {}: {}", said.program, times(said.lines), said.first);
-    Some(Found::new(Cause::WebServer, text).with_all(all.map(beside(said))))
+    let entry = all.next()?;
+    let text = format!(
+        "web server's limit: {} said {}: {}",
+        entry.program,
+        times(entry.lines),
+        entry.first
+    );
+    Some(Diagnosis::new(Cause::WebServer, text).with_all(all.map(beside(entry))))
 }
 
 /// A log line, marked by whether it says more than the one that the text quotes.
-fn beside(quoted: &LogEvidence) -> impl Fn(&LogEvidence) -> (Says, String) {
-    |said| (Says::more_if(said.first != quoted.first), line(said))
+fn beside(quoted: &LogEvidence) -> impl Fn(&LogEvidence) -> (Novelty, String) {
+    |entry| (Novelty::more_if(entry.first != quoted.first), line(entry))
 }
 
 /// Failing statuses that no server of the stack explains: the app itself gave them.
-pub fn app(facts: &Facts<'_>) -> Option<Found> {
-    let has = |means| facts.said(means).next().is_some();
+pub fn app(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let has = |means| facts.log_entries(means).next().is_some();
     let is_explained = |status: u16| match status {
         500 => {
             let of_front =
@@ -50,26 +54,26 @@ pub fn app(facts: &Facts<'_>) -> Option<Found> {
     });
     let mut statuses: Vec<_> = statuses.collect();
     statuses.sort_unstable_by(|one, other| other.cmp(one));
-    let said = |(count, status): &(u64, u16)| format!("{status} ({})", times(*count));
+    let status_text = |(count, status): &(u64, u16)| format!("{status} ({})", times(*count));
     let (named, others) = statuses.split_at(statuses.len().min(APP_STATUSES));
     let named = match named {
         [] => return None,
-        [one] => said(one),
+        [one] => status_text(one),
         [rest @ .., last] => {
-            let rest: Vec<String> = rest.iter().map(said).collect();
-            format!("{} and {}", rest.join(", "), said(last))
+            let rest: Vec<String> = rest.iter().map(status_text).collect();
+            format!("{} and {}", rest.join(", "), status_text(last))
         }
     };
     let text = format!("the app itself answered with status {named}");
-    Some(Found::new(Cause::App, text).with(others.iter().map(said)))
+    Some(Diagnosis::new(Cause::App, text).with(others.iter().map(status_text)))
 }
 
 /// Status 502, 503 or 504 with the log line that explains it. Status 500, which an app may give
 /// itself, counts only if a web server uses it for a failed PHP.
-pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
-    let timeouts = facts.said(LogSignal::UpstreamTimeout);
-    let own = || facts.said(LogSignal::UpstreamGone500);
-    let gone = own().chain(facts.said(LogSignal::UpstreamGone));
+pub fn upstream(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let timeouts = facts.log_entries(LogSignal::UpstreamTimeout);
+    let own = || facts.log_entries(LogSignal::UpstreamGone500);
+    let gone = own().chain(facts.log_entries(LogSignal::UpstreamGone));
     // The lines that fit the status come first: a PHP that is gone is not slow.
     let (of_504, of_502): (Vec<_>, Vec<_>) = (timeouts.collect(), gone.collect());
     let lines = |status| match status {
@@ -83,41 +87,46 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     let first = lines.first()?;
     // There is about one line per failure. An app may give such a status itself, for example during
     // maintenance.
-    let told: u64 = lines.iter().map(|said| said.lines).sum();
-    if told * TOLD_OF < count {
+    let logged: u64 = lines.iter().map(|entry| entry.lines).sum();
+    if logged * LOGGED_SHARE < count {
         return None;
     }
     let text = format!("{status} {}: {} said: {}", times(count), first.program, first.first);
     let others = failed.into_iter().filter(|(count, other)| *count > 0 && *other != status);
     let others = others.map(|(count, status)| format!("{status} {}", times(count)));
-    let said = lines.iter().map(|said| beside(first)(said));
-    Some(Found::new(Cause::Upstream, text).with(others).with_all(said))
+    let evidence = lines.iter().map(|entry| beside(first)(entry));
+    Some(Diagnosis::new(Cause::Upstream, text).with(others).with_all(evidence))
 }
 
 /// Connections were refused or dropped because a queue was full.
-pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
+pub fn backlog(facts: &Facts<'_>) -> Option<Diagnosis> {
     let full = full_queue(facts);
     // A queue that was full once but delayed no request is no cause.
     let is_felt = facts.turned_away() > 0 || facts.is_crowded();
-    let said = facts.said(LogSignal::Backlog).next().filter(|_| is_felt);
+    let entry = facts.log_entries(LogSignal::Backlog).next().filter(|_| is_felt);
     let refused = FailureKind::Net(Net::QueueFull).count(&facts.load.counts.failed);
     // If the stack's own sockets were not read, the machine's counters are the only evidence.
     let unseen = facts.listeners.is_empty();
     let dropped: u64 = facts.rows.iter().map(|row| row.host.listen_overflows).sum();
-    let text = match (full, said) {
+    let text = match (full, entry) {
         (Some((name, one)), _) if one.drops > 0 => format!(
             "backlog: the queue of {name} ({}) was full, {} connections were dropped",
-            holds(one.backlog),
+            backlog_text(one.backlog),
             words::count(one.drops)
         ),
-        (Some((name, one)), said) => {
-            let said = said.map_or(String::new(), |said| {
-                format!(", and {} was refused {}", said.program, times(said.lines))
+        (Some((name, one)), entry) => {
+            let entry = entry.map_or(String::new(), |entry| {
+                format!(", and {} was refused {}", entry.program, times(entry.lines))
             });
-            format!("backlog: the queue of {name} ({}) was full{said}", holds(one.backlog))
+            format!("backlog: the queue of {name} ({}) was full{entry}", backlog_text(one.backlog))
         }
-        (None, Some(said)) => {
-            format!("backlog: {} was refused {}: {}", said.program, times(said.lines), said.first)
+        (None, Some(entry)) => {
+            format!(
+                "backlog: {} was refused {}: {}",
+                entry.program,
+                times(entry.lines),
+                entry.first
+            )
         }
         (None, None) if refused > 0 => {
             format!("backlog: {} requests met a full queue", words::count(refused))
@@ -132,8 +141,8 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
         .filter(|(_, one)| one.queued_max > 0)
         .map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
     // If no queue is known to be full, the text already quotes this line.
-    let said = said.map(|said| (Says::more_if(full.is_some()), line(said)));
-    Some(Found::new(Cause::Backlog, text).with(waited).with_all(said))
+    let evidence = entry.map(|entry| (Novelty::more_if(full.is_some()), line(entry)));
+    Some(Diagnosis::new(Cause::Backlog, text).with(waited).with_all(evidence))
 }
 
 /// The stack's own queue that was full. If several were, the worst one.
@@ -144,14 +153,14 @@ pub fn full_queue<'a>(facts: &'a Facts<'_>) -> Option<(&'a str, &'a ListenerSamp
     worst.map(|(name, one)| (*name, one))
 }
 
-fn holds(backlog: u32) -> String {
+fn backlog_text(backlog: u32) -> String {
     format!("listen backlog {}", words::count(backlog.into()))
 }
 
 /// One side holds back the rest of its answer until an acknowledgement arrives (RFC 896). The other
 /// side delays the acknowledgement for 40 ms (RFC 1122, 4.2.3.2; `TCP_DELACK_MIN`). Meanwhile
 /// nothing else happens.
-pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
+pub fn nagle(facts: &Facts<'_>) -> Option<Diagnosis> {
     let times = &facts.times?.service_time;
     let answered = times.len();
     let piled: u64 = times
@@ -164,11 +173,11 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
     let share = piled as f64 / answered.max(1) as f64;
     // An app may itself take 40 ms. Then as many of its workers are busy as there are requests in
     // flight.
-    let looks = facts.looks();
-    let busy =
-        looks.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>() / looks.len().max(1) as f64;
+    let worker_samples = facts.worker_samples();
+    let busy = worker_samples.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>()
+        / worker_samples.len().max(1) as f64;
     let under_way = times.mean() * answered as f64 / facts.load.lasted_ns.max(1) as f64;
-    let is_served = !looks.is_empty() && busy > under_way * SERVED_SHARE;
+    let is_served = !worker_samples.is_empty() && busy > under_way * SERVED_SHARE;
     let is_busy = facts.cpu_share().is_some_and(|share| share > IDLE);
     if answered < ANSWERED_MIN || share < PILED_SHARE || 2 * delayed < piled || is_busy || is_served
     {
@@ -187,14 +196,14 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
         words::count(delayed),
         words::count(answered)
     );
-    Some(Found::new(Cause::Nagle, text).with([acks]))
+    Some(Diagnosis::new(Cause::Nagle, text).with([acks]))
 }
 
 /// The statuses that a web server gives when PHP does not answer.
 const STATUSES: [u16; 3] = [502, 503, 504];
 /// At most this many failures per log line. With fewer lines, they explain only a few of the
 /// failures.
-const TOLD_OF: u64 = 10;
+const LOGGED_SHARE: u64 = 10;
 /// Most statuses named in the sentence. Further ones are listed as evidence.
 const APP_STATUSES: usize = 3;
 /// The range of a delayed answer, in ns. It begins at the kernel's shortest delay of an

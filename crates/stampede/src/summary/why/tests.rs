@@ -6,7 +6,7 @@ use stampede_load::report::{Connections, Counts, End, TimeSet};
 use stampede_stats::histogram::Times;
 
 use super::facts::SECOND;
-use super::{Cause, Why, of_case, of_trial};
+use super::{Cause, LimitingCause, of_case, of_trial};
 use crate::keeper::spec::IsolationRecord;
 use crate::monitor::sample::{
     ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
@@ -97,11 +97,11 @@ fn seconds(in_flight: &[u32]) -> Vec<SecondRecord> {
     in_flight.iter().enumerate().map(second).collect()
 }
 
-fn why(change: impl Fn(&mut TrialData)) -> Vec<Why> {
+fn why(change: impl Fn(&mut TrialData)) -> Vec<LimitingCause> {
     why_of(LoadModel::Closed, change)
 }
 
-fn why_of(model: LoadModel, change: impl Fn(&mut TrialData)) -> Vec<Why> {
+fn why_of(model: LoadModel, change: impl Fn(&mut TrialData)) -> Vec<LimitingCause> {
     let mut trial = trial();
     change(&mut trial);
     of_trial(&trial, model)
@@ -115,7 +115,7 @@ fn load(trial: &mut TrialData) -> &mut LoadRecord {
     trial.record.load.as_mut().expect("a load")
 }
 
-fn said(means: LogSignal, first: &str) -> LogEvidence {
+fn log_entry(means: LogSignal, first: &str) -> LogEvidence {
     LogEvidence { program: "nginx".to_owned(), means, lines: 31, first: first.to_owned() }
 }
 
@@ -124,7 +124,7 @@ fn every(trial: &mut TrialData, change: impl Fn(&mut ResourceSample)) {
 }
 
 /// The text of the only cause, with ordinary spaces.
-fn line(why: &[Why]) -> String {
+fn line(why: &[LimitingCause]) -> String {
     assert_eq!(why.len(), 1, "{why:#?}");
     why[0].text.replace(['\u{202f}', '\u{a0}'], " ")
 }
@@ -138,7 +138,7 @@ fn without_evidence_there_is_no_reason() {
 }
 
 #[test]
-fn a_full_budget_is_cpu_bound_and_shows_by_whom() {
+fn a_full_budget_is_cpu_bound_and_names_the_roles() {
     let found =
         why(|trial| every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.97, 4, 4)));
     assert_eq!(line(&found), "CPU-bound: the stack used 97 % of its 2 CPUs");
@@ -152,14 +152,14 @@ fn a_full_budget_is_cpu_bound_and_shows_by_whom() {
 }
 
 #[test]
-fn workers_that_wanted_a_cpu_and_did_not_get_it_are_cpu_bound_too() {
+fn workers_that_wait_for_a_cpu_are_cpu_bound_too() {
     let found =
         why(|trial| every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.6, 4, 2)));
     assert!(line(&found).contains("always waited for a CPU and got only 60 %"), "{found:#?}");
 }
 
 #[test]
-fn of_a_rising_load_the_seconds_under_pressure_count() {
+fn in_a_rising_load_only_the_seconds_under_pressure_count() {
     let rises = |trial: &mut TrialData, full: f64| {
         trial.seconds = seconds(&[1, 1, 2, 2, 3, 3, 4, 10, 10, 10]);
         trial.resources =
@@ -180,7 +180,8 @@ fn all_workers_busy_while_the_cpu_has_time_is_worker_bound() {
             Some(PoolSample { active: 4, total: 4, listen_queue: 6, max_children_reached: 2 });
         let waits = ListenerSample { backlog: 4096, queued_max: 6, drops: 0 };
         trial.resources[3].listeners.insert("fpm.sock".to_owned(), waits);
-        trial.record.runtime.said = vec![said(LogSignal::WorkerLimit, "reached pm.max_children")];
+        trial.record.runtime.said =
+            vec![log_entry(LogSignal::WorkerLimit, "reached pm.max_children")];
     });
     assert_eq!(line(&found), "worker-bound: all 4 workers were busy, and the CPU was 5 % busy");
     assert_eq!(
@@ -203,7 +204,7 @@ fn all_workers_busy_while_the_cpu_has_time_is_worker_bound() {
 }
 
 #[test]
-fn without_looks_at_workers_the_status_page_tells() {
+fn without_worker_samples_the_status_page_is_used() {
     let active = |active: u32| {
         causes(move |trial| {
             every(trial, |row| {
@@ -217,7 +218,7 @@ fn without_looks_at_workers_the_status_page_tells() {
 }
 
 #[test]
-fn an_only_worker_that_runs_all_the_time_leaves_a_cpu_idle() {
+fn a_single_busy_worker_leaves_a_cpu_idle() {
     let found = why(|trial| {
         trial.record.runtime.given.workers = 1;
         every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.5, 1, 1));
@@ -226,7 +227,7 @@ fn an_only_worker_that_runs_all_the_time_leaves_a_cpu_idle() {
 }
 
 #[test]
-fn what_a_queue_drops_is_a_backlog() {
+fn drops_of_a_listen_queue_are_a_backlog() {
     let listener = |backlog, queued_max, drops| {
         why(move |trial| {
             let one = ListenerSample { backlog, queued_max, drops };
@@ -246,7 +247,7 @@ fn what_a_queue_drops_is_a_backlog() {
 }
 
 #[test]
-fn counters_of_the_whole_machine_count_where_nothing_else_is_seen() {
+fn counters_of_the_whole_machine_are_used_if_there_are_no_others() {
     let machine = |listeners: BTreeMap<String, ListenerSample>| {
         causes(move |trial| {
             trial.resources[0].host.listen_overflows = 3;
@@ -268,13 +269,13 @@ fn counters_of_the_whole_machine_count_where_nothing_else_is_seen() {
 }
 
 #[test]
-fn a_web_server_at_its_limit_says_so() {
+fn a_web_server_at_its_limit_is_recognised_by_its_log() {
     let limit = |in_flight_max: u32| {
         why(move |trial| {
             load(trial).in_flight_max = in_flight_max;
             every(trial, |row| row.workers = None);
             let first = "50 worker_connections are not enough";
-            trial.record.runtime.said = vec![said(LogSignal::WebServerLimit, first)];
+            trial.record.runtime.said = vec![log_entry(LogSignal::WebServerLimit, first)];
         })
     };
     let words = "web server's limit: nginx said 31 times: 50 worker_connections are not enough";
@@ -285,13 +286,13 @@ fn a_web_server_at_its_limit_says_so() {
 /// Tests two lines that are no cause. Apache may log that no worker is idle while no request waits,
 /// and an app's 404 is the app's own.
 #[test]
-fn a_line_about_a_limit_is_no_cause_where_the_limit_held_nobody_back() {
+fn a_logged_limit_without_effect_is_no_cause() {
     let full = |means: LogSignal, in_flight_max: u32, kind: &'static str| {
         causes(move |trial| {
             load(trial).in_flight_max = in_flight_max;
             load(trial).counts.failed.insert(kind.to_owned(), 12);
             every(trial, |row| row.workers = None);
-            trial.record.runtime.said = vec![said(means, "server reached MaxRequestWorkers")];
+            trial.record.runtime.said = vec![log_entry(means, "server reached MaxRequestWorkers")];
         })
     };
     for means in [LogSignal::WebServerFull, LogSignal::WebServerLimit, LogSignal::Backlog] {
@@ -306,12 +307,13 @@ fn a_line_about_a_limit_is_no_cause_where_the_limit_held_nobody_back() {
 }
 
 #[test]
-fn what_the_app_answers_itself_is_its_own() {
+fn failures_that_the_app_answers_are_its_own() {
     let answers = |failed: &[(&str, u64)], means: Option<LogSignal>| {
         why(|trial| {
             let failed = failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
             load(trial).counts.failed.extend(failed);
-            trial.record.runtime.said = means.map(|means| said(means, "…")).into_iter().collect();
+            trial.record.runtime.said =
+                means.map(|means| log_entry(means, "…")).into_iter().collect();
         })
     };
     let found = answers(&[("http:404", 12), ("http:500", 3), ("net:reset", 1)], None);
@@ -333,11 +335,11 @@ fn what_the_app_answers_itself_is_its_own() {
 }
 
 #[test]
-fn a_status_of_the_front_has_its_line() {
+fn a_failing_status_of_the_front_quotes_its_log_line() {
     let status = |status: u16, means: LogSignal| {
         why(move |trial| {
             load(trial).counts.failed.insert(format!("http:{status}"), 12);
-            trial.record.runtime.said = vec![said(means, "upstream …")];
+            trial.record.runtime.said = vec![log_entry(means, "upstream …")];
         })
     };
     let found = status(502, LogSignal::UpstreamGone);
@@ -355,7 +357,8 @@ fn a_status_of_the_front_has_its_line() {
     };
     assert_eq!(why(silent), [], "no log says why");
     let fine = |trial: &mut TrialData| {
-        trial.record.runtime.said = vec![said(LogSignal::UpstreamGone, "after the last request")];
+        trial.record.runtime.said =
+            vec![log_entry(LogSignal::UpstreamGone, "after the last request")];
     };
     assert_eq!(why(fine), [], "every answer was correct");
 }
@@ -410,20 +413,20 @@ fn memory_is_a_kill_or_a_full_limit() {
     assert_eq!(others_wait, [], "they are of another program's");
     let php = why(|trial| {
         trial.record.runtime.said =
-            vec![said(LogSignal::PhpMemory, "Allowed memory size of 1 bytes")];
+            vec![log_entry(LogSignal::PhpMemory, "Allowed memory size of 1 bytes")];
     });
     assert_eq!(line(&php), "memory: PHP's `memory_limit` was reached 31 times");
 }
 
 #[test]
-fn a_quota_that_holds_back_is_said_from_one_percent_on() {
+fn throttling_by_a_quota_is_reported_from_one_percent_on() {
     let throttled = |ns: u64| causes(move |trial| trial.resources[0].throttled_ns = ns);
     assert_eq!(throttled(SECOND / 10), [Cause::Throttled]);
     assert_eq!(throttled(SECOND / 11), []);
 }
 
 #[test]
-fn answers_that_pile_up_at_40_ms_while_nobody_works_are_nagle() {
+fn answers_that_cluster_at_40_ms_on_an_idle_stack_are_nagle() {
     let at = |ms: u64, delayed: u64, busy: u32, cpu: f64| {
         causes(move |trial| {
             let none = Times::new;
@@ -447,7 +450,7 @@ fn answers_that_pile_up_at_40_ms_while_nobody_works_are_nagle() {
     assert_eq!(at(41, 1000, 0, 0.6), [], "something works");
 }
 
-fn shown(change: impl Fn(&mut ObservedState)) -> Vec<Why> {
+fn shown(change: impl Fn(&mut ObservedState)) -> Vec<LimitingCause> {
     why(|trial| {
         let on = |key: &str| (key.to_owned(), "1".to_owned());
         let mut observed = ObservedState {
@@ -482,14 +485,14 @@ fn opcache_off_full_or_revalidating() {
         observed.sapi = "cli-server".to_owned();
     });
     assert_eq!(cli.len(), 1, "without enable_cli");
-    let looks = |freq: &'static str| {
+    let worker_samples = |freq: &'static str| {
         shown(move |observed| {
             ini(observed, "opcache.validate_timestamps", "1");
             ini(observed, "opcache.revalidate_freq", freq);
         })
     };
-    assert!(line(&looks("0")).starts_with("OPcache looks at every file again"));
-    assert_eq!(looks("2"), [], "once in two seconds costs nothing");
+    assert!(line(&worker_samples("0")).starts_with("OPcache looks at every file again"));
+    assert_eq!(worker_samples("2"), [], "once in two seconds costs nothing");
     let state = |full, restarts| {
         let state = OpcacheState {
             full,
@@ -515,7 +518,7 @@ fn opcache_off_full_or_revalidating() {
 }
 
 #[test]
-fn xdebug_is_said_unless_its_mode_is_off() {
+fn xdebug_is_reported_unless_its_mode_is_off() {
     let mode = |mode: Option<&'static str>| {
         shown(move |observed| {
             observed.extensions = vec!["xdebug".to_owned()];
@@ -530,7 +533,7 @@ fn xdebug_is_said_unless_its_mode_is_off() {
 }
 
 #[test]
-fn the_generator_is_said_of_either_model() {
+fn the_generator_is_reported_for_both_models() {
     let busy = |model, share: f64| why_of(model, move |trial| load(trial).busy_share_max = share);
     assert!(
         line(&busy(LoadModel::Closed, 0.96)).starts_with("the generator: a load thread was 96 %")
@@ -544,7 +547,7 @@ fn the_generator_is_said_of_either_model() {
 }
 
 #[test]
-fn an_open_load_below_all_limits_says_how_far() {
+fn an_open_load_below_all_limits_shows_its_distance_from_them() {
     let low = |change: fn(&mut TrialData)| {
         why_of(LoadModel::Open, move |trial| {
             trial.resources = (1..=10).map(|second| row(second, 0.12, 1, 1)).collect();
@@ -560,21 +563,21 @@ fn an_open_load_below_all_limits_says_how_far() {
 }
 
 #[test]
-fn several_causes_stand_in_the_order_of_how_directly_they_explain() {
+fn the_most_direct_cause_comes_first() {
     let found = causes(|trial| {
         every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.97, 4, 4));
         let before = trial.record.runtime.before.as_mut().expect("shown");
         (before.opcache, before.php_version) = (false, "8.2.1".to_owned());
         before.ini.insert("opcache.enable".to_owned(), "0".to_owned());
         load(trial).counts.failed.insert("http:502".to_owned(), 12);
-        trial.record.runtime.said = vec![said(LogSignal::UpstreamGone, "gone")];
+        trial.record.runtime.said = vec![log_entry(LogSignal::UpstreamGone, "gone")];
     });
     assert_eq!(found, [Cause::Upstream, Cause::Opcache, Cause::Cpu]);
 }
 
 #[test]
-fn a_case_has_first_what_most_of_its_trials_have() {
-    let one = |cause, number| Why {
+fn causes_of_most_trials_come_first() {
+    let one = |cause, number| LimitingCause {
         cause,
         trials: vec![number],
         text: format!("{number}"),

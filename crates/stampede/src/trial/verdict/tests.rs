@@ -1,7 +1,7 @@
 use super::*;
 use crate::fact::Mismatch;
 use crate::monitor::sample::RoleSample;
-use crate::observed::{Shown, changed as changed_between};
+use crate::observed::{ObservedRuntime, changed as changed_between};
 use crate::store::record::{ObservedState, RequestedSetup};
 use stampede_load::report::Connections;
 
@@ -252,7 +252,7 @@ fn after_load(change: impl Fn(&mut ObservedState)) -> Verdict {
         ..ObservedState::default()
     };
     let given = RequestedSetup { workers: 4, ..RequestedSetup::default() };
-    let before = Shown { name: "a".into(), given, observed, body_bytes_mean: None };
+    let before = ObservedRuntime { name: "a".into(), given, observed, body_bytes_mean: None };
     let mut after = before.clone();
     change(&mut after.observed);
     let changed = changed_between(&before, &after);

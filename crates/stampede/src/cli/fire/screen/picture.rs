@@ -20,15 +20,15 @@ use crate::progress::words;
 use crate::summary::model::LoadModel;
 
 /// Everything that is drawn.
-pub struct Picture {
+pub struct Dashboard {
     url: String,
     load: String,
     notes: Vec<String>,
     phase: Phase,
-    length: Length,
+    length: LoadEnd,
     model: LoadModel,
-    last: Sum,
-    all: Sum,
+    last: Totals,
+    all: Totals,
     /// The seconds so far, the newest last: correct answers, and p95 in µs.
     answered: VecDeque<u64>,
     p95_us: VecDeque<u64>,
@@ -36,7 +36,7 @@ pub struct Picture {
 
 /// When the load ends.
 #[derive(Clone, Copy)]
-enum Length {
+enum LoadEnd {
     Time(Nanos),
     Requests(u64),
     /// When the traffic ends.
@@ -45,7 +45,7 @@ enum Length {
 
 /// The sums of one or several seconds.
 #[derive(Default)]
-struct Sum {
+struct Totals {
     seconds: u32,
     planned: u64,
     started: u64,
@@ -58,7 +58,7 @@ struct Sum {
     schedule_lag: Times,
 }
 
-impl Sum {
+impl Totals {
     fn add(&mut self, second: &Second, model: LoadModel) {
         let counts = &second.counts;
         self.seconds += 1;
@@ -104,18 +104,18 @@ impl Sum {
     }
 }
 
-impl Picture {
+impl Dashboard {
     /// The picture before the first second.
-    pub fn new(url: String, load: String, notes: Vec<String>) -> Picture {
-        Picture {
+    pub fn new(url: String, load: String, notes: Vec<String>) -> Dashboard {
+        Dashboard {
             url,
             load,
             notes,
             phase: Phase::Start,
-            length: Length::Time(Nanos(0)),
+            length: LoadEnd::Time(Nanos(0)),
             model: LoadModel::Open,
-            last: Sum::default(),
-            all: Sum::default(),
+            last: Totals::default(),
+            all: Totals::default(),
             answered: VecDeque::new(),
             p95_us: VecDeque::new(),
         }
@@ -126,19 +126,19 @@ impl Picture {
         self.phase = phase;
         self.model = LoadModel::from(model);
         self.length = match model {
-            Model::Open { schedule, .. } => Length::Time(schedule.length()),
-            Model::Closed { until: Until::For(length), .. } => Length::Time(*length),
-            Model::Closed { until: Until::Requests(u64::MAX), .. } => Length::LoadTraffic,
-            Model::Closed { until: Until::Requests(requests), .. } => Length::Requests(*requests),
+            Model::Open { schedule, .. } => LoadEnd::Time(schedule.length()),
+            Model::Closed { until: Until::For(length), .. } => LoadEnd::Time(*length),
+            Model::Closed { until: Until::Requests(u64::MAX), .. } => LoadEnd::LoadTraffic,
+            Model::Closed { until: Until::Requests(requests), .. } => LoadEnd::Requests(*requests),
         };
-        (self.last, self.all) = (Sum::default(), Sum::default());
+        (self.last, self.all) = (Totals::default(), Totals::default());
         self.answered.clear();
         self.p95_us.clear();
     }
 
     /// Adds a second of the load.
     pub fn second(&mut self, second: &Second) {
-        self.last = Sum::default();
+        self.last = Totals::default();
         self.last.add(second, self.model);
         self.all.add(second, self.model);
         let p95 = self.last.at(95.0).unwrap_or(self.last.times.max());
@@ -150,7 +150,7 @@ impl Picture {
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let width = usize::from(area.width);
-        let mut room = Room { area, at: 0 };
+        let mut room = FreeArea { area, at: 0 };
         room.lines(frame, self.head(width));
         room.lines(frame, self.figures(width));
         room.lines(frame, self.times(width));
@@ -166,17 +166,17 @@ impl Picture {
 
     fn head(&self, width: usize) -> Vec<Line<'static>> {
         let (share, far) = match self.length {
-            Length::Time(length) => {
+            LoadEnd::Time(length) => {
                 let share = f64::from(self.all.seconds) / length.as_secs_f64().max(1e-9);
                 let now = Nanos::from_secs(u64::from(self.all.seconds)).min(length);
                 (share, format!("{} of {}", words::length(now), words::length(length)))
             }
-            Length::Requests(requests) => {
+            LoadEnd::Requests(requests) => {
                 let share = self.all.started as f64 / requests.max(1) as f64;
                 let (now, all) = (words::count(self.all.started), words::count(requests));
                 (share, format!("{now} of {all} requests"))
             }
-            Length::LoadTraffic => {
+            LoadEnd::LoadTraffic => {
                 (0.0, format!("{} requests so far", words::count(self.all.started)))
             }
         };
@@ -185,7 +185,7 @@ impl Picture {
         let full = (share.min(1.0) * room as f64).round() as usize;
         let bar = match self.length {
             // The end is unknown, so there is no bar.
-            Length::LoadTraffic => String::new(),
+            LoadEnd::LoadTraffic => String::new(),
             _ => format!("{}{}  ", "█".repeat(full), "░".repeat(room - full)),
         };
         let mut lines = vec![
@@ -271,12 +271,12 @@ impl Picture {
 }
 
 /// The part of the screen that is still free, below `at`.
-struct Room {
+struct FreeArea {
     area: Rect,
     at: u16,
 }
 
-impl Room {
+impl FreeArea {
     fn take(&mut self, height: u16) -> Rect {
         let height = height.min(self.area.height - self.at);
         let taken = Rect { y: self.area.y + self.at, height, ..self.area };

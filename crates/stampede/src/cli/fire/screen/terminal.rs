@@ -15,14 +15,14 @@ use crate::interrupt;
 
 /// The alternate screen of the terminal at standard error. It is left when this value is dropped,
 /// on a panic, and when a third Ctrl-C ends the process at once.
-pub struct Borrowed(Terminal<CrosstermBackend<Stderr>>);
+pub struct AlternateScreen(Terminal<CrosstermBackend<Stderr>>);
 
-impl Borrowed {
+impl AlternateScreen {
     /// Switches to the alternate screen.
     ///
     /// # Errors
     /// The terminal cannot be written to, or has no size.
-    pub fn take() -> io::Result<Borrowed> {
+    pub fn take() -> io::Result<AlternateScreen> {
         HOOKS.call_once(|| {
             interrupt::before_exit(give_back);
             let earlier = std::panic::take_hook();
@@ -40,7 +40,7 @@ impl Borrowed {
         *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
         let made = execute!(io::stderr(), EnterAlternateScreen, Hide)
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stderr())));
-        made.map(Borrowed).inspect_err(|_| give_back())
+        made.map(AlternateScreen).inspect_err(|_| give_back())
     }
 
     /// Draws a picture. Errors are ignored.
@@ -49,7 +49,7 @@ impl Borrowed {
     }
 }
 
-impl Drop for Borrowed {
+impl Drop for AlternateScreen {
     fn drop(&mut self) {
         give_back();
     }

@@ -41,9 +41,9 @@ fn open() -> Model {
     }
 }
 
-fn picture(model: &Model, seconds: u32, failed: &[(&str, u64)]) -> Picture {
+fn picture(model: &Model, seconds: u32, failed: &[(&str, u64)]) -> Dashboard {
     let url = "http://127.0.0.1:8080/search?q=1".to_owned();
-    let mut picture = Picture::new(url, "line(1,1000,60s)".to_owned(), Vec::new());
+    let mut picture = Dashboard::new(url, "line(1,1000,60s)".to_owned(), Vec::new());
     picture.enter(Phase::Measure, model);
     for index in 0..seconds {
         let ok = 10 + u64::from(index) * 16;
@@ -52,7 +52,7 @@ fn picture(model: &Model, seconds: u32, failed: &[(&str, u64)]) -> Picture {
     picture
 }
 
-fn drawn(picture: &Picture, width: u16, height: u16) -> String {
+fn drawn(picture: &Dashboard, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
     terminal.draw(|frame| picture.draw(frame)).expect("a picture");
     terminal.backend().to_string()
@@ -77,7 +77,7 @@ fn before_the_first_second_nothing_is_invented() {
 }
 
 #[test]
-fn a_load_until_the_traffic_is_over_was_one_of_so_many_requests() {
+fn a_load_of_unknown_length_shows_no_total() {
     let model = Model::Closed { concurrency: 50, until: Until::Requests(u64::MAX) };
     let drawn = drawn(&picture(&model, 3, &[]), 80, 16);
     assert!(drawn.contains("measure  78 requests so far"), "{drawn}");

@@ -24,7 +24,7 @@ const HIDDEN: &str = "\u{1b}[?25l";
 const SHOWN: &str = "\u{1b}[?25h";
 
 /// A program and its terminal.
-struct Seen {
+struct TerminalProcess {
     child: Child,
     /// The program's end of the terminal.
     there: File,
@@ -32,9 +32,9 @@ struct Seen {
     reading: JoinHandle<()>,
 }
 
-impl Seen {
+impl TerminalProcess {
     /// Runs the test `name` of this program again, in the role `part`.
-    fn start(name: &str, part: &str) -> Seen {
+    fn start(name: &str, part: &str) -> TerminalProcess {
         let here = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&here).and_then(|()| unlockpt(&here)).expect("its other end");
         let path = ptsname(&here, Vec::new()).expect("its name").into_string().expect("text");
@@ -62,7 +62,7 @@ impl Seen {
                 read.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
         });
-        Seen { child, there, text, reading }
+        TerminalProcess { child, there, text, reading }
     }
 
     fn is_taken(&self) -> bool {
@@ -104,10 +104,11 @@ fn soon(mut holds: impl FnMut() -> bool) {
 #[test]
 fn a_panic_gives_the_terminal_back() {
     if std::env::var_os(PART).is_some() {
-        let _borrowed = Borrowed::take().expect("a terminal");
+        let _borrowed = AlternateScreen::take().expect("a terminal");
         panic!("told to");
     }
-    let (status, is_echoed, text) = Seen::start("a_panic_gives_the_terminal_back", "panics").end();
+    let (status, is_echoed, text) =
+        TerminalProcess::start("a_panic_gives_the_terminal_back", "panics").end();
     assert!(!status.success() && is_echoed && is_given_back(&text), "{status} {text:?}");
     let told = text.find("told to").expect("what it panicked with");
     assert!(text.find(GIVEN_BACK) < Some(told), "said where it can be read: {text:?}");
@@ -116,10 +117,10 @@ fn a_panic_gives_the_terminal_back() {
 #[test]
 fn an_ordinary_end_gives_the_terminal_back() {
     if std::env::var_os(PART).is_some() {
-        drop(Borrowed::take().expect("a terminal"));
+        drop(AlternateScreen::take().expect("a terminal"));
         return;
     }
-    let seen = Seen::start("an_ordinary_end_gives_the_terminal_back", "ends");
+    let seen = TerminalProcess::start("an_ordinary_end_gives_the_terminal_back", "ends");
     let (status, is_echoed, text) = seen.end();
     assert!(status.success() && is_echoed && is_given_back(&text), "{status} {text:?}");
 }
@@ -129,11 +130,11 @@ fn an_ordinary_end_gives_the_terminal_back() {
 fn the_third_interrupt_gives_the_terminal_back() {
     if std::env::var_os(PART).is_some() {
         interrupt::listen().expect("signals");
-        let _borrowed = Borrowed::take().expect("a terminal");
+        let _borrowed = AlternateScreen::take().expect("a terminal");
         std::thread::sleep(Duration::from_secs(60));
         return;
     }
-    let mut seen = Seen::start("the_third_interrupt_gives_the_terminal_back", "hangs");
+    let mut seen = TerminalProcess::start("the_third_interrupt_gives_the_terminal_back", "hangs");
     soon(|| seen.is_taken());
     // Two signals that arrive together count as one.
     soon(|| {
