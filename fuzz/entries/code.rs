@@ -1,7 +1,7 @@
 //! Checks that any bytes can be read as PHP of any kind of app, with the same result each time.
 //! Every suspect must be on one of the lines.
 
-use stampede::check::code::{CodeLook, look_at};
+use stampede::check::code::{CodeScan, scan_source};
 use stampede::plan::model::AppKind;
 
 const FILE: &str = "src/a.php";
@@ -10,20 +10,20 @@ const FILE: &str = "src/a.php";
 pub fn run(input: &[u8]) {
     let Some((first, source)) = input.split_first() else { return };
     let kind = AppKind::ALL[usize::from(*first) % AppKind::ALL.len()];
-    let look = look_at(kind, FILE, source);
+    let scan = scan_source(kind, FILE, source);
     let lines = 1 + source.iter().filter(|byte| **byte == b'\n').count() as u32;
-    for suspect in &look.suspects {
+    for suspect in &scan.suspects {
         assert!((1..=lines).contains(&suspect.line) && !suspect.what.is_empty(), "{suspect:?}");
         assert!(suspect.file == FILE && !suspect.kind.title().is_empty(), "{suspect:?}");
     }
-    for unread in &look.unread {
+    for unread in &scan.unread {
         assert!(unread.line.is_none_or(|line| (1..=lines).contains(&line)), "{unread:?}");
         assert!(!unread.why.is_empty(), "{unread:?}");
     }
-    assert!(is_timed(&look) || look == look_at(kind, FILE, source));
+    assert!(is_timed(&scan) || scan == scan_source(kind, FILE, source));
 }
 
 /// Whether reading took too long and was given up. A second reading may end differently.
-fn is_timed(look: &CodeLook) -> bool {
-    look.unread.iter().any(|unread| unread.line.is_none())
+fn is_timed(scan: &CodeScan) -> bool {
+    scan.unread.iter().any(|unread| unread.line.is_none())
 }

@@ -5,8 +5,8 @@ use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
-use super::capacity_search::{TrialSpec, What};
-use super::model::{HeldBack, Point, Seen};
+use super::capacity_search::{LoadLevel, TrialSpec};
+use super::model::{LimitingFactor, Point, TrialOutcome};
 use super::text;
 use crate::fact::{Fact, Reason, Traffic};
 use crate::interrupt;
@@ -31,24 +31,24 @@ pub fn measure(
         return Ok(None);
     }
     let load = load(context, spec);
-    let look = context.measure(run, choice, &load, Nanos((spec.left_s * 1e9) as u64))?;
-    let stopped = look.record.load.as_ref().is_some_and(|load| load.end == End::Stopped);
-    if interrupt::is_requested() && (stopped || look.record.load.is_none()) {
+    let result = context.measure(run, choice, &load, Nanos((spec.left_s * 1e9) as u64))?;
+    let stopped = result.record.load.as_ref().is_some_and(|load| load.end == End::Stopped);
+    if interrupt::is_requested() && (stopped || result.record.load.is_none()) {
         return Ok(None);
     }
-    Ok(Some((point(&look, spec), look)))
+    Ok(Some((point(&result, spec), result)))
 }
 
 /// Returns the plan's load with the rate or the concurrency of `spec`.
 fn load(context: &SearchContext, spec: &TrialSpec) -> LoadChoice {
     let length = Nanos((spec.length_s * 1e9).round() as u64);
-    match spec.what {
-        What::Concurrency(concurrency) => {
+    match spec.level {
+        LoadLevel::Concurrency(concurrency) => {
             let name =
                 if concurrency == 1 { "1 user".to_owned() } else { format!("{concurrency} users") };
             context.load(name, Model::Closed { concurrency, until: Until::For(length) })
         }
-        What::Rate(rate) => {
+        LoadLevel::Rate(rate) => {
             let schedule = Segments::constant(MicroRate((rate * 1e6).round() as u64), length);
             let name = format!("{}/s", text::rate(rate).replace(' ', ""));
             let model = match &context.plan.loads[0].model {
@@ -65,25 +65,25 @@ fn load(context: &SearchContext, spec: &TrialSpec) -> LoadChoice {
     }
 }
 
-fn point(look: &TrialResult, spec: &TrialSpec) -> Point {
-    let (case, record) = (&look.case, &look.record);
+fn point(result: &TrialResult, spec: &TrialSpec) -> Point {
+    let (case, record) = (&result.case, &result.record);
     // The figures of this trial, whether or not the trial counts.
     let figures = &case.figures;
     let times = match case.model {
         LoadModel::Open => &figures.response_time_ns,
         LoadModel::Closed => &figures.service_time_ns,
     };
-    let (seen, why) = seen(look);
+    let (seen, why) = judge(result);
     Point {
         trial: record.number,
         purpose: spec.purpose,
-        concurrency: match spec.what {
-            What::Concurrency(concurrency) => Some(concurrency),
-            What::Rate(_) => None,
+        concurrency: match spec.level {
+            LoadLevel::Concurrency(concurrency) => Some(concurrency),
+            LoadLevel::Rate(_) => None,
         },
-        offered_per_second: match spec.what {
-            What::Concurrency(_) => None,
-            What::Rate(rate) => Some(rate),
+        offered_per_second: match spec.level {
+            LoadLevel::Concurrency(_) => None,
+            LoadLevel::Rate(rate) => Some(rate),
         },
         length_s: spec.length_s,
         took_s: trial_length(record).as_secs_f64(),
@@ -104,23 +104,23 @@ fn point(look: &TrialResult, spec: &TrialSpec) -> Point {
 }
 
 /// Returns the most direct reason why the trial missed. "No limit was reached" is not a reason.
-fn held_back(case: &CaseSummary, seen: Seen) -> Option<HeldBack> {
+fn held_back(case: &CaseSummary, seen: TrialOutcome) -> Option<LimitingFactor> {
     let mut reasons = case.why.iter().filter(|why| why.cause != Cause::BelowLimits);
-    let why = reasons.next().filter(|_| seen == Seen::Missed)?;
-    Some(HeldBack { cause: Some(why.cause), text: why.text.clone() })
+    let why = reasons.next().filter(|_| seen == TrialOutcome::Missed)?;
+    Some(LimitingFactor { cause: Some(why.cause), text: why.text.clone() })
 }
 
 /// Returns what the trial shows about the runtime, with the reasons.
-fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
-    let record = &look.record;
+fn judge(result: &TrialResult) -> (TrialOutcome, Vec<Fact<Reason>>) {
+    let record = &result.record;
     let Some(load) = &record.load else {
-        return (Seen::NotMeasured, record.verdict.reasons.clone());
+        return (TrialOutcome::NotMeasured, record.verdict.reasons.clone());
     };
     let not_met = |expectation: &str, found: Option<&Fact<Found>>| {
         let expectation = expectation.to_owned();
         Fact::from(Traffic::NotMet { expectation, found: found.cloned() })
     };
-    let missed: Vec<Fact<Reason>> = look
+    let missed: Vec<Fact<Reason>> = result
         .case
         .expectations
         .iter()
@@ -132,25 +132,25 @@ fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
         .collect();
     let fault = verdict::generators_fault(&record.verdict);
     // If a load thread is fully busy, a slow generator and a slow runtime look the same.
-    let is_full = is_open(look) && load.busy_share_max > GENERATOR_FULL;
+    let is_full = is_open(result) && load.busy_share_max > GENERATOR_FULL;
     if let Some(killed) = verdict::out_of_memory(&record.verdict) {
-        return (Seen::Missed, vec![killed.clone()]);
+        return (TrialOutcome::Missed, vec![killed.clone()]);
     }
     let reasons = || record.verdict.reasons.clone();
     match (fault, missed.is_empty()) {
-        (Some(Fault::Short), _) => (Seen::Generator, reasons()),
+        (Some(Fault::Short), _) => (TrialOutcome::Generator, reasons()),
         // Late requests arrive together and are harder to answer, so an expectation that is met
         // still counts.
-        (Some(Fault::Late), true) => (Seen::Met, reasons()),
-        (Some(Fault::Late), false) => (Seen::Generator, reasons()),
-        (None, true) => (Seen::Met, Vec::new()),
-        (None, false) if is_full => (Seen::Generator, reasons()),
-        (None, false) => (Seen::Missed, missed),
+        (Some(Fault::Late), true) => (TrialOutcome::Met, reasons()),
+        (Some(Fault::Late), false) => (TrialOutcome::Generator, reasons()),
+        (None, true) => (TrialOutcome::Met, Vec::new()),
+        (None, false) if is_full => (TrialOutcome::Generator, reasons()),
+        (None, false) => (TrialOutcome::Missed, missed),
     }
 }
 
-fn is_open(look: &TrialResult) -> bool {
-    look.case.model == LoadModel::Open
+fn is_open(result: &TrialResult) -> bool {
+    result.case.model == LoadModel::Open
 }
 
 /// Share of its time for which a load thread is busy, above which it counts as full.

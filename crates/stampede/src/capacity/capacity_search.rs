@@ -4,14 +4,14 @@
 use stampede_stats::knee::knee;
 use stampede_stats::search::{self, Budget, Goal, LONGER, NextTrial, Search, Step};
 
-use super::model::{Ending, Limit, Point, Purpose, Seen};
+use super::model::{Ending, Limit, Point, Purpose, TrialOutcome};
 use crate::fact::search::Limited;
 use crate::fact::{Fact, Reason};
 use crate::plan::model::{Expectation, Figure};
 
 /// The goal of a search.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct CapacityGoal {
     /// The expectations that must hold.
     pub expect: Vec<Expectation>,
     /// Wanted width of the interval: 0.1 for 10 %.
@@ -23,15 +23,15 @@ pub struct Wanted {
     /// Length of the discarded load before each trial, in s.
     pub warm_up_s: f64,
     /// Concurrency of the trial that determines the first rate.
-    pub crowd: u32,
+    pub saturation_concurrency: u32,
     /// Whether longer trials confirm the result.
     pub confirm: bool,
 }
 
-impl Wanted {
+impl CapacityGoal {
     /// Returns the requests that a trial needs: ten must lie beyond every percentile of the
     /// expectations.
-    fn specs(&self) -> f64 {
+    fn needed_requests(&self) -> f64 {
         let beyond = |expected: &Expectation| {
             let Figure::Percentile(percent) = expected.bound.figure else { return None };
             Some(BEYOND / (1.0 - percent.value() / 100.0))
@@ -43,7 +43,7 @@ impl Wanted {
     pub fn length_s(&self, rate: f64) -> f64 {
         // 10 % more than needed, rounded up to tenths of a second, so that the printed length is
         // exact.
-        let needed = (self.specs() / rate * 11.0).ceil() / 10.0;
+        let needed = (self.needed_requests() / rate * 11.0).ceil() / 10.0;
         self.trial_s.max(needed.min(LENGTH_MOST_S))
     }
 
@@ -61,7 +61,7 @@ pub struct TrialSpec {
     /// The purpose of the trial.
     pub purpose: Purpose,
     /// A concurrency or a rate.
-    pub what: What,
+    pub level: LoadLevel,
     /// Length of its load, in s.
     pub length_s: f64,
     /// Time left for this trial and all that follow, in s.
@@ -70,7 +70,7 @@ pub struct TrialSpec {
 
 /// A closed or an open load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum LoadLevel {
     /// The number of requests at a time; each next one is sent after an answer.
     Concurrency(u32),
     /// The scheduled requests per second.
@@ -81,36 +81,36 @@ pub enum What {
 #[derive(Clone, Debug)]
 pub struct CapacitySearch {
     runtime: String,
-    wanted: Wanted,
+    goal: CapacityGoal,
     stage: Stage,
     points: Vec<Point>,
 }
 
 #[derive(Clone, Debug)]
 enum Stage {
-    Alone,
-    Crowd,
+    SingleUser,
+    Saturation,
     Searching(Search),
     Over(Ending, Limited),
 }
 
 impl CapacitySearch {
     /// Returns a search that begins with one user alone.
-    pub fn new(runtime: String, wanted: Wanted) -> CapacitySearch {
-        CapacitySearch { runtime, wanted, stage: Stage::Alone, points: Vec::new() }
+    pub fn new(runtime: String, goal: CapacityGoal) -> CapacitySearch {
+        CapacitySearch { runtime, goal, stage: Stage::SingleUser, points: Vec::new() }
     }
 
     /// Returns the search of a runtime that will not be measured, with the reason.
-    pub fn refused(runtime: String, wanted: Wanted, why: &Fact<Reason>) -> CapacitySearch {
+    pub fn skipped(runtime: String, goal: CapacityGoal, why: &Fact<Reason>) -> CapacitySearch {
         let reasons = vec![why.clone()];
         let stage = Stage::Over(Ending::NotMeasured, Limited::NotMeasured { reasons });
-        CapacitySearch { stage, ..CapacitySearch::new(runtime, wanted) }
+        CapacitySearch { stage, ..CapacitySearch::new(runtime, goal) }
     }
 
     /// Returns a search that begins with many users, because one user alone is known to be served
     /// well.
-    pub fn from_crowd(runtime: String, wanted: Wanted) -> CapacitySearch {
-        CapacitySearch { stage: Stage::Crowd, ..CapacitySearch::new(runtime, wanted) }
+    pub fn from_saturation(runtime: String, goal: CapacityGoal) -> CapacitySearch {
+        CapacitySearch { stage: Stage::Saturation, ..CapacitySearch::new(runtime, goal) }
     }
 
     /// Returns the trials so far.
@@ -120,29 +120,35 @@ impl CapacitySearch {
 
     /// Returns the next trial; `None` if the search or its time is over.
     pub fn next(&self) -> Option<TrialSpec> {
-        let spec = |purpose, what, length_s| Some(self.spec(purpose, what, length_s));
+        let spec = |purpose, level, length_s| Some(self.trial_spec(purpose, level, length_s));
         match &self.stage {
             Stage::Over(..) => None,
             // This trial runs even without time left: otherwise nothing would be known.
-            Stage::Alone => spec(Purpose::Alone, What::Concurrency(1), self.wanted.trial_s),
-            Stage::Crowd if self.fit(self.wanted.trial_s) == 0 && !self.points.is_empty() => None,
-            Stage::Crowd => {
-                spec(Purpose::Crowd, What::Concurrency(self.wanted.crowd), self.wanted.trial_s)
+            Stage::SingleUser => spec(Purpose::Alone, LoadLevel::Concurrency(1), self.goal.trial_s),
+            Stage::Saturation
+                if self.trials_that_fit(self.goal.trial_s) == 0 && !self.points.is_empty() =>
+            {
+                None
             }
+            Stage::Saturation => spec(
+                Purpose::Crowd,
+                LoadLevel::Concurrency(self.goal.saturation_concurrency),
+                self.goal.trial_s,
+            ),
             Stage::Searching(search) => {
-                let about = self.about(search);
+                let next_rate = self.next_rate(search);
                 let budget = Budget {
-                    short: self.fit(self.wanted.length_s(about)),
-                    longer: self.fit(self.wanted.longer_s(about)),
+                    short: self.trials_that_fit(self.goal.length_s(next_rate)),
+                    longer: self.trials_that_fit(self.goal.longer_s(next_rate)),
                 };
                 match search.next(budget) {
-                    NextTrial::Nothing => self.curve(search),
+                    NextTrial::Nothing => self.curve_trial(search),
                     NextTrial::Measure { rate, purpose } => {
                         let length_s = match purpose.is_longer() {
-                            true => self.wanted.longer_s(rate),
-                            false => self.wanted.length_s(rate),
+                            true => self.goal.longer_s(rate),
+                            false => self.goal.length_s(rate),
                         };
-                        spec(Purpose::of(purpose), What::Rate(rate), length_s)
+                        spec(Purpose::of(purpose), LoadLevel::Rate(rate), length_s)
                     }
                 }
             }
@@ -150,32 +156,32 @@ impl CapacitySearch {
     }
 
     /// Takes the result of a trial.
-    pub fn told(&mut self, spec: &TrialSpec, point: Point) {
-        let stage = std::mem::replace(&mut self.stage, Stage::Crowd);
+    pub fn add_result(&mut self, spec: &TrialSpec, point: Point) {
+        let stage = std::mem::replace(&mut self.stage, Stage::Saturation);
         self.stage = match stage {
-            Stage::Alone => self.after_alone(&point),
-            Stage::Crowd => self.after_crowd(&point),
+            Stage::SingleUser => self.after_single_user(&point),
+            Stage::Saturation => self.after_saturation(&point),
             Stage::Searching(search) => self.after_search(search, spec, &point),
             over @ Stage::Over(..) => over,
         };
         self.points.push(point);
     }
 
-    fn after_alone(&self, point: &Point) -> Stage {
+    fn after_single_user(&self, point: &Point) -> Stage {
         let before = self.points.iter().filter(|before| before.seen == point.seen).count();
         match point.seen {
-            Seen::Met => Stage::Crowd,
+            TrialOutcome::Met => Stage::Saturation,
             // The machine may have been busy, so the trial is repeated once.
-            _ if before == 0 => Stage::Alone,
-            Seen::Missed => Stage::Over(
+            _ if before == 0 => Stage::SingleUser,
+            TrialOutcome::Missed => Stage::Over(
                 Ending::NotMetAlone,
                 Limited::NotMetAlone { reasons: point.why.clone() },
             ),
-            Seen::Generator | Seen::NotMeasured => not_measured(point),
+            TrialOutcome::Generator | TrialOutcome::NotMeasured => not_measured(point),
         }
     }
 
-    fn after_crowd(&self, point: &Point) -> Stage {
+    fn after_saturation(&self, point: &Point) -> Stage {
         let alone = self.points.iter().filter_map(|point| point.throughput_per_second);
         let alone = alone.fold(0.0, f64::max);
         let many = point.throughput_per_second.filter(|rate| *rate > 0.0);
@@ -187,20 +193,20 @@ impl CapacitySearch {
             first,
             lowest: (first / DOWN_TO).max(LOWEST).min(first),
             highest: HIGHEST,
-            precision: self.wanted.precision,
-            confirm: self.wanted.confirm,
+            precision: self.goal.precision,
+            confirm: self.goal.confirm,
         }))
     }
 
     fn after_search(&self, mut search: Search, spec: &TrialSpec, point: &Point) -> Stage {
-        let What::Rate(rate) = spec.what else { return Stage::Searching(search) };
+        let LoadLevel::Rate(rate) = spec.level else { return Stage::Searching(search) };
         let Some(purpose) = spec.purpose.of_search() else { return Stage::Searching(search) };
         let seen = match point.seen {
-            Seen::Met => search::TrialResult::Met,
+            TrialOutcome::Met => search::TrialResult::Met,
             // The runtime has run before, so the cause is the rate, or an accident that the search
             // tolerates.
-            Seen::Missed | Seen::NotMeasured => search::TrialResult::Missed,
-            Seen::Generator => search::TrialResult::Generator,
+            TrialOutcome::Missed | TrialOutcome::NotMeasured => search::TrialResult::Missed,
+            TrialOutcome::Generator => search::TrialResult::Generator,
         };
         search.record(Step { rate, purpose, result: seen });
         Stage::Searching(search)
@@ -209,28 +215,28 @@ impl CapacitySearch {
     /// Returns a trial below the capacity, for the chart and the knee. It runs only when the search
     /// needs no more trials and time is left, because the search itself has no reason to measure
     /// there.
-    fn curve(&self, search: &Search) -> Option<TrialSpec> {
-        let capacity = search.answer().lower.filter(|_| self.wanted.confirm)?;
+    fn curve_trial(&self, search: &Search) -> Option<TrialSpec> {
+        let capacity = search.answer().lower.filter(|_| self.goal.confirm)?;
         let done = self.points.iter().filter(|point| point.purpose == Purpose::Curve).count();
         let rate = (capacity * CURVE.get(done)?).max(LOWEST);
         let rate =
             if rate > 100.0 { (rate / 10.0).round() * 10.0 } else { (rate * 10.0).round() / 10.0 };
-        let length_s = self.wanted.length_s(rate);
-        let spec = self.spec(Purpose::Curve, What::Rate(rate), length_s);
-        (self.fit(length_s) > 0).then_some(spec)
+        let length_s = self.goal.length_s(rate);
+        let spec = self.trial_spec(Purpose::Curve, LoadLevel::Rate(rate), length_s);
+        (self.trials_that_fit(length_s) > 0).then_some(spec)
     }
 
     /// Returns the time of a trial besides its load, in s: the mean of the trials so far.
-    fn around_s(&self) -> f64 {
-        let around = self.points.iter().map(|point| point.took_s - point.length_s);
+    fn overhead_s(&self) -> f64 {
+        let overheads = self.points.iter().map(|point| point.took_s - point.length_s);
         match self.points.len() {
-            0 => self.wanted.warm_up_s + AROUND_S,
-            count => (around.sum::<f64>() / count as f64).max(0.0),
+            0 => self.goal.warm_up_s + OVERHEAD_S,
+            count => (overheads.sum::<f64>() / count as f64).max(0.0),
         }
     }
 
     /// Returns the rate of the next trial, regardless of the time left.
-    fn about(&self, search: &Search) -> f64 {
+    fn next_rate(&self, search: &Search) -> f64 {
         match search.next(Budget { short: u32::MAX, longer: u32::MAX }) {
             NextTrial::Measure { rate, .. } => rate,
             NextTrial::Nothing => HIGHEST,
@@ -238,25 +244,25 @@ impl CapacitySearch {
     }
 
     /// Returns how many trials of this length fit into the time left.
-    fn fit(&self, length_s: f64) -> u32 {
-        (self.left_s() / (self.around_s() + length_s)).floor().max(0.0) as u32
+    fn trials_that_fit(&self, length_s: f64) -> u32 {
+        (self.left_s() / (self.overhead_s() + length_s)).floor().max(0.0) as u32
     }
 
-    fn spec(&self, purpose: Purpose, what: What, length_s: f64) -> TrialSpec {
-        TrialSpec { purpose, what, length_s, left_s: self.left_s() }
+    fn trial_spec(&self, purpose: Purpose, level: LoadLevel, length_s: f64) -> TrialSpec {
+        TrialSpec { purpose, level, length_s, left_s: self.left_s() }
     }
 
     /// Returns how long its trials may still take together, in s.
     pub fn left_s(&self) -> f64 {
-        (self.wanted.max_time_s - self.spent_s()).max(0.0)
+        (self.goal.max_time_s - self.spent_s()).max(0.0)
     }
 
     /// Continues with another goal; the results so far are kept.
-    pub fn go_on(&mut self, wanted: Wanted) {
+    pub fn resume(&mut self, goal: CapacityGoal) {
         if let Stage::Searching(search) = &mut self.stage {
-            search.set_confirm(wanted.confirm);
+            search.set_confirm(goal.confirm);
         }
-        self.wanted = wanted;
+        self.goal = goal;
     }
 
     /// Returns how long its trials took, including starts, in s.
@@ -272,9 +278,9 @@ impl CapacitySearch {
         };
         let (ending, said) = match &self.stage {
             Stage::Over(ending, said) => (*ending, said.clone()),
-            Stage::Alone => (Ending::Unknown, Limited::Unknown {}),
-            Stage::Crowd => (Ending::Unknown, self.alone_is_known()),
-            Stage::Searching(search) => self.said(search),
+            Stage::SingleUser => (Ending::Unknown, Limited::Unknown {}),
+            Stage::Saturation => (Ending::Unknown, self.single_user_result()),
+            Stage::Searching(search) => self.ending(search),
         };
         Limit {
             runtime: self.runtime.clone(),
@@ -295,7 +301,7 @@ impl CapacitySearch {
     }
 
     /// Returns the ending, and the same with figures.
-    fn said(&self, search: &Search) -> (Ending, Limited) {
+    fn ending(&self, search: &Search) -> (Ending, Limited) {
         let answer = search.answer();
         let (capacity_per_second, upper_per_second) = (answer.lower, answer.upper);
         match (answer.ending, capacity_per_second) {
@@ -307,7 +313,7 @@ impl CapacitySearch {
                 Limited::Unconfirmed { capacity_per_second, upper_per_second },
             ),
             (search::Ending::Wide, _) => {
-                let precision = self.wanted.precision;
+                let precision = self.goal.precision;
                 (Ending::Wide, Limited::Wide { capacity_per_second, upper_per_second, precision })
             }
             (search::Ending::AtLeast, _) => {
@@ -323,7 +329,7 @@ impl CapacitySearch {
     }
 
     /// Returns the result if the time ended after the trial with one user.
-    fn alone_is_known(&self) -> Limited {
+    fn single_user_result(&self) -> Limited {
         let throughput_per_second =
             self.points.iter().rev().find_map(|point| point.throughput_per_second);
         Limited::MetAlone { throughput_per_second }
@@ -371,7 +377,7 @@ const REQUESTS_LEAST: f64 = 100.0;
 /// Longest trial for a percentile, in s. If it needs more time, fewer requests lie beyond it.
 const LENGTH_MOST_S: f64 = 30.0;
 /// Time for start, verification and stop, in s, until trials have shown it.
-const AROUND_S: f64 = 1.5;
+const OVERHEAD_S: f64 = 1.5;
 /// The first rate, as a share of the throughput with many users.
 const BELOW_MANY: f64 = 0.8;
 /// First rate ÷ lowest rate that is tried.

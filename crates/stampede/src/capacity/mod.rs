@@ -22,7 +22,7 @@ pub use text::text;
 /// # Errors
 /// The error of `measure` or `after`.
 pub fn search<E>(
-    hunts: &mut [CapacitySearch],
+    searches: &mut [CapacitySearch],
     seed: u64,
     mut measure: impl FnMut(usize, &capacity_search::TrialSpec) -> Result<Option<model::Point>, E>,
     mut after: impl FnMut(&[CapacitySearch]) -> Result<(), E>,
@@ -30,21 +30,21 @@ pub fn search<E>(
     let mut random = fastrand::Rng::with_seed(seed);
     loop {
         let mut open: Vec<usize> =
-            (0..hunts.len()).filter(|index| hunts[*index].next().is_some()).collect();
+            (0..searches.len()).filter(|index| searches[*index].next().is_some()).collect();
         if open.is_empty() {
             return Ok(());
         }
         random.shuffle(&mut open);
         for index in open {
-            let Some(mut spec) = hunts[index].next() else { continue };
-            spec.left_s = hunts
+            let Some(mut spec) = searches[index].next() else { continue };
+            spec.left_s = searches
                 .iter()
                 .filter(|capacity_search| capacity_search.next().is_some())
                 .map(CapacitySearch::left_s)
                 .sum();
             let Some(point) = measure(index, &spec)? else { return Ok(()) };
-            hunts[index].told(&spec, point);
-            after(hunts)?;
+            searches[index].add_result(&spec, point);
+            after(searches)?;
         }
     }
 }

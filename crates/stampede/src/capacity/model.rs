@@ -112,7 +112,7 @@ pub enum Purpose {
 /// What a trial has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Seen {
+pub enum TrialOutcome {
     /// The expectations are met.
     Met,
     /// They are not.
@@ -140,7 +140,7 @@ pub struct Point {
     /// How long it took in all, start and end included.
     pub took_s: f64,
     /// What it has shown.
-    pub seen: Seen,
+    pub seen: TrialOutcome,
     /// Why it is not met; of one that is met, what the generator did wrong meanwhile.
     pub why: Vec<Fact<Reason>>,
     /// Correct answers.
@@ -165,13 +165,13 @@ pub struct Point {
     pub out_of_memory: Option<Fact<Reason>>,
     /// What held it back, where it is not met: the most direct reason; null: not known.
     #[serde(default)]
-    pub held_back: Option<HeldBack>,
+    pub held_back: Option<LimitingFactor>,
 }
 
 /// What held a runtime back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "WrittenHeldBack")]
-pub struct HeldBack {
+pub struct LimitingFactor {
     /// What it was; null: an earlier version wrote the sentence alone.
     pub cause: Option<Cause>,
     /// The same as a sentence in English.
@@ -186,20 +186,20 @@ enum WrittenHeldBack {
     Known { cause: Option<Cause>, text: String },
 }
 
-impl From<WrittenHeldBack> for HeldBack {
-    fn from(written: WrittenHeldBack) -> HeldBack {
+impl From<WrittenHeldBack> for LimitingFactor {
+    fn from(written: WrittenHeldBack) -> LimitingFactor {
         match written {
-            WrittenHeldBack::Text(text) => HeldBack { cause: None, text },
-            WrittenHeldBack::Known { cause, text } => HeldBack { cause, text },
+            WrittenHeldBack::Text(text) => LimitingFactor { cause: None, text },
+            WrittenHeldBack::Known { cause, text } => LimitingFactor { cause, text },
         }
     }
 }
 
 /// Returns what held the runtime back, at the lowest missed rate for which that is known. Trials
-/// below `bears` (1/s) are ignored: there, a single missed trial is chance.
-pub fn held_back(points: &[Point], bears: Option<f64>) -> Option<&HeldBack> {
+/// below `sustained` (1/s) are ignored: there, a single missed trial is chance.
+pub fn held_back(points: &[Point], sustained: Option<f64>) -> Option<&LimitingFactor> {
     let rate = |point: &Point| point.offered_per_second.unwrap_or(f64::INFINITY);
-    let missed = points.iter().filter(|point| rate(point) >= bears.unwrap_or(0.0));
+    let missed = points.iter().filter(|point| rate(point) >= sustained.unwrap_or(0.0));
     let known = missed.filter_map(|point| Some((point, point.held_back.as_ref()?)));
     known.min_by(|(one, _), (other, _)| rate(one).total_cmp(&rate(other))).map(|(_, why)| why)
 }

@@ -1,6 +1,6 @@
 //! Formats a search as text: each runtime's limit, and a table of its trials by rate.
 
-use super::model::{CapacityReport, Ending, Limit, Point, Purpose, Seen, held_back};
+use super::model::{CapacityReport, Ending, Limit, Point, Purpose, TrialOutcome, held_back};
 use crate::summary::words;
 
 /// Returns the text for the terminal.
@@ -57,7 +57,7 @@ fn of_runtime(limit: &Limit) -> String {
             time(row.p50),
             time(row.p95),
             bar(row.p95, longest),
-            row.said
+            row.outcome
         );
         text.push_str(line.trim_end());
         text.push('\n');
@@ -75,9 +75,9 @@ pub fn waiting(share: f64) -> String {
 /// Returns a line about trials in which the generator was late, as on a busy machine; else nothing.
 fn late(limit: &Limit) -> String {
     let is_late = |point: &&Point| match point.seen {
-        Seen::Met => !point.why.is_empty(),
-        Seen::Generator => true,
-        Seen::Missed | Seen::NotMeasured => false,
+        TrialOutcome::Met => !point.why.is_empty(),
+        TrialOutcome::Generator => true,
+        TrialOutcome::Missed | TrialOutcome::NotMeasured => false,
     };
     match limit.points.iter().filter(is_late).count() {
         0 => String::new(),
@@ -96,7 +96,7 @@ struct Row {
     p50: Option<f64>,
     p95: Option<f64>,
     cpu: Option<f64>,
-    said: String,
+    outcome: String,
 }
 
 fn rows(limit: &Limit) -> Vec<Row> {
@@ -118,29 +118,31 @@ fn rows(limit: &Limit) -> Vec<Row> {
             p50: median(|point| point.time_ns_p50),
             p95: median(|point| point.time_ns_p95),
             cpu: median(|point| point.cpu_percent),
-            said: said(limit, rate, &at),
+            outcome: outcome(limit, rate, &at),
         }
     };
     rates.into_iter().map(row).collect()
 }
 
-fn said(limit: &Limit, rate: f64, at: &[&Point]) -> String {
-    let count = |seen: Seen| at.iter().filter(|point| point.seen == seen).count();
-    let missed = count(Seen::Missed) + count(Seen::NotMeasured);
-    let mut said = vec![match (count(Seen::Met), missed, count(Seen::Generator)) {
-        (_, 0, 0) => "met".to_owned(),
-        (0, 0, _) => "the generator's limit".to_owned(),
-        (0, _, _) => "not met".to_owned(),
-        (met, _, _) => format!("met in {met} of {}", at.len()),
-    }];
-    let confirmed = |purpose| at.iter().any(|p| p.purpose == purpose && p.seen == Seen::Met);
+fn outcome(limit: &Limit, rate: f64, at: &[&Point]) -> String {
+    let count = |seen: TrialOutcome| at.iter().filter(|point| point.seen == seen).count();
+    let missed = count(TrialOutcome::Missed) + count(TrialOutcome::NotMeasured);
+    let mut outcome =
+        vec![match (count(TrialOutcome::Met), missed, count(TrialOutcome::Generator)) {
+            (_, 0, 0) => "met".to_owned(),
+            (0, 0, _) => "the generator's limit".to_owned(),
+            (0, _, _) => "not met".to_owned(),
+            (met, _, _) => format!("met in {met} of {}", at.len()),
+        }];
+    let confirmed =
+        |purpose| at.iter().any(|p| p.purpose == purpose && p.seen == TrialOutcome::Met);
     if limit.ending == Ending::Found && confirmed(Purpose::Confirm) {
-        said.push("confirmed".to_owned());
+        outcome.push("confirmed".to_owned());
     }
     if limit.capacity_per_second == Some(rate) && limit.ending != Ending::Wide {
-        said.push("capacity".to_owned());
+        outcome.push("capacity".to_owned());
     }
-    said.join(", ")
+    outcome.join(", ")
 }
 
 /// Returns a bar with the length of the time's logarithm, because times span decades.

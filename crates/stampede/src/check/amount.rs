@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_read_as_people_do() {
+    fn amounts_have_few_digits_and_a_unit() {
         let bytes = |value| amount(GrowthOf::Heap, value);
         assert_eq!(bytes(0.0), "0 B");
         assert_eq!(bytes(0.46), "0.5 B");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::harness::StepResult;
-use super::model::{Asked, FindingKind, Step};
-use super::nondeterminism::{Learnt, Nondeterminism};
+use super::model::{CheckRequest, FindingKind, Step};
+use super::nondeterminism::{Nondeterminism, NondeterminismStore};
 use super::orders;
 use super::sapi;
 use super::signs::{self, Signs};
@@ -22,19 +22,19 @@ pub struct PassResult {
     /// The steps that were sent.
     pub steps: Vec<Step>,
     /// The worker runtime's answers; fewer than steps if the pass was ended early.
-    pub seen: Vec<StepResult>,
+    pub actual: Vec<StepResult>,
     /// The reference's answers.
     pub reference: Vec<StepResult>,
     /// The reference's answers with the steps that the worker gets at once sent in reverse order;
     /// empty if there are none. Which of them is first depends on chance, and answers may show it.
-    pub turned: Vec<StepResult>,
+    pub reversed: Vec<StepResult>,
     /// What the watch recorded in the workers.
     pub workers: Vec<Worker>,
 }
 
 /// What is known before a pass is judged.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct ReferenceModel {
     /// The reference's name.
     pub reference: String,
     /// Seed of the users' tokens.
@@ -42,25 +42,25 @@ pub struct Known {
     /// Number of users.
     pub users: u32,
     /// What varies in the answers to a request.
-    pub nondeterminism: Learnt,
+    pub nondeterminism: NondeterminismStore,
     /// What varies in the answers if several requests are sent at once.
-    pub nondeterminism_at_once: Learnt,
+    pub nondeterminism_at_once: NondeterminismStore,
     /// Names of surviving state → requests that leave it as it was at the boot.
-    pub exonerated: BTreeMap<String, BTreeSet<Arc<Asked>>>,
+    pub exonerated: BTreeMap<String, BTreeSet<Arc<CheckRequest>>>,
     /// State that workers have only after a first request: settings of connections, and handlers.
-    pub made: Values,
+    pub first_use_state: Values,
 }
 
-impl Known {
+impl ReferenceModel {
     /// Returns what varies in the answers to a request.
-    pub fn nondeterminism(&self, asked: &Asked) -> Nondeterminism {
-        self.nondeterminism.get(asked).unwrap_or_default()
+    pub fn nondeterminism(&self, request: &CheckRequest) -> Nondeterminism {
+        self.nondeterminism.get(request).unwrap_or_default()
     }
 }
 
 /// A deviation from the reference that a step shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct Deviation {
     /// Its kind.
     pub kind: FindingKind,
     /// What it is about; the same each time the deviation is seen.
@@ -81,121 +81,124 @@ const HARMLESS: [&str; 6] =
     ["ini:session.", "autoloaders", "constants", "gc", "streams", "shutdown"];
 
 /// State that is reset before the next request begins, so it is judged at the end of a request.
-const PUT_BACK: [&str; 2] = ["cwd", "ob_level"];
+const RESET_BETWEEN_REQUESTS: [&str; 2] = ["cwd", "ob_level"];
 
 /// A superglobal that Octane's RoadRunner client keeps, and replaces completely at the next
 /// request: no user ever sees its old content.
-const MADE_ANEW: &str = "$_SERVER";
+const REPLACED_BY_EACH_REQUEST: &str = "$_SERVER";
 
 /// Returns method and target.
-pub fn name(asked: &Asked) -> String {
-    format!("{} {}", asked.method, asked.target)
+pub fn name(request: &CheckRequest) -> String {
+    format!("{} {}", request.method, request.target)
 }
 
 impl PassResult {
     /// Returns whether some steps were sent at once: then it is not known which request did what.
-    pub fn has_meetings(&self) -> bool {
+    pub fn has_overlaps(&self) -> bool {
         self.steps.iter().any(|step| step.with_next)
     }
 }
 
 /// Returns what the answers of a pass show, the most severe of each step first.
-pub fn answered(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
+pub fn answer_deviations(pass_result: &PassResult, known: &ReferenceModel) -> Vec<Deviation> {
     let turns = turns(&pass_result.workers);
     let mut all = Vec::new();
-    for (at, seen) in pass_result.seen.iter().enumerate() {
+    for (at, actual) in pass_result.actual.iter().enumerate() {
         let Some(reference) = pass_result.reference.get(at) else { break };
         let step = &pass_result.steps[at];
         let is_at_once = orders::moment(&pass_result.steps, at).len() > 1;
         let death = match is_at_once {
-            true => unanswered(known, step, seen, reference, at),
+            true => unanswered(known, step, actual, reference, at),
             false => worker_deaths(known, pass_result, &turns, at),
         };
-        let leak = leaked(known, pass_result, at);
+        let leak = leaked_token(known, pass_result, at);
         // A step that ended its worker gave no answer that could be compared.
         let answer = match death.is_none() && leak.is_none() {
-            true => differs(known, step, seen, reference, at),
+            true => differs(known, step, actual, reference, at),
             false => None,
         };
-        let answer = answer.filter(|_| !is_at_once || differs_turned(known, pass_result, at));
+        let answer = answer.filter(|_| !is_at_once || differs_reversed(known, pass_result, at));
         let of_answer = leak.into_iter().chain(death).chain(answer);
-        all.extend(of_answer.map(|shown| if is_at_once { shown.at_once() } else { shown }));
+        all.extend(
+            of_answer.map(|deviation| if is_at_once { deviation.at_once() } else { deviation }),
+        );
     }
     all
 }
 
 /// Returns the state that stays in the workers of a pass.
-pub fn state_leaks(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
+pub fn state_leaks(pass_result: &PassResult, known: &ReferenceModel) -> Vec<Deviation> {
     let turns = turns(&pass_result.workers);
     let mut all = Vec::new();
-    for (at, (seen, step)) in pass_result.seen.iter().zip(&pass_result.steps).enumerate() {
+    for (at, (actual, step)) in pass_result.actual.iter().zip(&pass_result.steps).enumerate() {
         // If requests overlap, it is not known which of them did something.
         let is_alone = orders::moment(&pass_result.steps, at).len() == 1;
-        if let Some(turn) = turns.get(&seen.number).filter(|_| is_alone) {
-            all.extend(kept(known, step, turn, at));
-            all.extend(changed(known, step, turn, at));
-            all.extend(left(step, turn, at));
+        if let Some(turn) = turns.get(&actual.number).filter(|_| is_alone) {
+            all.extend(kept_tokens(known, step, turn, at));
+            all.extend(changed_state(known, step, turn, at));
+            all.extend(state_left_behind(step, turn, at));
         }
     }
     all
 }
 
 /// Returns everything that a pass shows.
-pub fn shown(pass_result: &PassResult, known: &Known) -> Vec<Shown> {
-    [answered(pass_result, known), state_leaks(pass_result, known)].concat()
+pub fn deviations(pass_result: &PassResult, known: &ReferenceModel) -> Vec<Deviation> {
+    [answer_deviations(pass_result, known), state_leaks(pass_result, known)].concat()
 }
 
-impl Shown {
-    fn at_once(self) -> Shown {
-        Shown { what: format!("{}, when several ask at once", self.what), ..self }
+impl Deviation {
+    fn at_once(self) -> Deviation {
+        Deviation { what: format!("{}, when several ask at once", self.what), ..self }
     }
 }
 
 /// The turn of a worker that served one request.
-struct Place<'a> {
+struct ServedTurn<'a> {
     turn: &'a Turn,
     worker: &'a Worker,
     is_last: bool,
 }
 
-fn turns(workers: &[Worker]) -> HashMap<u64, Place<'_>> {
+fn turns(workers: &[Worker]) -> HashMap<u64, ServedTurn<'_>> {
     let all = workers.iter().flat_map(|worker| {
         let last = worker.turns.len().saturating_sub(1);
         let turns = worker.turns.iter().enumerate();
         turns.filter_map(move |(at, turn)| {
-            Some((turn.number?, Place { turn, worker, is_last: at == last }))
+            Some((turn.number?, ServedTurn { turn, worker, is_last: at == last }))
         })
     });
     all.collect()
 }
 
-fn leaked(known: &Known, pass_result: &PassResult, at: usize) -> Option<Shown> {
-    let (step, seen) = (&pass_result.steps[at], &pass_result.seen[at]);
+fn leaked_token(known: &ReferenceModel, pass_result: &PassResult, at: usize) -> Option<Deviation> {
+    let (step, actual) = (&pass_result.steps[at], &pass_result.actual[at]);
     let reference =
-        [pass_result.reference.get(at), pass_result.turned.get(at)].into_iter().flatten();
-    let (text, shown) = (seen.text(), reference.clone().map(StepResult::text).collect::<String>());
-    let legal = users::tokens(&shown);
-    let is_legal = |user: &u32| reference.clone().any(|seen| seen.shows.contains(user));
+        [pass_result.reference.get(at), pass_result.reversed.get(at)].into_iter().flatten();
+    let (text, deviation) =
+        (actual.text(), reference.clone().map(StepResult::text).collect::<String>());
+    let legal = users::tokens(&deviation);
+    let is_legal = |user: &u32| reference.clone().any(|actual| actual.shows.contains(user));
     let foreign = users::tokens(&text).into_iter().find_map(|token| {
-        let (user, planted) = users::owner(known.seed, known.users, token)?;
-        (user != step.user && !legal.contains(&token)).then_some((user, planted, token))
+        let (user, token_place) = users::owner(known.seed, known.users, token)?;
+        (user != step.user && !legal.contains(&token)).then_some((user, token_place, token))
     });
-    let others = seen.shows.iter().find(|user| !is_legal(user));
+    let others = actual.shows.iter().find(|user| !is_legal(user));
     let (user, what, evidence) = match (foreign, others) {
-        (Some((user, planted, token)), _) => {
-            (user, planted.words().to_owned(), around(&text, token))
+        (Some((user, token_place, token)), _) => {
+            (user, token_place.words().to_owned(), around(&text, token))
         }
         (None, Some(&user)) => (user, "value of a cookie".to_owned(), String::new()),
         (None, None) => return None,
     };
-    Some(Shown {
+    Some(Deviation {
         kind: FindingKind::Leak,
         subject: Subject::request(&step.request),
         what: format!(
             "the answer to {} shows {} what belongs to {}: the {what}",
             name(&step.request),
-            person(step.user),
-            person(user)
+            user_name(step.user),
+            user_name(user)
         ),
         evidence,
         signs: Signs::from([what]),
@@ -219,66 +222,68 @@ fn around(text: &str, token: &str) -> String {
 }
 
 /// Returns a user's name for people: user A, user B …
-pub fn person(user: u32) -> String {
+pub fn user_name(user: u32) -> String {
     format!("user {}", char::from(b'A' + (user % 26) as u8))
 }
 
 fn worker_deaths(
-    known: &Known,
+    known: &ReferenceModel,
     pass_result: &PassResult,
-    turns: &HashMap<u64, Place<'_>>,
+    turns: &HashMap<u64, ServedTurn<'_>>,
     at: usize,
-) -> Option<Shown> {
-    let (step, seen, reference) =
-        (&pass_result.steps[at], &pass_result.seen[at], &pass_result.reference[at]);
-    let place = turns.get(&seen.number);
-    let next = pass_result.seen.get(at + 1).and_then(|next| turns.get(&next.number));
-    let how = match (place, next) {
+) -> Option<Deviation> {
+    let (step, actual, reference) =
+        (&pass_result.steps[at], &pass_result.actual[at], &pass_result.reference[at]);
+    let served = turns.get(&actual.number);
+    let next = pass_result.actual.get(at + 1).and_then(|next| turns.get(&next.number));
+    let how = match (served, next) {
         // FrankenPHP's worker continues after an `exit`.
-        (Some(place), _) if place.turn.after.is_none() && !place.is_last => {
+        (Some(served), _) if served.turn.after.is_none() && !served.is_last => {
             "ends PHP, and its worker cannot clean up"
         }
-        (Some(place), _) if place.turn.after.is_none() => "ends the worker before it is done",
+        (Some(served), _) if served.turn.after.is_none() => "ends the worker before it is done",
         // Another worker served the next request, so this one has ended after its answer.
-        (Some(place), Some(next)) if place.is_last && !std::ptr::eq(place.worker, next.worker) => {
+        (Some(served), Some(next))
+            if served.is_last && !std::ptr::eq(served.worker, next.worker) =>
+        {
             "ends the worker after its answer"
         }
-        _ => match (&seen.outcome, &reference.outcome) {
+        _ => match (&actual.outcome, &reference.outcome) {
             (Err(_), Ok(_)) => "gets no answer",
             _ => return None,
         },
     };
-    Some(death(known, step, how, [seen, reference], at))
+    Some(death(known, step, how, [actual, reference], at))
 }
 
 /// Returns that a step sent with others got no answer. Which of them ended the worker is not known.
 fn unanswered(
-    known: &Known,
+    known: &ReferenceModel,
     step: &Step,
-    seen: &StepResult,
+    actual: &StepResult,
     reference: &StepResult,
     at: usize,
-) -> Option<Shown> {
-    let is_gone = seen.outcome.is_err() && reference.outcome.is_ok();
-    is_gone.then(|| death(known, step, "gets no answer", [seen, reference], at))
+) -> Option<Deviation> {
+    let is_gone = actual.outcome.is_err() && reference.outcome.is_ok();
+    is_gone.then(|| death(known, step, "gets no answer", [actual, reference], at))
 }
 
 fn death(
-    known: &Known,
+    known: &ReferenceModel,
     step: &Step,
     how: &str,
-    [seen, reference]: [&StepResult; 2],
+    [actual, reference]: [&StepResult; 2],
     at: usize,
-) -> Shown {
-    let got = match &seen.outcome {
-        Ok(_) => format!("the client saw {}", seen.status()),
+) -> Deviation {
+    let got = match &actual.outcome {
+        Ok(_) => format!("the client saw {}", actual.status()),
         Err(problem) => format!("the client saw no answer: {problem}"),
     };
     let otherwise = match &reference.outcome {
         Ok(_) => format!("{} under {}", reference.status(), known.reference),
         Err(_) => format!("no answer under {} either", known.reference),
     };
-    Shown {
+    Deviation {
         kind: FindingKind::Death,
         subject: Subject::request(&step.request),
         what: format!("{} {how}", name(&step.request)),
@@ -290,18 +295,18 @@ fn death(
 }
 
 fn differs(
-    known: &Known,
+    known: &ReferenceModel,
     step: &Step,
-    seen: &StepResult,
+    actual: &StepResult,
     reference: &StepResult,
     at: usize,
-) -> Option<Shown> {
+) -> Option<Deviation> {
     if reference.outcome.is_err() {
         return None;
     }
     let nondeterminism = known.nondeterminism(&step.request);
-    let difference = sapi::difference(&nondeterminism, &reference.text(), &seen.text())?;
-    let what = match seen.status() == reference.status() {
+    let difference = sapi::difference(&nondeterminism, &reference.text(), &actual.text())?;
+    let what = match actual.status() == reference.status() {
         true => {
             format!(
                 "the answer to {} differs from that under {}",
@@ -312,48 +317,53 @@ fn differs(
         false => format!(
             "{} answers {} instead of {}",
             name(&step.request),
-            seen.status(),
+            actual.status(),
             reference.status()
         ),
     };
-    let signs = signs::of_answer(&difference, reference, seen);
+    let signs = signs::of_answer(&difference, reference, actual);
     let (subject, evidence) = (Subject::request(&step.request), difference.text);
-    Some(Shown { kind: FindingKind::Answer, subject, what, evidence, signs, at })
+    Some(Deviation { kind: FindingKind::Answer, subject, what, evidence, signs, at })
 }
 
 /// Returns whether the answer also differs from the reference's answer to the steps in reverse
 /// order.
-fn differs_turned(known: &Known, pass_result: &PassResult, at: usize) -> bool {
-    let (step, seen) = (&pass_result.steps[at], &pass_result.seen[at]);
+fn differs_reversed(known: &ReferenceModel, pass_result: &PassResult, at: usize) -> bool {
+    let (step, actual) = (&pass_result.steps[at], &pass_result.actual[at]);
     let at_once = known.nondeterminism_at_once.get(&step.request);
     let nondeterminism = at_once.unwrap_or_else(|| known.nondeterminism(&step.request));
-    let references = [pass_result.reference.get(at), pass_result.turned.get(at)];
+    let references = [pass_result.reference.get(at), pass_result.reversed.get(at)];
     let differs = |other: &StepResult| {
-        sapi::difference(&nondeterminism, &other.text(), &seen.text()).is_some()
+        sapi::difference(&nondeterminism, &other.text(), &actual.text()).is_some()
     };
     references.into_iter().flatten().all(differs)
 }
 
-fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
-    let mut all: Vec<Shown> = Vec::new();
-    let held = place.turn.held.iter().filter(|held| held.place != MADE_ANEW);
+fn kept_tokens(
+    known: &ReferenceModel,
+    step: &Step,
+    served: &ServedTurn<'_>,
+    at: usize,
+) -> Vec<Deviation> {
+    let mut all: Vec<Deviation> = Vec::new();
+    let held = served.turn.held.iter().filter(|held| held.place != REPLACED_BY_EACH_REQUEST);
     for held in held {
         let owner = users::owner(known.seed, known.users, &held.token);
-        let Some((user, planted)) = owner else { continue };
+        let Some((user, token_place)) = owner else { continue };
         let subject = Subject::Kept { place: held.place.clone() };
-        if all.iter().any(|shown| shown.subject == subject) {
+        if all.iter().any(|deviation| deviation.subject == subject) {
             continue;
         }
-        all.push(Shown {
+        all.push(Deviation {
             kind: FindingKind::Kept,
             subject,
             what: format!(
                 "after {} the worker keeps what belongs to {} in {}",
                 name(&step.request),
-                person(user),
+                user_name(user),
                 held.place
             ),
-            evidence: format!("  {}: the {}, `{}`", held.place, planted.words(), held.token),
+            evidence: format!("  {}: the {}, `{}`", held.place, token_place.words(), held.token),
             signs: Signs::new(),
             at,
         });
@@ -362,11 +372,12 @@ fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> 
 }
 
 /// Returns the state that a request leaves behind: only stampede's own worker resets it.
-fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
-    let Some(after) = &place.turn.after else { return Vec::new() };
-    let boot = &place.worker.boot;
-    let left = PUT_BACK.into_iter().filter(|state| boot.get(state) != after.get(state));
-    let shown = left.map(|state| Shown {
+fn state_left_behind(step: &Step, served: &ServedTurn<'_>, at: usize) -> Vec<Deviation> {
+    let Some(after) = &served.turn.after else { return Vec::new() };
+    let boot = &served.worker.boot;
+    let left =
+        RESET_BETWEEN_REQUESTS.into_iter().filter(|state| boot.get(state) != after.get(state));
+    let deviations = left.map(|state| Deviation {
         kind: FindingKind::State,
         subject: Subject::Left {
             state: StateName::from(state.to_owned()),
@@ -375,32 +386,38 @@ fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
         what: format!(
             "{} leaves {} behind: {}",
             name(&step.request),
-            words(state),
+            state_words(state),
             value(after.get(state))
         ),
         evidence: format!("  {state}: {} → {}", value(boot.get(state)), value(after.get(state))),
         signs: Signs::new(),
         at,
     });
-    shown.collect()
+    deviations.collect()
 }
 
 /// Returns the state with which a request begins although it did not cause it.
-fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
-    let (boot, before) = (&place.worker.boot, &place.turn.before);
+fn changed_state(
+    known: &ReferenceModel,
+    step: &Step,
+    served: &ServedTurn<'_>,
+    at: usize,
+) -> Vec<Deviation> {
+    let (boot, before) = (&served.worker.boot, &served.turn.before);
     let names = before.differing().map(|(name, _)| name);
     let is_innocent = |name: &String| {
         known.exonerated.get(name).is_some_and(|requests| requests.contains(&step.request))
     };
-    let names = names.filter(|name| is_telling(name) && !PUT_BACK.contains(&name.as_str()));
+    let names =
+        names.filter(|name| is_relevant(name) && !RESET_BETWEEN_REQUESTS.contains(&name.as_str()));
     let names = names.filter(|name| is_innocent(name));
-    let shown = names.map(|state| Shown {
+    let deviations = names.map(|state| Deviation {
         kind: FindingKind::State,
         subject: Subject::State { state: StateName::from(state.clone()) },
         what: format!(
             "{} begins with {} of an earlier request: {} instead of {}",
             name(&step.request),
-            words(state),
+            state_words(state),
             apart(before.get(state), boot.get(state)),
             apart(boot.get(state), before.get(state))
         ),
@@ -412,7 +429,7 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
         signs: Signs::new(),
         at,
     });
-    shown.collect()
+    deviations.collect()
 }
 
 /// Formats a value. Of a list with semicolons, such as a locale's, it keeps the parts that `other`
@@ -426,7 +443,7 @@ fn apart(one: Option<&Value>, other: Option<&Value>) -> String {
     if own.is_empty() { value(one) } else { format!("`{}`", own.join(";")) }
 }
 
-fn is_telling(name: &str) -> bool {
+fn is_relevant(name: &str) -> bool {
     !HARMLESS.iter().any(|harmless| name.starts_with(harmless))
 }
 
@@ -439,7 +456,7 @@ fn value(value: Option<&Value>) -> String {
 }
 
 /// Returns words for a name of state.
-fn words(state: &str) -> String {
+fn state_words(state: &str) -> String {
     match state.split_once(':') {
         Some(("ini", name)) => format!("the ini setting `{name}`"),
         Some(("env", name)) => format!("the environment variable `{name}`"),
@@ -460,16 +477,16 @@ fn words(state: &str) -> String {
 
 /// Returns, for each state that differs at the beginning of some request, the requests that leave
 /// it as it was at the boot. If they later begin with a difference, they have not caused it.
-pub fn exonerated(passes: &[PassResult]) -> BTreeMap<String, BTreeSet<Arc<Asked>>> {
+pub fn exonerated(passes: &[PassResult]) -> BTreeMap<String, BTreeSet<Arc<CheckRequest>>> {
     let workers = || passes.iter().flat_map(|pass_result| &pass_result.workers);
-    let names: BTreeSet<&String> = workers().flat_map(altered).collect();
-    let mut exonerated: BTreeMap<String, BTreeSet<Arc<Asked>>> = BTreeMap::new();
-    for pass_result in passes.iter().filter(|pass_result| !pass_result.has_meetings()) {
+    let names: BTreeSet<&String> = workers().flat_map(altered_state).collect();
+    let mut exonerated: BTreeMap<String, BTreeSet<Arc<CheckRequest>>> = BTreeMap::new();
+    for pass_result in passes.iter().filter(|pass_result| !pass_result.has_overlaps()) {
         let turns = turns(&pass_result.workers);
-        for (step, seen) in pass_result.steps.iter().zip(&pass_result.seen) {
-            let Some(place) = turns.get(&seen.number) else { continue };
-            let Some(after) = &place.turn.after else { continue };
-            let states = [&place.worker.boot, &place.turn.before, after];
+        for (step, actual) in pass_result.steps.iter().zip(&pass_result.actual) {
+            let Some(served) = turns.get(&actual.number) else { continue };
+            let Some(after) = &served.turn.after else { continue };
+            let states = [&served.worker.boot, &served.turn.before, after];
             for name in &names {
                 let [boot, before, after] = states.map(|state| state.get(name));
                 if boot == before && boot == after {
@@ -483,23 +500,23 @@ pub fn exonerated(passes: &[PassResult]) -> BTreeMap<String, BTreeSet<Arc<Asked>
 }
 
 /// Returns the names of state that differs from the boot at the beginning of some turn.
-fn altered(worker: &Worker) -> impl Iterator<Item = &String> {
+fn altered_state(worker: &Worker) -> impl Iterator<Item = &String> {
     let names = worker.turns.iter().flat_map(|turn| turn.before.differing());
-    names.map(|(name, _)| name).filter(|name| is_telling(name))
+    names.map(|(name, _)| name).filter(|name| is_relevant(name))
 }
 
 /// Returns whether a step's request reached a worker. Otherwise the server answered, or nobody.
 pub fn has_reached(pass_result: &PassResult, at: usize) -> bool {
     let turns = pass_result.workers.iter().flat_map(|worker| &worker.turns);
-    let number = pass_result.seen.get(at).map(|seen| seen.number);
+    let number = pass_result.actual.get(at).map(|actual| actual.number);
     turns.map(|turn| turn.number).any(|turn| turn.is_some() && turn == number)
 }
 
 /// Returns the number of answers of a pass if the watch recorded no turn at all; else 0. A single
 /// unrecorded answer may be the server's own, in place of a worker that died.
 pub fn unwatched(pass_result: &PassResult) -> usize {
-    let answered = pass_result.seen.iter().filter(|seen| seen.outcome.is_ok()).count();
-    if turns(&pass_result.workers).is_empty() { answered } else { 0 }
+    let count = pass_result.actual.iter().filter(|actual| actual.outcome.is_ok()).count();
+    if turns(&pass_result.workers).is_empty() { count } else { 0 }
 }
 
 /// Returns how many workers ended unexpectedly: all that served a request, less one.

@@ -8,18 +8,19 @@ use serde_json::json;
 
 use super::*;
 use crate::check::sample::reset;
-use crate::check::users::Planted;
-use crate::check::watch::{Held, State};
+use crate::check::users::TokenPlace;
+use crate::check::watch::{RetainedToken, State};
 use crate::runtime::Answer;
 
 const SEED: u64 = 7;
 
 fn step(user: u32, target: &str) -> Step {
-    let request = Asked { method: "GET".into(), target: target.into(), ..Asked::default() };
+    let request =
+        CheckRequest { method: "GET".into(), target: target.into(), ..CheckRequest::default() };
     Step { user, request: Arc::new(request), with_next: false }
 }
 
-fn seen(number: u64, status: u16, body: &str) -> StepResult {
+fn actual(number: u64, status: u16, body: &str) -> StepResult {
     let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
     let outcome = Ok(Answer { status, headers, body: body.to_owned() });
     StepResult::of(number, outcome, Vec::new())
@@ -42,50 +43,50 @@ fn worker(turns: &[(u64, &str, Option<&str>)]) -> Worker {
     Worker { boot: state("UTC"), turns: turns.iter().map(turn).collect(), sizes: Vec::new() }
 }
 
-fn known() -> Known {
-    Known { seed: SEED, users: 2, ..Known::default() }
+fn known() -> ReferenceModel {
+    ReferenceModel { seed: SEED, users: 2, ..ReferenceModel::default() }
 }
 
-fn kinds(pass_result: &PassResult, known: &Known) -> Vec<(FindingKind, String, usize)> {
-    let all = shown(pass_result, known).into_iter();
-    all.map(|shown| (shown.kind, shown.subject.to_string(), shown.at)).collect()
+fn kinds(pass_result: &PassResult, known: &ReferenceModel) -> Vec<(FindingKind, String, usize)> {
+    let all = deviations(pass_result, known).into_iter();
+    all.map(|deviation| (deviation.kind, deviation.subject.to_string(), deviation.at)).collect()
 }
 
 #[test]
-fn anothers_token_is_a_leak_unless_the_reference_shows_it_too() {
+fn a_token_of_another_user_is_a_leak_unless_the_reference_shows_it_too() {
     let others = token_of(1);
     let text = format!("hello {others}");
     let mut pass_result = PassResult {
         steps: vec![step(0, "/me")],
-        seen: vec![seen(1, 200, &text)],
-        reference: vec![seen(1, 200, "hello nobody")],
+        actual: vec![actual(1, 200, &text)],
+        reference: vec![actual(1, 200, "hello nobody")],
         ..PassResult::default()
     };
     assert_eq!(kinds(&pass_result, &known()), [(FindingKind::Leak, "GET /me".to_owned(), 0)]);
-    let one = shown(&pass_result, &known()).remove(0);
+    let one = deviations(&pass_result, &known()).remove(0);
     assert!(one.what.contains("shows user A what belongs to user B"), "{}", one.what);
     assert!(one.evidence.contains(&others));
     // A guest book shows everybody's name, under the reference too.
-    pass_result.reference = pass_result.seen.clone();
+    pass_result.reference = pass_result.actual.clone();
     assert_eq!(kinds(&pass_result, &known()), []);
     // Users may see their own token.
     let own = format!("hello {}", token_of(0));
-    pass_result.seen = vec![seen(1, 200, &own)];
-    pass_result.reference = pass_result.seen.clone();
+    pass_result.actual = vec![actual(1, 200, &own)];
+    pass_result.reference = pass_result.actual.clone();
     assert_eq!(kinds(&pass_result, &known()), []);
 }
 
 fn token_of(user: u32) -> String {
-    users::token(SEED, user, Planted::Cookie)
+    users::token(SEED, user, TokenPlace::Cookie)
 }
 
 #[test]
-fn a_begin_without_an_end_is_a_death_and_so_is_another_worker_for_the_next_request() {
+fn a_worker_death_is_a_turn_without_end_or_a_new_worker_for_the_next_request() {
     let steps = vec![step(0, "/a"), step(0, "/b"), step(0, "/c")];
-    let answers = vec![seen(1, 200, "x"), seen(2, 200, "x"), seen(3, 200, "x")];
+    let answers = vec![actual(1, 200, "x"), actual(2, 200, "x"), actual(3, 200, "x")];
     let pass_result = |workers| PassResult {
         steps: steps.clone(),
-        seen: answers.clone(),
+        actual: answers.clone(),
         reference: answers.clone(),
         workers,
         ..PassResult::default()
@@ -110,21 +111,21 @@ fn a_begin_without_an_end_is_a_death_and_so_is_another_worker_for_the_next_reque
 }
 
 #[test]
-fn a_setting_stays_only_where_a_request_meets_it_that_does_not_set_it() {
+fn a_leaked_setting_is_reported_only_for_a_request_that_does_not_set_it_itself() {
     let steps = vec![step(0, "/"), step(0, "/berlin"), step(0, "/")];
-    let answers = vec![seen(1, 200, "x"), seen(2, 200, "x"), seen(3, 200, "x")];
+    let answers = vec![actual(1, 200, "x"), actual(2, 200, "x"), actual(3, 200, "x")];
     let state_leaks = worker(&[
         (1, "UTC", Some("UTC")),
         (2, "UTC", Some("Europe/Berlin")),
         (3, "Europe/Berlin", Some("Europe/Berlin")),
     ]);
-    let (seen, workers) = (answers.clone(), vec![state_leaks]);
+    let (actual, workers) = (answers.clone(), vec![state_leaks]);
     let pass_result =
-        PassResult { steps, seen, reference: answers, workers, ..PassResult::default() };
+        PassResult { steps, actual, reference: answers, workers, ..PassResult::default() };
     let mut known = known();
     known.exonerated = exonerated(slice::from_ref(&pass_result));
     assert_eq!(kinds(&pass_result, &known), [(FindingKind::State, "timezone".to_owned(), 2)]);
-    assert!(shown(&pass_result, &known)[0].what.contains("`Europe/Berlin` instead of `UTC`"));
+    assert!(deviations(&pass_result, &known)[0].what.contains("`Europe/Berlin` instead of `UTC`"));
     // Requests that all set the time zone find their own value.
     let each = worker(&[
         (1, "UTC", Some("Europe/Berlin")),
@@ -132,25 +133,28 @@ fn a_setting_stays_only_where_a_request_meets_it_that_does_not_set_it() {
         (3, "Europe/Berlin", Some("Europe/Berlin")),
     ]);
     let pass_result = PassResult { workers: vec![each], ..pass_result };
-    let mut known = Known { exonerated: BTreeMap::new(), ..known };
+    let mut known = ReferenceModel { exonerated: BTreeMap::new(), ..known };
     known.exonerated = exonerated(slice::from_ref(&pass_result));
     assert_eq!(kinds(&pass_result, &known), []);
 }
 
 #[test]
-fn what_a_worker_keeps_of_a_user_is_named_by_its_place() {
+fn data_of_a_user_kept_by_a_worker_is_reported_with_its_place_in_the_code() {
     let mut kept = worker(&[(1, "UTC", Some("UTC"))]);
     let token = token_of(0);
     kept.turns[0].held = vec![
-        Held { place: "App\\Cart::$user".to_owned(), token: token.clone() },
-        Held { place: "App\\Cart::$user".to_owned(), token },
-        Held { place: "$_SERVER".to_owned(), token: token_of(1) },
-        Held { place: "App\\Cart::$other".to_owned(), token: "stmpd000000000000".to_owned() },
+        RetainedToken { place: "App\\Cart::$user".to_owned(), token: token.clone() },
+        RetainedToken { place: "App\\Cart::$user".to_owned(), token },
+        RetainedToken { place: "$_SERVER".to_owned(), token: token_of(1) },
+        RetainedToken {
+            place: "App\\Cart::$other".to_owned(),
+            token: "stmpd000000000000".to_owned(),
+        },
     ];
     let pass_result = PassResult {
         steps: vec![step(0, "/")],
-        seen: vec![seen(1, 200, "x")],
-        reference: vec![seen(1, 200, "x")],
+        actual: vec![actual(1, 200, "x")],
+        reference: vec![actual(1, 200, "x")],
         workers: vec![kept],
         ..PassResult::default()
     };
@@ -161,18 +165,18 @@ fn what_a_worker_keeps_of_a_user_is_named_by_its_place() {
 }
 
 #[test]
-fn another_status_or_body_is_another_answer() {
+fn a_different_status_or_body_is_a_different_answer() {
     let pass_result = |status, body| PassResult {
         steps: vec![step(0, "/")],
-        seen: vec![seen(1, status, body)],
-        reference: vec![seen(1, 200, "Visits: 1")],
+        actual: vec![actual(1, status, body)],
+        reference: vec![actual(1, 200, "Visits: 1")],
         ..PassResult::default()
     };
     assert_eq!(kinds(&pass_result(200, "Visits: 1"), &known()), []);
-    let body = shown(&pass_result(200, "Visits: 2"), &known()).remove(0);
+    let body = deviations(&pass_result(200, "Visits: 2"), &known()).remove(0);
     assert_eq!((body.kind, body.subject.to_string().as_str()), (FindingKind::Answer, "GET /"));
     assert!(body.evidence.contains("Visits: 2"), "{}", body.evidence);
-    let status = shown(&pass_result(500, ""), &known()).remove(0);
+    let status = deviations(&pass_result(500, ""), &known()).remove(0);
     assert_eq!(status.what, "GET / answers 500 instead of 200");
 }
 
@@ -182,46 +186,52 @@ fn at_once(targets: [&str; 2]) -> Vec<Step> {
 }
 
 #[test]
-fn at_once_who_was_first_is_chance_and_a_token_is_not() {
-    let answers = |one: &str, other: &str| vec![seen(1, 200, one), seen(2, 200, other)];
+fn the_order_of_simultaneous_requests_is_chance_but_a_leaked_token_is_not() {
+    let answers = |one: &str, other: &str| vec![actual(1, 200, one), actual(2, 200, other)];
     let pass_result = |one: &str, other: &str| PassResult {
         steps: at_once(["/me", "/me"]),
-        seen: answers(one, other),
+        actual: answers(one, other),
         reference: answers("Visitor 1", "Visitor 2"),
-        turned: answers("Visitor 2", "Visitor 1"),
+        reversed: answers("Visitor 2", "Visitor 1"),
         ..PassResult::default()
     };
     assert_eq!(kinds(&pass_result("Visitor 1", "Visitor 2"), &known()), []);
     assert_eq!(kinds(&pass_result("Visitor 2", "Visitor 1"), &known()), []);
-    let odd = shown(&pass_result("Visitor 1", "Visitor 7"), &known()).remove(0);
+    let odd = deviations(&pass_result("Visitor 1", "Visitor 7"), &known()).remove(0);
     assert_eq!((odd.kind, odd.at), (FindingKind::Answer, 1));
     assert!(odd.what.ends_with("when several ask at once"), "{}", odd.what);
     let leak = pass_result(&token_of(1), "Visitor 1");
     assert_eq!(kinds(&leak, &known()), [(FindingKind::Leak, "GET /me".to_owned(), 0)]);
     // In a guest book, a later user sees who was there before.
-    let book = PassResult { turned: answers(&token_of(1), "Visitor 1"), ..leak };
+    let book = PassResult { reversed: answers(&token_of(1), "Visitor 1"), ..leak };
     assert_eq!(kinds(&book, &known()), []);
 }
 
 #[test]
-fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
+fn no_simultaneous_request_is_blamed_for_state_that_the_watch_recorded() {
     // The second request begins before the first has ended; the recorded end may belong to either.
     let mut one = worker(&[(1, "UTC", None), (2, "Europe/Berlin", Some("Europe/Berlin"))]);
-    one.turns[1].held = vec![Held { place: "App\\Cart::$user".to_owned(), token: token_of(0) }];
-    let answers = vec![seen(1, 200, "x"), seen(2, 200, "x")];
-    let (steps, seen) = (at_once(["/a", "/b"]), answers.clone());
-    let mut pass_result =
-        PassResult { steps, seen, reference: answers, workers: vec![one], ..PassResult::default() };
+    one.turns[1].held =
+        vec![RetainedToken { place: "App\\Cart::$user".to_owned(), token: token_of(0) }];
+    let answers = vec![actual(1, 200, "x"), actual(2, 200, "x")];
+    let (steps, actual) = (at_once(["/a", "/b"]), answers.clone());
+    let mut pass_result = PassResult {
+        steps,
+        actual,
+        reference: answers,
+        workers: vec![one],
+        ..PassResult::default()
+    };
     let mut known = known();
     known.exonerated = exonerated(slice::from_ref(&pass_result));
     assert!(known.exonerated.is_empty());
     assert_eq!(kinds(&pass_result, &known), []);
-    pass_result.seen[0].outcome = Err(reset());
+    pass_result.actual[0].outcome = Err(reset());
     assert_eq!(kinds(&pass_result, &known), [(FindingKind::Death, "GET /a".to_owned(), 0)]);
 }
 
 #[test]
-fn a_session_that_stays_is_told() {
+fn a_session_that_stays_open_is_reported() {
     let boot = State::boot([("session".to_owned(), json!("none"))].into());
     let session = |text: &str| boot.with([("session".to_owned(), Some(json!(text)))].into());
     let turn = |number, before: &str, after: &str| Turn {
@@ -237,9 +247,9 @@ fn a_session_that_stays_is_told() {
     ];
     let workers = vec![Worker { boot: session("none"), turns, sizes: Vec::new() }];
     let steps = vec![step(0, "/"), step(0, "/basket"), step(1, "/")];
-    let seen: Vec<StepResult> = (1..4).map(|number| seen(number, 200, "x")).collect();
-    let reference = seen.clone();
-    let pass_result = PassResult { steps, seen, reference, workers, ..PassResult::default() };
+    let actual: Vec<StepResult> = (1..4).map(|number| actual(number, 200, "x")).collect();
+    let reference = actual.clone();
+    let pass_result = PassResult { steps, actual, reference, workers, ..PassResult::default() };
     let mut known = known();
     known.exonerated = exonerated(slice::from_ref(&pass_result));
     assert_eq!(kinds(&pass_result, &known), [(FindingKind::State, "session".to_owned(), 2)]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::model::{CheckReport, Finding};
-use super::signs::{Signs, steady};
+use super::signs::{Signs, stable_fingerprint};
 use crate::mask::mask_secrets;
 
 /// Findings have signs from this format on.
@@ -24,7 +24,7 @@ impl Baseline {
         for finding in report.runtimes.iter().flat_map(|one| &one.findings) {
             let signs = (report.format >= SIGNED).then(|| masked(&finding.signs));
             let all = known
-                .entry(mask_secrets(&steady(&finding.fingerprint)))
+                .entry(mask_secrets(&stable_fingerprint(&finding.fingerprint)))
                 .or_insert_with(|| Some(Signs::new()));
             match (all, signs) {
                 (Some(all), Some(signs)) => all.extend(signs),
@@ -65,11 +65,11 @@ pub fn notice(report: &CheckReport) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::model::Checked;
+    use crate::check::model::RuntimeResult;
     use crate::check::sample;
 
     fn report(format: u32, findings: Vec<Finding>) -> CheckReport {
-        let runtimes = vec![Checked { findings, ..sample::checked("roadrunner") }];
+        let runtimes = vec![RuntimeResult { findings, ..sample::checked("roadrunner") }];
         CheckReport { format, runtimes, ..sample::report() }
     }
 
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_is_accepted_with_no_other_signs() {
+    fn a_finding_is_accepted_unless_it_has_new_signs() {
         let known = finding("roadrunner answer get /", &["+Fehler", "status 500"]);
         let baseline = Baseline::of(&report(2, vec![known.clone()]));
         let accepts = |fingerprint, signs: &[&str]| baseline.accepts(&finding(fingerprint, signs));
@@ -93,12 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn an_older_baseline_accepts_as_it_did_and_it_is_said() {
+    fn an_older_baseline_accepts_as_before_and_gives_a_notice() {
         let old = report(1, vec![finding("roadrunner answer get /", &[])]);
         let baseline = Baseline::of(&old);
         assert!(baseline.accepts(&finding("roadrunner answer get /", &["+Fehler"])));
         assert!(!baseline.accepts(&finding("roadrunner answer get /a", &[])));
-        let said = notice(&old).expect("it is said");
-        assert!(said.contains("format 1"), "{said}");
+        let notice = notice(&old).expect("it is said");
+        assert!(notice.contains("format 1"), "{notice}");
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::analyze::name;
 use super::harness::{Harness, HarnessSession, StepResult};
-use super::model::{Asked, Skipped, Step};
-use super::requests::{self, Crawl, Listed, Policy, RequestError, routes, wants_login};
+use super::model::{CheckRequest, SkippedRequest, Step};
+use super::requests::{self, Crawl, Policy, RequestError, RequestList, routes, wants_login};
 use crate::fact::NotSent;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
@@ -16,7 +16,7 @@ use crate::runtime::{AppKind, RuntimeError, WatchMode};
 
 /// The source of the requests.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum RequestSource {
     /// A file, and the largest number of its requests.
     File(PathBuf, usize),
     /// The links from a first page on, and the router's list.
@@ -30,14 +30,14 @@ pub enum Source {
 
 /// The requests of a check, and those that are left out.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct GatheredRequests {
     /// Requests in their order.
-    pub requests: Vec<Asked>,
+    pub requests: Vec<CheckRequest>,
     /// Requests that are not sent, with the reasons.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedRequest>,
     /// Requests that fail under the reference. They are sent all the same, because they may end a
     /// worker.
-    pub bad: Vec<Skipped>,
+    pub bad: Vec<SkippedRequest>,
     /// Number of requests that lead to a login.
     pub logins: usize,
     /// The last failure and the log, if every request fails under the reference.
@@ -76,16 +76,19 @@ pub enum GatherError {
 pub fn gather(
     harness: &Harness,
     reference: &RuntimeChoice,
-    source: &Source,
+    source: &RequestSource,
     policy: &Policy,
-) -> Result<Gathered, GatherError> {
+) -> Result<GatheredRequests, GatherError> {
     let (mut gathered, session) = match source {
-        Source::File(path, limit) => of_file(harness, reference, path, *limit, policy)?,
-        Source::Links { from, limit } => {
+        RequestSource::File(path, limit) => {
+            gather_from_file(harness, reference, path, *limit, policy)?
+        }
+        RequestSource::Links { from, limit } => {
             let kind = harness.app.manifest.kind;
-            let session = harness.up_asked(reference, WatchMode::Full, routes::command(kind))?;
+            let session =
+                harness.start_with_command(reference, WatchMode::Full, routes::command(kind))?;
             let crawl = Crawl::new("localhost", from, *limit, policy.clone());
-            of_app(session, &reference.name, kind, crawl)
+            gather_from_app(session, &reference.name, kind, crawl)
         }
     };
     if gathered.bad.len() == gathered.requests.len() {
@@ -97,56 +100,56 @@ pub fn gather(
     Ok(gathered)
 }
 
-fn of_file(
+fn gather_from_file(
     harness: &Harness,
     reference: &RuntimeChoice,
     path: &Path,
     limit: usize,
     policy: &Policy,
-) -> Result<(Gathered, HarnessSession), GatherError> {
+) -> Result<(GatheredRequests, HarnessSession), GatherError> {
     let listed = requests::read(path)?.bounded(limit);
-    let mut session = harness.up(reference, WatchMode::Full)?;
-    let (asked, skipped) = policy.part(listed.asked);
+    let mut session = harness.start(reference, WatchMode::Full)?;
+    let (requests, skipped) = policy.partition(listed.requests);
     let skipped = listed.skipped.into_iter().chain(skipped).collect();
-    let mut gathered = Gathered { skipped, ..Gathered::default() };
-    for asked in asked.into_iter().take_while(|_| !interrupt::is_requested()) {
-        let seen =
-            session.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
-        gathered.take(asked, &seen, &reference.name);
+    let mut gathered = GatheredRequests { skipped, ..GatheredRequests::default() };
+    for request in requests.into_iter().take_while(|_| !interrupt::is_requested()) {
+        let result =
+            session.send(&Step { user: 0, request: Arc::new(request.clone()), with_next: false });
+        gathered.add(request, &result, &reference.name);
     }
     Ok((gathered, session))
 }
 
 /// Requests page after page as long as there are new links, and the routes of the router's list.
-fn of_app(
+fn gather_from_app(
     mut session: HarnessSession,
     reference: &str,
     kind: AppKind,
     mut crawl: Crawl,
-) -> (Gathered, HarnessSession) {
-    let mut gathered = Gathered::default();
-    let listed = listed(&session, kind).map(|listed| {
-        gathered.router = Some(listed.as_ref().map(|all| all.asked.len()).map_err(Clone::clone));
+) -> (GatheredRequests, HarnessSession) {
+    let mut gathered = GatheredRequests::default();
+    let listed = router_list(&session, kind).map(|listed| {
+        gathered.router = Some(listed.as_ref().map(|all| all.requests.len()).map_err(Clone::clone));
         listed.unwrap_or_default()
     });
     let listed = listed.unwrap_or_default();
-    let guessed: HashSet<Asked> = listed.asked.iter().cloned().collect();
-    crawl.routes(listed);
-    while let Some(asked) = crawl.next().filter(|_| !interrupt::is_requested()) {
-        let seen =
-            session.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
-        if let Ok(answer) = seen.answer() {
+    let guessed: HashSet<CheckRequest> = listed.requests.iter().cloned().collect();
+    crawl.add_routes(listed);
+    while let Some(request) = crawl.next().filter(|_| !interrupt::is_requested()) {
+        let result =
+            session.send(&Step { user: 0, request: Arc::new(request.clone()), with_next: false });
+        if let Ok(answer) = result.answer() {
             let kind = answer.header("content-type").unwrap_or_default();
-            crawl.saw(&asked.target, kind, answer.body.as_bytes());
+            crawl.add_page(&request.target, kind, answer.body.as_bytes());
             if let Some(location) = answer.header("location") {
-                crawl.link(&asked.target, location);
+                crawl.add_link(&request.target, location);
             }
         }
-        if seen.status() == 404 && guessed.contains(&asked) {
+        if result.status() == 404 && guessed.contains(&request) {
             let why = NotSent::NoSuchId {}.into();
-            gathered.skipped.push(Skipped { request: name(&asked), why });
+            gathered.skipped.push(SkippedRequest { request: name(&request), why });
         } else {
-            gathered.take(asked, &seen, reference);
+            gathered.add(request, &result, reference);
         }
     }
     gathered.skipped.extend(crawl.skipped());
@@ -155,7 +158,10 @@ fn of_app(
 
 /// Returns the routes of the app's router, or why they are unknown; `None` if its kind has no such
 /// list.
-fn listed(session: &HarnessSession, kind: AppKind) -> Option<Result<Listed, RouterError>> {
+fn router_list(
+    session: &HarnessSession,
+    kind: AppKind,
+) -> Option<Result<RequestList, RouterError>> {
     let printed = session.running().printed()?.as_ref();
     let read = |text: &String| {
         routes::read(kind, text).map_err(|error| RouterError::List(Arc::new(error)))
@@ -163,20 +169,20 @@ fn listed(session: &HarnessSession, kind: AppKind) -> Option<Result<Listed, Rout
     Some(printed.map_err(|error| RouterError::Command(Arc::clone(error))).and_then(read))
 }
 
-impl Gathered {
-    fn take(&mut self, asked: Asked, seen: &StepResult, reference: &str) {
-        match bad(seen, reference) {
-            Some(why) => self.bad.push(Skipped { request: name(&asked), why: why.into() }),
-            None => self.logins += usize::from(is_login(seen)),
+impl GatheredRequests {
+    fn add(&mut self, request: CheckRequest, result: &StepResult, reference: &str) {
+        match failure(result, reference) {
+            Some(why) => self.bad.push(SkippedRequest { request: name(&request), why: why.into() }),
+            None => self.logins += usize::from(is_login(result)),
         }
-        self.requests.push(asked);
+        self.requests.push(request);
     }
 }
 
 /// Returns why the answer cannot be compared; `None` if it can.
-fn bad(seen: &StepResult, reference: &str) -> Option<NotSent> {
+fn failure(result: &StepResult, reference: &str) -> Option<NotSent> {
     let runtime = reference.to_owned();
-    match seen.answer() {
+    match result.answer() {
         Err(problem) => Some(NotSent::NoAnswer { runtime, problem: problem.to_string() }),
         Ok(answer) if answer.status >= 500 => {
             Some(NotSent::ServerError { runtime, status: answer.status, gist: answer.gist() })
@@ -185,8 +191,8 @@ fn bad(seen: &StepResult, reference: &str) -> Option<NotSent> {
     }
 }
 
-fn is_login(seen: &StepResult) -> bool {
-    seen.answer().is_ok_and(|answer| {
+fn is_login(result: &StepResult) -> bool {
+    result.answer().is_ok_and(|answer| {
         let header = |name| answer.header(name);
         wants_login(
             answer.status,

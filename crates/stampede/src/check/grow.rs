@@ -11,8 +11,8 @@ use stampede_load::traffic::Request;
 use super::amount::amount;
 use super::growth;
 use super::harness::{Harness, HarnessSession};
-use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
-use super::orders::{self, Guilty};
+use super::model::{CheckRequest, Finding, FindingKind, Growth, GrowthOf, Step};
+use super::orders::{self, Culprits};
 use super::signs::of_growth;
 use super::subject::Subject;
 use super::text;
@@ -24,7 +24,7 @@ use crate::summary::words;
 
 /// The extent of the measurement.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct GrowthOptions {
     /// Total number of requests.
     pub requests: u64,
     /// Memory that a worker may use; 0 for PHP's default limit.
@@ -33,7 +33,7 @@ pub struct Wanted {
 
 /// The result of the measurement.
 #[derive(Debug, Default)]
-pub struct Grown {
+pub struct GrowthResult {
     /// The growth of each measured amount.
     pub growth: Vec<Growth>,
     /// A finding for each amount that grows.
@@ -71,7 +71,7 @@ struct Series {
     sent: u64,
     /// Number of requests sent when answers began to fail that had not failed before; `None` if
     /// none did.
-    wall: Option<u64>,
+    failing_from: Option<u64>,
 }
 
 /// Measures growth and finds the requests that cause it.
@@ -82,30 +82,33 @@ pub fn measure(
     harness: &Harness,
     choice: &RuntimeChoice,
     steps: &[Step],
-    wanted: Wanted,
-) -> Result<Grown, RuntimeError> {
-    let series = send(harness, choice, steps, wanted.requests)?;
-    let mut grown =
-        Grown { growth: judged(&series, wanted), sent: series.sent, ..Grown::default() };
+    options: GrowthOptions,
+) -> Result<GrowthResult, RuntimeError> {
+    let series = send(harness, choice, steps, options.requests)?;
+    let mut grown = GrowthResult {
+        growth: assess(&series, options),
+        sent: series.sent,
+        ..GrowthResult::default()
+    };
     let is_memory = |one: &Growth| one.of == GrowthOf::Memory;
     let grows = grown.growth.iter().any(|one| is_memory(one) && one.grows);
-    if grows && wanted.requests < SETTLED && !is_told(GrowthOf::Memory, &grown.growth) {
+    if grows && options.requests < SETTLED && !is_implied(GrowthOf::Memory, &grown.growth) {
         let longer = send(harness, choice, steps, SETTLED)?;
         grown.sent += longer.sent;
         grown.growth.retain(|one| !is_memory(one));
-        grown.growth.extend(judged(&longer, wanted).into_iter().filter(is_memory));
+        grown.growth.extend(assess(&longer, options).into_iter().filter(is_memory));
         grown.growth.sort_by_key(|one| one.of);
     }
     for one in grown.growth.clone().iter().filter(|one| one.grows) {
-        if is_told(one.of, &grown.growth) {
+        if is_implied(one.of, &grown.growth) {
             continue;
         }
-        let (culprits, sent) = culprits(harness, choice, steps, one.of, wanted)?;
+        let (culprits, sent) = find_culprits(harness, choice, steps, one.of, options)?;
         grown.sent += sent;
         // Measures how much it grows with each of these requests alone.
         let alone = send(harness, choice, &culprits.all, PART)?;
         grown.sent += alone.sent;
-        let own = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
+        let own = assess(&alone, options).into_iter().find(|own| own.of == one.of && own.grows);
         let found = match &own {
             Some(own) => finding(own, &culprits, &alone),
             None => Finding { is_repeatable: false, ..finding(one, &culprits, &series) },
@@ -119,14 +122,14 @@ pub fn measure(
 ///
 /// # Errors
 /// The runtime does not start or is lost.
-pub fn again(
+pub fn measure_again(
     harness: &Harness,
     choice: &RuntimeChoice,
     finding: &Finding,
 ) -> Result<Option<String>, RuntimeError> {
     let series = send(harness, choice, &finding.steps, PART)?;
-    let wanted = Wanted { requests: PART, memory_bytes: 0 };
-    let growing = judged(&series, wanted).into_iter().filter(|one| one.grows);
+    let options = GrowthOptions { requests: PART, memory_bytes: 0 };
+    let growing = assess(&series, options).into_iter().filter(|one| one.grows);
     let lines: Vec<String> =
         growing.map(|one| format!("{}\n{}", text::what(one.of), evidence(&one, &series))).collect();
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
@@ -134,21 +137,21 @@ pub fn again(
 
 /// Returns whether another finding already implies this growth. When PHP's own memory grows, so do
 /// the process's memory and the entries in it. A connection is also a descriptor.
-fn is_told(of: GrowthOf, growth: &[Growth]) -> bool {
-    let tells = match of {
+fn is_implied(of: GrowthOf, growth: &[Growth]) -> bool {
+    let implied_by = match of {
         GrowthOf::Memory | GrowthOf::Entries => GrowthOf::Heap,
         GrowthOf::Descriptors => GrowthOf::Connections,
         _ => return false,
     };
-    growth.iter().any(|one| one.of == tells && one.grows)
+    growth.iter().any(|one| one.of == implied_by && one.grows)
 }
 
-fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
+fn assess(series: &Series, options: GrowthOptions) -> Vec<Growth> {
     let of = |value: fn(&Sizes) -> u64| -> Vec<(u64, f64)> {
         let known = series.sizes.iter().filter(|sizes| value(sizes) > 0);
         known.map(|sizes| (sizes.served, value(sizes) as f64)).collect()
     };
-    let memory = Some(wanted.memory_bytes).filter(|bytes| *bytes > 0);
+    let memory = Some(options.memory_bytes).filter(|bytes| *bytes > 0);
     let all = [
         (GrowthOf::Heap, of(|sizes| sizes.memory)),
         (GrowthOf::Memory, of(|sizes| sizes.rss)),
@@ -157,21 +160,22 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
         (GrowthOf::TemporaryFiles, series.files.clone()),
         (GrowthOf::Entries, of(|sizes| sizes.sizes.values().sum())),
     ];
-    let judged = all.into_iter().filter_map(|(what, points)| match what {
+    let growths = all.into_iter().filter_map(|(what, points)| match what {
         GrowthOf::Heap | GrowthOf::Memory => growth::growth(what, &points, memory),
         GrowthOf::Descriptors | GrowthOf::Connections => {
-            used_up(what, &points, series.wall).or_else(|| growth::growth(what, &points, None))
+            growth_until_exhausted(what, &points, series.failing_from)
+                .or_else(|| growth::growth(what, &points, None))
         }
         GrowthOf::TemporaryFiles | GrowthOf::Entries => growth::growth(what, &points, None),
     });
-    let mut all: Vec<Growth> = judged.collect();
-    weighed(&mut all);
+    let mut all: Vec<Growth> = growths.collect();
+    limit_entries_by_heap(&mut all);
     all
 }
 
 /// Corrects the limit of entries. They lie in PHP's memory, so where that grows too, it determines
 /// when a worker is full. The number of entries does not: each byte of a string counts as an entry.
-fn weighed(all: &mut [Growth]) {
+fn limit_entries_by_heap(all: &mut [Growth]) {
     let heap = all.iter().find(|one| one.of == GrowthOf::Heap && one.grows);
     if let Some(max_requests) = heap.map(|one| one.max_requests) {
         let kept = all.iter_mut().filter(|one| one.of == GrowthOf::Entries && one.grows);
@@ -181,10 +185,14 @@ fn weighed(all: &mut [Growth]) {
 
 /// Returns the growth of an amount until it was exhausted. From then on it is constant and would
 /// look like a full cache.
-fn used_up(of: GrowthOf, points: &[(u64, f64)], wall: Option<u64>) -> Option<Growth> {
-    let wall = wall?;
+fn growth_until_exhausted(
+    of: GrowthOf,
+    points: &[(u64, f64)],
+    failing_from: Option<u64>,
+) -> Option<Growth> {
+    let failing_from = failing_from?;
     let before: Vec<(u64, f64)> =
-        points.iter().filter(|(served, _)| *served <= wall).copied().collect();
+        points.iter().filter(|(served, _)| *served <= failing_from).copied().collect();
     let most = before.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     growth::growth(of, &before, Some(most as u64)).filter(|growth| growth.grows)
 }
@@ -196,40 +204,40 @@ fn send(
     steps: &[Step],
     requests: u64,
 ) -> Result<Series, RuntimeError> {
-    let mut session = harness.up(choice, WatchMode::Light)?;
-    let First { mut sent, bad, mut wall } = first(&mut session, steps);
+    let mut session = harness.start(choice, WatchMode::Light)?;
+    let SequentialResult { mut sent, bad, mut failing_from } = send_one_by_one(&mut session, steps);
     let traffic: Vec<Request> =
-        steps.iter().filter_map(|step| request(&session.dressed(step))).collect();
+        steps.iter().filter_map(|step| build_request(&session.personalized(step))).collect();
     let (mut files, mut size) = (Vec::new(), FIRST as u64);
     while sent < requests && !traffic.is_empty() && !interrupt::is_requested() {
         size = (size * 2).min(requests / BLOCKS).max(1);
-        let result = block(&session, &traffic, size.min(requests - sent), sent);
+        let result = send_block(&session, &traffic, size.min(requests - sent), sent);
         if result.sent == 0 {
             break;
         }
         let usual = bad * result.sent.div_ceil(traffic.len() as u64);
-        wall = wall.or((result.failed > usual).then_some(sent));
+        failing_from = failing_from.or((result.failed > usual).then_some(sent));
         sent += result.sent;
-        files.push((sent, count(&session.temporary(), FILES_MAX) as f64));
+        files.push((sent, count_files(&session.temporary(), FILES_MAX) as f64));
     }
     let workers = session.workers();
     session.stop()?;
-    Ok(Series { sizes: longest(workers), files, sent, wall })
+    Ok(Series { sizes: longest_lived(workers), files, sent, failing_from })
 }
 
 /// The result of the requests that are sent one by one.
-struct First {
+struct SequentialResult {
     sent: u64,
     /// Number of requests in the list that fail from the start.
     bad: u64,
     /// Number of requests sent before one failed that had not failed before.
-    wall: Option<u64>,
+    failing_from: Option<u64>,
 }
 
 /// Sends each request at least once, one after another.
-fn first(session: &mut HarnessSession, steps: &[Step]) -> First {
+fn send_one_by_one(session: &mut HarnessSession, steps: &[Step]) -> SequentialResult {
     let mut bad = vec![false; steps.len()];
-    let (mut sent, mut wall) = (0, None);
+    let (mut sent, mut failing_from) = (0, None);
     for at in (0..steps.len()).cycle().take(steps.len().max(FIRST)) {
         if interrupt::is_requested() {
             break;
@@ -238,11 +246,15 @@ fn first(session: &mut HarnessSession, steps: &[Step]) -> First {
         if sent < steps.len() as u64 {
             bad[at] = fails;
         } else if fails && !bad[at] {
-            wall = wall.or(Some(sent));
+            failing_from = failing_from.or(Some(sent));
         }
         sent += 1;
     }
-    First { sent, bad: bad.iter().filter(|is_bad| **is_bad).count() as u64, wall }
+    SequentialResult {
+        sent,
+        bad: bad.iter().filter(|is_bad| **is_bad).count() as u64,
+        failing_from,
+    }
 }
 
 /// The result of a block.
@@ -252,17 +264,22 @@ struct BlockResult {
 }
 
 /// Sends the requests in turn, and begins after the last one of the block before.
-fn block(session: &HarnessSession, traffic: &[Request], requests: u64, begin: u64) -> BlockResult {
+fn send_block(
+    session: &HarnessSession,
+    traffic: &[Request],
+    requests: u64,
+    begin: u64,
+) -> BlockResult {
     let at = (begin % traffic.len() as u64) as usize;
-    let turned: Vec<Request> = traffic[at..].iter().chain(&traffic[..at]).cloned().collect();
+    let rotated: Vec<Request> = traffic[at..].iter().chain(&traffic[..at]).cloned().collect();
     let until = Until::Requests(requests.max(1));
     let target = Address::Tcp(session.running().addr());
     let load = Load {
         habits: HABITS,
         check: Check { statuses: STATUSES.collect(), ..Check::default() },
-        ..Load::new(target, Model::Closed { concurrency: 1, until }, turned)
+        ..Load::new(target, Model::Closed { concurrency: 1, until }, rotated)
     };
-    match stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut Deaf) {
+    match stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut IgnoreSeconds) {
         Ok(result) => {
             let failed = result.counts.failed_total();
             BlockResult { sent: result.counts.ok + failed, failed }
@@ -275,25 +292,25 @@ const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
 
 /// Ignores the seconds of the load.
-struct Deaf;
+struct IgnoreSeconds;
 
-impl stampede_load::report::Listener for Deaf {
+impl stampede_load::report::Listener for IgnoreSeconds {
     fn second(&mut self, _second: &stampede_load::report::Second) {}
 }
 
-fn request(asked: &Asked) -> Option<Request> {
-    let (headers, body) = (&asked.headers, asked.body.as_bytes());
-    Request::build(&asked.method, &asked.target, headers, body, HABITS, None).ok()
+fn build_request(request: &CheckRequest) -> Option<Request> {
+    let (headers, body) = (&request.headers, request.body.as_bytes());
+    Request::build(&request.method, &request.target, headers, body, HABITS, None).ok()
 }
 
 /// Returns the readings of the worker that has the most: if workers were replaced, it lived
 /// longest.
-fn longest(workers: Vec<Worker>) -> Vec<Sizes> {
+fn longest_lived(workers: Vec<Worker>) -> Vec<Sizes> {
     let sizes = workers.into_iter().map(|worker| worker.sizes);
     sizes.max_by_key(Vec::len).unwrap_or_default()
 }
 
-fn count(directory: &Path, at_most: usize) -> usize {
+fn count_files(directory: &Path, at_most: usize) -> usize {
     let mut directories = vec![directory.to_path_buf()];
     let mut found = 0;
     while let Some(directory) = directories.pop() {
@@ -312,13 +329,13 @@ fn count(directory: &Path, at_most: usize) -> usize {
 }
 
 /// Returns the requests that cause the growth, and the number of requests sent for that.
-fn culprits(
+fn find_culprits(
     harness: &Harness,
     choice: &RuntimeChoice,
     steps: &[Step],
     of: GrowthOf,
-    wanted: Wanted,
-) -> Result<(Guilty<Step>, u64), RuntimeError> {
+    options: GrowthOptions,
+) -> Result<(Culprits<Step>, u64), RuntimeError> {
     // Users do not matter here, so each request is tried once.
     let mut once: Vec<Step> = Vec::new();
     for step in steps {
@@ -327,25 +344,25 @@ fn culprits(
         }
     }
     let mut sent = 0;
-    let guilty = orders::guilty(&once, TRIALS, |part| -> Result<bool, RuntimeError> {
+    let culprits = orders::find_culprits(&once, TRIALS, |part| -> Result<bool, RuntimeError> {
         if interrupt::is_requested() {
             return Ok(false);
         }
         let series = send(harness, choice, part, PART)?;
         sent += series.sent;
-        Ok(judged(&series, wanted).iter().any(|growth| growth.of == of && growth.grows))
+        Ok(assess(&series, options).iter().any(|growth| growth.of == of && growth.grows))
     })?;
-    Ok((guilty, sent))
+    Ok((culprits, sent))
 }
 
-fn finding(growth: &Growth, culprits: &Guilty<Step>, series: &Series) -> Finding {
+fn finding(growth: &Growth, culprits: &Culprits<Step>, series: &Series) -> Finding {
     let name = |step: &Step| super::analyze::name(&step.request);
     let with = match &culprits.all[..] {
         [one] => format!("each {}", name(one)),
-        many if culprits.is_each && many.len() <= NAMED => {
+        many if culprits.is_each_alone && many.len() <= NAMED => {
             format!("each {}", words::list(&many.iter().map(name).collect::<Vec<_>>()))
         }
-        many if culprits.is_each => {
+        many if culprits.is_each_alone => {
             let first: Vec<String> = many[..NAMED].iter().map(name).collect();
             format!("each of {} requests: {} …", many.len(), first.join(", "))
         }
@@ -365,7 +382,7 @@ fn finding(growth: &Growth, culprits: &Guilty<Step>, series: &Series) -> Finding
         _ => Subject::AnyRequest,
     };
     let evidence = evidence(growth, series);
-    let signs = of_growth(larger(series).iter().map(|one| one.name));
+    let signs = of_growth(grown_amounts(series).iter().map(|one| one.name));
     Finding {
         number: 0,
         kind: FindingKind::Growth,
@@ -393,13 +410,15 @@ fn evidence(growth: &Growth, series: &Series) -> String {
         amount(growth.per_request_low),
         amount(growth.per_request_high),
     )];
-    lines.extend(series.wall.map(|sent| format!("  after {sent} requests answers begin to fail")));
-    lines.extend(larger(series).iter().map(|one| format!("  {one}")));
+    lines.extend(
+        series.failing_from.map(|sent| format!("  after {sent} requests answers begin to fail")),
+    );
+    lines.extend(grown_amounts(series).iter().map(|one| format!("  {one}")));
     lines.join("\n")
 }
 
 /// An amount of the app's own data that grew.
-struct Larger<'a> {
+struct GrownAmount<'a> {
     /// Its place in the code.
     name: &'a str,
     count: u64,
@@ -409,9 +428,9 @@ struct Larger<'a> {
     each: f64,
 }
 
-impl fmt::Display for Larger<'_> {
+impl fmt::Display for GrownAmount<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Larger { name, count, before, each } = self;
+        let GrownAmount { name, count, before, each } = self;
         let each = amount(GrowthOf::Entries, *each);
         write!(f, "{name} holds {count}, half way {before}: {each} more each")
     }
@@ -419,9 +438,10 @@ impl fmt::Display for Larger<'_> {
 
 /// Returns up to three amounts of the app's own data that grew between half of the requests and the
 /// last.
-fn larger(series: &Series) -> Vec<Larger<'_>> {
+fn grown_amounts(series: &Series) -> Vec<GrownAmount<'_>> {
     let sizes = &series.sizes;
-    let is_before = |one: &&Sizes| series.wall.is_none_or(|wall| one.served <= wall);
+    let is_before =
+        |one: &&Sizes| series.failing_from.is_none_or(|failing_from| one.served <= failing_from);
     let Some(last) = sizes.iter().rfind(is_before) else { return Vec::new() };
     let Some(half) = sizes.iter().rfind(|one| one.served <= last.served / 2) else {
         return Vec::new();
@@ -429,7 +449,7 @@ fn larger(series: &Series) -> Vec<Larger<'_>> {
     let grown = last.sizes.iter().filter_map(|(name, count)| {
         let before = half.sizes.get(name).copied().unwrap_or(0);
         let each = count.saturating_sub(before) as f64 / (last.served - half.served) as f64;
-        (*count > before + 1).then_some(Larger { name, count: *count, before, each })
+        (*count > before + 1).then_some(GrownAmount { name, count: *count, before, each })
     });
     grown.take(3).collect()
 }
@@ -441,7 +461,11 @@ mod tests {
     use super::*;
 
     /// Returns a reading after each request, with that many connections.
-    fn series(requests: u64, connections: impl Fn(u64) -> u64, wall: Option<u64>) -> Series {
+    fn series(
+        requests: u64,
+        connections: impl Fn(u64) -> u64,
+        failing_from: Option<u64>,
+    ) -> Series {
         let reading = |served| Sizes {
             served,
             memory: 1 << 20,
@@ -457,25 +481,25 @@ mod tests {
             sizes: (1..=requests).map(reading).collect(),
             files: Vec::new(),
             sent: requests,
-            wall,
+            failing_from,
         }
     }
 
     fn growing(series: &Series) -> Vec<(GrowthOf, Option<u64>)> {
-        let all = judged(series, Wanted { requests: 0, memory_bytes: 0 });
-        let told = all.iter().filter(|one| one.grows && !is_told(one.of, &all));
-        told.map(|one| (one.of, one.max_requests)).collect()
+        let all = assess(series, GrowthOptions { requests: 0, memory_bytes: 0 });
+        let reported = all.iter().filter(|one| one.grows && !is_implied(one.of, &all));
+        reported.map(|one| (one.of, one.max_requests)).collect()
     }
 
     #[test]
-    fn what_is_used_up_has_grown_until_then() {
+    fn an_exhausted_amount_has_grown_until_then() {
         // Each request takes one of 20. After the first fifth, some 6 are in use, and 80 % of the
         // others are left.
-        let full = |wall| series(400, |served| served.min(20), wall);
+        let full = |failing_from| series(400, |served| served.min(20), failing_from);
         assert_eq!(growing(&full(None)), [], "as a pool that is full");
         assert_eq!(growing(&full(Some(20))), [(GrowthOf::Connections, Some(11))]);
         let full = full(Some(20));
-        let evidence: Vec<String> = larger(&full).iter().map(ToString::to_string).collect();
+        let evidence: Vec<String> = grown_amounts(&full).iter().map(ToString::to_string).collect();
         assert_eq!(evidence, ["Pool::$all holds 20, half way 10: 1 more each"]);
         // Answers begin to fail for another reason.
         assert_eq!(growing(&series(400, |_| 3, Some(20))), []);
@@ -483,23 +507,23 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_told_once() {
+    fn the_same_growth_is_reported_once() {
         let found = growing(&series(400, |served| served / 4, None));
         // 80 % of PostgreSQL's 100, less those in use after the first fifth.
         let max_requests = found.iter().find(|(of, _)| *of == GrowthOf::Connections);
         assert!(matches!(max_requests, Some((_, Some(200..=330)))), "{found:?}");
         assert!(found.iter().all(|(of, _)| *of != GrowthOf::Descriptors), "{found:?}");
-        assert!(larger(&series(1, |_| 9, None)).is_empty());
+        assert!(grown_amounts(&series(1, |_| 9, None)).is_empty());
     }
 
     #[test]
-    fn a_string_that_grows_is_weighed_as_memory() {
+    fn a_growing_string_is_limited_by_memory_and_not_by_entries() {
         let mut long = series(400, |_| 0, None);
         for sizes in &mut long.sizes {
             sizes.memory += 2_048 * sizes.served;
             sizes.sizes.insert("Log::$text".to_owned(), 2_048 * sizes.served);
         }
-        let all = judged(&long, Wanted { requests: 0, memory_bytes: 128 << 20 });
+        let all = assess(&long, GrowthOptions { requests: 0, memory_bytes: 128 << 20 });
         let of = |of| all.iter().find(|one| one.of == of).and_then(|one| one.max_requests);
         // 80 % of 127 MiB, less what the first fifth has filled, ÷ 2 KiB.
         assert_eq!(of(GrowthOf::Heap), Some(51_000));

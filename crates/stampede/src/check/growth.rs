@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_does_not_grow() {
+    fn a_constant_amount_does_not_grow() {
         assert_eq!(growing(GrowthOf::Heap, |_, _| 4e6), 0);
         // Noise of 100 KB, then the sawtooth of PHP's cycle collector.
         assert!(growing(GrowthOf::Heap, |_, random| 4e6 + 1e5 * random.normal()) <= 5);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn stairs_of_the_kernel_grow_as_the_heap_does() {
+    fn memory_that_the_kernel_grants_in_steps_grows_like_the_heap() {
         let stairs = |served: u64, _: &mut Random| 3e7 + (served * 500 / 262_144 * 262_144) as f64;
         let found = of(GrowthOf::Memory, stairs, 1);
         assert!(found.grows && (found.per_request - 500.0).abs() < 30.0, "{found:?}");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn few_points_tell_nothing() {
+    fn few_points_show_no_growth() {
         assert_eq!(growth(GrowthOf::Heap, &[], None), None);
         let few: Vec<(u64, f64)> = (0..15).map(|i| (i, i as f64)).collect();
         assert_eq!(growth(GrowthOf::Heap, &few, None), None);

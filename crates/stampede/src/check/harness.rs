@@ -11,7 +11,7 @@ use ureq::Agent;
 use ureq::http::Request;
 
 use super::headers;
-use super::model::{Asked, Step};
+use super::model::{CheckRequest, Step};
 use super::orders;
 use super::spill_file::{SpillFile, Stored};
 use super::users::User;
@@ -48,20 +48,20 @@ pub enum SendOrder {
     /// One after another.
     InTurn,
     /// One after another, in reverse order.
-    Turned,
+    Reversed,
 }
 
 /// The result of a pass.
 #[derive(Clone, Debug, Default)]
-pub struct Gone {
+pub struct PassRecord {
     /// The result of each step; fewer than steps if the pass was ended early.
-    pub seen: Vec<StepResult>,
+    pub results: Vec<StepResult>,
     /// What the watch recorded in the workers.
     pub workers: Vec<Worker>,
 }
 
 /// Something that can run passes.
-pub trait Starts {
+pub trait PassRunner {
     /// Returns the seed of the users' tokens.
     fn seed(&self) -> u64;
 
@@ -75,12 +75,12 @@ pub trait Starts {
     ///
     /// # Errors
     /// The runtime does not start, or was lost.
-    fn go(
+    fn run_steps(
         &self,
         choice: &RuntimeChoice,
         steps: &[Step],
-        way: SendOrder,
-    ) -> Result<Gone, RuntimeError>;
+        order: SendOrder,
+    ) -> Result<PassRecord, RuntimeError>;
 }
 
 /// A runtime that was started for one pass.
@@ -112,11 +112,11 @@ impl StepResult {
     /// Returns the result of the request with this number.
     pub fn of(number: u64, outcome: Result<Answer, NoAnswer>, shows: Vec<u32>) -> StepResult {
         let status = outcome.as_ref().map_or(0, |answer| answer.status);
-        StepResult { number, status, outcome: outcome.map(Stored::Here), shows }
+        StepResult { number, status, outcome: outcome.map(Stored::InMemory), shows }
     }
 
     /// Returns the same result with its answer moved to the file.
-    fn put(self, spill_file: &SpillFile) -> StepResult {
+    fn spill(self, spill_file: &SpillFile) -> StepResult {
         let outcome = self.outcome.map(|answer| spill_file.put(answer.get().into_owned()));
         StepResult { outcome, ..self }
     }
@@ -137,7 +137,7 @@ impl StepResult {
             Err(problem) => format!("no answer: {problem}\n"),
             Ok(answer) => {
                 let mut text = format!("{}\n", answer.status);
-                for (name, value) in headers::meant(&answer.headers) {
+                for (name, value) in headers::compared_headers(&answer.headers) {
                     text.push_str(&format!("{name}: {value}\n"));
                 }
                 text + "\n" + &answer.body
@@ -151,19 +151,19 @@ impl Harness {
     ///
     /// # Errors
     /// The runtime does not start.
-    pub fn up(
+    pub fn start(
         &self,
         choice: &RuntimeChoice,
         watch: WatchMode,
     ) -> Result<HarnessSession, RuntimeError> {
-        self.up_asked(choice, watch, None)
+        self.start_with_command(choice, watch, None)
     }
 
     /// Starts `choice` likewise; before, runs a command of the app for its output.
     ///
     /// # Errors
     /// The runtime does not start.
-    pub fn up_asked(
+    pub fn start_with_command(
         &self,
         choice: &RuntimeChoice,
         watch: WatchMode,
@@ -192,7 +192,7 @@ impl Harness {
     }
 }
 
-impl Starts for Harness {
+impl PassRunner for Harness {
     fn seed(&self) -> u64 {
         self.seed
     }
@@ -205,17 +205,17 @@ impl Starts for Harness {
         self.spill_file.clone()
     }
 
-    fn go(
+    fn run_steps(
         &self,
         choice: &RuntimeChoice,
         steps: &[Step],
-        way: SendOrder,
-    ) -> Result<Gone, RuntimeError> {
-        let mut session = self.up(choice, WatchMode::Full)?;
-        let seen = session.pass(steps, way, &self.spill_file);
+        order: SendOrder,
+    ) -> Result<PassRecord, RuntimeError> {
+        let mut session = self.start(choice, WatchMode::Full)?;
+        let results = session.pass(steps, order, &self.spill_file);
         let workers = session.workers();
         session.stop()?;
-        Ok(Gone { seen, workers })
+        Ok(PassRecord { results, workers })
     }
 }
 
@@ -227,40 +227,50 @@ impl HarnessSession {
 
     /// Sends many steps, moment by moment, and moves their answers to the file. Ends early if the
     /// user wants to end.
-    fn pass(&mut self, steps: &[Step], way: SendOrder, spill_file: &SpillFile) -> Vec<StepResult> {
+    fn pass(
+        &mut self,
+        steps: &[Step],
+        order: SendOrder,
+        spill_file: &SpillFile,
+    ) -> Vec<StepResult> {
         let moments = orders::moments(steps).into_iter();
         let wanted = moments.take_while(|_| !crate::interrupt::is_requested());
-        let seen = wanted.flat_map(|moment| self.moment(&steps[moment], way));
-        seen.map(|seen| seen.put(spill_file)).collect()
+        let results = wanted.flat_map(|moment| self.moment(&steps[moment], order));
+        results.map(|result| result.spill(spill_file)).collect()
     }
 
     /// Sends each step with the cookies that its user has now. Cookies of the answers are kept
     /// after all have come.
-    fn moment(&mut self, steps: &[Step], way: SendOrder) -> Vec<StepResult> {
-        let asked: Vec<(u64, Asked)> =
-            steps.iter().zip(self.sent + 1..).map(|(step, n)| (n, self.dressed(step))).collect();
+    fn moment(&mut self, steps: &[Step], order: SendOrder) -> Vec<StepResult> {
+        let requests: Vec<(u64, CheckRequest)> = steps
+            .iter()
+            .zip(self.sent + 1..)
+            .map(|(step, n)| (n, self.personalized(step)))
+            .collect();
         self.sent += steps.len() as u64;
-        let ask = |(number, asked): &(u64, Asked)| self.ask(*number, asked).map_err(NoAnswer::from);
-        let outcomes: Vec<Result<Answer, NoAnswer>> = match way {
-            SendOrder::AtOnce if steps.len() > 1 => at_once(&asked, ask),
-            SendOrder::AtOnce | SendOrder::InTurn => asked.iter().map(ask).collect(),
-            SendOrder::Turned => {
-                let mut outcomes: Vec<_> = asked.iter().rev().map(ask).collect();
+        let ask = |(number, check_request): &(u64, CheckRequest)| {
+            self.send_request(*number, check_request).map_err(NoAnswer::from)
+        };
+        let outcomes: Vec<Result<Answer, NoAnswer>> = match order {
+            SendOrder::AtOnce if steps.len() > 1 => at_once(&requests, ask),
+            SendOrder::AtOnce | SendOrder::InTurn => requests.iter().map(ask).collect(),
+            SendOrder::Reversed => {
+                let mut outcomes: Vec<_> = requests.iter().rev().map(ask).collect();
                 outcomes.reverse();
                 outcomes
             }
         };
         for (step, outcome) in steps.iter().zip(&outcomes) {
             if let Ok(answer) = outcome {
-                self.users[step.user as usize].got(answer);
+                self.users[step.user as usize].keep_cookies(answer);
             }
         }
-        let seen = steps.iter().zip(asked).zip(outcomes);
-        let seen = seen.map(|((step, (number, _)), outcome)| {
+        let results = steps.iter().zip(requests).zip(outcomes);
+        let results = results.map(|((step, (number, _)), outcome)| {
             let shows = outcome.as_ref().map_or(Vec::new(), |answer| self.shows(step, answer));
             StepResult::of(number, outcome, shows)
         });
-        seen.collect()
+        results.collect()
     }
 
     /// Returns the other users whose cookies an answer shows.
@@ -272,21 +282,25 @@ impl HarnessSession {
     }
 
     /// Returns a user's request with all its headers and cookies, as it would be sent next.
-    pub fn dressed(&self, step: &Step) -> Asked {
-        self.users[step.user as usize].dressed(&step.request)
+    pub fn personalized(&self, step: &Step) -> CheckRequest {
+        self.users[step.user as usize].personalized(&step.request)
     }
 
-    fn ask(&self, number: u64, asked: &Asked) -> Result<Answer, ureq::Error> {
+    fn send_request(
+        &self,
+        number: u64,
+        check_request: &CheckRequest,
+    ) -> Result<Answer, ureq::Error> {
         let mut request = Request::builder()
-            .method(asked.method.as_str())
-            .uri(format!("{}{}", self.running.url(), asked.target))
+            .method(check_request.method.as_str())
+            .uri(format!("{}{}", self.running.url(), check_request.target))
             .header("Host", "localhost")
             .header("Connection", "close")
-            .header(NUMBER, number.to_string());
-        for (name, value) in &asked.headers {
+            .header(NUMBER_HEADER, number.to_string());
+        for (name, value) in &check_request.headers {
             request = request.header(name, value);
         }
-        let body = asked.body.as_bytes().to_vec();
+        let body = check_request.body.as_bytes().to_vec();
         let mut answer = read_answer(self.client.run(request.body(body)?)?)?;
         // An app may show PHP's version, which is no memory of the worker.
         if let Some(version) = &self.php {
@@ -305,10 +319,10 @@ impl HarnessSession {
             let last = workers.iter().flat_map(|worker| worker.turns.last());
             let is_busy =
                 last.clone().any(|turn| turn.number == Some(self.sent) && turn.after.is_none());
-            if !is_busy || begun.elapsed() > CLEAN_WITHIN {
+            if !is_busy || begun.elapsed() > CLEANUP_TIMEOUT {
                 return workers;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -358,11 +372,11 @@ fn at_once<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> 
 /// The setting that switches coroutines on, in runtimes that have them.
 const COROUTINES: &str = "coroutines";
 /// The header by which the watch in the workers recognizes a request.
-const NUMBER: &str = "X-Stampede-Check";
+const NUMBER_HEADER: &str = "X-Stampede-Check";
 /// Longest wait for a worker to clean up after its last answer.
-const CLEAN_WITHIN: Duration = Duration::from_secs(2);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between two looks.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Returns PHP's version from a version text like `FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1`.
 fn php_version(text: &str) -> Option<String> {
@@ -397,7 +411,7 @@ mod tests {
 
     /// No call could end if the others had not begun.
     #[test]
-    fn what_is_asked_at_once_is_under_way_at_once() {
+    fn simultaneous_requests_are_in_flight_together() {
         let (all, begun) = ([1, 2, 3, 4], AtomicUsize::new(0));
         let ask = |one: &usize| {
             begun.fetch_add(1, Ordering::SeqCst);
@@ -411,8 +425,8 @@ mod tests {
 
     #[test]
     fn the_version_of_a_runtimes_own_php_is_not_compared() {
-        let said = "FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1 (library)";
-        assert_eq!(php_version(said).as_deref(), Some("8.2.32"));
+        let version = "FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1 (library)";
+        assert_eq!(php_version(version).as_deref(), Some("8.2.32"));
         assert_eq!(php_version("PHP 8.2.36 (fpm-fcgi) (built: Nov 18)").as_deref(), Some("8.2.36"));
         assert_eq!(php_version("nginx version: nginx/1.22.1"), None);
         let page = |version: &str| format!("Laravel v11 (PHP v{version}), {version}.");

@@ -5,24 +5,24 @@ use percent_encoding::percent_decode_str;
 /// Returns the compared headers by lower-case name, in order. Values are normalized: lists are
 /// sorted, and addresses of this machine are removed. What varies in them, such as a cookie's
 /// value, is left to [`super::nondeterminism`].
-pub fn meant(headers: &[(String, String)]) -> Vec<(String, String)> {
-    let mut meant: Vec<(String, String)> = headers
+pub fn compared_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let mut compared_headers: Vec<(String, String)> = headers
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
         // A header without a value has no meaning, and FrankenPHP does not pass it on.
-        .filter(|(name, value)| is_meant(name) && !value.is_empty())
+        .filter(|(name, value)| is_compared(name) && !value.is_empty())
         .filter_map(|(name, value)| value_of(&name, value).map(|value| (name, value)))
         .collect();
-    meant.sort();
-    meant
+    compared_headers.sort();
+    compared_headers
 }
 
 /// Returns the same headers as text, one on each line.
 pub fn lines(headers: &[(String, String)]) -> String {
-    meant(headers).iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
+    compared_headers(headers).iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
 }
 
-fn is_meant(name: &str) -> bool {
+fn is_compared(name: &str) -> bool {
     !SERVERS.contains(&name) && !name.starts_with("x-accel-") && !name.starts_with("proxy-")
 }
 
@@ -60,7 +60,7 @@ fn value_of(name: &str, value: &str) -> Option<String> {
         "vary" => {
             Some(list(value, |part| part != "accept-encoding")).filter(|list| !list.is_empty())
         }
-        "location" | "content-location" | "refresh" | "link" => Some(without_here(value)),
+        "location" | "content-location" | "refresh" | "link" => Some(without_own_address(value)),
         // Their values change with the body or with time.
         "etag" | "expires" | "last-modified" => Some("given".into()),
         "set-cookie" => Some(cookie(value)),
@@ -89,7 +89,7 @@ fn list(value: &str, keep: impl Fn(&str) -> bool) -> String {
 }
 
 /// Removes scheme, host and port of this machine from URLs, because each start has another port.
-fn without_here(value: &str) -> String {
+fn without_own_address(value: &str) -> String {
     let mut left = value.to_owned();
     for here in ["http://127.0.0.1", "http://localhost", "http://[::1]", "https://127.0.0.1"] {
         let mut from = 0;
@@ -115,28 +115,28 @@ fn cookie(value: &str) -> String {
     let mut parts = value.split(';').map(str::trim).filter(|part| !part.is_empty());
     let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();
     let value = percent_decode_str(value.trim_matches('"')).decode_utf8_lossy().into_owned();
-    let mut said: Vec<String> = parts.map(attribute).collect();
+    let mut normalized: Vec<String> = parts.map(attribute).collect();
     // An app may set one of `Max-Age` and `Expires`, or both.
-    said.sort();
-    said.dedup();
-    if said.iter().any(|part| part == GONE) {
-        said.retain(|part| part != LIVES);
-        return format!("{name}; {}", said.join("; "));
+    normalized.sort();
+    normalized.dedup();
+    if normalized.iter().any(|part| part == DELETED) {
+        normalized.retain(|part| part != EXPIRES);
+        return format!("{name}; {}", normalized.join("; "));
     }
-    [format!("{name}={value}")].into_iter().chain(said).collect::<Vec<_>>().join("; ")
+    [format!("{name}={value}")].into_iter().chain(normalized).collect::<Vec<_>>().join("; ")
 }
 
-const GONE: &str = "deleted";
-const LIVES: &str = "expires";
+const DELETED: &str = "deleted";
+const EXPIRES: &str = "expires";
 
 fn attribute(part: &str) -> String {
     let (name, value) = part.split_once('=').unwrap_or((part, ""));
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().trim_matches('"'));
     match &name[..] {
         // PHP and Symfony delete a cookie with a time in 1970 or with a `Max-Age` of 0.
-        "max-age" if value.parse::<i64>().is_ok_and(|seconds| seconds <= 0) => GONE.into(),
-        "expires" if value.contains("1970") => GONE.into(),
-        "max-age" | "expires" => LIVES.into(),
+        "max-age" if value.parse::<i64>().is_ok_and(|seconds| seconds <= 0) => DELETED.into(),
+        "expires" if value.contains("1970") => DELETED.into(),
+        "max-age" | "expires" => EXPIRES.into(),
         "path" => format!("path={value}"),
         _ if value.is_empty() => name,
         _ => format!("{name}={}", value.to_ascii_lowercase()),
@@ -147,15 +147,15 @@ fn attribute(part: &str) -> String {
 mod tests {
     use super::*;
 
-    fn said(headers: &[(&str, &str)]) -> String {
+    fn normalized(headers: &[(&str, &str)]) -> String {
         let owned: Vec<(String, String)> =
             headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         lines(&owned)
     }
 
     #[test]
-    fn what_a_server_adds_is_not_compared() {
-        let fpm = said(&[
+    fn headers_of_the_server_are_not_compared() {
+        let fpm = normalized(&[
             ("Server", "nginx/1.22.1"),
             ("Date", "Sun, 22 Nov 2026 16:35:34 GMT"),
             ("Content-Type", "text/html; charset=UTF-8"),
@@ -164,7 +164,7 @@ mod tests {
             ("Vary", "Accept-Encoding"),
             ("X-Powered-By", "PHP/8.2.7"),
         ]);
-        let frankenphp = said(&[
+        let frankenphp = normalized(&[
             ("content-type", "text/html;charset=utf-8"),
             ("Content-Length", "12"),
             ("Alt-Svc", "h3=\":443\"; ma=2592000"),
@@ -175,15 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn a_header_without_a_value_says_nothing() {
-        let fpm = said(&[("Access-Control-Allow-Origin", " "), ("X-Some", "1")]);
-        assert_eq!(fpm, said(&[("X-Some", "1")]));
+    fn a_header_without_a_value_is_not_compared() {
+        let fpm = normalized(&[("Access-Control-Allow-Origin", " "), ("X-Some", "1")]);
+        assert_eq!(fpm, normalized(&[("X-Some", "1")]));
     }
 
     #[test]
-    fn what_an_app_says_is() {
+    fn headers_of_the_app_are_compared() {
         assert_eq!(
-            said(&[
+            normalized(&[
                 ("X-User", "anna"),
                 ("Cache-Control", "private, max-age=0,must-revalidate"),
                 ("Vary", "Cookie, Accept-Encoding, Accept-Language"),
@@ -202,15 +202,15 @@ mod tests {
     }
 
     #[test]
-    fn a_charset_counts_where_php_adds_none() {
-        let kind = |value| said(&[("Content-Type", value)]);
+    fn a_charset_is_compared_where_php_adds_none() {
+        let kind = |value| normalized(&[("Content-Type", value)]);
         assert_eq!(kind("text/plain"), kind("text/plain;charset=UTF-8"));
         assert_eq!(kind("text/plain; charset=latin1"), "content-type: text/plain;charset=latin1\n");
         assert_ne!(kind("application/json"), kind("application/json; charset=\"utf-8\""));
     }
 
     #[test]
-    fn a_place_on_this_machine_has_no_port() {
+    fn an_address_of_this_machine_has_no_port() {
         for (value, expected) in [
             ("http://127.0.0.1:45123/login?a=1", "/login?a=1"),
             ("http://localhost:8080", "/"),
@@ -219,25 +219,28 @@ mod tests {
             ("https://example.com/", "https://example.com/"),
             ("0;url='http://localhost:1/x'", "0;url='/x'"),
         ] {
-            assert_eq!(said(&[("Location", value)]), format!("location: {expected}\n"));
+            assert_eq!(normalized(&[("Location", value)]), format!("location: {expected}\n"));
         }
     }
 
     #[test]
-    fn of_a_cookie_what_is_said_of_it_is_compared() {
+    fn the_attributes_of_a_cookie_are_compared() {
         let php = "PHPSESSID=abc%3D; expires=Sun, 22 Nov 2026 18:35:34 GMT; Max-Age=7200; path=/Shop; HttpOnly; SameSite=Lax";
         let other = "PHPSESSID=abc=; Path=/Shop; samesite=lax; httponly; max-age=7199";
         let expected = "set-cookie: PHPSESSID=abc=; expires; httponly; path=/Shop; samesite=lax\n";
-        assert_eq!(said(&[("Set-Cookie", php)]), expected);
-        assert_eq!(said(&[("Set-Cookie", other)]), expected);
-        let gone = said(&[(
+        assert_eq!(normalized(&[("Set-Cookie", php)]), expected);
+        assert_eq!(normalized(&[("Set-Cookie", other)]), expected);
+        let deleted = normalized(&[(
             "Set-Cookie",
             "a=deleted; expires=Thu, 01 Jan 1970 00:00:01 GMT; Max-Age=0; path=/",
         )]);
-        assert_eq!(gone, "set-cookie: a; deleted; path=/\n");
-        assert_ne!(said(&[("Set-Cookie", "a=1; secure")]), said(&[("Set-Cookie", "a=1")]));
-        assert_eq!(said(&[("Set-Cookie", "")]), "");
-        let two = said(&[("Set-Cookie", "b=2"), ("Set-Cookie", "a=1")]);
+        assert_eq!(deleted, "set-cookie: a; deleted; path=/\n");
+        assert_ne!(
+            normalized(&[("Set-Cookie", "a=1; secure")]),
+            normalized(&[("Set-Cookie", "a=1")])
+        );
+        assert_eq!(normalized(&[("Set-Cookie", "")]), "");
+        let two = normalized(&[("Set-Cookie", "b=2"), ("Set-Cookie", "a=1")]);
         assert_eq!(two, "set-cookie: a=1\nset-cookie: b=2\n");
     }
 }

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 
 use self::element::{Element, classed, element};
 use super::amount::amount;
-use super::model::{CheckReport, Checked, Growth, Skipped, Verdict};
-use super::text::{self, Answer, NO_PROOF};
+use super::model::{CheckReport, Growth, RuntimeResult, SkippedRequest, Verdict};
+use super::text::{self, NO_PROOF, VerdictText};
 use crate::summary::words;
 
 /// Returns the page: the answer first, then what was tried, each finding, growth, the code, what
@@ -68,27 +68,27 @@ fn foot(report: &CheckReport) -> Element {
 
 /// Returns the answer with a card for each runtime.
 fn answer(report: &CheckReport, app: &str) -> Element {
-    let asked = format!("Is `{app}` safe in a worker's memory?");
-    classed("section", "answer").child(classed("h2", "kicker").prose(&asked)).child(
+    let question = format!("Is `{app}` safe in a worker's memory?");
+    classed("section", "answer").child(classed("h2", "kicker").prose(&question)).child(
         classed("div", "cards").children(report.runtimes.iter().map(|one| card(report, one))),
     )
 }
 
-fn card(report: &CheckReport, checked: &Checked) -> Element {
-    let look = match checked.verdict {
+fn card(report: &CheckReport, checked: &RuntimeResult) -> Element {
+    let style = match checked.verdict {
         Verdict::Safe => "good",
         Verdict::SafeWith { .. } => "warning",
         Verdict::NotSafe => "bad",
         Verdict::NotChecked => "faint",
     };
-    let Answer { said, more, .. } = text::verdict(report, checked);
+    let VerdictText { message, more, .. } = text::verdict(report, checked);
     let note = |text: &str| classed("p", "note").prose(text);
     // With other verdicts, the text already says it.
     let sent = (checked.verdict == Verdict::NotSafe)
         .then(|| format!("{} sent", words::number_of(checked.sent as u32, "request")));
-    classed("article", &format!("card {look}"))
+    classed("article", &format!("card {style}"))
         .child(element("h3").text(&checked.runtime))
-        .child(classed("p", "verdict").prose(&said))
+        .child(classed("p", "verdict").prose(&message))
         .children(finding::counts(checked))
         .children((!more.is_empty()).then(|| note(&more)))
         .children(sent.map(|sent| note(&sent)))
@@ -163,8 +163,8 @@ fn row(runtime: &str, growth: &Growth) -> Element {
 const HEADS: [&str; 7] =
     ["runtime", "what", "begin", "end", "per request", "95 % interval", "max_requests"];
 
-fn skipped(all: &[Skipped]) -> Option<Element> {
-    let row = |one: &Skipped| {
+fn skipped(all: &[SkippedRequest]) -> Option<Element> {
+    let row = |one: &SkippedRequest| {
         element("li")
             .child(element("code").text(&one.request))
             .child(element("span").prose(&one.why.to_string()))
@@ -177,8 +177,8 @@ fn skipped(all: &[Skipped]) -> Option<Element> {
 
 /// Returns a line with the number of entries that a list leaves out; `None` for 0.
 fn left(count: usize) -> Option<Element> {
-    let said = format!("… {count} more in check.json");
-    (count > 0).then(|| classed("p", "note").text(&said))
+    let message = format!("… {count} more in check.json");
+    (count > 0).then(|| classed("p", "note").text(&message))
 }
 
 /// Returns the command of the check. What only the user knows stands there as a name to fill in.
@@ -192,11 +192,11 @@ fn again(report: &CheckReport) -> Element {
         ["--login", "--env"].into_iter().filter(|flag| report.asked.iter().any(|one| one == flag));
     let lacks: Vec<String> = lacks.map(|flag| format!("`{flag}`")).collect();
     let lacks = (!lacks.is_empty()).then(|| {
-        let said = format!(
+        let message = format!(
             "Passwords and values are not kept: behind {} stands the name alone.",
             words::list(&lacks)
         );
-        classed("p", "problem").prose(&said)
+        classed("p", "problem").prose(&message)
     });
     block("Check again", "the same passes and tokens, by their seed")
         .child(element("pre").child(command))

@@ -7,7 +7,7 @@ use super::*;
 use crate::check::orders::{OVERLAPPING, passes};
 use crate::check::sample::reset;
 use crate::check::spill_file::SpillFile;
-use crate::check::users::{self, Planted};
+use crate::check::users::{self, TokenPlace};
 use crate::check::watch::{State, Turn, Worker};
 use crate::plan::model::RuntimeSource;
 use crate::runtime::Answer;
@@ -34,7 +34,7 @@ const LEAVES: &str = "/leaves";
 /// Gives a different answer on the first start of a worker, and never again.
 const ONCE: &str = "/once";
 
-impl Starts for App {
+impl PassRunner for App {
     fn seed(&self) -> u64 {
         SEED
     }
@@ -47,33 +47,33 @@ impl Starts for App {
         SpillFile::on_disk()
     }
 
-    fn go(
+    fn run_steps(
         &self,
         choice: &RuntimeChoice,
         steps: &[Step],
-        way: SendOrder,
-    ) -> Result<Gone, RuntimeError> {
-        let forgets = choice.name == FORGETS;
-        self.starts.set(self.starts.get() + u32::from(!forgets));
-        let mut gone = Gone { seen: Vec::new(), workers: vec![Worker::default()] };
+        order: SendOrder,
+    ) -> Result<PassRecord, RuntimeError> {
+        let is_reference = choice.name == FORGETS;
+        self.starts.set(self.starts.get() + u32::from(!is_reference));
+        let mut record = PassRecord { results: Vec::new(), workers: vec![Worker::default()] };
         let (mut memory, mut shared) = (Memory::new(), 0);
         let mut is_leaving = false;
         for moment in orders::moments(steps) {
-            let begin = gone.seen.len() as u64 + 1;
+            let begin = record.results.len() as u64 + 1;
             let mut all: Vec<(u64, &Step)> = (begin..).zip(&steps[moment]).collect();
-            if way == SendOrder::Turned {
+            if order == SendOrder::Reversed {
                 all.reverse();
             }
-            let deadly = |step: &Step| !forgets && step.request.target == EXIT;
-            let is_at_once = way == SendOrder::AtOnce && !forgets;
+            let deadly = |step: &Step| !is_reference && step.request.target == EXIT;
+            let is_at_once = order == SendOrder::AtOnce && !is_reference;
             let dies = all.iter().any(|(_, step)| deadly(step));
-            let mut seen = Vec::new();
+            let mut results = Vec::new();
             if is_at_once {
                 all.iter().for_each(|(_, step)| self.begin(&mut memory, step));
             }
             for (number, step) in &all {
                 if !is_at_once {
-                    memory.retain(|_, _| !forgets);
+                    memory.retain(|_, _| !is_reference);
                     self.begin(&mut memory, step);
                 }
                 shared += 1;
@@ -82,22 +82,22 @@ impl Starts for App {
                     true => Err(reset()),
                     false => Ok(Answer { status: 200, headers: Vec::new(), body: text }),
                 };
-                seen.push(StepResult::of(*number, outcome, Vec::new()));
+                results.push(StepResult::of(*number, outcome, Vec::new()));
                 let after = (!deadly(step)).then(State::default);
                 let turn = Turn { number: Some(*number), after, ..Turn::default() };
-                gone.workers.last_mut().expect("a worker").turns.push(turn);
+                record.workers.last_mut().expect("a worker").turns.push(turn);
             }
-            let leaves = !forgets && all.iter().any(|(_, step)| step.request.target == LEAVES);
+            let leaves = !is_reference && all.iter().any(|(_, step)| step.request.target == LEAVES);
             let is_late = leaves && self.starts.get().is_multiple_of(2) && !is_leaving;
             if dies || is_leaving || (leaves && !is_late) {
-                gone.workers.push(Worker::default());
+                record.workers.push(Worker::default());
                 memory.clear();
             }
             is_leaving = is_late;
-            seen.sort_by_key(|seen| seen.number);
-            gone.seen.extend(seen);
+            results.sort_by_key(|result| result.number);
+            record.results.extend(results);
         }
-        Ok(gone)
+        Ok(record)
     }
 }
 
@@ -124,7 +124,7 @@ impl App {
 }
 
 fn token(user: u32) -> String {
-    users::token(SEED, user, Planted::Header)
+    users::token(SEED, user, TokenPlace::Header)
 }
 
 fn choice(name: &str) -> RuntimeChoice {
@@ -139,13 +139,13 @@ fn choice(name: &str) -> RuntimeChoice {
 
 /// Returns the findings of all passes, and the number of differences that were chance.
 fn found(app: &App, targets: &[&str]) -> (Vec<Finding>, u32) {
-    let asked = |target: &&str| {
+    let request = |target: &&str| {
         let (method, target) = ("GET".to_owned(), (*target).to_owned());
-        Asked { method, target, ..Asked::default() }
+        CheckRequest { method, target, ..CheckRequest::default() }
     };
-    let requests: Vec<Arc<Asked>> = targets.iter().map(asked).map(Arc::new).collect();
-    let (forgets, keeps) = (choice(FORGETS), choice("keeps"));
-    let mut reference = Reference::new(app, &forgets);
+    let requests: Vec<Arc<CheckRequest>> = targets.iter().map(request).map(Arc::new).collect();
+    let (reference_choice, keeps) = (choice(FORGETS), choice("keeps"));
+    let mut reference = Reference::new(app, &reference_choice);
     let mut investigation = Investigation::new(app, &keeps);
     for pass in passes(requests.len(), app.users, SEED) {
         let steps = steps(&pass, &requests);
@@ -157,7 +157,7 @@ fn found(app: &App, targets: &[&str]) -> (Vec<Finding>, u32) {
     (findings, investigation.chance)
 }
 
-fn told(finding: &Finding) -> Vec<(u32, &str, bool)> {
+fn step_list(finding: &Finding) -> Vec<(u32, &str, bool)> {
     let steps = finding.steps.iter();
     steps.map(|step| (step.user, &step.request.target[..], step.with_next)).collect()
 }
@@ -175,16 +175,16 @@ fn greets(memory: &mut Memory, target: &str, _: &str) -> String {
 }
 
 #[test]
-fn what_only_requests_at_once_show_is_shown_by_two_of_them() {
+fn a_finding_that_needs_simultaneous_requests_keeps_two_of_them() {
     for users in [2, 4] {
         let app = App::new(users, keeps_meanwhile, greets);
         let (findings, chance) = found(&app, &["/", "/account", "/about"]);
         let [leak] = &findings[..] else { panic!("{findings:?}") };
         assert_eq!((leak.kind, &leak.about[..]), (FindingKind::Leak, "GET /account"));
         assert!(leak.is_repeatable && leak.what.ends_with("when several ask at once"));
-        let told = told(leak);
-        let [(one, "/account", true), (other, "/account", false)] = told[..] else {
-            panic!("{told:?}");
+        let step_list = step_list(leak);
+        let [(one, "/account", true), (other, "/account", false)] = step_list[..] else {
+            panic!("{step_list:?}");
         };
         assert!(one != other);
         assert_eq!(chance, 0);
@@ -192,22 +192,23 @@ fn what_only_requests_at_once_show_is_shown_by_two_of_them() {
 }
 
 #[test]
-fn a_finding_of_requests_at_once_shows_again_by_its_steps() {
+fn the_steps_of_a_finding_with_simultaneous_requests_reproduce_it() {
     let app = App::new(2, keeps_meanwhile, greets);
     let (findings, _) = found(&app, &["/", "/account"]);
-    let (forgets, keeps) = (choice(FORGETS), choice("keeps"));
-    let mut reference = Reference::new(&app, &forgets);
+    let (reference_choice, keeps) = (choice(FORGETS), choice("keeps"));
+    let mut reference = Reference::new(&app, &reference_choice);
     let again =
-        Investigation::new(&app, &keeps).shows(&findings[0], &mut reference).expect("it goes");
+        Investigation::new(&app, &keeps).reproduce(&findings[0], &mut reference).expect("it goes");
     assert!(again.is_some());
     let mut apart = findings[0].clone();
     apart.steps.iter_mut().for_each(|step| step.with_next = false);
-    let again = Investigation::new(&app, &keeps).shows(&apart, &mut reference).expect("it goes");
+    let again =
+        Investigation::new(&app, &keeps).reproduce(&apart, &mut reference).expect("it goes");
     assert!(again.is_none(), "one after the other is another thing");
 }
 
 #[test]
-fn what_stays_is_shown_by_one_request_after_the_other() {
+fn a_finding_about_kept_state_keeps_sequential_requests() {
     let first_stays: fn(&mut Memory, &str, &str) = |memory, target, token| {
         if target == "/account" {
             memory.entry("user").or_insert(token.to_owned());
@@ -215,49 +216,49 @@ fn what_stays_is_shown_by_one_request_after_the_other() {
     };
     let (findings, _) = found(&App::new(2, first_stays, greets), &["/", "/account", "/about"]);
     let [leak] = &findings[..] else { panic!("{findings:?}") };
-    let told = told(leak);
-    let [(one, "/account", false), (other, "/account", false)] = told[..] else {
-        panic!("{told:?}");
+    let step_list = step_list(leak);
+    let [(one, "/account", false), (other, "/account", false)] = step_list[..] else {
+        panic!("{step_list:?}");
     };
     assert!(one != other && !leak.what.contains("at once"));
 }
 
 #[test]
-fn of_very_many_findings_the_last_have_only_the_request_that_shows_them() {
+fn the_last_of_very_many_findings_are_not_minimized() {
     let first_stays: fn(&mut Memory, &str, &str) = |memory, _, token| {
         memory.entry("user").or_insert(token.to_owned());
     };
     let greets = |memory: &mut Memory, _: &str, _: &str| format!("hello {}", memory["user"]);
-    let targets: Vec<String> = (0..SETTLED + 4).map(|page| format!("/{page}")).collect();
+    let targets: Vec<String> = (0..MINIMIZED_MAX + 4).map(|page| format!("/{page}")).collect();
     let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
     let (findings, _) = found(&App::new(2, first_stays, greets), &targets);
-    let (settled, others): (Vec<_>, Vec<_>) = findings.iter().partition(|one| one.is_repeatable);
-    assert_eq!((settled.len(), others.len()), (SETTLED, 4));
+    let (minimized, others): (Vec<_>, Vec<_>) = findings.iter().partition(|one| one.is_repeatable);
+    assert_eq!((minimized.len(), others.len()), (MINIMIZED_MAX, 4));
     for finding in others {
-        let told = told(finding);
-        let [(_, target, false)] = told[..] else { panic!("{told:?}") };
+        let step_list = step_list(finding);
+        let [(_, target, false)] = step_list[..] else { panic!("{step_list:?}") };
         assert_eq!(finding.about, format!("GET {target}"));
     }
 }
 
 #[test]
-fn who_was_first_in_a_database_is_no_finding() {
+fn the_order_of_requests_in_a_database_is_no_finding() {
     let app = App::new(2, |_, _, _| {}, greets);
     let (findings, chance) = found(&app, &["/visits", "/about"]);
     assert_eq!((findings, chance), (Vec::new(), 0));
 }
 
 #[test]
-fn a_request_that_ends_its_worker_is_blamed_and_those_beside_it_are_not() {
+fn only_the_request_that_ends_its_worker_is_blamed() {
     let app = App::new(3, |_, _, _| {}, greets);
     let (findings, _) = found(&app, &["/", EXIT, "/about"]);
     let [death] = &findings[..] else { panic!("{findings:?}") };
-    assert_eq!((death.kind, told(death).len()), (FindingKind::Death, 1));
+    assert_eq!((death.kind, step_list(death).len()), (FindingKind::Death, 1));
     assert_eq!(death.about, "GET /exit");
 }
 
 #[test]
-fn what_a_worker_had_begun_when_it_was_on_its_way_out_is_not_blamed() {
+fn a_request_that_a_dying_worker_had_begun_is_not_blamed() {
     let app = App::new(2, |_, _, _| {}, greets);
     let (findings, _) = found(&app, &["/", LEAVES, "/about"]);
     let blamed: Vec<_> = findings.iter().map(|one| (one.kind, &one.about[..])).collect();
@@ -265,14 +266,14 @@ fn what_a_worker_had_begun_when_it_was_on_its_way_out_is_not_blamed() {
 }
 
 #[test]
-fn what_no_fresh_start_shows_again_is_counted_as_chance() {
+fn a_deviation_that_no_fresh_start_reproduces_is_counted_as_chance() {
     let app = App::new(2, |_, _, _| {}, greets);
     let (findings, chance) = found(&app, &[ONCE, "/about"]);
     assert_eq!((findings, chance), (Vec::new(), 1));
 }
 
 #[test]
-fn the_pass_of_requests_at_once_is_made_of_moments() {
+fn the_overlapping_pass_consists_of_moments() {
     let requests = vec![Arc::default(); 2];
     for pass in passes(2, 3, SEED) {
         let steps = steps(&pass, &requests);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::code::CodeLook;
+use super::code::CodeScan;
 use super::signs::Signs;
 use super::subject::Subject;
 use crate::fact::{Fact, NotSent};
@@ -40,13 +40,13 @@ pub struct CheckReport {
     /// Seed of the shuffled pass, of the users' tokens and of the interleaving.
     pub seed: u64,
     /// What was tried: without a finding it is no proof.
-    pub tried: Tried,
+    pub tried: Coverage,
     /// What was not asked, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedRequest>,
     /// Each runtime, in the order in which they were named.
-    pub runtimes: Vec<Checked>,
+    pub runtimes: Vec<RuntimeResult>,
     /// What the app's code says, whether or not a run has shown it.
-    pub code: CodeLook,
+    pub code: CodeScan,
     /// Whether it was ended early, by Ctrl-C.
     pub interrupted: bool,
 }
@@ -79,7 +79,7 @@ fn with_subjects(mut report: Value) -> Value {
 
 /// What was tried, of all runtimes together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Tried {
+pub struct Coverage {
     /// Different requests, as in their list.
     pub requests: u64,
     /// How often one of them was sent, to the reference too, that of growth apart.
@@ -97,14 +97,14 @@ pub struct Tried {
 
 /// A request that is not sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Skipped {
+pub struct SkippedRequest {
     /// Method and target.
     pub request: String,
     /// Why.
     pub why: Fact<NotSent>,
 }
 
-impl fmt::Display for Skipped {
+impl fmt::Display for SkippedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.request, self.why)
     }
@@ -112,7 +112,7 @@ impl fmt::Display for Skipped {
 
 /// A runtime, and what was found there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Checked {
+pub struct RuntimeResult {
     /// Its name.
     pub runtime: String,
     /// The answer.
@@ -186,7 +186,7 @@ impl FindingKind {
 
     /// Returns whether a finding is reported even if no fresh start shows it again, because it is
     /// too severe to be dismissed as chance.
-    pub const fn is_told_unconfirmed(self) -> bool {
+    pub const fn is_reported_unconfirmed(self) -> bool {
         match self {
             FindingKind::Leak | FindingKind::Death => true,
             FindingKind::Answer | FindingKind::Kept | FindingKind::State | FindingKind::Growth => {
@@ -216,7 +216,7 @@ pub struct Finding {
     /// Whether these steps have shown it again on a fresh worker.
     pub is_repeatable: bool,
     /// Lines of the app's code that fit.
-    pub places: Vec<Place>,
+    pub places: Vec<CodeLocation>,
     /// Runtime, kind, and what it is about: the same for the same thing in another check.
     pub fingerprint: String,
     /// What tells it from another finding about the same thing, whoever asks and whatever moves. A
@@ -233,7 +233,7 @@ pub struct Step {
     /// The user, from 0.
     pub user: u32,
     /// The request.
-    pub request: Arc<Asked>,
+    pub request: Arc<CheckRequest>,
     /// Whether the step after it is sent at the same moment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_next: bool,
@@ -243,7 +243,7 @@ pub struct Step {
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-pub struct Asked {
+pub struct CheckRequest {
     /// GET, HEAD …
     pub method: String,
     /// Path and query. `{user}` in it, in a header or in the body stands for the user's token.
@@ -256,7 +256,7 @@ pub struct Asked {
 
 /// A line of the app's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+pub struct CodeLocation {
     /// From the app's directory.
     pub file: String,
     /// From 1.
@@ -316,9 +316,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_grave_is_told_although_no_fresh_start_shows_it_again() {
-        let told = FindingKind::ALL.into_iter().filter(|kind| kind.is_told_unconfirmed());
-        assert_eq!(told.collect::<Vec<_>>(), [FindingKind::Leak, FindingKind::Death]);
+    fn only_severe_findings_are_reported_unconfirmed() {
+        let reported = FindingKind::ALL.into_iter().filter(|kind| kind.is_reported_unconfirmed());
+        assert_eq!(reported.collect::<Vec<_>>(), [FindingKind::Leak, FindingKind::Death]);
         assert!(FindingKind::ALL.is_sorted(), "they are listed as they stand, the worst first");
     }
 }

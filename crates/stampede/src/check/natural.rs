@@ -14,12 +14,12 @@ pub struct Token {
     /// Key that equal tokens share; all tokens of one natural form have the same key.
     pub key: u64,
     /// The kind of token.
-    pub kind: Kind,
+    pub kind: TokenKind,
 }
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// Letters, digits, `_`.
     Word,
     /// White space.
@@ -29,12 +29,12 @@ pub enum Kind {
     /// A user's token that stampede planted: it is never masked.
     User,
     /// A form that may differ between answers.
-    Natural(Form),
+    Natural(VolatileForm),
 }
 
 /// Forms that vary by nature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum VolatileForm {
     /// Hexadecimal digits in groups of 8-4-4-4-12.
     Uuid,
     /// `2026-11-22`, `2026/11/22`, `22.11.2026`, `22/11/2026`; the number is the separator's byte.
@@ -62,12 +62,14 @@ impl Token {
         let near = |one: u64, other: u64, reach: u64| one.abs_diff(other) <= reach;
         self.key == other.key
             && match (self.kind, other.kind) {
-                (Kind::Natural(Form::Seconds(one)), Kind::Natural(Form::Seconds(other))) => {
-                    near(one, other, TWO_DAYS)
-                }
-                (Kind::Natural(Form::Millis(one)), Kind::Natural(Form::Millis(other))) => {
-                    near(one, other, TWO_DAYS * 1_000)
-                }
+                (
+                    TokenKind::Natural(VolatileForm::Seconds(one)),
+                    TokenKind::Natural(VolatileForm::Seconds(other)),
+                ) => near(one, other, TWO_DAYS),
+                (
+                    TokenKind::Natural(VolatileForm::Millis(one)),
+                    TokenKind::Natural(VolatileForm::Millis(other)),
+                ) => near(one, other, TWO_DAYS * 1_000),
                 _ => true,
             }
     }
@@ -79,12 +81,12 @@ impl Token {
 
     /// Returns whether it looks random, so that it may look like something else by chance.
     pub fn is_random(&self) -> bool {
-        matches!(self.kind, Kind::Natural(Form::Hex(_) | Form::Opaque))
+        matches!(self.kind, TokenKind::Natural(VolatileForm::Hex(_) | VolatileForm::Opaque))
     }
 
     /// Returns whether it is a word or a form in place of a word.
     pub fn is_word(&self) -> bool {
-        !matches!(self.kind, Kind::Space | Kind::Mark)
+        !matches!(self.kind, TokenKind::Space | TokenKind::Mark)
     }
 }
 
@@ -98,17 +100,21 @@ pub fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut add = |part: Range<usize>| match is_binary {
         true if part.is_empty() => {}
-        true => found.push(literal(text, part, Kind::Word)),
-        false => {
-            Scan { text, at: part.start, end: part.end, found: &mut found, after: After::Else }
-                .run()
+        true => found.push(literal(text, part, TokenKind::Word)),
+        false => Tokenizer {
+            text,
+            at: part.start,
+            end: part.end,
+            found: &mut found,
+            after: PrecedingToken::Else,
         }
+        .run(),
     };
     let mut last = 0;
     let mut of_users = Vec::new();
     for user in user_tokens(text) {
         add(last..user.start);
-        of_users.push(literal(text, user.clone(), Kind::User));
+        of_users.push(literal(text, user.clone(), TokenKind::User));
         last = user.end;
     }
     add(last..text.len());
@@ -148,7 +154,7 @@ fn is_binary(text: &str) -> bool {
     text.chars().filter(strange).count() * 20 > text.len()
 }
 
-fn literal(text: &str, part: Range<usize>, kind: Kind) -> Token {
+fn literal(text: &str, part: Range<usize>, kind: TokenKind) -> Token {
     let key = hash(&text[part.clone()]);
     Token { start: part.start, end: part.end, key, kind }
 }
@@ -161,7 +167,7 @@ fn hash(of: impl Hash) -> u64 {
 
 /// What precedes the next token.
 #[derive(Clone, Copy, PartialEq)]
-enum After {
+enum PrecedingToken {
     /// A date: `T` and a time may follow.
     Date,
     /// A time: its zone may follow.
@@ -172,15 +178,15 @@ enum After {
 }
 
 /// Splits a part of a text.
-struct Scan<'t, 'f> {
+struct Tokenizer<'t, 'f> {
     text: &'t str,
     at: usize,
     end: usize,
     found: &'f mut Vec<Token>,
-    after: After,
+    after: PrecedingToken,
 }
 
-impl Scan<'_, '_> {
+impl Tokenizer<'_, '_> {
     fn run(mut self) {
         while self.at < self.end {
             self.next();
@@ -190,47 +196,47 @@ impl Scan<'_, '_> {
     fn next(&mut self) {
         let rest = &self.text[self.at..self.end];
         let bytes = rest.as_bytes();
-        let after = std::mem::replace(&mut self.after, After::Else);
-        if matches!(after, After::Time | After::TimeAndSpace)
+        let after = std::mem::replace(&mut self.after, PrecedingToken::Else);
+        if matches!(after, PrecedingToken::Time | PrecedingToken::TimeAndSpace)
             && let Some(length) = zone(bytes)
         {
-            return self.push(length, Kind::Word);
+            return self.push(length, TokenKind::Word);
         }
-        if after == After::Date && bytes[0] == b'T' && time(&bytes[1..]).is_some() {
-            return self.push(1, Kind::Mark);
+        if after == PrecedingToken::Date && bytes[0] == b'T' && time(&bytes[1..]).is_some() {
+            return self.push(1, TokenKind::Mark);
         }
         let Some(first) = rest.chars().next() else { return };
         if first.is_whitespace() {
             let length = rest.find(|c: char| !c.is_whitespace()).unwrap_or(rest.len());
-            self.push(length, Kind::Space);
-            if after == After::Time {
-                self.after = After::TimeAndSpace;
+            self.push(length, TokenKind::Space);
+            if after == PrecedingToken::Time {
+                self.after = PrecedingToken::TimeAndSpace;
             }
         } else if is_of_word(first) {
             let word = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
             match natural(bytes, word) {
-                Some((form, length)) => self.push(length, Kind::Natural(form)),
-                None => self.push(word, Kind::Word),
+                Some((form, length)) => self.push(length, TokenKind::Natural(form)),
+                None => self.push(word, TokenKind::Word),
             }
         } else {
-            self.push(first.len_utf8(), Kind::Mark);
+            self.push(first.len_utf8(), TokenKind::Mark);
         }
     }
 
-    fn push(&mut self, length: usize, kind: Kind) {
+    fn push(&mut self, length: usize, kind: TokenKind) {
         let part = self.at..self.at + length;
         self.at = part.end;
         self.found.push(match kind {
-            Kind::Natural(form) => {
+            TokenKind::Natural(form) => {
                 let same = match form {
-                    Form::Seconds(_) => Form::Seconds(0),
-                    Form::Millis(_) => Form::Millis(0),
+                    VolatileForm::Seconds(_) => VolatileForm::Seconds(0),
+                    VolatileForm::Millis(_) => VolatileForm::Millis(0),
                     form => form,
                 };
                 self.after = match form {
-                    Form::Date(_) => After::Date,
-                    Form::Time(_) => After::Time,
-                    _ => After::Else,
+                    VolatileForm::Date(_) => PrecedingToken::Date,
+                    VolatileForm::Time(_) => PrecedingToken::Time,
+                    _ => PrecedingToken::Else,
                 };
                 Token { start: part.start, end: part.end, key: hash(("form", same)), kind }
             }
@@ -244,9 +250,9 @@ fn is_of_word(c: char) -> bool {
 }
 
 /// Returns the form at the beginning of `bytes`, and its length. The first `word` bytes are a word.
-fn natural(bytes: &[u8], word: usize) -> Option<(Form, usize)> {
+fn natural(bytes: &[u8], word: usize) -> Option<(VolatileForm, usize)> {
     uuid(bytes)
-        .map(|length| (Form::Uuid, length))
+        .map(|length| (VolatileForm::Uuid, length))
         .or_else(|| date(bytes))
         .or_else(|| day(bytes))
         .or_else(|| time(bytes))
@@ -283,7 +289,7 @@ fn uuid(bytes: &[u8]) -> Option<usize> {
     (fits && ends(bytes, 36)).then_some(36)
 }
 
-fn date(bytes: &[u8]) -> Option<(Form, usize)> {
+fn date(bytes: &[u8]) -> Option<(VolatileForm, usize)> {
     let year = |at| number(bytes, at, 4).filter(|year| (1900..2200).contains(year));
     let month = |at| number(bytes, at, 2).filter(|month| (1..=12).contains(month));
     let day = |at| number(bytes, at, 2).filter(|day| (1..=31).contains(day));
@@ -297,16 +303,16 @@ fn date(bytes: &[u8]) -> Option<(Form, usize)> {
     }
     if year(0).is_some() && month(5).is_some() && day(8).is_some() {
         let mark = marks(4, 7).filter(|mark| matches!(mark, b'-' | b'/'))?;
-        return Some((Form::Date(mark), 10));
+        return Some((VolatileForm::Date(mark), 10));
     }
     let either =
         (day(0).is_some() && month(3).is_some()) || (month(0).is_some() && day(3).is_some());
     let mark = marks(2, 5).filter(|mark| matches!(mark, b'.' | b'/'))?;
-    (either && year(6).is_some()).then_some((Form::Date(mark), 10))
+    (either && year(6).is_some()).then_some((VolatileForm::Date(mark), 10))
 }
 
 /// Reads the date of RFC 9110 and that of cookies, up to the year.
-fn day(bytes: &[u8]) -> Option<(Form, usize)> {
+fn day(bytes: &[u8]) -> Option<(VolatileForm, usize)> {
     let is_one_of = |at: usize, of: &[&str]| {
         bytes.get(at..at + 3).is_some_and(|here| of.iter().any(|name| name.as_bytes() == here))
     };
@@ -321,10 +327,10 @@ fn day(bytes: &[u8]) -> Option<(Form, usize)> {
         )
         && mark(11, b" -")
         && number(bytes, 12, 4).is_some();
-    (fits && ends(bytes, 16)).then_some((Form::Day, 16))
+    (fits && ends(bytes, 16)).then_some((VolatileForm::Day, 16))
 }
 
-fn time(bytes: &[u8]) -> Option<(Form, usize)> {
+fn time(bytes: &[u8]) -> Option<(VolatileForm, usize)> {
     let below = |at, end| number(bytes, at, 2).filter(|number| *number < end);
     let colon = |at: usize| bytes.get(at) == Some(&b':');
     // A zone may follow directly: `Z`.
@@ -332,7 +338,7 @@ fn time(bytes: &[u8]) -> Option<(Form, usize)> {
     below(0, 24).filter(|_| colon(2))?;
     below(3, 60)?;
     if !colon(5) {
-        return is_end(5).then_some((Form::Time(2), 5));
+        return is_end(5).then_some((VolatileForm::Time(2), 5));
     }
     below(6, 61)?;
     let fraction = match bytes.get(8) {
@@ -340,7 +346,7 @@ fn time(bytes: &[u8]) -> Option<(Form, usize)> {
         _ => 0,
     };
     let length = if fraction > 0 { 9 + fraction } else { 8 };
-    is_end(length).then_some((Form::Time(3), length))
+    is_end(length).then_some((VolatileForm::Time(3), length))
 }
 
 /// Reads a zone: `Z`, `+01:00`, `-0500`.
@@ -357,7 +363,7 @@ fn zone(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads seconds and milliseconds since 1970, for the years 2001 to 2039.
-fn moment(bytes: &[u8]) -> Option<(Form, usize)> {
+fn moment(bytes: &[u8]) -> Option<(VolatileForm, usize)> {
     match count(bytes, u8::is_ascii_digit) {
         10 => {
             let seconds = number(bytes, 0, 10).filter(|seconds| *seconds < 2_200_000_000)?;
@@ -367,18 +373,18 @@ fn moment(bytes: &[u8]) -> Option<(Form, usize)> {
             };
             let length = if fraction > 0 { 11 + fraction } else { 10 };
             let is_moment = seconds >= 1_000_000_000 && ends(bytes, length);
-            is_moment.then_some((Form::Seconds(seconds), length))
+            is_moment.then_some((VolatileForm::Seconds(seconds), length))
         }
         13 if ends(bytes, 13) => {
             let millis = number(bytes, 0, 13)?;
             let range = 1_000_000_000_000..2_200_000_000_000;
-            range.contains(&millis).then_some((Form::Millis(millis), 13))
+            range.contains(&millis).then_some((VolatileForm::Millis(millis), 13))
         }
         _ => None,
     }
 }
 
-fn duration(bytes: &[u8]) -> Option<(Form, usize)> {
+fn duration(bytes: &[u8]) -> Option<(VolatileForm, usize)> {
     let mut length = count(bytes, u8::is_ascii_digit);
     if length == 0 {
         return None;
@@ -389,7 +395,7 @@ fn duration(bytes: &[u8]) -> Option<(Form, usize)> {
     length += usize::from(bytes.get(length) == Some(&b' '));
     let unit = count(&bytes[length..], |byte| byte.is_ascii_alphabetic() || *byte >= 0x80);
     let is_unit = UNITS.iter().any(|name| name.as_bytes() == &bytes[length..length + unit]);
-    (is_unit && ends(bytes, length + unit)).then_some((Form::Duration, length + unit))
+    (is_unit && ends(bytes, length + unit)).then_some((VolatileForm::Duration, length + unit))
 }
 
 const UNITS: [&str; 12] = [
@@ -408,12 +414,12 @@ const UNITS: [&str; 12] = [
 ];
 
 /// Returns the form of a word that looks random; `None` if it does not.
-fn random(word: &[u8]) -> Option<Form> {
+fn random(word: &[u8]) -> Option<VolatileForm> {
     let has = |is: fn(&u8) -> bool| word.iter().any(is);
     let is_hex = word.iter().all(u8::is_ascii_hexdigit)
         && !(has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase));
     if word.len() >= HEX && is_hex {
-        return Some(Form::Hex(word.len()));
+        return Some(VolatileForm::Hex(word.len()));
     }
     let is_mixed =
         has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
@@ -424,7 +430,7 @@ fn random(word: &[u8]) -> Option<Form> {
     let changes = word.windows(2).filter(|two| class(&two[0]) != class(&two[1])).count();
     // In random base64, two neighbours differ in class in 65 of 100 cases; in
     // `HelloWorld2026ArticleTitle` in 32.
-    (changes * 20 >= word.len() * 9).then_some(Form::Opaque)
+    (changes * 20 >= word.len() * 9).then_some(VolatileForm::Opaque)
 }
 
 /// Fewest hexadecimal digits (64 bits): shorter ones are colours and commit hashes.
@@ -439,15 +445,15 @@ mod tests {
     /// Returns each token's text, with natural forms in brackets.
     fn read(text: &str) -> String {
         let shown = |token: &Token| match token.kind {
-            Kind::Natural(form) => format!("[{form:?}]"),
-            Kind::User => format!("<{}>", token.of(text)),
+            TokenKind::Natural(form) => format!("[{form:?}]"),
+            TokenKind::User => format!("<{}>", token.of(text)),
             _ => token.of(text).to_owned(),
         };
         tokens(text).iter().map(shown).collect::<Vec<_>>().join("|")
     }
 
     #[test]
-    fn forms_that_move_are_seen() {
+    fn volatile_forms_are_recognized() {
         for (text, expected) in [
             ("2026-11-22", "[Date(45)]"),
             ("2026-11-22T16:35:34+00:00", "[Date(45)]|T|[Time(3)]|+00:00"),
@@ -469,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_one_is_text() {
+    fn text_that_only_resembles_a_volatile_form_is_text() {
         for (text, expected) in [
             ("2026-13-22", "2026|-|13|-|22"),
             ("25:61", "25|:|61"),
@@ -486,19 +492,19 @@ mod tests {
     }
 
     #[test]
-    fn a_users_token_is_seen_wherever_it_is() {
+    fn a_users_token_is_found_anywhere() {
         let token = "stmpd0123456789ab";
         assert_eq!(read(&format!("Hello {token}!")), format!("Hello| |<{token}>|!"));
         assert_eq!(read(&format!("x_{token}_y")), format!("x_|<{token}>|_y"));
         assert_eq!(read(&token.to_uppercase()), format!("<{}>", token.to_uppercase()));
         let image = format!("{}{token}{}", "\u{fffd}\u{1}P".repeat(40), "\u{fffd}".repeat(9));
-        let kinds: Vec<Kind> = tokens(&image).iter().map(|token| token.kind).collect();
-        assert_eq!(kinds, [Kind::Word, Kind::User, Kind::Word]);
+        let kinds: Vec<TokenKind> = tokens(&image).iter().map(|token| token.kind).collect();
+        assert_eq!(kinds, [TokenKind::Word, TokenKind::User, TokenKind::Word]);
         assert_eq!(read("ss stmpd stmpd012"), "ss| |stmpd| |stmpd012");
     }
 
     #[test]
-    fn moments_far_apart_are_not_the_same() {
+    fn distant_times_are_not_the_same() {
         let same = |one: &str, other: &str| tokens(one)[0].is_same(&tokens(other)[0]);
         assert!(same("1795365334", "1795365399"));
         assert!(same("1795365334.5", "1795365399"));

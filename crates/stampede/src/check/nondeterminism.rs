@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::natural::{Token, tokens};
-pub use learnt::Learnt;
+pub use learnt::NondeterminismStore;
 pub use show::Difference;
 use volatile_region::VolatileRegion;
 
@@ -72,7 +72,7 @@ impl Nondeterminism {
         let clock = Clock::start();
         let tokens = [tokens(one), tokens(other)];
         let matches = clock.matches(&tokens[0], &tokens[1], 2);
-        let gaps = volatile_region::between((one, &tokens[0]), (other, &tokens[1]), &matches);
+        let gaps = volatile_region::find_regions((one, &tokens[0]), (other, &tokens[1]), &matches);
         let mut parts = [one, other].into_iter().zip(tokens).zip(gaps);
         let pair = std::array::from_fn(|_| {
             let ((text, tokens), gaps) = parts.next().expect("two of each");
@@ -84,13 +84,13 @@ impl Nondeterminism {
             return false;
         }
         self.pairs.push(pair);
-        self.forget(&clock);
+        self.drop_explained_pairs(&clock);
         true
     }
 
     /// Drops pairs that the other pairs explain, first those in which most varies. Two texts with
     /// random words in common may be aligned wrongly, and then too much seems to vary.
-    fn forget(&mut self, clock: &Clock) {
+    fn drop_explained_pairs(&mut self, clock: &Clock) {
         let share = |pair: &[Answer; 2]| {
             let nondeterminism =
                 pair.iter().flat_map(|answer| &answer.gaps).map(|gap| gap.range.len());
@@ -102,7 +102,7 @@ impl Nondeterminism {
         while self.pairs.len() > 1 && at < self.pairs.len() && !clock.is_over() {
             let mut pair = self.pairs.remove(at);
             if !self.explains(&pair, clock) {
-                self.look_again(&mut pair, clock);
+                self.realign(&mut pair, clock);
                 self.pairs.insert(at, pair);
                 at += 1;
             }
@@ -111,12 +111,12 @@ impl Nondeterminism {
 
     /// Determines again where a pair varies, aligned without what varies according to the other
     /// pairs.
-    fn look_again(&self, pair: &mut [Answer; 2], clock: &Clock) {
+    fn realign(&self, pair: &mut [Answer; 2], clock: &Clock) {
         let [one, other] = pair;
         let known = self.gaps_of(&one.text, &one.tokens, clock);
         let theirs = (&other.text[..], &other.tokens[..]);
         let matches = align::align(&one.tokens, &known, theirs, clock, 2);
-        let gaps = volatile_region::between(
+        let gaps = volatile_region::find_regions(
             (&one.text, &one.tokens),
             (&other.text, &other.tokens),
             &matches,
@@ -140,7 +140,8 @@ impl Nondeterminism {
             let same = || {
                 let filled = fit::fit(read.1, &gaps, (&other.text, &other.tokens), clock);
                 let filled = filled.is_some_and(|filled| {
-                    show::users(read, &gaps, (&other.text, &other.tokens), &filled).is_none()
+                    show::user_difference(read, &gaps, (&other.text, &other.tokens), &filled)
+                        .is_none()
                 });
                 filled || (gaps.is_empty() && is_same(&one.tokens, &other.tokens))
             };
@@ -149,19 +150,19 @@ impl Nondeterminism {
     }
 
     /// Returns how an answer differs from the reference's; `None` if only in what varies.
-    pub fn difference(&self, reference: &str, seen: &str) -> Option<Difference> {
-        if reference == seen {
+    pub fn difference(&self, reference: &str, actual: &str) -> Option<Difference> {
+        if reference == actual {
             return None;
         }
         let clock = Clock::start();
-        let (ours, theirs) = (tokens(reference), tokens(seen));
+        let (ours, theirs) = (tokens(reference), tokens(actual));
         if is_same(&ours, &theirs) {
             return None;
         }
         let gaps = self.gaps_of(reference, &ours, &clock);
-        let (ours, theirs) = ((reference, &ours[..]), (seen, &theirs[..]));
+        let (ours, theirs) = ((reference, &ours[..]), (actual, &theirs[..]));
         match fit::fit(ours.1, &gaps, theirs, &clock) {
-            Some(filled) => show::users(ours, &gaps, theirs, &filled),
+            Some(filled) => show::user_difference(ours, &gaps, theirs, &filled),
             None => show::difference(ours, &gaps, theirs, &clock),
         }
     }
@@ -175,11 +176,11 @@ impl Nondeterminism {
                 None => {
                     let parts = self.pairs.len() * 2 + 2;
                     let same = align::align(ours, &answer.gaps, theirs, clock, parts);
-                    volatile_region::projected(ours, &answer.gaps, theirs, &same)
+                    volatile_region::project_regions(ours, &answer.gaps, theirs, &same)
                 }
             }
         });
-        volatile_region::united(found.collect(), text, tokens)
+        volatile_region::merge_regions(found.collect(), text, tokens)
     }
 }
 

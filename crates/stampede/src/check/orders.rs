@@ -87,7 +87,7 @@ fn at_once(steps: &[Step]) -> Vec<Step> {
 
 /// The remaining steps after shrinking.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shrunk<T> {
+pub struct ShrinkResult<T> {
     /// The steps; the last one shows the finding.
     pub steps: Vec<T>,
     /// Whether a trial of exactly these steps has shown it again; otherwise they are all original
@@ -106,21 +106,21 @@ pub fn shrink<T: Clone, E>(
     steps: &[T],
     trials: usize,
     shows: impl FnMut(&[T]) -> Result<bool, E>,
-) -> Result<Shrunk<T>, E> {
+) -> Result<ShrinkResult<T>, E> {
     let Some((last, before)) = steps.split_last() else {
-        return Ok(Shrunk { steps: Vec::new(), is_shown: false });
+        return Ok(ShrinkResult { steps: Vec::new(), is_shown: false });
     };
-    let mut search = Search { last, trials, shows };
+    let mut search = StepSearch { last, trials, shows };
     let left = search.shrink(before)?;
     let is_shown = left.is_some();
     let mut steps = left.unwrap_or_else(|| before.to_vec());
     steps.push(last.clone());
-    Ok(Shrunk { steps, is_shown })
+    Ok(ShrinkResult { steps, is_shown })
 }
 
 /// Returns the fewest steps of one moment that still show something, with at most `trials` trials.
 /// At least two stay: other passes test one alone.
-pub fn without<E>(
+pub fn shrink_moment<E>(
     moment: Vec<Step>,
     trials: usize,
     mut shows: impl FnMut(&[Step]) -> Result<bool, E>,
@@ -142,22 +142,22 @@ pub fn without<E>(
 
 /// Those of several items that show something, as far as they could be separated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guilty<T> {
+pub struct Culprits<T> {
     /// The items, in their order.
     pub all: Vec<T>,
     /// Whether each of them shows it alone; otherwise some of them were not separated.
-    pub is_each: bool,
+    pub is_each_alone: bool,
 }
 
 /// Returns the items that show something alone, found by halving within this many trials. If both
 /// halves show it, both are searched. Items that show it only together, or that remain when the
 /// trials end, stay together.
-pub fn guilty<T: Clone, E>(
+pub fn find_culprits<T: Clone, E>(
     all: &[T],
     mut trials: usize,
     mut shows: impl FnMut(&[T]) -> Result<bool, E>,
-) -> Result<Guilty<T>, E> {
-    let mut found = Guilty { all: Vec::new(), is_each: true };
+) -> Result<Culprits<T>, E> {
+    let mut found = Culprits { all: Vec::new(), is_each_alone: true };
     let mut left = vec![all];
     while let Some(part) = left.pop() {
         let (early, late) = part.split_at(part.len() / 2);
@@ -171,20 +171,20 @@ pub fn guilty<T: Clone, E>(
         left.extend(is_late.then_some(late));
         left.extend(is_early.then_some(early));
         if !is_early && !is_late {
-            found.is_each &= part.len() == 1;
+            found.is_each_alone &= part.len() == 1;
             found.all.extend_from_slice(part);
         }
     }
     Ok(found)
 }
 
-struct Search<'a, T, F> {
+struct StepSearch<'a, T, F> {
     last: &'a T,
     trials: usize,
     shows: F,
 }
 
-impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> Search<'_, T, F> {
+impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> StepSearch<'_, T, F> {
     /// Returns whether these and the last step show it; `false` if no trial is left.
     fn try_with(&mut self, before: &[T]) -> Result<bool, E> {
         if self.trials == 0 {
@@ -216,11 +216,11 @@ impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> Search<'_, T, F> {
         if !is_shown && (window.is_empty() || !self.try_with(window)?) {
             return Ok(None);
         }
-        self.without_parts(window.to_vec()).map(Some)
+        self.leave_out_parts(window.to_vec()).map(Some)
     }
 
     /// Leaves out smaller and smaller parts; halves were tried before.
-    fn without_parts(&mut self, mut kept: Vec<T>) -> Result<Vec<T>, E> {
+    fn leave_out_parts(&mut self, mut kept: Vec<T>) -> Result<Vec<T>, E> {
         let mut size = kept.len().div_ceil(4);
         while kept.len() > 1 && size > 0 && self.trials > 0 {
             let mut at = 0;
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pass_has_its_order() {
+    fn each_pass_has_its_own_order() {
         assert_eq!(steps("in order", 2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)]);
         assert_eq!(steps("reversed", 2, 2), [(1, 1), (1, 0), (0, 1), (0, 0)]);
         assert_eq!(steps("interleaved", 2, 2), [(0, 0), (1, 0), (0, 1), (1, 1)]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn at_once_all_users_ask_the_same_and_then_each_another() {
+    fn in_the_overlapping_pass_all_users_send_the_same_request_and_then_different_ones() {
         let all = passes(2, 2, 7);
         let last = all.last().expect("a pass");
         assert_eq!((last.name, last.at_once), (OVERLAPPING, 2));
@@ -274,15 +274,15 @@ mod tests {
         assert_eq!(users(&steps(OVERLAPPING, 1, 3)), [0, 1, 2, 2, 1, 0]);
     }
 
-    fn asked(with_next: &[bool]) -> Vec<Step> {
+    fn steps_with(with_next: &[bool]) -> Vec<Step> {
         let step =
             |with_next: &bool| Step { user: 0, request: Default::default(), with_next: *with_next };
         with_next.iter().map(step).collect()
     }
 
     #[test]
-    fn steps_are_parted_by_their_moments() {
-        let steps = asked(&[false, true, true, false, false, true]);
+    fn steps_are_grouped_by_moment() {
+        let steps = steps_with(&[false, true, true, false, false, true]);
         assert_eq!(moments(&steps), [0..1, 1..4, 4..5, 5..6], "the last one has nobody after it");
         assert!(moments(&[]).is_empty());
         for range in moments(&steps) {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_shuffles_the_same() {
+    fn the_same_seed_gives_the_same_order() {
         let shuffled = |seed| passes(9, 2, seed).swap_remove(2);
         assert_eq!(shuffled(1).name, "shuffled");
         assert_eq!(shuffled(1), shuffled(1));
@@ -320,7 +320,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_user_asks_everything_equally_often(
+        fn every_user_sends_each_request_equally_often(
             requests in 1..30_usize, users in 1..5_u32, seed: u64
         ) {
             for pass in passes(requests, users, seed) {
@@ -333,24 +333,24 @@ mod tests {
 
         /// If one or two steps before the last are needed, exactly these are found.
         #[test]
-        fn the_guilty_are_found(
+        fn the_needed_steps_are_found(
             length in 3..200_usize, one: prop::sample::Index, other: prop::sample::Index
         ) {
             let (one, other) = (one.index(length - 1), other.index(length - 1));
             let (found, _) = shrunk(length, usize::MAX, |left| {
                 left.contains(&one) && left.contains(&other)
             });
-            let mut guilty = vec![one, other, length - 1];
-            guilty.sort_unstable();
-            guilty.dedup();
-            prop_assert_eq!(found, Shrunk { steps: guilty, is_shown: true });
+            let mut culprits = vec![one, other, length - 1];
+            culprits.sort_unstable();
+            culprits.dedup();
+            prop_assert_eq!(found, ShrinkResult { steps: culprits, is_shown: true });
         }
     }
 
-    fn growing(length: usize, trials: usize, alone: &[usize]) -> (Guilty<usize>, usize) {
+    fn growing(length: usize, trials: usize, alone: &[usize]) -> (Culprits<usize>, usize) {
         let all: Vec<usize> = (0..length).collect();
         let mut count = 0;
-        let found = guilty(&all, trials, |part| {
+        let found = find_culprits(&all, trials, |part| {
             count += 1;
             Ok::<bool, ()>(alone.iter().any(|one| part.contains(one)))
         });
@@ -358,18 +358,22 @@ mod tests {
     }
 
     #[test]
-    fn each_that_shows_it_by_itself_is_named() {
+    fn each_item_that_shows_it_alone_is_a_culprit() {
         for alone in [&[7][..], &[0, 49], &[3, 4, 5], &[1, 20, 30, 48]] {
             let (found, count) = growing(50, 64, alone);
-            assert_eq!(found, Guilty { all: alone.to_vec(), is_each: true });
+            assert_eq!(found, Culprits { all: alone.to_vec(), is_each_alone: true });
             assert!(count <= 12 * alone.len(), "{count} for {alone:?}");
         }
         let (few, count) = growing(50, 9, &[0, 49]);
-        assert!(count <= 9 && !few.is_each && few.all.len() < 50, "{few:?}");
+        assert!(count <= 9 && !few.is_each_alone && few.all.len() < 50, "{few:?}");
         assert!(few.all.contains(&0) && few.all.contains(&49));
-        let together = guilty(&[1, 2, 3, 4], 64, |part| Ok::<bool, ()>(part.len() > 2)).unwrap();
-        assert_eq!(together, Guilty { all: vec![1, 2, 3, 4], is_each: false });
-        assert_eq!(guilty(&[9], 64, |_| Err(())), Ok(Guilty { all: vec![9], is_each: true }));
+        let together =
+            find_culprits(&[1, 2, 3, 4], 64, |part| Ok::<bool, ()>(part.len() > 2)).unwrap();
+        assert_eq!(together, Culprits { all: vec![1, 2, 3, 4], is_each_alone: false });
+        assert_eq!(
+            find_culprits(&[9], 64, |_| Err(())),
+            Ok(Culprits { all: vec![9], is_each_alone: true })
+        );
     }
 
     /// Shrinks the steps 0 to `length` − 1; returns the result and the number of trials.
@@ -377,7 +381,7 @@ mod tests {
         length: usize,
         trials: usize,
         shows: impl Fn(&[usize]) -> bool,
-    ) -> (Shrunk<usize>, usize) {
+    ) -> (ShrinkResult<usize>, usize) {
         let all: Vec<usize> = (0..length).collect();
         let mut count = 0;
         let found = shrink(&all, trials, |left| {
@@ -389,12 +393,12 @@ mod tests {
     }
 
     #[test]
-    fn one_step_before_is_found_in_few_trials() {
+    fn one_earlier_step_is_found_in_few_trials() {
         let (alone, trials) = shrunk(100, 50, |_| true);
         assert_eq!((alone.steps, trials), (vec![99], 1));
-        for guilty in [0, 50, 98] {
-            let (found, trials) = shrunk(100, 50, |left| left.contains(&guilty));
-            assert_eq!(found.steps, [guilty, 99]);
+        for culprit in [0, 50, 98] {
+            let (found, trials) = shrunk(100, 50, |left| left.contains(&culprit));
+            assert_eq!(found.steps, [culprit, 99]);
             assert!(trials <= 15, "{trials}");
         }
         // Any step before the last is enough: the nearest is found, with a trial for each half.
@@ -403,14 +407,14 @@ mod tests {
     }
 
     #[test]
-    fn two_steps_before_are_found() {
+    fn two_earlier_steps_are_found() {
         let (found, trials) = shrunk(41, 60, |left| left.contains(&3) && left.contains(&30));
-        assert_eq!(found, Shrunk { steps: vec![3, 30, 40], is_shown: true });
+        assert_eq!(found, ShrinkResult { steps: vec![3, 30, 40], is_shown: true });
         assert!(trials < 60, "{trials}");
     }
 
     #[test]
-    fn what_is_not_shown_again_stays_whole() {
+    fn steps_that_do_not_reproduce_it_are_not_shrunk() {
         let (found, trials) = shrunk(20, 50, |_| false);
         assert_eq!((found.steps.len(), found.is_shown, trials), (20, false, 4));
         let (one, _) = shrunk(1, 50, |_| false);
@@ -432,7 +436,7 @@ mod tests {
     /// Shown in two of three trials only: a trial has shown the remaining steps, or they are all of
     /// them.
     #[test]
-    fn what_is_shown_only_sometimes_is_not_made_up() {
+    fn a_flaky_deviation_gives_only_steps_that_have_shown_it() {
         let mut random = Random::with_seed(1);
         for _ in 0..200 {
             let all: Vec<usize> = (0..30).collect();
@@ -452,15 +456,16 @@ mod tests {
     }
 
     #[test]
-    fn of_those_at_once_the_fewest_are_kept() {
-        let all: Vec<Step> = (0..5).map(|user| Step { user, ..asked(&[true]).remove(0) }).collect();
+    fn the_fewest_simultaneous_steps_are_kept() {
+        let all: Vec<Step> =
+            (0..5).map(|user| Step { user, ..steps_with(&[true]).remove(0) }).collect();
         let users = |steps: &[Step]| steps.iter().map(|step| step.user).collect::<Vec<_>>();
         let fewest = |needs: &[u32], trials: usize| {
             let shows = |steps: &[Step]| {
                 assert_eq!(moments(steps).len(), 1, "they stay together");
                 Ok::<bool, ()>(needs.iter().all(|user| users(steps).contains(user)))
             };
-            users(&without(all.clone(), trials, shows).unwrap())
+            users(&shrink_moment(all.clone(), trials, shows).unwrap())
         };
         assert_eq!(fewest(&[1, 4], 9), [1, 4]);
         assert_eq!(fewest(&[0], 9), [0, 4], "one alone meets nobody");
@@ -469,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_ends_it() {
+    fn an_error_ends_the_search() {
         assert_eq!(shrink(&[1, 2, 3], 9, |_| Err("gone")), Err("gone"));
     }
 }

@@ -1,7 +1,7 @@
 //! Finds lines of the app's code that match a finding.
 
 use super::code::{Suspect, SuspectKind};
-use super::model::{CheckReport, Finding, FindingKind, Place};
+use super::model::{CheckReport, CodeLocation, Finding, FindingKind};
 use super::subject::{StateGroup, Subject};
 
 /// Most lines of one finding: with more, nobody knows where to begin.
@@ -16,7 +16,7 @@ pub fn attach(report: &mut CheckReport) {
         let kept: Vec<Finding> =
             checked.findings.iter().filter(|one| one.kind == FindingKind::Kept).cloned().collect();
         for finding in &mut checked.findings {
-            finding.places = fitting(finding, &kept, suspects);
+            finding.places = matching_locations(finding, &kept, suspects);
         }
     }
 }
@@ -24,7 +24,11 @@ pub fn attach(report: &mut CheckReport) {
 /// Returns the suspects that the finding names. Without any, it returns suspects of a kind that can
 /// cause it, which then only may be the cause. Preferred are those that the worker keeps for the
 /// same requests, then those named like the requests.
-fn fitting(finding: &Finding, kept: &[Finding], suspects: &[Suspect]) -> Vec<Place> {
+fn matching_locations(
+    finding: &Finding,
+    kept: &[Finding],
+    suspects: &[Suspect],
+) -> Vec<CodeLocation> {
     let kinds = kinds(finding);
     let can: Vec<&Suspect> = suspects.iter().filter(|one| kinds.contains(&one.kind)).collect();
     let only = |is: &dyn Fn(&Suspect) -> bool| -> Vec<&Suspect> {
@@ -38,12 +42,12 @@ fn fitting(finding: &Finding, kept: &[Finding], suspects: &[Suspect]) -> Vec<Pla
     let named = only(&|suspect| names(finding, suspect));
     let ranks = [
         only(&|suspect| of_same.iter().any(|one| names(one, suspect))),
-        only(&|suspect| paths.iter().any(|word| is_called(suspect, word))),
+        only(&|suspect| paths.iter().any(|word| has_name(suspect, word))),
         can.clone(),
     ];
     let is_named = !named.is_empty();
-    let fit = if is_named { named } else { first_of(ranks) };
-    let place = |suspect: &Suspect| Place {
+    let fit = if is_named { named } else { first_non_empty(ranks) };
+    let place = |suspect: &Suspect| CodeLocation {
         file: suspect.file.clone(),
         line: suspect.line,
         what: suspect.what.clone(),
@@ -53,7 +57,7 @@ fn fitting(finding: &Finding, kept: &[Finding], suspects: &[Suspect]) -> Vec<Pla
 }
 
 /// Returns the first rank that is not empty.
-fn first_of(ranks: [Vec<&Suspect>; 3]) -> Vec<&Suspect> {
+fn first_non_empty(ranks: [Vec<&Suspect>; 3]) -> Vec<&Suspect> {
     ranks.into_iter().find(|rank| !rank.is_empty()).unwrap_or_default()
 }
 
@@ -98,7 +102,7 @@ fn paths(finding: &Finding) -> Vec<String> {
 
 /// Returns whether a file, class or method has this name: `/account` and
 /// `App\AccountController::show`.
-fn is_called(suspect: &Suspect, word: &str) -> bool {
+fn has_name(suspect: &Suspect, word: &str) -> bool {
     // A plural matches the singular: `/products` and `ProductController`.
     let word = word.strip_suffix('s').filter(|one| one.len() >= TELLING).unwrap_or(word);
     [&suspect.file, &suspect.within].iter().any(|text| text.to_lowercase().contains(word))
@@ -138,13 +142,13 @@ fn kinds(finding: &Finding) -> &'static [SuspectKind] {
             &[Kind::StaticWritten, Kind::StaticVariable, Kind::FileHandle, Kind::Handler]
         }
         FindingKind::State => match &finding.subject {
-            Subject::State { state } | Subject::Left { state, .. } => of_state(&state.group),
+            Subject::State { state } | Subject::Left { state, .. } => kinds_for_state(&state.group),
             Subject::Request(_) | Subject::AnyRequest | Subject::Kept { .. } => &[],
         },
     }
 }
 
-fn of_state(group: &StateGroup) -> &'static [SuspectKind] {
+fn kinds_for_state(group: &StateGroup) -> &'static [SuspectKind] {
     use SuspectKind as Kind;
     match group {
         StateGroup::Locale => &[Kind::Setlocale],
@@ -173,8 +177,8 @@ mod tests {
         Suspect { kind, file, line, what, within }
     }
 
-    fn finding(kind: FindingKind, about: &str, asked: &[&str]) -> Finding {
-        let steps = asked.iter().map(|target| sample::step(0, target)).collect();
+    fn finding(kind: FindingKind, about: &str, targets: &[&str]) -> Finding {
+        let steps = targets.iter().map(|target| sample::step(0, target)).collect();
         let (subject, about) = (Subject::of_text(kind, about), about.to_owned());
         Finding { kind, about, subject, steps, ..sample::finding() }
     }
@@ -199,14 +203,14 @@ mod tests {
 
     /// Returns the lines, and whether the finding names them.
     fn lines(finding: &Finding, kept: &[Finding]) -> (Vec<u32>, bool) {
-        let places = fitting(finding, kept, &suspects());
+        let places = matching_locations(finding, kept, &suspects());
         let is_named = places.iter().any(|place| place.is_named);
         assert!(places.iter().all(|place| place.is_named == is_named), "{places:?}");
         (places.iter().map(|place| place.line).collect(), is_named)
     }
 
     #[test]
-    fn what_was_seen_names_its_line() {
+    fn a_name_in_the_evidence_gives_its_line() {
         let kept = |about: &str| lines(&finding(FindingKind::Kept, about, &[]), &[]);
         assert_eq!(kept("App\\Cart::$user"), (vec![4], true));
         assert_eq!(kept("App\\Log::$lines"), (vec![9], true), "a longer name is another");
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_of_a_kind_is_not_claimed() {
+    fn a_line_of_a_fitting_kind_is_only_a_possible_cause() {
         assert_eq!(lines(&finding(FindingKind::State, "locale", &["/"]), &[]), (vec![5], false));
         assert_eq!(lines(&finding(FindingKind::State, "umask", &["/"]), &[]), (vec![], false));
         let death = finding(FindingKind::Death, "GET /exit", &["/exit"]);
@@ -230,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_same_requests_leave_behind_comes_first() {
+    fn lines_of_the_same_requests_come_first() {
         let leak = finding(FindingKind::Leak, "GET /me", &["/login", "/me"]);
-        let kept = |about: &str, asked: &str| finding(FindingKind::Kept, about, &[asked]);
+        let kept = |about: &str, target: &str| finding(FindingKind::Kept, about, &[target]);
         assert_eq!(lines(&leak, &[kept("App\\Cart::$user", "/login")]), (vec![4], false));
         let elsewhere = [kept("App\\Cart::$user", "/other")];
         assert_eq!(lines(&leak, &elsewhere), (vec![4], false), "`login` is in its method's name");

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::analyze::{name, person};
+use super::analyze::{name, user_name};
 use super::grow;
-use super::harness::{Harness, SendOrder, Starts as _, StepResult};
+use super::harness::{Harness, PassRunner as _, SendOrder, StepResult};
 use super::investigation::{Investigation, Reference};
 use super::model::{Finding, FindingKind, Step};
 use super::sapi;
@@ -15,7 +15,7 @@ use crate::summary::words;
 
 /// The result of a replay.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// The result as text.
     pub text: String,
     /// Whether the finding has shown again.
@@ -32,39 +32,42 @@ pub fn replay(
     reference: &RuntimeChoice,
     runtime: &RuntimeChoice,
     finding: &Finding,
-) -> Result<Replayed, RuntimeError> {
-    let mut forgets = Reference::new(harness, reference);
-    let answers = forgets.in_turn(&finding.steps)?;
-    let seen = harness.go(runtime, &finding.steps, SendOrder::AtOnce)?.seen;
+) -> Result<ReplayResult, RuntimeError> {
+    let mut reference_run = Reference::new(harness, reference);
+    let answers = reference_run.in_turn(&finding.steps)?;
+    let actual = harness.run_steps(runtime, &finding.steps, SendOrder::AtOnce)?.results;
     let again = match finding.kind {
-        FindingKind::Growth => grow::again(harness, runtime, finding)?.map(|text| indented(&text)),
+        FindingKind::Growth => {
+            grow::measure_again(harness, runtime, finding)?.map(|text| indented(&text))
+        }
         FindingKind::Leak
         | FindingKind::Death
         | FindingKind::Answer
         | FindingKind::Kept
         | FindingKind::State => {
-            let shown = Investigation::new(harness, runtime).shows(finding, &mut forgets)?;
-            shown.map(|shown| format!("  {}\n{}", shown.what, indented(&shown.evidence)))
+            let deviation =
+                Investigation::new(harness, runtime).reproduce(finding, &mut reference_run)?;
+            deviation
+                .map(|deviation| format!("  {}\n{}", deviation.what, indented(&deviation.evidence)))
         }
     };
-    let turns: Vec<Turn<'_>> = finding
+    let compared_steps: Vec<ComparedStep<'_>> = finding
         .steps
         .iter()
-        .zip(answers.iter().zip(&seen))
-        .map(|(step, (forgets_says, keeps_says))| {
-            let nondeterminism = forgets.known.nondeterminism(&step.request);
-            let difference =
-                sapi::difference(&nondeterminism, &forgets_says.text(), &keeps_says.text());
+        .zip(answers.iter().zip(&actual))
+        .map(|(step, (expected, actual))| {
+            let nondeterminism = reference_run.known.nondeterminism(&step.request);
+            let difference = sapi::difference(&nondeterminism, &expected.text(), &actual.text());
             let difference = difference.map(|difference| difference.text);
-            Turn { step, answers: [forgets_says, keeps_says], difference }
+            ComparedStep { step, answers: [expected, actual], difference }
         })
         .collect();
-    let text = text(finding, [&reference.name, &runtime.name], &turns, again.as_deref());
-    Ok(Replayed { text, shows: again.is_some() })
+    let text = text(finding, [&reference.name, &runtime.name], &compared_steps, again.as_deref());
+    Ok(ReplayResult { text, shows: again.is_some() })
 }
 
 /// A request with both answers.
-struct Turn<'a> {
+struct ComparedStep<'a> {
     step: &'a Step,
     /// The answers of the reference and of the worker.
     answers: [&'a StepResult; 2],
@@ -73,16 +76,24 @@ struct Turn<'a> {
 }
 
 /// Returns the result as text. In `names`, the reference's name is first, like its answer.
-fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&str>) -> String {
+fn text(
+    finding: &Finding,
+    names: [&str; 2],
+    compared_steps: &[ComparedStep<'_>],
+    again: Option<&str>,
+) -> String {
     let mut text = format!("finding {} on {}: {}\n", finding.number, names[1], finding.what);
     if !finding.is_repeatable {
         text.push_str("a fresh worker has not shown it a second time when it was checked\n");
     }
     let width = names.map(str::len).into_iter().max().unwrap_or_default();
     let mut same = 0;
-    for (at, turn) in turns.iter().enumerate() {
+    for (at, compared) in compared_steps.iter().enumerate() {
         // Of many earlier requests, only those with a difference are shown.
-        if turn.difference.is_none() && at + 1 < turns.len() && turns.len() > ALL {
+        if compared.difference.is_none()
+            && at + 1 < compared_steps.len()
+            && compared_steps.len() > ALL
+        {
             same += 1;
             continue;
         }
@@ -90,11 +101,16 @@ fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&
             let _ = writeln!(text, "\n… {} answered the same", words::number_of(same, "request"));
             same = 0;
         }
-        let _ = writeln!(text, "\n{} ({})", name(&turn.step.request), person(turn.step.user));
-        for (name, seen) in names.iter().zip(turn.answers) {
-            let _ = writeln!(text, "  {name:width$}  {}", status(seen));
+        let _ = writeln!(
+            text,
+            "\n{} ({})",
+            name(&compared.step.request),
+            user_name(compared.step.user)
+        );
+        for (name, actual) in names.iter().zip(compared.answers) {
+            let _ = writeln!(text, "  {name:width$}  {}", status(actual));
         }
-        match &turn.difference {
+        match &compared.difference {
             Some(difference) => difference.lines().for_each(|line| {
                 let _ = writeln!(text, "    {line}");
             }),
@@ -112,8 +128,8 @@ fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&
     text
 }
 
-fn status(seen: &StepResult) -> String {
-    match seen.answer() {
+fn status(actual: &StepResult) -> String {
+    match actual.answer() {
         Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
         Err(problem) => format!("no answer: {problem}"),
     }
@@ -128,7 +144,7 @@ mod tests {
     use crate::check::sample;
     use crate::runtime::Answer;
 
-    fn seen(status: u16, body: &str) -> StepResult {
+    fn actual(status: u16, body: &str) -> StepResult {
         let answer = Answer { status, headers: Vec::new(), body: body.to_owned() };
         StepResult::of(1, Ok(answer), Vec::new())
     }
@@ -142,34 +158,39 @@ mod tests {
     #[test]
     fn what_shows_again_is_told_request_by_request() {
         let steps = [sample::step(0, "/berlin"), sample::step(1, "/")];
-        let (plain, other) = (seen(200, "12:00 UTC\n"), seen(200, "13:00 CET\n"));
-        let turn = |at: usize, keeps, difference: Option<&str>| Turn {
+        let (plain, other) = (actual(200, "12:00 UTC\n"), actual(200, "13:00 CET\n"));
+        let compared = |at: usize, keeps, difference: Option<&str>| ComparedStep {
             step: &steps[at],
             answers: [&plain, keeps],
             difference: difference.map(str::to_owned),
         };
-        let turns = [turn(0, &plain, None), turn(1, &other, Some("- … UTC\n+ … CET"))];
+        let compared_steps =
+            [compared(0, &plain, None), compared(1, &other, Some("- … UTC\n+ … CET"))];
         let finding = finding("the answer to GET / differs from that under nginx-fpm");
         let again = Some(
             "  the answer to GET / differs from that under nginx-fpm\n    - … UTC\n    + … CET\n",
         );
-        insta::assert_snapshot!(text(&finding, NAMES, &turns, again));
+        insta::assert_snapshot!(text(&finding, NAMES, &compared_steps, again));
     }
 
     #[test]
     fn of_many_requests_those_that_differ_are_told_and_the_last() {
         let steps: Vec<Step> = (0..9).map(|at| sample::step(0, &format!("/{at}"))).collect();
-        let plain = seen(200, "ok");
+        let plain = actual(200, "ok");
         let none = StepResult::of(1, Err(sample::reset()), Vec::new());
-        let turns: Vec<Turn<'_>> = steps
+        let compared_steps: Vec<ComparedStep<'_>> = steps
             .iter()
             .enumerate()
             .map(|(at, step)| match at {
-                4 => Turn { step, answers: [&plain, &none], difference: Some("- 200".to_owned()) },
-                _ => Turn { step, answers: [&plain, &plain], difference: None },
+                4 => ComparedStep {
+                    step,
+                    answers: [&plain, &none],
+                    difference: Some("- 200".to_owned()),
+                },
+                _ => ComparedStep { step, answers: [&plain, &plain], difference: None },
             })
             .collect();
         let once = Finding { is_repeatable: false, ..finding("GET /8 ends the worker") };
-        insta::assert_snapshot!(text(&once, NAMES, &turns, None));
+        insta::assert_snapshot!(text(&once, NAMES, &compared_steps, None));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::code::CodeLook;
+use super::code::CodeScan;
 use super::harness::NoAnswer;
 use super::model::{
-    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, GrowthOf, Step, Tried,
-    Verdict,
+    CheckReport, CheckRequest, Coverage, FORMAT, Finding, FindingKind, Growth, GrowthOf,
+    RuntimeResult, Step, Verdict,
 };
 use super::subject::Subject;
 
@@ -24,7 +24,7 @@ pub fn report() -> CheckReport {
         kind: "symfony".to_owned(),
         reference: "nginx-fpm".to_owned(),
         seed: 7,
-        tried: Tried {
+        tried: Coverage {
             requests: 12,
             sent: 360,
             passes: ["in order", "interleaved"].map(str::to_owned).to_vec(),
@@ -34,14 +34,14 @@ pub fn report() -> CheckReport {
         },
         skipped: Vec::new(),
         runtimes: Vec::new(),
-        code: CodeLook::default(),
+        code: CodeScan::default(),
         interrupted: false,
     }
 }
 
 /// Returns a runtime without findings.
-pub fn checked(runtime: &str) -> Checked {
-    Checked {
+pub fn checked(runtime: &str) -> RuntimeResult {
+    RuntimeResult {
         runtime: runtime.to_owned(),
         verdict: Verdict::Safe,
         findings: Vec::new(),
@@ -81,7 +81,7 @@ pub fn finding() -> Finding {
 /// Returns a GET request of a user.
 pub fn step(user: u32, target: &str) -> Step {
     let (method, target) = ("GET".to_owned(), target.to_owned());
-    let request = Asked { method, target, ..Asked::default() };
+    let request = CheckRequest { method, target, ..CheckRequest::default() };
     Step { user, request: Arc::new(request), with_next: false }
 }
 

@@ -13,25 +13,25 @@ const KEEPING: [&str; 5] = ["cli", "frankenphp", "embed", "cli-server", "unit"];
 pub fn difference(
     nondeterminism: &Nondeterminism,
     reference: &str,
-    seen: &str,
+    actual: &str,
 ) -> Option<Difference> {
-    let difference = nondeterminism.difference(reference, seen)?;
+    let difference = nondeterminism.difference(reference, actual)?;
     let names = FORGETTING.iter().filter(|name| reference.contains(**name));
     let mut renamed =
         names.flat_map(|own| KEEPING.iter().map(move |other| reference.replace(*own, other)));
-    renamed.all(|text| nondeterminism.difference(&text, seen).is_some()).then_some(difference)
+    renamed.all(|text| nondeterminism.difference(&text, actual).is_some()).then_some(difference)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn differs(reference: &str, seen: &str) -> bool {
-        difference(&Nondeterminism::new(), reference, seen).is_some()
+    fn differs(reference: &str, actual: &str) -> bool {
+        difference(&Nondeterminism::new(), reference, actual).is_some()
     }
 
     #[test]
-    fn the_name_of_the_interface_is_no_difference() {
+    fn a_different_name_of_the_sapi_is_no_difference() {
         let of = |name: &str, rest: &str| format!("<p>PHP by {name}</p><p>{rest}</p>");
         for name in KEEPING {
             assert!(!differs(&of("fpm-fcgi", "x"), &of(name, "x")), "{name}");

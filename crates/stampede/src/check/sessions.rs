@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::analyze::PassResult;
-use super::model::Asked;
+use super::model::CheckRequest;
 use super::watch::{State, Turn, Values, Worker};
 
 /// Prefix of the watch's keys for connections, as in `db:sql_mode App\Shop::$db`.
@@ -25,36 +25,36 @@ const NO_HANDLER: &str = "none";
 /// The watch sees a connection only after the request that made it, which may have changed a
 /// setting. So requests that were seen to change it on an existing connection do not count. Of the
 /// others, the value of most requests is taken.
-pub fn made<'a>(pass_result: impl IntoIterator<Item = &'a PassResult>) -> Values {
-    let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
-    let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
+pub fn first_use_state<'a>(pass_result: impl IntoIterator<Item = &'a PassResult>) -> Values {
+    let mut makers: BTreeMap<&str, Vec<(&Value, &CheckRequest)>> = BTreeMap::new();
+    let mut changers: BTreeMap<&str, BTreeSet<&CheckRequest>> = BTreeMap::new();
     // If requests overlap, it is not known which of them set something.
     let is_in_turn =
         |pass_result: &&PassResult| pass_result.steps.iter().all(|step| !step.with_next);
     let pass_result = pass_result.into_iter().filter(is_in_turn);
-    for (worker, turn, asked) in pass_result.flat_map(turns) {
+    for (worker, turn, request) in pass_result.flat_map(turns) {
         let Some(after) = &turn.after else { continue };
-        for (name, value) in makeable(after) {
-            match made_of(&turn.before, name) {
-                _ if made_of(&worker.boot, name).is_some() => {}
-                None => makers.entry(name).or_default().push((value, asked)),
+        for (name, value) in first_use_values(after) {
+            match value_if_set(&turn.before, name) {
+                _ if value_if_set(&worker.boot, name).is_some() => {}
+                None => makers.entry(name).or_default().push((value, request)),
                 Some(before) if before != value => {
-                    changers.entry(name).or_default().insert(asked);
+                    changers.entry(name).or_default().insert(request);
                 }
                 Some(_) => {}
             }
         }
     }
-    let made = makers.into_iter().map(|(name, makers)| {
+    let first_use_state = makers.into_iter().map(|(name, makers)| {
         let changers = changers.remove(name).unwrap_or_default();
-        (name.to_owned(), most(&makers, &changers).clone())
+        (name.to_owned(), most_common(&makers, &changers).clone())
     });
-    made.filter(|(_, value)| value != NO_HANDLER).collect()
+    first_use_state.filter(|(_, value)| value != NO_HANDLER).collect()
 }
 
 /// Returns the current state that a worker may have only after a request. It includes handlers that
 /// are not set.
-fn makeable(state: &State) -> impl Iterator<Item = (&str, &Value)> {
+fn first_use_values(state: &State) -> impl Iterator<Item = (&str, &Value)> {
     let connections = state.differing().filter(|(name, _)| name.starts_with(CONNECTION));
     let connections = connections.filter_map(|(name, value)| Some((name.as_str(), value?)));
     connections.chain(HANDLERS.into_iter().filter_map(|name| Some((name, state.get(name)?))))
@@ -62,44 +62,49 @@ fn makeable(state: &State) -> impl Iterator<Item = (&str, &Value)> {
 
 /// Returns the value that most makers left, or the first of equally many. Makers that change it
 /// count only if there are no others.
-fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a Value {
-    let mut left: Vec<_> = makers.iter().filter(|(_, asked)| !changers.contains(asked)).collect();
+fn most_common<'a>(
+    makers: &[(&'a Value, &CheckRequest)],
+    changers: &BTreeSet<&CheckRequest>,
+) -> &'a Value {
+    let mut left: Vec<_> =
+        makers.iter().filter(|(_, request)| !changers.contains(request)).collect();
     if left.is_empty() {
         left = makers.iter().collect();
     }
     let by = |value: &Value| -> usize {
         let same = left.iter().filter(|(other, _)| *other == value);
-        same.map(|(_, asked)| asked).collect::<BTreeSet<_>>().len()
+        same.map(|(_, request)| request).collect::<BTreeSet<_>>().len()
     };
     left.iter().rev().max_by_key(|(value, _)| by(value)).map_or(makers[0].0, |(value, _)| value)
 }
 
 /// Returns the value; `None` if there is none.
-fn made_of<'a>(state: &'a State, name: &str) -> Option<&'a Value> {
+fn value_if_set<'a>(state: &'a State, name: &str) -> Option<&'a Value> {
     state.get(name).filter(|value| **value != NO_HANDLER)
 }
 
 /// Fills in state that a worker does not have yet, at the boot and later: until it has a
 /// connection, a new one counts. The same holds for handlers until one was set. A handler that was
 /// removed stays removed.
-pub fn fill(workers: &mut [Worker], made: &Values) {
+pub fn fill(workers: &mut [Worker], first_use_state: &Values) {
     for worker in workers {
         // A value that the worker has at boot stays.
-        let lacks = |(name, _): &(&String, &Value)| made_of(&worker.boot, name).is_none();
-        let lacking: Vec<_> = made.iter().filter(lacks).collect();
+        let lacks = |(name, _): &(&String, &Value)| value_if_set(&worker.boot, name).is_none();
+        let lacking: Vec<_> = first_use_state.iter().filter(lacks).collect();
         if lacking.is_empty() {
             continue;
         }
-        let boot = worker.boot.of_boot().iter().chain(lacking);
+        let boot = worker.boot.boot_state().iter().chain(lacking);
         let boot: Arc<Values> = Arc::new(boot.map(own).collect());
         worker.boot = worker.boot.filled(&boot, &[]);
         let mut had = Vec::new();
         for turn in &mut worker.turns {
             for state in [Some(&mut turn.before), turn.after.as_mut()].into_iter().flatten() {
                 let (there, none): (Vec<&str>, Vec<&str>) =
-                    HANDLERS.iter().partition(|name| made_of(state, name).is_some());
-                let gone: Vec<&str> = none.into_iter().filter(|name| had.contains(name)).collect();
-                *state = state.filled(&boot, &gone);
+                    HANDLERS.iter().partition(|name| value_if_set(state, name).is_some());
+                let removed: Vec<&str> =
+                    none.into_iter().filter(|name| had.contains(name)).collect();
+                *state = state.filled(&boot, &removed);
                 had.extend(there);
             }
         }
@@ -111,12 +116,12 @@ fn own((name, value): (&String, &Value)) -> (String, Value) {
 }
 
 /// Returns the turns with their workers and requests.
-fn turns(pass_result: &PassResult) -> impl Iterator<Item = (&Worker, &Turn, &Asked)> {
-    let numbers: BTreeMap<u64, &Asked> = pass_result
-        .seen
+fn turns(pass_result: &PassResult) -> impl Iterator<Item = (&Worker, &Turn, &CheckRequest)> {
+    let numbers: BTreeMap<u64, &CheckRequest> = pass_result
+        .actual
         .iter()
         .zip(&pass_result.steps)
-        .map(|(seen, step)| (seen.number, &*step.request))
+        .map(|(actual, step)| (actual.number, &*step.request))
         .collect();
     let all = pass_result
         .workers
@@ -148,14 +153,15 @@ mod tests {
     fn pass_result(turns: &[(&str, Option<&str>, Option<&str>)]) -> PassResult {
         let step = |target: &str| Step {
             user: 0,
-            request: Arc::new(Asked {
+            request: Arc::new(CheckRequest {
                 method: "GET".into(),
                 target: target.into(),
-                ..Asked::default()
+                ..CheckRequest::default()
             }),
             with_next: false,
         };
-        let seen = |number| StepResult::of(number, Err(crate::check::sample::reset()), Vec::new());
+        let actual =
+            |number| StepResult::of(number, Err(crate::check::sample::reset()), Vec::new());
         let turn =
             |(number, (_, before, after)): (u64, &(&str, Option<&str>, Option<&str>))| Turn {
                 number: Some(number),
@@ -165,7 +171,7 @@ mod tests {
             };
         PassResult {
             steps: turns.iter().map(|(target, ..)| step(target)).collect(),
-            seen: (1..).take(turns.len()).map(seen).collect(),
+            actual: (1..).take(turns.len()).map(actual).collect(),
             workers: vec![Worker {
                 turns: (1..).zip(turns).map(turn).collect(),
                 ..Worker::default()
@@ -175,18 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_has_changed_is_not_what_a_connection_is_made_with() {
+    fn a_changed_setting_is_not_the_default_of_a_new_connection() {
         let plain = [("/", None, Some("strict")), ("/import", Some("strict"), Some(""))];
         let first = [("/import", None, Some("")), ("/", Some(""), Some(""))];
         for passes in [[&plain[..], &first], [&first, &plain]] {
-            let made = made(&passes.map(pass_result));
-            assert_eq!(made[KEY], "strict");
+            let first_use_state = first_use_state(&passes.map(pass_result));
+            assert_eq!(first_use_state[KEY], "strict");
         }
-        assert_eq!(made(&[pass_result(&first)])[KEY], "", "nothing else was seen");
-        assert!(made(&[pass_result(&[("/", None, None)])]).is_empty());
+        assert_eq!(first_use_state(&[pass_result(&first)])[KEY], "", "nothing else was seen");
+        assert!(first_use_state(&[pass_result(&[("/", None, None)])]).is_empty());
         let mut at_once = pass_result(&plain);
         at_once.steps[0].with_next = true;
-        assert!(made(&[at_once]).is_empty(), "whose doing it was is not known");
+        assert!(first_use_state(&[at_once]).is_empty(), "whose doing it was is not known");
     }
 
     const HANDLER: &str = "error_handler";
@@ -212,8 +218,8 @@ mod tests {
 
     /// Returns the handlers before and after each request as they are compared, and how many differ
     /// from the boot's.
-    fn filled(pass_result: &mut PassResult, made: &Values) -> (Vec<String>, usize) {
-        fill(&mut pass_result.workers, made);
+    fn filled(pass_result: &mut PassResult, first_use_state: &Values) -> (Vec<String>, usize) {
+        fill(&mut pass_result.workers, first_use_state);
         let turns = pass_result.workers[0].turns.iter();
         let states: Vec<&State> =
             turns.flat_map(|turn| [Some(&turn.before), turn.after.as_ref()]).flatten().collect();
@@ -224,45 +230,48 @@ mod tests {
     }
 
     #[test]
-    fn a_handler_that_most_requests_set_is_a_frameworks() {
+    fn a_handler_that_most_requests_set_belongs_to_the_framework() {
         let plain = [("/", NO_HANDLER, "framework"), ("/strict", "framework", "closure")];
         let mut all = [handled(&plain), handled(&[("/strict", NO_HANDLER, "closure")])];
-        let made_of_all = made(&all);
+        let made_of_all = first_use_state(&all);
         assert_eq!(made_of_all[HANDLER], "framework");
         let (states, differing) = filled(&mut all[1], &made_of_all);
         assert_eq!((states, differing), (vec!["framework".into(), "closure".into()], 1));
         // Without a framework, the handler comes from that request alone.
         let none = handled(&[("/", NO_HANDLER, NO_HANDLER), ("/strict", NO_HANDLER, "closure")]);
-        assert!(made(&[none]).is_empty());
+        assert!(first_use_state(&[none]).is_empty());
         // If every request sets it, every request has it anyway.
         let every = handled(&[("/", NO_HANDLER, "closure"), ("/b", "closure", "closure")]);
-        assert_eq!(made(&[every])[HANDLER], "closure");
+        assert_eq!(first_use_state(&[every])[HANDLER], "closure");
     }
 
     #[test]
-    fn a_request_that_takes_a_frameworks_handler_away_is_the_one_that_changes_it() {
+    fn a_request_that_removes_the_frameworks_handler_is_reported() {
         let first = [("/odd", NO_HANDLER, NO_HANDLER), ("/", NO_HANDLER, "framework")];
         let later = [("/", NO_HANDLER, "framework"), ("/odd", "framework", NO_HANDLER)];
         let mut all = [handled(&first), handled(&later)];
-        let made = made(&all);
-        assert_eq!(made[HANDLER], "framework", "one page without it is no sign that there is none");
+        let first_use_state = first_use_state(&all);
+        assert_eq!(
+            first_use_state[HANDLER], "framework",
+            "one page without it is no sign that there is none"
+        );
         let framework = || "framework".to_owned();
-        assert_eq!(filled(&mut all[0], &made), (vec![framework(); 4], 0));
+        assert_eq!(filled(&mut all[0], &first_use_state), (vec![framework(); 4], 0));
         let states = vec![framework(), framework(), framework(), NO_HANDLER.to_owned()];
-        assert_eq!(filled(&mut all[1], &made), (states, 1));
+        assert_eq!(filled(&mut all[1], &first_use_state), (states, 1));
     }
 
     #[test]
-    fn most_makers_are_believed() {
+    fn the_value_of_most_makers_counts() {
         let one = |target, mode| pass_result(&[(target, None, Some(mode))]);
         let passes =
             [one("/odd", "ANSI"), one("/odd", "ANSI"), one("/", "strict"), one("/b", "strict")];
-        assert_eq!(made(&passes)[KEY], "strict");
-        assert_eq!(made(&passes[..3])[KEY], "ANSI", "the first of as many");
+        assert_eq!(first_use_state(&passes)[KEY], "strict");
+        assert_eq!(first_use_state(&passes[..3])[KEY], "ANSI", "the first of as many");
     }
 
     #[test]
-    fn who_has_none_yet_counts_as_if_it_were_just_made() {
+    fn a_worker_without_a_connection_gets_the_defaults_of_a_new_one() {
         let mut pass_result = pass_result(&[("/", None, None), ("/", None, Some("strict"))]);
         fill(&mut pass_result.workers, &values("strict"));
         let worker = &pass_result.workers[0];

@@ -27,15 +27,15 @@ struct SpillInner {
 #[derive(Clone, Debug)]
 pub enum Stored<T> {
     /// In memory.
-    Here(T),
+    InMemory(T),
     /// As JSON in the file.
-    There(Place<T>),
+    InFile(SpilledRange<T>),
 }
 
 /// A part of the file.
 #[derive(Clone, Debug)]
-pub struct Place<T> {
-    paper: Arc<SpillInner>,
+pub struct SpilledRange<T> {
+    spill: Arc<SpillInner>,
     at: u64,
     length: usize,
     of: PhantomData<T>,
@@ -53,17 +53,17 @@ impl SpillFile {
 
     /// Stores data in the file. It stays in memory if that fails, as on a full disk.
     pub fn put<T: Serialize>(&self, thing: T) -> Stored<T> {
-        let place = self.0.as_ref().and_then(|paper| paper.add(&thing).ok());
-        place.map_or_else(|| Stored::Here(thing), Stored::There)
+        let place = self.0.as_ref().and_then(|spill| spill.add(&thing).ok());
+        place.map_or_else(|| Stored::InMemory(thing), Stored::InFile)
     }
 }
 
 impl SpillInner {
-    fn add<T: Serialize>(self: &Arc<SpillInner>, thing: &T) -> io::Result<Place<T>> {
+    fn add<T: Serialize>(self: &Arc<SpillInner>, thing: &T) -> io::Result<SpilledRange<T>> {
         let text = serde_json::to_vec(thing)?;
         let at = self.end.fetch_add(text.len() as u64, Ordering::Relaxed);
         self.file.write_all_at(&text, at)?;
-        Ok(Place { paper: Arc::clone(self), at, length: text.len(), of: PhantomData })
+        Ok(SpilledRange { spill: Arc::clone(self), at, length: text.len(), of: PhantomData })
     }
 }
 
@@ -74,8 +74,8 @@ impl<T: Clone + DeserializeOwned> Stored<T> {
     /// The file cannot be read as it was written: then no result would be reliable.
     pub fn get(&self) -> Cow<'_, T> {
         match self {
-            Stored::Here(thing) => Cow::Borrowed(thing),
-            Stored::There(place) => {
+            Stored::InMemory(thing) => Cow::Borrowed(thing),
+            Stored::InFile(place) => {
                 let thing = place.read();
                 Cow::Owned(thing.expect("a file of our own can be read as it was written"))
             }
@@ -83,10 +83,10 @@ impl<T: Clone + DeserializeOwned> Stored<T> {
     }
 }
 
-impl<T: DeserializeOwned> Place<T> {
+impl<T: DeserializeOwned> SpilledRange<T> {
     fn read(&self) -> io::Result<T> {
         let mut text = vec![0; self.length];
-        self.paper.file.read_exact_at(&mut text, self.at)?;
+        self.spill.file.read_exact_at(&mut text, self.at)?;
         Ok(serde_json::from_slice(&text)?)
     }
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_away_is_got_back() {
+    fn stored_data_is_read_back() {
         for spill_file in [SpillFile::on_disk(), SpillFile::default()] {
             let all: Vec<Stored<String>> = (0..100)
                 .map(|number| spill_file.put(format!("№ {number}\n\0").repeat(number)))
@@ -106,14 +106,14 @@ mod tests {
             }
         }
         let far = SpillFile::on_disk().put(u128::MAX);
-        assert!(matches!(far, Stored::There(_)), "no directory takes a file");
+        assert!(matches!(far, Stored::InFile(_)), "no directory takes a file");
         assert_eq!(*far.get(), u128::MAX);
     }
 
     #[test]
-    fn a_disk_that_is_full_costs_nothing_but_memory() {
+    fn data_stays_in_memory_if_the_disk_is_full() {
         let file = File::options().write(true).open("/dev/full").expect("the kernel has it");
         let spill_file = SpillFile(Some(Arc::new(SpillInner { file, end: AtomicU64::new(0) })));
-        assert!(matches!(spill_file.put(7), Stored::Here(7)));
+        assert!(matches!(spill_file.put(7), Stored::InMemory(7)));
     }
 }

@@ -5,14 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::model::{Asked, FindingKind};
+use super::model::{CheckRequest, FindingKind};
 
 /// What a finding is about. For people it is a request (`GET /cart`), `locale`, `App\Cart::$user`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Subject {
     /// A request.
-    Request(Named),
+    Request(RequestName),
     /// Whatever is asked for.
     AnyRequest,
     /// What a worker keeps.
@@ -30,26 +30,26 @@ pub enum Subject {
         /// Its name.
         state: StateName,
         /// Who leaves it.
-        request: Named,
+        request: RequestName,
     },
 }
 
 /// A request by its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Named {
+pub struct RequestName {
     /// GET, HEAD …
     pub method: String,
     /// Path and query.
     pub target: String,
 }
 
-impl From<&Asked> for Named {
-    fn from(asked: &Asked) -> Named {
-        Named { method: asked.method.clone(), target: asked.target.clone() }
+impl From<&CheckRequest> for RequestName {
+    fn from(request: &CheckRequest) -> RequestName {
+        RequestName { method: request.method.clone(), target: request.target.clone() }
     }
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for RequestName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.target)
     }
@@ -57,15 +57,15 @@ impl fmt::Display for Named {
 
 impl Subject {
     /// Returns the subject for a request.
-    pub fn request(asked: &Asked) -> Subject {
-        Subject::Request(asked.into())
+    pub fn request(request: &CheckRequest) -> Subject {
+        Subject::Request(request.into())
     }
 
     /// Parses the subject of a check that has it only as text.
     pub fn of_text(kind: FindingKind, about: &str) -> Subject {
         let named = |text: &str| {
             let (method, target) = text.split_once(' ')?;
-            Some(Named { method: method.to_owned(), target: target.to_owned() })
+            Some(RequestName { method: method.to_owned(), target: target.to_owned() })
         };
         let request = || named(about).map_or(Subject::AnyRequest, Subject::Request);
         match kind {
@@ -76,7 +76,7 @@ impl Subject {
             FindingKind::State => {
                 let left = about.split_once(' ').and_then(|(state, rest)| {
                     let state = StateName::from(state.to_owned());
-                    state.is_put_back().then_some((state, named(rest)?))
+                    state.is_reset_between_requests().then_some((state, named(rest)?))
                 });
                 match left {
                     Some((state, request)) => Subject::Left { state, request },
@@ -87,13 +87,13 @@ impl Subject {
     }
 
     /// Returns whether the subject is this request.
-    pub fn is_request(&self, asked: &Asked) -> bool {
-        matches!(self, Subject::Request(named) if *named == Named::from(asked))
+    pub fn is_request(&self, request: &CheckRequest) -> bool {
+        matches!(self, Subject::Request(named) if *named == RequestName::from(request))
     }
 
     /// Returns the same subject, with the request `masked` replaced by `own`.
-    pub fn restored(self, masked: &Asked, own: &Asked) -> Subject {
-        let restored = |named: Named| if named == masked.into() { own.into() } else { named };
+    pub fn restored(self, masked: &CheckRequest, own: &CheckRequest) -> Subject {
+        let restored = |named: RequestName| if named == masked.into() { own.into() } else { named };
         match self {
             Subject::Request(named) => Subject::Request(restored(named)),
             Subject::Left { state, request } => Subject::Left { state, request: restored(request) },
@@ -202,12 +202,12 @@ const GROUPS: [(StateGroup, &str); 18] = [
 impl StateName {
     /// Returns whether stampede's own worker resets it before the next request begins, so that it
     /// is judged at the end of a request.
-    pub fn is_put_back(&self) -> bool {
+    pub fn is_reset_between_requests(&self) -> bool {
         matches!(self.group, StateGroup::WorkingDirectory | StateGroup::OutputBuffers)
     }
 
     /// Returns whether a worker may have it only after a first request.
-    pub fn is_made(&self) -> bool {
+    pub fn is_set_on_first_use(&self) -> bool {
         matches!(
             self.group,
             StateGroup::Database | StateGroup::ErrorHandler | StateGroup::ExceptionHandler
@@ -249,8 +249,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_old_check_has_as_text_is_read_as_it_is_written() {
-        let named = |target: &str| Named { method: "GET".to_owned(), target: target.to_owned() };
+    fn the_text_of_an_old_subject_is_parsed_and_printed_unchanged() {
+        let named =
+            |target: &str| RequestName { method: "GET".to_owned(), target: target.to_owned() };
         let state = |name: &str| StateName::from(name.to_owned());
         for (kind, subject) in [
             (FindingKind::Leak, Subject::Request(named("/a b"))),

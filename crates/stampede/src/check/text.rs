@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::amount::amount;
-use super::analyze::{name, person};
+use super::analyze::{name, user_name};
 use super::code::Suspect;
-use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Step, Verdict};
+use super::model::{
+    CheckReport, Finding, FindingKind, Growth, GrowthOf, RuntimeResult, Step, Verdict,
+};
 use crate::summary::words;
 
 /// Most lines of code that are listed: they fit on a screen beside the findings.
@@ -31,7 +33,7 @@ pub fn text(report: &CheckReport, command: &str) -> String {
     let _ = writeln!(text, "\n{}", tried(report));
     for checked in &report.runtimes {
         for finding in &checked.findings {
-            let _ = write!(text, "\n{}", one(checked, finding, command));
+            let _ = write!(text, "\n{}", finding_text(checked, finding, command));
         }
     }
     for checked in &report.runtimes {
@@ -54,29 +56,29 @@ pub fn text(report: &CheckReport, command: &str) -> String {
 }
 
 /// Returns the verdict as one line of text.
-pub fn answer(report: &CheckReport, checked: &Checked) -> String {
-    let Answer { said, joint, more } = verdict(report, checked);
-    if more.is_empty() { said } else { said + joint + &more }
+pub fn answer(report: &CheckReport, checked: &RuntimeResult) -> String {
+    let VerdictText { message, separator, more } = verdict(report, checked);
+    if more.is_empty() { message } else { message + separator + &more }
 }
 
 /// A verdict: a few words, and an explanation.
-pub struct Answer {
+pub struct VerdictText {
     /// `no problem found`.
-    pub said: String,
+    pub message: String,
     /// The text that joins both in one line.
-    joint: &'static str,
+    separator: &'static str,
     /// What was tried, or why the result is unknown; may be empty.
     pub more: String,
 }
 
 /// Returns the verdict. "Nothing was found" always stands beside what was tried.
-pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
+pub fn verdict(report: &CheckReport, checked: &RuntimeResult) -> VerdictText {
     let open = checked.findings.iter().filter(|finding| !finding.is_accepted).count();
     let within = within(report, checked);
     let problem = checked.problem.as_deref().unwrap_or("why is not known");
-    let answer = |said: &str, joint, more: &[&str]| Answer {
-        said: said.to_owned(),
-        joint,
+    let answer = |message: &str, separator, more: &[&str]| VerdictText {
+        message: message.to_owned(),
+        separator,
         more: more.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("; "),
     };
     let (known, chance) = (known(checked), chance(checked));
@@ -85,14 +87,14 @@ pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
         Verdict::SafeWith { max_requests } => {
             let grows = "memory or open files grow, so replace a worker after this many requests";
             let others = format!("no other problem found in {within}");
-            let said = format!("safe with max_requests = {max_requests}");
-            answer(&said, ": ", &[grows, &others, &known, &chance])
+            let message = format!("safe with max_requests = {max_requests}");
+            answer(&message, ": ", &[grows, &others, &known, &chance])
         }
         Verdict::NotSafe => {
             let early =
                 checked.problem.as_ref().map(|_| format!("not checked to its end: {problem}"));
-            let said = format!("NOT SAFE: {}", words::number_of(open as u32, "finding"));
-            answer(&said, "; ", &[&lost(checked), &known, &chance, &early.unwrap_or_default()])
+            let message = format!("NOT SAFE: {}", words::number_of(open as u32, "finding"));
+            answer(&message, "; ", &[&lost(checked), &known, &chance, &early.unwrap_or_default()])
         }
         Verdict::NotChecked if checked.sent == 0 => answer("not checked", ": ", &[problem]),
         Verdict::NotChecked => {
@@ -103,7 +105,7 @@ pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
 }
 
 /// Returns how many findings the baseline accepts, as text.
-fn known(checked: &Checked) -> String {
+fn known(checked: &RuntimeResult) -> String {
     match checked.findings.iter().filter(|finding| finding.is_accepted).count() {
         0 => String::new(),
         count => format!("{} accepted by the baseline", words::number_of(count as u32, "finding")),
@@ -111,7 +113,7 @@ fn known(checked: &Checked) -> String {
 }
 
 /// Returns how many differences no fresh start has shown again, as text.
-fn chance(checked: &Checked) -> String {
+fn chance(checked: &RuntimeResult) -> String {
     match checked.not_again {
         0 => String::new(),
         count => format!("{} seen once and not again", words::number_of(count, "difference")),
@@ -119,7 +121,7 @@ fn chance(checked: &Checked) -> String {
 }
 
 /// Returns what a runtime was tried with, as text.
-fn within(report: &CheckReport, checked: &Checked) -> String {
+fn within(report: &CheckReport, checked: &RuntimeResult) -> String {
     let tried = &report.tried;
     let growth = match checked.growth_sent {
         0 => String::new(),
@@ -138,7 +140,7 @@ fn within(report: &CheckReport, checked: &Checked) -> String {
 }
 
 /// Returns how many workers the passes have lost, as text.
-fn lost(checked: &Checked) -> String {
+fn lost(checked: &RuntimeResult) -> String {
     match checked.workers_lost {
         0 => String::new(),
         lost => {
@@ -180,7 +182,7 @@ fn tried(report: &CheckReport) -> String {
     )
 }
 
-fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
+fn finding_text(checked: &RuntimeResult, finding: &Finding, command: &str) -> String {
     let mut text = String::new();
     let accepted = if finding.is_accepted { ", accepted" } else { "" };
     let _ = writeln!(
@@ -195,7 +197,7 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
     let steps: Vec<String> = finding
         .steps
         .iter()
-        .map(|step| format!("{} ({})", name(&step.request), person(step.user)))
+        .map(|step| format!("{} ({})", name(&step.request), user_name(step.user)))
         .collect();
     let shown = match steps.len() {
         0..=STEPS_MAX => in_order(&steps, &finding.steps),
@@ -280,7 +282,7 @@ pub fn fix(kind: FindingKind) -> &'static str {
 
 /// Lists suspects that no finding names.
 fn of_code(report: &CheckReport) -> String {
-    let others = unseen(report);
+    let others = unnamed_suspects(report);
     if others.is_empty() {
         return String::new();
     }
@@ -302,14 +304,14 @@ fn of_code(report: &CheckReport) -> String {
 }
 
 /// Returns the suspects whose line no finding names.
-pub fn unseen(report: &CheckReport) -> Vec<&Suspect> {
+pub fn unnamed_suspects(report: &CheckReport) -> Vec<&Suspect> {
     let findings = report.runtimes.iter().flat_map(|one| &one.findings);
-    let told: HashSet<_> = findings
+    let named: HashSet<_> = findings
         .flat_map(|finding| &finding.places)
         .map(|place| (&place.file, place.line))
         .collect();
     let suspects = report.code.suspects.iter();
-    suspects.filter(|one| !told.contains(&(&one.file, one.line))).collect()
+    suspects.filter(|one| !named.contains(&(&one.file, one.line))).collect()
 }
 
 fn steady(growth: &Growth) -> String {

@@ -1,21 +1,21 @@
 //! Snapshots of a check's text, as people read it.
 
 use super::*;
-use crate::check::code::{CodeLook, SuspectKind};
-use crate::check::model::{Place, Skipped};
+use crate::check::code::{CodeScan, SuspectKind};
+use crate::check::model::{CodeLocation, SkippedRequest};
 use crate::check::sample;
 use crate::fact::Fact;
 
-fn of(runtimes: Vec<Checked>) -> CheckReport {
+fn of(runtimes: Vec<RuntimeResult>) -> CheckReport {
     CheckReport { runtimes, ..sample::report() }
 }
 
-fn said(report: &CheckReport) -> String {
+fn text_of(report: &CheckReport) -> String {
     text(report, "stampede check --of out")
 }
 
-fn place(what: &str, is_named: bool) -> Place {
-    Place { file: "src/Visitor.php".to_owned(), line: 14, what: what.to_owned(), is_named }
+fn place(what: &str, is_named: bool) -> CodeLocation {
+    CodeLocation { file: "src/Visitor.php".to_owned(), line: 14, what: what.to_owned(), is_named }
 }
 
 /// Returns one finding of each kind, as a check finds them.
@@ -74,7 +74,7 @@ fn findings() -> Vec<Finding> {
 
 #[test]
 fn each_kind_of_finding_says_what_to_do() {
-    let mut report = of(vec![Checked {
+    let mut report = of(vec![RuntimeResult {
         verdict: Verdict::NotSafe,
         findings: findings(),
         growth: vec![
@@ -93,51 +93,51 @@ fn each_kind_of_finding_says_what_to_do() {
         within: String::new(),
     };
     report.code =
-        CodeLook { suspects: (1..=12).map(suspect).collect(), files: 40, ..CodeLook::default() };
-    let skipped = |at: u32| Skipped {
+        CodeScan { suspects: (1..=12).map(suspect).collect(), files: 40, ..CodeScan::default() };
+    let skipped = |at: u32| SkippedRequest {
         request: format!("GET /user/{at}/delete"),
         why: Fact::bare("it may delete something".to_owned()),
     };
     report.skipped = (0..10).map(skipped).collect();
-    insta::assert_snapshot!(said(&report));
+    insta::assert_snapshot!(text_of(&report));
 }
 
 #[test]
 fn every_verdict_is_beside_what_was_tried() {
     let checked = sample::checked;
-    let grown = |runtime| Checked { growth_sent: 20_000, ..checked(runtime) };
+    let grown = |runtime| RuntimeResult { growth_sent: 20_000, ..checked(runtime) };
     let problem = |why: &str| Some(why.to_owned());
     let is_accepted = |finding: Finding| Finding { is_accepted: true, ..finding };
     let accepted: Vec<Finding> = findings().into_iter().take(2).map(is_accepted).collect();
     let verdicts = [
         grown("safe"),
-        Checked { not_again: 2, ..checked("safe-by-chance") },
-        Checked { findings: accepted.clone(), ..checked("accepted") },
-        Checked { verdict: Verdict::SafeWith { max_requests: 50_000 }, ..grown("safe-with") },
-        Checked {
+        RuntimeResult { not_again: 2, ..checked("safe-by-chance") },
+        RuntimeResult { findings: accepted.clone(), ..checked("accepted") },
+        RuntimeResult { verdict: Verdict::SafeWith { max_requests: 50_000 }, ..grown("safe-with") },
+        RuntimeResult {
             verdict: Verdict::NotSafe,
             findings: findings(),
             workers_lost: 1,
             ..checked("not-safe")
         },
-        Checked {
+        RuntimeResult {
             verdict: Verdict::NotSafe,
             findings: findings(),
             problem: problem("ended early"),
             ..checked("not-safe-ended-early")
         },
-        Checked {
+        RuntimeResult {
             verdict: Verdict::NotChecked,
             sent: 0,
             problem: problem("runtime `swoole` did not answer on port 8081 within 10 s"),
             ..checked("not-started")
         },
-        Checked {
+        RuntimeResult {
             verdict: Verdict::NotChecked,
             problem: problem("ended early"),
             ..checked("ended-early")
         },
-        Checked {
+        RuntimeResult {
             verdict: Verdict::NotChecked,
             findings: accepted,
             problem: problem("its workers wrote no record of their state for 120 requests"),
@@ -152,7 +152,8 @@ fn every_verdict_is_beside_what_was_tried() {
 
 #[test]
 fn a_safe_app_is_told_what_was_tried_and_that_it_is_no_proof() {
-    let text = said(&of(vec![Checked { growth_sent: 20_000, ..sample::checked("swoole") }]));
+    let text =
+        text_of(&of(vec![RuntimeResult { growth_sent: 20_000, ..sample::checked("swoole") }]));
     insta::assert_snapshot!(text);
     assert!(text.contains(NO_PROOF));
 }
@@ -162,5 +163,5 @@ fn a_check_that_was_ended_early_says_so() {
     let mut report = of(vec![]);
     report.interrupted = true;
     report.tried.seconds = 250.0;
-    insta::assert_snapshot!(said(&report));
+    insta::assert_snapshot!(text_of(&report));
 }

@@ -7,7 +7,7 @@ use cookie::Cookie;
 use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 
-use super::model::Asked;
+use super::model::CheckRequest;
 use crate::runtime::Answer;
 
 /// Prefix of every token; no other text begins like it.
@@ -15,18 +15,18 @@ const PREFIX: &str = "stmpd";
 /// Number of characters after the prefix.
 const LENGTH: usize = 12;
 /// Placeholder in a request for the user's own token.
-pub const PLACE: &str = "{user}";
+pub const PLACEHOLDER: &str = "{user}";
 /// Languages of the users, in turn.
 const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
 /// Shortest value of a cookie that identifies a user.
-const TELLING: usize = 8;
+const COOKIE_LENGTH: usize = 8;
 /// Fewest letters and digits in a row that may be random. Much of what a person provides is no
 /// session id.
-const DRAWN: usize = 16;
+const RANDOM_LENGTH: usize = 16;
 
 /// Where a token is planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Planted {
+pub enum TokenPlace {
     /// In place of `{user}` in a request.
     Request,
     /// In the cookie `stampede_user`.
@@ -37,24 +37,24 @@ pub enum Planted {
     UserAgent,
 }
 
-impl Planted {
-    const ALL: [Planted; 4] =
-        [Planted::Request, Planted::Cookie, Planted::Header, Planted::UserAgent];
+impl TokenPlace {
+    const ALL: [TokenPlace; 4] =
+        [TokenPlace::Request, TokenPlace::Cookie, TokenPlace::Header, TokenPlace::UserAgent];
 
     /// Returns words for it, to follow "the".
     pub fn words(self) -> &'static str {
         match self {
-            Planted::Request => "`{user}` of the request",
-            Planted::Cookie => "cookie `stampede_user`",
-            Planted::Header => "header `X-Stampede-User`",
-            Planted::UserAgent => "user agent's name",
+            TokenPlace::Request => "`{user}` of the request",
+            TokenPlace::Cookie => "cookie `stampede_user`",
+            TokenPlace::Header => "header `X-Stampede-User`",
+            TokenPlace::UserAgent => "user agent's name",
         }
     }
 }
 
 /// Returns the token of a user at a place; the same for the same seed.
-pub fn token(seed: u64, user: u32, planted: Planted) -> String {
-    let digest = Sha256::digest(format!("{seed} {user} {planted:?}"));
+pub fn token(seed: u64, user: u32, place: TokenPlace) -> String {
+    let digest = Sha256::digest(format!("{seed} {user} {place:?}"));
     let mut text = PREFIX.to_owned();
     for byte in digest.iter().take(LENGTH) {
         text.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::from(byte % 36)]));
@@ -63,9 +63,9 @@ pub fn token(seed: u64, user: u32, planted: Planted) -> String {
 }
 
 /// Returns the user of a token, and where it was planted; `None` if it is none.
-pub fn owner(seed: u64, users: u32, found: &str) -> Option<(u32, Planted)> {
-    let mut all = (0..users).flat_map(|user| Planted::ALL.map(|planted| (user, planted)));
-    all.find(|(user, planted)| token(seed, *user, *planted) == found)
+pub fn owner(seed: u64, users: u32, found: &str) -> Option<(u32, TokenPlace)> {
+    let mut all = (0..users).flat_map(|user| TokenPlace::ALL.map(|place| (user, place)));
+    all.find(|(user, place)| token(seed, *user, *place) == found)
 }
 
 /// Returns all tokens in a text.
@@ -95,18 +95,20 @@ pub struct User {
     own: Vec<(String, String)>,
     cookies: BTreeMap<String, String>,
     /// Values of cookies from answers: another user must not be shown them.
-    given: Vec<String>,
+    received_cookies: Vec<String>,
     /// Values that a person provided and that nobody else has by chance.
-    brought: Vec<String>,
+    provided_secrets: Vec<String>,
 }
 
 impl User {
     /// Returns the user before the first request. `own` are this user's headers, including
     /// `Cookie`.
     pub fn new(number: u32, seed: u64, own: &[(String, String)]) -> User {
-        let (cookies, given, brought) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let mut user = User { number, seed, own: Vec::new(), cookies, given, brought };
-        user.cookies.insert("stampede_user".to_owned(), token(seed, number, Planted::Cookie));
+        let (cookies, received_cookies, provided_secrets) =
+            (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut user =
+            User { number, seed, own: Vec::new(), cookies, received_cookies, provided_secrets };
+        user.cookies.insert("stampede_user".to_owned(), token(seed, number, TokenPlace::Cookie));
         for (name, value) in own {
             match name.eq_ignore_ascii_case("cookie") {
                 true => user.take(Cookie::split_parse(value.clone())),
@@ -119,8 +121,8 @@ impl User {
         let values = cookies.map(|(_, value)| value.as_str()).chain(headers);
         let read = |value: &str| percent_decode_str(value).decode_utf8_lossy().into_owned();
         let values = values.flat_map(|value| [value.to_owned(), read(value)]);
-        user.brought = values.filter(|value| is_drawn(value)).collect();
-        user.brought.dedup();
+        user.provided_secrets = values.filter(|value| looks_random(value)).collect();
+        user.provided_secrets.dedup();
         user
     }
 
@@ -131,16 +133,16 @@ impl User {
     }
 
     /// Returns the request as this user sends it, with placeholders filled and headers complete.
-    pub fn dressed(&self, asked: &Asked) -> Asked {
-        let own = token(self.seed, self.number, Planted::Request);
-        let filled = |text: &str| text.replace(PLACE, &own);
+    pub fn personalized(&self, request: &CheckRequest) -> CheckRequest {
+        let own = token(self.seed, self.number, TokenPlace::Request);
+        let filled = |text: &str| text.replace(PLACEHOLDER, &own);
         let mut headers: Vec<(String, String)> = Vec::new();
         let mut add = |name: &str, value: String| {
             if !headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
                 headers.push((name.to_owned(), value));
             }
         };
-        for (name, value) in &asked.headers {
+        for (name, value) in &request.headers {
             if !name.eq_ignore_ascii_case("cookie") {
                 add(name, filled(value));
             }
@@ -148,14 +150,14 @@ impl User {
         for (name, value) in &self.own {
             add(name, value.clone());
         }
-        let agent = token(self.seed, self.number, Planted::UserAgent);
+        let agent = token(self.seed, self.number, TokenPlace::UserAgent);
         add("User-Agent", format!("Mozilla/5.0 (stampede check; {agent})"));
         add("Accept", "text/html,application/json;q=0.9,*/*;q=0.8".to_owned());
         let language = LANGUAGES[self.number as usize % LANGUAGES.len()];
         add("Accept-Language", language.to_owned());
-        add("X-Stampede-User", token(self.seed, self.number, Planted::Header));
+        add("X-Stampede-User", token(self.seed, self.number, TokenPlace::Header));
         let mut cookies = self.cookies.clone();
-        for (name, value) in &asked.headers {
+        for (name, value) in &request.headers {
             if name.eq_ignore_ascii_case("cookie") {
                 for cookie in Cookie::split_parse(filled(value)).flatten() {
                     cookies.entry(cookie.name().to_owned()).or_insert(cookie.value().to_owned());
@@ -167,16 +169,16 @@ impl User {
             line
         });
         add("Cookie", cookies);
-        Asked {
-            method: asked.method.clone(),
-            target: filled(&asked.target),
+        CheckRequest {
+            method: request.method.clone(),
+            target: filled(&request.target),
             headers,
-            body: filled(&asked.body),
+            body: filled(&request.body),
         }
     }
 
     /// Keeps the cookies of an answer.
-    pub fn got(&mut self, answer: &Answer) {
+    pub fn keep_cookies(&mut self, answer: &Answer) {
         for (_, value) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
             let Ok(cookie) = Cookie::parse(value.clone()) else { continue };
             let is_over = cookie.max_age().is_some_and(|age| !age.is_positive())
@@ -186,8 +188,8 @@ impl User {
                 self.cookies.remove(cookie.name());
                 continue;
             }
-            if cookie.value().len() >= TELLING {
-                self.given.push(cookie.value().to_owned());
+            if cookie.value().len() >= COOKIE_LENGTH {
+                self.received_cookies.push(cookie.value().to_owned());
             }
             self.cookies.insert(cookie.name().to_owned(), cookie.value().to_owned());
         }
@@ -196,8 +198,12 @@ impl User {
     /// Returns whether a text for `other` shows a cookie of this user, or something that a person
     /// provided for this user alone.
     pub fn is_shown(&self, text: &str, other: &User) -> bool {
-        let brought = self.brought.iter().filter(|value| !other.brought.contains(value));
-        self.given.iter().chain(brought).any(|value| text.contains(value.as_str()))
+        let provided_secrets =
+            self.provided_secrets.iter().filter(|value| !other.provided_secrets.contains(value));
+        self.received_cookies
+            .iter()
+            .chain(provided_secrets)
+            .any(|value| text.contains(value.as_str()))
     }
 }
 
@@ -206,10 +212,10 @@ impl User {
 /// random hexadecimal digits, 47 of 100 steps do; of random lower-case letters and digits, 40. Or
 /// two steps in five change between lower-case letter, capital and digit (of random base64, 65 of
 /// 100).
-fn is_drawn(value: &str) -> bool {
+fn looks_random(value: &str) -> bool {
     let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let rows = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::as_bytes);
-    rows.filter(|row| row.len() >= DRAWN).any(|row| {
+    rows.filter(|row| row.len() >= RANDOM_LENGTH).any(|row| {
         let steps = || row.windows(2).map(|two| (kind(&two[0]), kind(&two[1])));
         let digits = steps().filter(|(one, next)| one.0 != next.0).count();
         let kinds = steps().filter(|(one, next)| one != next).count();
@@ -223,18 +229,18 @@ mod tests {
 
     use super::*;
 
-    fn header<'a>(asked: &'a Asked, name: &str) -> &'a str {
-        let found = asked.headers.iter().find(|(known, _)| known == name);
+    fn header<'a>(request: &'a CheckRequest, name: &str) -> &'a str {
+        let found = request.headers.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value.as_str())
     }
 
     #[test]
-    fn a_token_tells_whose_it_is_and_where_it_was_planted() {
+    fn a_token_identifies_its_user_and_its_place() {
         for user in 0..3 {
-            for planted in Planted::ALL {
-                let text = format!("<b>Hello {}!</b>", token(7, user, planted));
+            for place in TokenPlace::ALL {
+                let text = format!("<b>Hello {}!</b>", token(7, user, place));
                 let [found] = tokens(&text)[..] else { panic!("{text}") };
-                assert_eq!(owner(7, 3, found), Some((user, planted)));
+                assert_eq!(owner(7, 3, found), Some((user, place)));
                 assert_eq!(owner(8, 3, found), None);
             }
         }
@@ -243,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn each_user_sends_what_is_its_own() {
-        let asked = Asked {
+    fn each_user_sends_own_tokens_and_headers() {
+        let request = CheckRequest {
             method: "GET".to_owned(),
             target: "/hello?name={user}".to_owned(),
             headers: vec![
@@ -254,15 +260,15 @@ mod tests {
             body: String::new(),
         };
         let mut user = User::new(1, 7, &[("Cookie".to_owned(), "login=abc".to_owned())]);
-        let sent = user.dressed(&asked);
-        assert_eq!(sent.target, format!("/hello?name={}", token(7, 1, Planted::Request)));
+        let sent = user.personalized(&request);
+        assert_eq!(sent.target, format!("/hello?name={}", token(7, 1, TokenPlace::Request)));
         assert_eq!(header(&sent, "Accept-Language"), "it");
         assert_eq!(
             header(&sent, "Cookie"),
-            format!("login=abc; stampede_user={}; theme=dark", token(7, 1, Planted::Cookie))
+            format!("login=abc; stampede_user={}; theme=dark", token(7, 1, TokenPlace::Cookie))
         );
         assert_eq!(
-            header(&User::new(1, 7, &[]).dressed(&Asked::default()), "Accept-Language"),
+            header(&User::new(1, 7, &[]).personalized(&CheckRequest::default()), "Accept-Language"),
             "de"
         );
         let answer = |cookie: &str| Answer {
@@ -270,12 +276,12 @@ mod tests {
             headers: vec![("set-cookie".to_owned(), cookie.to_owned())],
             body: String::new(),
         };
-        user.got(&answer("login=xyz12345678; path=/; HttpOnly"));
-        assert!(header(&user.dressed(&asked), "Cookie").starts_with("login=xyz12345678; "));
+        user.keep_cookies(&answer("login=xyz12345678; path=/; HttpOnly"));
+        assert!(header(&user.personalized(&request), "Cookie").starts_with("login=xyz12345678; "));
         let other = User::new(0, 7, &[]);
         assert!(user.is_shown("id xyz12345678", &other) && !user.is_shown("id abc", &other));
-        user.got(&answer("login=; Max-Age=0"));
-        assert!(header(&user.dressed(&asked), "Cookie").starts_with("stampede_user="));
+        user.keep_cookies(&answer("login=; Max-Age=0"));
+        assert!(header(&user.personalized(&request), "Cookie").starts_with("stampede_user="));
     }
 
     fn bringing(number: u32, headers: &[(&str, &str)]) -> User {
@@ -284,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_a_person_gave_is_shown_to_nobody_else() {
+    fn a_provided_session_shown_to_another_user_is_found() {
         let session = "0p4ub1ld8qd2s9v6c3k7h5mrf1";
         let one =
             bringing(0, &[("Cookie", &format!("PHPSESSID={session}; theme=dark-mode-of-2026"))]);
@@ -305,17 +311,17 @@ mod tests {
 
         /// Words and numbers, and the characters that join them.
         #[test]
-        fn what_people_write_is_not_taken_for_drawn(
+        fn text_that_people_write_does_not_look_random(
             parts in prop::collection::vec("[a-z]{5,9}|[A-Z][a-z]{5,9}|[0-9]{4,10}", 1..6),
             between in "|-|_|[.]| ",
         ) {
             let joined = parts.join(&between);
-            prop_assert!(!is_drawn(&joined), "{}", joined);
+            prop_assert!(!looks_random(&joined), "{}", joined);
         }
     }
 
     #[test]
-    fn what_sessions_have_is_mostly_taken_for_drawn() {
+    fn most_session_ids_look_random() {
         let mut random = stampede_stats::random::Random::with_seed(3);
         for (letters, length) in [
             ("0123456789abcdef", 32),
@@ -326,7 +332,7 @@ mod tests {
             let mut draw = || -> String {
                 (0..length).map(|_| char::from(letters[random.below(letters.len())])).collect()
             };
-            let drawn = (0..1_000).filter(|_| is_drawn(&draw())).count();
+            let drawn = (0..1_000).filter(|_| looks_random(&draw())).count();
             assert!(drawn > 900, "{drawn} of 1000 with {length}");
         }
     }

@@ -61,7 +61,7 @@ impl State {
     }
 
     /// Returns the state of the boot, with which it is compared.
-    pub fn of_boot(&self) -> &Arc<Values> {
+    pub fn boot_state(&self) -> &Arc<Values> {
         &self.boot
     }
 }
@@ -87,12 +87,12 @@ pub struct Turn {
     /// The whole state after the cleanup; `None` if the worker did not get that far.
     pub after: Option<State>,
     /// Tokens that the worker still holds, with their places.
-    pub held: Vec<Held>,
+    pub held: Vec<RetainedToken>,
 }
 
 /// A token that still exists after its request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-pub struct Held {
+pub struct RetainedToken {
     /// The place in the code: `App\Cart::$user`.
     #[serde(rename = "where")]
     pub place: String,
@@ -122,7 +122,7 @@ pub struct Sizes {
 
 /// A line as the watch writes it.
 #[derive(Deserialize)]
-struct Line {
+struct WatchRecord {
     at: String,
     #[serde(default)]
     n: Option<String>,
@@ -131,7 +131,7 @@ struct Line {
     #[serde(default)]
     gone: Vec<String>,
     #[serde(default)]
-    held: Vec<Held>,
+    held: Vec<RetainedToken>,
     #[serde(default)]
     served: Option<u64>,
     #[serde(default)]
@@ -164,7 +164,7 @@ impl Worker {
     pub fn read(lines: impl BufRead) -> Worker {
         let mut worker = Worker::default();
         for line in lines.split(b'\n').map_while(Result::ok) {
-            if let Ok(line) = serde_json::from_slice::<Line>(&line) {
+            if let Ok(line) = serde_json::from_slice::<WatchRecord>(&line) {
                 worker.take(line);
             }
         }
@@ -173,7 +173,7 @@ impl Worker {
 
     /// Adds a reading. When there are [`READINGS`], it first drops every second one: that many are
     /// enough for any number of requests.
-    fn sized(&mut self, sizes: Sizes) {
+    fn add_sizes(&mut self, sizes: Sizes) {
         if self.sizes.len() == READINGS {
             let mut state_leaks = false;
             self.sizes.retain(|_| {
@@ -197,7 +197,7 @@ impl Worker {
         known.find(|known| known.differing == state.differing).cloned().unwrap_or(state)
     }
 
-    fn take(&mut self, line: Line) {
+    fn take(&mut self, line: WatchRecord) {
         match (line.at.as_str(), line.served) {
             ("boot", _) => self.boot = State::boot(line.state),
             ("begin", _) => {
@@ -205,7 +205,7 @@ impl Worker {
                 let before = self.state(line.state, line.gone);
                 self.turns.push(Turn { number, before, ..Turn::default() });
             }
-            ("end", Some(served)) => self.sized(Sizes {
+            ("end", Some(served)) => self.add_sizes(Sizes {
                 served,
                 memory: line.memory,
                 rss: line.rss,
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workers_life_is_read_from_its_lines() {
+    fn the_life_of_a_worker_is_read_from_its_records() {
         let worker = Worker::read(
             &br#"{"at":"boot","worker":"7-a","pid":7,"memory":1,"state":{"locale":"C","cwd":"/"}}
 {"at":"begin","n":"1","state":[],"gone":[]}
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!((after.get("locale"), after.get("cwd")), (Some(&"de_DE".into()), None));
         let differing: Vec<_> = after.differing().map(|(name, _)| &name[..]).collect();
         assert_eq!(differing, ["cwd", "locale"]);
-        assert_eq!(first.held, [Held { place: "A::$b".into(), token: "stmpd0".into() }]);
+        assert_eq!(first.held, [RetainedToken { place: "A::$b".into(), token: "stmpd0".into() }]);
         assert_eq!(second.before, *after);
         let same = |one: &State, other: &State| Arc::ptr_eq(&one.differing, &other.differing);
         assert!(same(&first.before, &worker.boot), "the same state is kept once");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_readings_there_are_not_all_are_kept() {
+    fn the_number_of_kept_readings_is_bounded() {
         let lines = |count: u64| -> String {
             let line = |served| {
                 format!(r#"{{"at":"end","served":{served},"memory":9,"files":5,"sizes":[]}}"#)

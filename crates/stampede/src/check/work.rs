@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::baseline::Baseline;
-use super::code::CodeLook;
+use super::code::CodeScan;
 use super::grow;
 use super::harness::Harness;
 use super::investigation::{self, Investigation, Reference};
 use super::model::{
-    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Skipped, Step, Tried, Verdict,
+    CheckReport, CheckRequest, Coverage, FORMAT, Finding, FindingKind, RuntimeResult,
+    SkippedRequest, Step, Verdict,
 };
 use super::orders::{self, Pass};
-use super::signs::steady;
+use super::signs::stable_fingerprint;
 use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
@@ -20,7 +21,7 @@ use crate::runtime::RuntimeError;
 use crate::summary::words;
 
 /// What to check.
-pub struct Wanted {
+pub struct CheckOptions {
     /// The check's id.
     pub name: String,
     /// The app as the user named it.
@@ -28,11 +29,11 @@ pub struct Wanted {
     /// The app's kind.
     pub kind: String,
     /// Requests, in their order.
-    pub requests: Vec<Arc<Asked>>,
+    pub requests: Vec<Arc<CheckRequest>>,
     /// Requests that are not sent.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedRequest>,
     /// How growth is measured; `None` if it is not.
-    pub growth: Option<grow::Wanted>,
+    pub growth: Option<grow::GrowthOptions>,
     /// Names of the passes to run; empty for all.
     pub passes: Vec<String>,
     /// The accepted findings.
@@ -40,7 +41,7 @@ pub struct Wanted {
 }
 
 /// Receives progress, as lines of text.
-pub type Tell<'a> = &'a mut dyn FnMut(&str);
+pub type Progress<'a> = &'a mut dyn FnMut(&str);
 
 /// Runs all passes and returns what was found.
 ///
@@ -51,33 +52,36 @@ pub fn check(
     harness: &Harness,
     reference: &RuntimeChoice,
     runtimes: &[RuntimeChoice],
-    wanted: Wanted,
-    tell: Tell<'_>,
+    options: CheckOptions,
+    progress: Progress<'_>,
 ) -> Result<CheckReport, RuntimeError> {
     let begun = Instant::now();
     let overlap: Vec<String> =
         overlapping(harness, runtimes).map(|choice| choice.name.clone()).collect();
-    let passes = passes(harness, runtimes, &wanted);
-    let ways: Vec<Vec<Step>> =
-        passes.iter().map(|pass| investigation::steps(pass, &wanted.requests)).collect();
-    let mut report = begin(harness, reference, &wanted);
-    let mut forgets = Reference::new(harness, reference);
-    for (pass, way) in passes.iter().zip(&ways) {
-        tell(&format!("{}: {}, {} requests, twice", reference.name, pass.name, way.len()));
-        forgets.pass(way)?;
+    let passes = passes(harness, runtimes, &options);
+    let step_lists: Vec<Vec<Step>> =
+        passes.iter().map(|pass| investigation::steps(pass, &options.requests)).collect();
+    let mut report = new_report(harness, reference, &options);
+    let mut reference_run = Reference::new(harness, reference);
+    for (pass, steps) in passes.iter().zip(&step_lists) {
+        progress(&format!("{}: {}, {} requests, twice", reference.name, pass.name, steps.len()));
+        reference_run.pass(steps)?;
     }
     for choice in runtimes {
         // In workers with one request at a time nothing overlaps, so the overlapping pass is left
         // out there.
-        let is_met = overlap.contains(&choice.name);
-        let met = passes.iter().zip(&ways).filter(|(pass, _)| is_met || pass.at_once == 1);
-        let ways: Vec<&[Step]> = met.map(|(_, way)| &way[..]).collect();
-        let mut checked = runtime(harness, choice, &ways, &mut forgets, &wanted, tell);
+        let can_overlap = overlap.contains(&choice.name);
+        let own_passes =
+            passes.iter().zip(&step_lists).filter(|(pass, _)| can_overlap || pass.at_once == 1);
+        let step_lists: Vec<&[Step]> = own_passes.map(|(_, steps)| &steps[..]).collect();
+        let mut checked =
+            check_runtime(harness, choice, &step_lists, &mut reference_run, &options, progress);
         let before = report.runtimes.iter().map(|one| one.findings.len()).sum::<usize>();
-        number(&mut checked, before as u32, &wanted.baseline);
+        number_findings(&mut checked, before as u32, &options.baseline);
         report.runtimes.push(checked);
     }
-    report.tried.sent = forgets.sent + report.runtimes.iter().map(|one| one.sent).sum::<u64>();
+    report.tried.sent =
+        reference_run.sent + report.runtimes.iter().map(|one| one.sent).sum::<u64>();
     let all = overlap.len() == runtimes.len();
     let named = |pass: &Pass| match pass.at_once > 1 && !all {
         true => format!("{} on {}", pass.name, words::list(&overlap)),
@@ -99,59 +103,59 @@ fn overlapping<'a>(
 }
 
 /// Returns the passes that at least one of these runtimes runs.
-pub fn passes(harness: &Harness, runtimes: &[RuntimeChoice], wanted: &Wanted) -> Vec<Pass> {
+pub fn passes(harness: &Harness, runtimes: &[RuntimeChoice], options: &CheckOptions) -> Vec<Pass> {
     let users = harness.users.len() as u32;
-    let mut passes = orders::passes(wanted.requests.len(), users, harness.seed);
+    let mut passes = orders::passes(options.requests.len(), users, harness.seed);
     let overlap = overlapping(harness, runtimes).next().is_some();
     passes.retain(|pass| pass.at_once == 1 || overlap);
     passes.retain(|pass| {
-        wanted.passes.is_empty() || wanted.passes.iter().any(|one| one == pass.name)
+        options.passes.is_empty() || options.passes.iter().any(|one| one == pass.name)
     });
     passes
 }
 
-fn begin(harness: &Harness, reference: &RuntimeChoice, wanted: &Wanted) -> CheckReport {
+fn new_report(harness: &Harness, reference: &RuntimeChoice, options: &CheckOptions) -> CheckReport {
     CheckReport {
         format: FORMAT,
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
-        name: wanted.name.clone(),
+        name: options.name.clone(),
         started_at: crate::trial::comparison::now(),
         asked: Vec::new(),
-        app: wanted.app.clone(),
-        kind: wanted.kind.clone(),
+        app: options.app.clone(),
+        kind: options.kind.clone(),
         reference: reference.name.clone(),
         seed: harness.seed,
-        tried: Tried {
-            requests: wanted.requests.len() as u64,
+        tried: Coverage {
+            requests: options.requests.len() as u64,
             users: harness.users.len() as u32,
-            ..Tried::default()
+            ..Coverage::default()
         },
-        skipped: wanted.skipped.clone(),
+        skipped: options.skipped.clone(),
         runtimes: Vec::new(),
-        code: CodeLook::default(),
+        code: CodeScan::default(),
         interrupted: false,
     }
 }
 
 /// Returns everything that is found on one runtime.
-fn runtime(
+fn check_runtime(
     harness: &Harness,
     choice: &RuntimeChoice,
-    ways: &[&[Step]],
-    forgets: &mut Reference<'_>,
-    wanted: &Wanted,
-    tell: Tell<'_>,
-) -> Checked {
-    let mut checked = pass_result(harness, choice, ways, forgets, tell);
+    step_lists: &[&[Step]],
+    reference_run: &mut Reference<'_>,
+    options: &CheckOptions,
+    progress: Progress<'_>,
+) -> RuntimeResult {
+    let mut checked = run_passes(harness, choice, step_lists, reference_run, progress);
     if let Some(growth) =
-        wanted.growth.filter(|_| checked.problem.is_none() && !interrupt::is_requested())
+        options.growth.filter(|_| checked.problem.is_none() && !interrupt::is_requested())
     {
-        tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
-        let dead: Vec<&Arc<Asked>> = dead(&checked.findings);
-        let steps = ways[0].iter().filter(|step| !dead.contains(&&step.request));
+        progress(&format!("{}: growth over {} requests", choice.name, growth.requests));
+        let fatal_requests: Vec<&Arc<CheckRequest>> = fatal_requests(&checked.findings);
+        let steps = step_lists[0].iter().filter(|step| !fatal_requests.contains(&&step.request));
         let steps: Vec<Step> = steps.cloned().collect();
         match grow::measure(harness, choice, &steps, growth) {
-            Ok(grown) => grew(&mut checked, grown),
+            Ok(grown) => add_growth(&mut checked, grown),
             Err(error) => checked.problem = Some(chain(&error)),
         }
     }
@@ -162,21 +166,21 @@ fn runtime(
 }
 
 /// Returns what the passes have shown. If a pass fails, those before it count.
-fn pass_result(
+fn run_passes(
     harness: &Harness,
     choice: &RuntimeChoice,
-    ways: &[&[Step]],
-    forgets: &mut Reference<'_>,
-    tell: Tell<'_>,
-) -> Checked {
+    step_lists: &[&[Step]],
+    reference_run: &mut Reference<'_>,
+    progress: Progress<'_>,
+) -> RuntimeResult {
     let mut investigation = Investigation::new(harness, choice);
-    let gone = ways.iter().zip(1..).try_for_each(|(way, pass)| {
-        let (name, passes) = (&choice.name, ways.len());
-        tell(&format!("{name}: pass {pass} of {passes}, {} requests", way.len()));
-        investigation.pass(way, forgets)
+    let outcome = step_lists.iter().zip(1..).try_for_each(|(steps, pass)| {
+        let (name, passes) = (&choice.name, step_lists.len());
+        progress(&format!("{name}: pass {pass} of {passes}, {} requests", steps.len()));
+        investigation.pass(steps, reference_run)
     });
     let (findings, failed) =
-        investigation.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
+        investigation.findings(reference_run, |what| progress(&format!("{}: {what}", choice.name)));
     // Without any record of the watch, the absence of findings is no proof.
     let unwatched = (investigation.unwatched > 0).then(|| {
         format!(
@@ -184,21 +188,21 @@ fn pass_result(
             investigation.unwatched, choice.name
         )
     });
-    Checked {
+    RuntimeResult {
         runtime: choice.name.clone(),
         verdict: Verdict::NotChecked,
         findings,
         growth: Vec::new(),
         workers_lost: investigation.lost,
-        passes: investigation.gone(),
+        passes: investigation.pass_count(),
         sent: investigation.sent,
         growth_sent: 0,
         not_again: investigation.chance,
-        problem: gone.err().or(failed).map(|error| chain(&error)).or(unwatched),
+        problem: outcome.err().or(failed).map(|error| chain(&error)).or(unwatched),
     }
 }
 
-fn grew(checked: &mut Checked, grown: grow::Grown) {
+fn add_growth(checked: &mut RuntimeResult, grown: grow::GrowthResult) {
     checked.growth_sent = grown.sent;
     if grown.growth.is_empty() && !interrupt::is_requested() {
         let few = format!("growth was not measured: {} requests were answered", grown.sent);
@@ -209,23 +213,24 @@ fn grew(checked: &mut Checked, grown: grow::Grown) {
 }
 
 /// Returns requests that end a worker: with them, no worker would live long enough to show growth.
-fn dead(findings: &[Finding]) -> Vec<&Arc<Asked>> {
+fn fatal_requests(findings: &[Finding]) -> Vec<&Arc<CheckRequest>> {
     let deaths = findings.iter().filter(|finding| finding.kind == FindingKind::Death);
     deaths.filter_map(|finding| finding.steps.last()).map(|step| &step.request).collect()
 }
 
 /// Numbers the findings after those of the earlier runtimes, and sets the verdict.
-fn number(checked: &mut Checked, before: u32, baseline: &Baseline) {
+fn number_findings(checked: &mut RuntimeResult, before: u32, baseline: &Baseline) {
     checked.findings.sort_by_key(|finding| finding.kind);
     for (finding, number) in checked.findings.iter_mut().zip(before + 1..) {
         finding.number = number;
-        finding.fingerprint = steady(&format!("{} {}", checked.runtime, finding.fingerprint));
+        finding.fingerprint =
+            stable_fingerprint(&format!("{} {}", checked.runtime, finding.fingerprint));
         finding.is_accepted = baseline.accepts(finding);
     }
     checked.verdict = verdict(checked);
 }
 
-fn verdict(checked: &Checked) -> Verdict {
+fn verdict(checked: &RuntimeResult) -> Verdict {
     let mut open = checked.findings.iter().filter(|finding| !finding.is_accepted).peekable();
     if open.peek().is_none() {
         return if checked.problem.is_some() { Verdict::NotChecked } else { Verdict::Safe };
@@ -253,9 +258,9 @@ mod tests {
         Finding { kind, fingerprint, ..sample::finding() }
     }
 
-    fn checked(kinds: &[FindingKind], growth: Vec<Growth>) -> Checked {
+    fn checked(kinds: &[FindingKind], growth: Vec<Growth>) -> RuntimeResult {
         let findings = kinds.iter().copied().map(finding).collect();
-        Checked { findings, growth, ..sample::checked("roadrunner") }
+        RuntimeResult { findings, growth, ..sample::checked("roadrunner") }
     }
 
     #[test]
@@ -278,28 +283,28 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_checked_to_its_end_is_not_called_safe() {
+    fn an_unfinished_check_is_not_called_safe() {
         let problem = Some("ended early".to_owned());
-        let ended = Checked { problem: problem.clone(), ..checked(&[], vec![]) };
+        let ended = RuntimeResult { problem: problem.clone(), ..checked(&[], vec![]) };
         assert_eq!(verdict(&ended), Verdict::NotChecked);
-        let grew = checked(&[FindingKind::Growth], vec![growth(GrowthOf::Heap, Some(5))]);
-        assert_eq!(verdict(&Checked { problem, ..grew }), Verdict::NotSafe);
+        let growing = checked(&[FindingKind::Growth], vec![growth(GrowthOf::Heap, Some(5))]);
+        assert_eq!(verdict(&RuntimeResult { problem, ..growing }), Verdict::NotSafe);
     }
 
     #[test]
-    fn the_worst_comes_first_and_the_baseline_accepts_by_runtime() {
+    fn the_most_severe_finding_comes_first_and_the_baseline_is_per_runtime() {
         let mut one = checked(&[FindingKind::State, FindingKind::Leak], vec![]);
         let mut earlier = checked(&[FindingKind::State], vec![]);
-        number(&mut earlier, 0, &Baseline::default());
+        number_findings(&mut earlier, 0, &Baseline::default());
         let runtimes = vec![earlier];
         let baseline = Baseline::of(&CheckReport { runtimes, ..sample::report() });
-        number(&mut one, 3, &baseline);
-        let told: Vec<_> =
+        number_findings(&mut one, 3, &baseline);
+        let reported: Vec<_> =
             one.findings.iter().map(|one| (one.number, one.kind, one.is_accepted)).collect();
-        assert_eq!(told, [(4, FindingKind::Leak, false), (5, FindingKind::State, true)]);
+        assert_eq!(reported, [(4, FindingKind::Leak, false), (5, FindingKind::State, true)]);
         assert_eq!(one.verdict, Verdict::NotSafe);
         let mut known = checked(&[FindingKind::State], vec![]);
-        number(&mut known, 0, &baseline);
+        number_findings(&mut known, 0, &baseline);
         assert_eq!(known.verdict, Verdict::Safe, "only what is accepted");
     }
 }

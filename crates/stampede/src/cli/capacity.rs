@@ -11,7 +11,7 @@ use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, SearchFlags};
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::capacity::capacity_search::{CapacitySearch, Wanted};
+use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
 use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
 use crate::mask::mask_json;
@@ -27,15 +27,15 @@ use crate::{interrupt, keeper, machine, progress, store};
 
 /// Searches, and prints the result.
 pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
-    let wanted = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
+    let goal = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
     let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
     let record = context.run_record();
-    let wanted = wanted.of(&context);
-    let mut hunts: Vec<CapacitySearch> = (0..context.plan.runtimes.len())
+    let goal = goal.of(&context);
+    let mut searches: Vec<CapacitySearch> = (0..context.plan.runtimes.len())
         .map(|index| match &context.refused[index] {
-            Some(why) => CapacitySearch::refused(context.name(index), wanted.clone(), why),
-            None => CapacitySearch::new(context.name(index), wanted.clone()),
+            Some(why) => CapacitySearch::skipped(context.name(index), goal.clone(), why),
+            None => CapacitySearch::new(context.name(index), goal.clone()),
         })
         .collect();
     let started = begin(&context, &record)?;
@@ -43,14 +43,14 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     context.begin(progress.as_mut());
     let path = started.path().to_owned();
     let mut run = SearchRun::new(record.clone(), started, progress.as_mut());
-    let report = |hunts: &[CapacitySearch]| report(&context, &record, &wanted, hunts);
+    let report = |searches: &[CapacitySearch]| report(&context, &record, &goal, searches);
     let measure = |index: usize, request: &_| {
         let choice = &context.plan.runtimes[index];
         Ok(bench::measure(&context, &mut run, choice, request)?.map(|(point, _)| point))
     };
-    search(&mut hunts, context.plan.seed, measure, |hunts| write(&path, &report(hunts)))
+    search(&mut searches, context.plan.seed, measure, |searches| write(&path, &report(searches)))
         .map_err(|error| Failure::from_store(&error))?;
-    let report = report(&hunts);
+    let report = report(&searches);
     write(&path, &report).map_err(|error| Failure::from_store(&error))?;
     match args.context.json {
         true => print(json(&report)?.as_bytes())?,
@@ -80,15 +80,15 @@ impl SearchLimits {
     }
 
     /// Combines the numbers with the plan's expectations and its client.
-    pub fn of(self, context: &SearchContext) -> Wanted {
+    pub fn of(self, context: &SearchContext) -> CapacityGoal {
         let plan = &context.plan;
-        Wanted {
+        CapacityGoal {
             expect: plan.expect.clone(),
             precision: self.precision,
             max_time_s: self.max_time_s,
             trial_s: self.trial_s,
             warm_up_s: plan.begin.warm_up().as_secs_f64(),
-            crowd: cases::connections(&plan.loads[0]).min(CROWD),
+            saturation_concurrency: cases::connections(&plan.loads[0]).min(CROWD),
             confirm: true,
         }
     }
@@ -204,8 +204,8 @@ pub fn begin(context: &SearchContext, record: &RunRecord) -> Result<RunDirectory
 fn report(
     context: &SearchContext,
     record: &RunRecord,
-    wanted: &Wanted,
-    hunts: &[CapacitySearch],
+    goal: &CapacityGoal,
+    searches: &[CapacitySearch],
 ) -> CapacityReport {
     CapacityReport {
         format: FORMAT,
@@ -213,13 +213,13 @@ fn report(
         run: record.id.clone(),
         started_at: record.started_at.clone(),
         app: context.app_name(),
-        expect: wanted.expect.iter().map(|expected| expected.text.clone()).collect(),
+        expect: goal.expect.iter().map(|expected| expected.text.clone()).collect(),
         budget_cpus: context.budget_cpus(),
         budget_memory_bytes: context.budget_memory_bytes(),
-        precision: wanted.precision,
-        max_time_s: wanted.max_time_s,
+        precision: goal.precision,
+        max_time_s: goal.max_time_s,
         interrupted: interrupt::is_requested(),
-        runtimes: hunts.iter().map(CapacitySearch::limit).collect(),
+        runtimes: searches.iter().map(CapacitySearch::limit).collect(),
     }
 }
 

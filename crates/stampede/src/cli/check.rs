@@ -15,7 +15,7 @@ use super::check_flags::Flags;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::causes::chain;
-use crate::check::gather::{GatherError, Gathered, Source, gather};
+use crate::check::gather::{GatherError, GatheredRequests, RequestSource, gather};
 use crate::check::harness::Harness;
 use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
@@ -56,15 +56,17 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let setup = CheckSetup::find(args, subject)?;
     let policy = Policy::new(&args.methods, &args.skip).map_err(|error| from_request(&error))?;
     let source = match &args.urls {
-        Some(file) => Source::File(file.clone(), args.limit.unwrap_or(OF_FILE)),
-        None => Source::Links { from: args.path.clone(), limit: args.limit.unwrap_or(PAGES) },
+        Some(file) => RequestSource::File(file.clone(), args.limit.unwrap_or(OF_FILE)),
+        None => {
+            RequestSource::Links { from: args.path.clone(), limit: args.limit.unwrap_or(PAGES) }
+        }
     };
     let mut print_message = print_message;
     print_message("looking for requests");
     let gathered = gather(&setup.harness, &setup.reference, &source, &policy)
         .map_err(|error| from_gather(&error, &setup.harness.app))?;
     report_requests(&gathered, &args.reference, &mut print_message)?;
-    let wanted = work::Wanted {
+    let options = work::CheckOptions {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         app,
         kind: setup.harness.app.manifest.kind.name().to_owned(),
@@ -74,7 +76,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         passes,
         baseline,
     };
-    if work::passes(&setup.harness, &setup.runtimes, &wanted).is_empty() {
+    if work::passes(&setup.harness, &setup.runtimes, &options).is_empty() {
         let asked = format!(
             "--passes: `{}` is not possible with these requests, users and runtimes",
             args.passes.join(",")
@@ -85,10 +87,10 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         ));
     }
     let mut report =
-        work::check(&setup.harness, &setup.reference, &setup.runtimes, wanted, &mut print_message)
+        work::check(&setup.harness, &setup.reference, &setup.runtimes, options, &mut print_message)
             .map_err(|error| Failure::from_runtime(&error))?;
     if let Some(directory) = &setup.directory {
-        report.code = code::look(directory, setup.harness.app.manifest.kind);
+        report.code = code::scan(directory, setup.harness.app.manifest.kind);
     }
     places::attach(&mut report);
     report.asked = asked;
@@ -228,15 +230,15 @@ fn passes(asked: &[String]) -> Result<Vec<String>, Failure> {
         .collect()
 }
 
-fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {
+fn growth(args: &CheckArgs) -> Result<Option<grow::GrowthOptions>, Failure> {
     let Some(bytes) = plan::parse_size(&args.worker_memory) else {
         return Err(Failure::rendered(format!(
             "--worker-memory: `{}` is not a size of memory; for example 128MiB",
             args.worker_memory
         )));
     };
-    let wanted = grow::Wanted { requests: args.growth, memory_bytes: bytes as u64 };
-    Ok((args.growth > 0).then_some(wanted))
+    let options = grow::GrowthOptions { requests: args.growth, memory_bytes: bytes as u64 };
+    Ok((args.growth > 0).then_some(options))
 }
 
 fn from_gather(error: &GatherError, app: &App) -> Failure {
@@ -270,7 +272,7 @@ fn user_headers(credentials: &Credentials, user: usize) -> Vec<(String, String)>
 
 /// Reports what the user should know about the requests before they are sent.
 fn report_requests(
-    gathered: &Gathered,
+    gathered: &GatheredRequests,
     reference: &str,
     print_message: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use super::check_flags::{Flags, Secret};
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::check::analyze::name;
-use crate::check::model::{Asked, CheckReport, Checked, Finding};
+use crate::check::model::{CheckReport, CheckRequest, Finding, RuntimeResult};
 use crate::check::{replay, requests};
 use crate::store::{MASK, RESULTS, mask_secrets};
 use crate::summary::words;
@@ -51,7 +51,7 @@ pub fn command(out: Option<&Path>) -> String {
     format!("stampede check{}", of.unwrap_or_default())
 }
 
-fn found(report: &CheckReport, number: u32) -> Result<(&Checked, &Finding), Failure> {
+fn found(report: &CheckReport, number: u32) -> Result<(&RuntimeResult, &Finding), Failure> {
     let mut all =
         report.runtimes.iter().flat_map(|one| one.findings.iter().map(move |each| (one, each)));
     let count = all.clone().count() as u32;
@@ -99,12 +99,12 @@ fn complete(flags: &Flags, command: &str) -> Result<(), Failure> {
 /// listed the requests.
 fn unmasked(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
     let mut finding = finding.clone();
-    let mut listed: Option<Vec<Asked>> = None;
+    let mut listed: Option<Vec<CheckRequest>> = None;
     for step in &mut finding.steps {
         let Some(what) = hidden(&step.request) else { continue };
         let all = listed.get_or_insert_with(|| {
             let listed = urls.and_then(|urls| requests::read(urls).ok());
-            listed.map(|listed| listed.asked).unwrap_or_default()
+            listed.map(|listed| listed.requests).unwrap_or_default()
         });
         let own = all.iter().find(|asked| masked(asked) == *step.request);
         let own = own.cloned().ok_or_else(|| unknown(&step.request, &what, urls))?;
@@ -116,7 +116,7 @@ fn unmasked(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> 
     Ok(finding)
 }
 
-fn unknown(asked: &Asked, what: &str, urls: Option<&Path>) -> Failure {
+fn unknown(asked: &CheckRequest, what: &str, urls: Option<&Path>) -> Failure {
     let urls = urls.map(Path::to_path_buf).unwrap_or_else(|| PathBuf::from("FILE"));
     Failure::rendered(format!(
         "{} cannot be sent again: {what} is a secret, and was not kept",
@@ -130,7 +130,7 @@ fn unknown(asked: &Asked, what: &str, urls: Option<&Path>) -> Failure {
 }
 
 /// Names the part of a request that was not kept; `None`: all was kept.
-fn hidden(asked: &Asked) -> Option<String> {
+fn hidden(asked: &CheckRequest) -> Option<String> {
     let header = asked.headers.iter().find(|(_, value)| value.contains(MASK));
     match header {
         Some((name, _)) => Some(format!("its header `{name}`")),
@@ -149,7 +149,7 @@ mod tests {
 
     fn report(asked: &[&str], findings: Vec<Finding>) -> CheckReport {
         let asked = asked.iter().map(|word| (*word).to_owned()).collect();
-        let runtimes = vec![Checked { findings, ..sample::checked("swoole") }];
+        let runtimes = vec![RuntimeResult { findings, ..sample::checked("swoole") }];
         CheckReport { asked, runtimes, ..sample::report() }
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let urls = directory.path().join("urls.txt");
         std::fs::write(&urls, "/a\n/reset?token=hunter2\n").expect("written");
-        let listed = requests::read(&urls).expect("a list").asked;
+        let listed = requests::read(&urls).expect("a list").requests;
         let mut finding = sample::finding();
         finding.subject = Subject::request(&sample::step(1, "/reset?token=***").request);
         finding.about = finding.subject.to_string();

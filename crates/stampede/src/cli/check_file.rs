@@ -8,7 +8,7 @@ use super::check_again::command;
 use super::shell::print_message;
 use crate::check::baseline::{Baseline, notice};
 use crate::check::html::html;
-use crate::check::model::{Asked, CheckReport, FORMAT};
+use crate::check::model::{CheckReport, CheckRequest, FORMAT};
 use crate::mask::{MASK, mask_json, mask_known, mask_secrets};
 
 /// Reads the findings of an earlier check. Prints a notice if the user should know something about
@@ -89,16 +89,16 @@ pub fn without_secrets(mut report: CheckReport) -> CheckReport {
 }
 
 /// Returns a request as a check keeps it, without secrets.
-pub fn masked(asked: &Asked) -> Asked {
+pub fn masked(request: &CheckRequest) -> CheckRequest {
     let header = |(name, value): &(String, String)| match is_secret(name) {
         true => (name.clone(), MASK.to_owned()),
         false => (name.clone(), mask_secrets(value)),
     };
-    Asked {
-        method: asked.method.clone(),
-        target: mask_secrets(&asked.target),
-        headers: asked.headers.iter().map(header).collect(),
-        body: mask_secrets(&asked.body),
+    CheckRequest {
+        method: request.method.clone(),
+        target: mask_secrets(&request.target),
+        headers: request.headers.iter().map(header).collect(),
+        body: mask_secrets(&request.body),
     }
 }
 
@@ -114,7 +114,7 @@ pub const PAGE: &str = "check.html";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::model::{Checked, Finding};
+    use crate::check::model::{Finding, RuntimeResult};
     use crate::check::sample;
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         ];
         request.body = "user=ann&password=hunter2".to_owned();
         let findings = vec![Finding { steps: vec![step], ..sample::finding() }];
-        let runtimes = vec![Checked { findings, ..sample::checked("swoole") }];
+        let runtimes = vec![RuntimeResult { findings, ..sample::checked("swoole") }];
         let report = without_secrets(CheckReport { runtimes, ..sample::report() });
         let directory = tempfile::tempdir().expect("a directory");
         let out = directory.path().join("my check");

@@ -272,7 +272,7 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
     }
     let mut text = format!(
         "{}; nothing was started\n\n",
-        words::announced(comparison.trials(), comparison.expected(), comparison.warm_up())
+        words::announcement(comparison.trials(), comparison.expected(), comparison.warm_up())
     );
     for notice in &record.notices {
         text.push_str(&format!("note: {notice}\n"));

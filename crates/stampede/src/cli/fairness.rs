@@ -63,7 +63,7 @@ fn best_workers(plan: &Plan, index: usize) -> Result<BestWorkers, Failure> {
     }
     let max_time_s = MAX_TIME_S * plan.time_scale;
     let numbers = SearchLimits { max_time_s, precision: PRECISION, trial_s: TRIAL_S };
-    let objective = Objective { wanted: numbers.of(&context), rate: None, max_time_s };
+    let objective = Objective { goal: numbers.of(&context), rate: None, max_time_s };
     let record = context.run_record();
     let directory = begin(&context, &record)?;
     let path = directory.path().to_owned();

@@ -12,7 +12,7 @@ use crate::keeper;
 use crate::plan::model::{AppChoice, Plan};
 use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, SearchPaths};
-use crate::suggest::{Suggestion, suggest, written};
+use crate::suggest::{Suggestion, plan_text, suggest};
 use crate::trial::refusal;
 
 /// Writes the plan, and prints what to try next.
@@ -42,7 +42,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::from_suggest(&error))?;
     let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
     let cpus = cpus();
-    let text = written(&app, &named(&plan, &out), &suggestion, cpus, &command);
+    let text = plan_text(&app, &named(&plan, &out), &suggestion, cpus, &command);
     write(&out, &text)?;
     print(summary_text(&out, &app, &suggestion, &command).as_bytes())
 }
@@ -111,7 +111,7 @@ fn scalar(text: &str) -> String {
 }
 
 fn summary_text(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String {
-    let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = suggestion.defaults.iter().map(|one| one.name.as_str()).collect();
     let mut text = format!("{} is written\n", out.display());
     if let Some(notice) = app.notice() {
         text += &format!("{}\n", fact::sentence(&notice));

@@ -23,7 +23,7 @@ use crate::store::record::RunRecord;
 use crate::store::{RunDirectory, StoreError};
 use crate::trial::refusal::Refusal;
 use crate::trial::search_context::{SearchContext, SearchRun};
-use crate::tune::lines::Configured;
+use crate::tune::lines::Configuration;
 use crate::tune::model::{FORMAT, Line, Scaling, TuneReport};
 use crate::tune::settings::{Setting, variant};
 use crate::tune::text::text;
@@ -46,7 +46,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     }
     check(&context, &settings)?;
     let max_time_s = numbers.max_time_s;
-    let objective = Objective { wanted: numbers.of(&context), rate, max_time_s };
+    let objective = Objective { goal: numbers.of(&context), rate, max_time_s };
     let record = context.run_record();
     let directory = begin(&context, &record)?;
     let path = directory.path().to_owned();
@@ -70,7 +70,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
 pub struct TuningRun {
     /// The search and its results.
     pub work: TuningSearch,
-    configured: Vec<(Vec<SettingValue>, Configured)>,
+    configured: Vec<(Vec<SettingValue>, Configuration)>,
 }
 
 /// Measures one point after the other on the first runtime of `context`. Also returns the run's
@@ -89,7 +89,7 @@ pub fn tune(
         let Some((point, look)) = bench::measure(context, &mut run, &variant, request)? else {
             return Ok(None);
         };
-        configured.borrow_mut().push((at.to_vec(), Configured::of(&look.record.runtime)));
+        configured.borrow_mut().push((at.to_vec(), Configuration::of(&look.record.runtime)));
         Ok(Some(point))
     };
     let tuned = |work: &TuningSearch| TuningRun {
@@ -157,13 +157,7 @@ pub fn report(context: &SearchContext, record: &RunRecord, tuned: &TuningRun) ->
         started_at: record.started_at.clone(),
         runtime: context.name(0),
         app: context.app_name(),
-        expect: work
-            .objective()
-            .wanted
-            .expect
-            .iter()
-            .map(|expected| expected.text.clone())
-            .collect(),
+        expect: work.objective().goal.expect.iter().map(|expected| expected.text.clone()).collect(),
         rate_per_second: work.objective().rate,
         budget_cpus: context.budget_cpus(),
         budget_memory_bytes: context.budget_memory_bytes(),
@@ -212,9 +206,9 @@ fn search_result(work: &TuningSearch) -> fact::Tuned {
 /// trials of all others.
 fn lines(tuned: &TuningRun) -> Vec<Line> {
     let Some((best, _)) = tuned.work.chosen() else { return Vec::new() };
-    let of_best: Vec<&Configured> =
+    let of_best: Vec<&Configuration> =
         tuned.configured.iter().filter(|(at, _)| at == best).map(|(_, one)| one).collect();
-    let others: Vec<&Configured> =
+    let others: Vec<&Configuration> =
         tuned.configured.iter().filter(|(at, _)| at != best).map(|(_, one)| one).collect();
     let (Some(first), Some(last)) = (of_best.first(), of_best.last()) else { return Vec::new() };
     first.lines(last, &others)

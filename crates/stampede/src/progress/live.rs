@@ -4,23 +4,23 @@
 use console::{Term, style};
 
 use super::plain;
-use super::tally::{Tally, phase_word};
+use super::tally::{ComparisonState, phase_word};
 use crate::event::{Event, EventListener, Phase, RemainingUntil};
 use crate::mask::mask_known;
 use crate::progress::words;
 use crate::store::record::Validity;
 
 /// A listener that draws on a terminal.
-pub struct Live {
+pub struct TerminalProgress {
     term: Term,
-    tally: Tally,
+    tally: ComparisonState,
     drawn: usize,
 }
 
-impl Live {
+impl TerminalProgress {
     /// A listener that draws on `term`.
-    pub fn new(term: Term) -> Live {
-        Live { term, tally: Tally::default(), drawn: 0 }
+    pub fn new(term: Term) -> TerminalProgress {
+        TerminalProgress { term, tally: ComparisonState::default(), drawn: 0 }
     }
 
     /// Draws the picture. Errors are ignored, because a closed terminal must not cost the trials.
@@ -39,20 +39,20 @@ impl Live {
         self.drawn = 0;
     }
 
-    fn above(&mut self, line: &str) {
+    fn print_above(&mut self, line: &str) {
         self.erase();
         let _ = self.term.write_line(&mask_known(line));
     }
 }
 
-impl EventListener for Live {
+impl EventListener for TerminalProgress {
     fn event(&mut self, event: &Event<'_>) {
         self.tally.take(event);
         match event {
             Event::RunStarted { trials, expected, warm_up, .. } => {
-                self.above(&words::announced(*trials, *expected, *warm_up));
+                self.print_above(&words::announcement(*trials, *expected, *warm_up));
             }
-            Event::Notice(text) => self.above(&format!("{} {text}", style("note:").cyan())),
+            Event::Notice(text) => self.print_above(&format!("{} {text}", style("note:").cyan())),
             Event::TrialEnded { record, case } => {
                 let line = plain::line(&self.tally, record, case);
                 let mark = match record.verdict.judged {
@@ -60,7 +60,7 @@ impl EventListener for Live {
                     Validity::Suspect => style("?").yellow(),
                     Validity::Invalid => style("✘").red(),
                 };
-                self.above(&format!("{mark} {line}"));
+                self.print_above(&format!("{mark} {line}"));
             }
             Event::RunEnded => return self.erase(),
             _ => {}
@@ -73,7 +73,7 @@ impl EventListener for Live {
 }
 
 /// Returns the picture's lines for a terminal of `width` columns. Without colour if colour is off.
-pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
+pub fn picture(tally: &ComparisonState, width: usize) -> Vec<String> {
     let phase = tally.phase.map_or("", phase_word);
     let head = format!(
         "{} {}",
@@ -103,7 +103,7 @@ pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
     lines
 }
 
-fn bar(tally: &Tally, room: usize) -> String {
+fn bar(tally: &ComparisonState, room: usize) -> String {
     let Some(expected) = tally.phase_expected.filter(|expected| expected.0 > 0) else {
         return " ".repeat(room);
     };
@@ -112,7 +112,7 @@ fn bar(tally: &Tally, room: usize) -> String {
     format!("{}{}", "█".repeat(full), "░".repeat(room - full))
 }
 
-fn figures(tally: &Tally) -> [String; 5] {
+fn figures(tally: &ComparisonState) -> [String; 5] {
     let last = &tally.last;
     let errors = match last.not_ok {
         0 => "errors 0".to_owned(),

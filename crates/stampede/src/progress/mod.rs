@@ -16,8 +16,8 @@ pub fn for_stderr() -> Box<dyn EventListener> {
     let stderr = std::io::stderr();
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if stderr.is_terminal() && !dumb {
-        Box::new(live::Live::new(console::Term::stderr()))
+        Box::new(live::TerminalProgress::new(console::Term::stderr()))
     } else {
-        Box::new(plain::Plain::new(MaskingWriter(stderr)))
+        Box::new(plain::LineProgress::new(MaskingWriter(stderr)))
     }
 }

@@ -4,31 +4,31 @@ use std::io::Write;
 
 use stampede_stats::percentile::Ranked;
 
-use super::tally::Tally;
+use super::tally::ComparisonState;
 use crate::event::{Event, EventListener};
 use crate::fact;
 use crate::progress::words;
 use crate::store::record::{CaseRecord, TrialRecord, Validity};
 
 /// A listener that writes lines to `out`.
-pub struct Plain<W: Write> {
+pub struct LineProgress<W: Write> {
     out: W,
-    tally: Tally,
+    tally: ComparisonState,
 }
 
-impl<W: Write> Plain<W> {
+impl<W: Write> LineProgress<W> {
     /// A listener that writes to `out`.
-    pub fn new(out: W) -> Plain<W> {
-        Plain { out, tally: Tally::default() }
+    pub fn new(out: W) -> LineProgress<W> {
+        LineProgress { out, tally: ComparisonState::default() }
     }
 }
 
-impl<W: Write> EventListener for Plain<W> {
+impl<W: Write> EventListener for LineProgress<W> {
     fn event(&mut self, event: &Event<'_>) {
         self.tally.take(event);
         let line = match event {
             Event::RunStarted { trials, expected, warm_up, .. } => {
-                words::announced(*trials, *expected, *warm_up)
+                words::announcement(*trials, *expected, *warm_up)
             }
             Event::Notice(text) => format!("note: {text}"),
             Event::TrialEnded { record, case } => line(&self.tally, record, case),
@@ -40,7 +40,7 @@ impl<W: Write> EventListener for Plain<W> {
 }
 
 /// Returns the line for a trial.
-pub fn line(tally: &Tally, record: &TrialRecord, case: &CaseRecord) -> String {
+pub fn line(tally: &ComparisonState, record: &TrialRecord, case: &CaseRecord) -> String {
     let number = tally.of(record.number);
     let head = format!("{number} {} {} {}", case.runtime, case.app, case.load);
     let figures = match &record.load {

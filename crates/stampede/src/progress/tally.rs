@@ -9,7 +9,7 @@ use crate::event::{Event, Phase, RemainingTime};
 
 /// The state of a comparison.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct ComparisonState {
     /// Number of the trial, from 1; 0 before the first.
     pub number: u32,
     /// Number of all trials; 0 if it is not known.
@@ -25,9 +25,9 @@ pub struct Tally {
     /// CPUs of the stack's budget.
     pub budget_cpus: u32,
     /// Measured seconds of this trial, merged.
-    pub measured: Measured,
+    pub measured: LoadFigures,
     /// The last second alone.
-    pub last: Measured,
+    pub last: LoadFigures,
     /// CPU use of the stack at the last reading, as a share of one CPU.
     pub cpu_share: Option<f64>,
     /// Expected length of this trial and of those after it.
@@ -38,7 +38,7 @@ pub struct Tally {
 
 /// Figures of one or several seconds.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct LoadFigures {
     /// Number of seconds in the figures.
     pub seconds: u32,
     /// Planned requests.
@@ -51,7 +51,7 @@ pub struct Measured {
     pub times: Times,
 }
 
-impl Measured {
+impl LoadFigures {
     /// Adds a second.
     pub fn add(&mut self, second: &Second) {
         self.seconds += 1;
@@ -66,7 +66,7 @@ impl Measured {
     fn clear(&mut self) {
         let mut times = std::mem::take(&mut self.times);
         times.clear();
-        *self = Measured { times, ..Measured::default() };
+        *self = LoadFigures { times, ..LoadFigures::default() };
     }
 
     /// Converts a count to a rate per second; 0 before the first second.
@@ -75,7 +75,7 @@ impl Measured {
     }
 }
 
-impl Tally {
+impl ComparisonState {
     /// Takes in an event.
     pub fn take(&mut self, event: &Event<'_>) {
         match event {
@@ -175,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn time_left_is_this_phase_and_the_trials_to_come() {
-        let mut tally = Tally { trials: 3, ..Tally::default() };
+    fn the_time_left_is_that_of_this_phase_and_of_later_trials() {
+        let mut tally = ComparisonState { trials: 3, ..ComparisonState::default() };
         let case = case();
         tally.take(&Event::TrialStarted {
             number: 1,
@@ -210,7 +210,8 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_gets_all_figures_on_two_lines() {
-        let mut tally = Tally { number: 1, trials: 1, seconds: 3, ..Tally::default() };
+        let mut tally =
+            ComparisonState { number: 1, trials: 1, seconds: 3, ..ComparisonState::default() };
         tally.phase = Some(Phase::Drain);
         let lines = |width| {
             let picture = super::super::live::picture(&tally, width);

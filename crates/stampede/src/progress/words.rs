@@ -31,7 +31,7 @@ pub fn length(length: Nanos) -> String {
 }
 
 /// Describes what will run: `3 trials, about 45 s (5 s of warm-up in each)`.
-pub fn announced(trials: u32, expected: Nanos, warm_up: Nanos) -> String {
+pub fn announcement(trials: u32, expected: Nanos, warm_up: Nanos) -> String {
     let all = format!("{}, about {}", number_of(trials, "trial"), length(expected));
     let each = if trials == 1 { "in it" } else { "in each" };
     match warm_up.0 {
@@ -56,8 +56,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_to_run_names_the_warm_up() {
-        let say = |trials, ms| announced(trials, Nanos::from_secs(45), Nanos::from_millis(ms));
+    fn the_announcement_mentions_the_warm_up() {
+        let say = |trials, ms| announcement(trials, Nanos::from_secs(45), Nanos::from_millis(ms));
         assert_eq!(say(3, 5_000), "3 trials, about 45 s (5 s of warm-up in each)");
         assert_eq!(say(1, 500), "one trial, about 45 s (500 ms of warm-up in it)");
         assert_eq!(say(1, 0), "one trial, about 45 s");

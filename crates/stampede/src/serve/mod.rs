@@ -76,7 +76,7 @@ impl Server {
             let serve = axum::serve(listener, router(self.site));
             tokio::select! {
                 result = async { serve.await } => result,
-                () = asked_to_end() => Ok(()),
+                () = wait_for_interrupt() => Ok(()),
             }
         });
         // Streams of events end with this process. Pages that are still being read are not waited
@@ -86,7 +86,7 @@ impl Server {
     }
 }
 
-async fn asked_to_end() {
+async fn wait_for_interrupt() {
     while !interrupt::is_requested() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -98,7 +98,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/events", get(list_events))
         .route("/run", get(run))
         .route("/run/events", get(run_events))
-        .route("/over", get(over))
+        .route("/over", get(overlay))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard))
         .with_state(site)
 }
@@ -110,7 +110,7 @@ async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> R
     let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
     let mut response = if !["127.0.0.1", "localhost", "[::1]"].contains(&name) {
         (StatusCode::FORBIDDEN, "Ask for 127.0.0.1 or localhost.\n").into_response()
-    } else if !site.lets_in(Query::of(request.uri().query()).one("token")) {
+    } else if !site.accepts(Query::of(request.uri().query()).one("token")) {
         let say =
             "The address lacks its token: take the whole one that `stampede serve` printed.\n";
         (StatusCode::FORBIDDEN, say).into_response()
@@ -138,9 +138,9 @@ async fn run(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Respon
     blocking(move || site.run_page(query.one("name"))).await
 }
 
-async fn over(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Response {
+async fn overlay(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Response {
     let query = Query::of(query.as_deref());
-    blocking(move || site.over_page(&query.all("run"))).await
+    blocking(move || site.overlay_page(&query.all("run"))).await
 }
 
 /// Runs `read` outside the thread that answers, because reading a run's directory may take a
@@ -148,13 +148,13 @@ async fn over(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Respo
 async fn blocking(read: impl FnOnce() -> Result<String, StoreError> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(read).await {
         Ok(Ok(page)) => Html(page).into_response(),
-        Ok(Err(error @ StoreError::NoRun { .. })) => told(StatusCode::NOT_FOUND, &error),
-        Ok(Err(error)) => told(StatusCode::INTERNAL_SERVER_ERROR, &error),
+        Ok(Err(error @ StoreError::NoRun { .. })) => error_response(StatusCode::NOT_FOUND, &error),
+        Ok(Err(error)) => error_response(StatusCode::INTERNAL_SERVER_ERROR, &error),
         Err(panic) => (StatusCode::INTERNAL_SERVER_ERROR, panic.to_string()).into_response(),
     }
 }
 
-fn told(status: StatusCode, error: &StoreError) -> Response {
+fn error_response(status: StatusCode, error: &StoreError) -> Response {
     let hint = error.hint().map_or(String::new(), |hint| format!("hint: {hint}\n"));
     (status, format!("{}\n{hint}", chain(error))).into_response()
 }
@@ -171,20 +171,20 @@ async fn run_events(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) ->
 
 /// Returns the watch's messages as a stream. The watch looks once a second.
 fn events(watch: Watch) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let all = stream::unfold((watch, Vec::<Message>::new()), |(mut watch, mut told)| async {
-        while told.is_empty() {
+    let all = stream::unfold((watch, Vec::<Message>::new()), |(mut watch, mut messages)| async {
+        while messages.is_empty() {
             if watch.is_over() {
                 return None;
             }
-            tokio::time::sleep(EVERY).await;
-            let look = move || {
-                let told = watch.look();
-                (watch, told)
+            tokio::time::sleep(POLL_INTERVAL).await;
+            let poll = move || {
+                let messages = watch.poll();
+                (watch, messages)
             };
-            (watch, told) = tokio::task::spawn_blocking(look).await.ok()?;
+            (watch, messages) = tokio::task::spawn_blocking(poll).await.ok()?;
         }
-        let Message { event, data } = told.remove(0);
-        Some((Ok(Event::default().event(event).data(data)), (watch, told)))
+        let Message { event, data } = messages.remove(0);
+        Some((Ok(Event::default().event(event).data(data)), (watch, messages)))
     });
     Sse::new(all).keep_alive(KeepAlive::default())
 }
@@ -209,6 +209,6 @@ impl Query {
 }
 
 /// Pause between two looks. The rows of a run are seconds, too.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Threads that read: one for a page, one for events.
 const READERS: usize = 2;

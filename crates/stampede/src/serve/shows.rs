@@ -22,13 +22,13 @@ pub struct Site {
 struct List {
     format: u32,
     stampede: &'static str,
-    history: Vec<Linked>,
+    history: Vec<LinkedRun>,
     results: String,
     served: ListAddresses,
 }
 
 #[derive(Debug, Serialize)]
-struct Linked {
+struct LinkedRun {
     #[serde(flatten)]
     entry: Entry,
     page: String,
@@ -48,7 +48,7 @@ impl Site {
     }
 
     /// Whether this is the right token. The time of the comparison reveals nothing about the token.
-    pub fn lets_in(&self, token: &str) -> bool {
+    pub fn accepts(&self, token: &str) -> bool {
         let pairs = self.token.bytes().zip(token.bytes());
         let differ = pairs.fold(0, |differ, (ours, theirs)| differ | (ours ^ theirs));
         token.len() == self.token.len() && differ == 0
@@ -83,7 +83,7 @@ impl Site {
     fn list_data(&self) -> List {
         let linked = |entry: Entry| {
             let page = self.address("/run", &[("name", &entry.name)]);
-            Linked { entry, page }
+            LinkedRun { entry, page }
         };
         List {
             format: page::model::FORMAT,
@@ -150,7 +150,7 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::run_page`], and those of [`LoadedRuns::read`].
-    pub fn over_page(&self, names: &[String]) -> Result<String, StoreError> {
+    pub fn overlay_page(&self, names: &[String]) -> Result<String, StoreError> {
         let page = self.shown(names)?.page()?;
         let served = Some(ServerLinks { home: self.home(), events: None });
         Ok(page::served_html(&Page { served, ..page }))

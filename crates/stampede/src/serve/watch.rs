@@ -62,7 +62,7 @@ impl Watch {
     }
 
     /// Looks once, and returns the messages about changes.
-    pub fn look(&mut self) -> Vec<Message> {
+    pub fn poll(&mut self) -> Vec<Message> {
         match &mut self.of {
             Source::List { known } => {
                 let now = history::fingerprint(self.site.results());
@@ -73,17 +73,17 @@ impl Watch {
                 vec![Message { event: "history", data: self.site.list() }]
             }
             Source::Run { name, ended, shown } => {
-                let told = look_at_run(&self.site, name, ended, shown);
+                let messages = poll_run(&self.site, name, ended, shown);
                 // A run that no longer exists sends no more messages.
-                let told = told.unwrap_or_else(|_| vec![over()]);
-                self.is_over = told.last().is_some_and(|last| *last == over());
-                told
+                let messages = messages.unwrap_or_else(|_| vec![end_message()]);
+                self.is_over = messages.last().is_some_and(|last| *last == end_message());
+                messages
             }
         }
     }
 }
 
-fn look_at_run(
+fn poll_run(
     site: &Site,
     name: &str,
     known: &mut usize,
@@ -98,28 +98,28 @@ fn look_at_run(
     };
     let is_whole = current.stored().record.is_whole(ended);
     let state = RunState::of(&directory, is_whole);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     if state != RunState::UnderWay {
         // The run is read once more, because its last rows may have been written between the two
         // looks.
-        told.push(whole(site, name, &*read()?)?);
-        told.push(over());
+        messages.push(whole(site, name, &*read()?)?);
+        messages.push(end_message());
     } else if ended != *known {
-        told.push(whole(site, name, &current)?);
+        messages.push(whole(site, name, &current)?);
     } else {
         let now = page::now(current.stored(), current.summary())?;
-        told.push(Message { event: "now", data: json(&now) });
+        messages.push(Message { event: "now", data: json(&now) });
     }
     *known = ended;
     *shown = Some(current);
-    Ok(told)
+    Ok(messages)
 }
 
 fn whole(site: &Site, name: &str, shown: &LoadedRuns) -> Result<Message, StoreError> {
     Ok(Message { event: "page", data: json(&site.run_data(name, shown)?) })
 }
 
-fn over() -> Message {
+fn end_message() -> Message {
     Message { event: "over", data: "{}".to_owned() }
 }
 

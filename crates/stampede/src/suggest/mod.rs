@@ -13,24 +13,24 @@ use crate::plan::{LENGTH, MissingParts, Overrides};
 use crate::runtime::{App, Catalogue, RuntimeError};
 use crate::summary::words;
 
-pub use written::written;
+pub use written::plan_text;
 
 /// The runtimes of the catalogue, by whether they can serve an app on this machine.
 #[derive(Debug, Default)]
 pub struct Suggestion {
     /// The default runtimes that are installed and can serve the app. If there is none: all that
     /// can.
-    pub taken: Vec<Suggested>,
+    pub defaults: Vec<SuggestedRuntime>,
     /// Other runtimes that are installed and can serve the app.
-    pub beside: Vec<Suggested>,
+    pub others: Vec<SuggestedRuntime>,
     /// Runtimes that cannot serve the app, and default runtimes that are not installed. Runtimes
     /// with the same reason are grouped.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<UnsuitableRuntimes>,
 }
 
 /// A runtime of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suggested {
+pub struct SuggestedRuntime {
     /// Name in plans.
     pub name: String,
     /// Title for people.
@@ -39,17 +39,17 @@ pub struct Suggested {
 
 /// Runtimes that are left out for the same reason.
 #[derive(Debug)]
-pub struct LeftOut {
+pub struct UnsuitableRuntimes {
     /// The runtimes, at least one.
-    pub runtimes: Vec<Suggested>,
+    pub runtimes: Vec<SuggestedRuntime>,
     /// The reason.
     pub why: Unsuited,
-    todo: Todo,
+    todo: Remedy,
 }
 
 /// What can be done about a runtime that is left out.
 #[derive(Debug, PartialEq, Eq)]
-enum Todo {
+enum Remedy {
     Nothing,
     /// Run `stampede install` with the runtimes' names.
     Install,
@@ -95,24 +95,24 @@ pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, Sugges
         // `stampede runtimes` reports a wrong directory.
         let Ok(directory) = catalogue.runtime(name) else { continue };
         let (name, title) = (name.to_owned(), directory.manifest.title.clone());
-        let choice = alone(&name);
+        let choice = without_settings(&name);
         let error = apps.iter().find_map(|app| catalogue.check(&choice, app).err());
-        let runtime = Suggested { name, title };
+        let runtime = SuggestedRuntime { name, title };
         match (error, directory.manifest.default) {
-            (None, true) => suggestion.taken.push(runtime),
-            (None, false) => suggestion.beside.push(runtime),
+            (None, true) => suggestion.defaults.push(runtime),
+            (None, false) => suggestion.others.push(runtime),
             // Few machines have all runtimes, and few users miss one.
             (Some(RuntimeError::Missing { .. }), false) => {}
             (Some(error), _) => {
-                let left_out = why(error, &runtime.name)?;
+                let left_out = explain(error, &runtime.name)?;
                 suggestion.leave_out(runtime, left_out);
             }
         }
     }
-    if suggestion.taken.is_empty() {
-        suggestion.taken = std::mem::take(&mut suggestion.beside);
+    if suggestion.defaults.is_empty() {
+        suggestion.defaults = std::mem::take(&mut suggestion.others);
     }
-    match suggestion.taken.is_empty() {
+    match suggestion.defaults.is_empty() {
         false => Ok(suggestion),
         true => Err(SuggestError::Nothing {
             app: apps.first().map_or_else(String::new, |app| app.name.clone()),
@@ -124,18 +124,18 @@ pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, Sugges
 /// Puts the runtimes and a baseline into the flags where they are missing. Returns the choices, as
 /// notices for the reader.
 pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
-    let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = suggestion.defaults.iter().map(|one| one.name.as_str()).collect();
     let mut chosen = Vec::new();
     choose(&mut chosen, "runtimes", &mut flags.runtimes, &names.join(","));
     if names.contains(&BASELINE) {
         choose(&mut chosen, "baseline", &mut flags.baseline, BASELINE);
     }
     let mut notices = vec![Notice::Chosen { flags: chosen }];
-    if !suggestion.beside.is_empty() {
-        let runtimes = suggestion.beside.iter().map(|one| one.name.clone()).collect();
+    if !suggestion.others.is_empty() {
+        let runtimes = suggestion.others.iter().map(|one| one.name.clone()).collect();
         notices.push(Notice::AlsoInstalled { runtimes });
     }
-    let left_out = |left: &LeftOut| Notice::LeftOut {
+    let left_out = |left: &UnsuitableRuntimes| Notice::LeftOut {
         runtimes: left.runtimes.iter().map(|one| one.name.clone()).collect(),
         why: left.why.clone(),
         todo: left.todo(),
@@ -171,40 +171,40 @@ const BASELINE: &str = "nginx-fpm";
 const ROUNDS: &str = "3";
 
 impl Suggestion {
-    fn leave_out(&mut self, runtime: Suggested, (why, todo): (Unsuited, Todo)) {
-        let same = |left: &&mut LeftOut| left.why == why && left.todo == todo;
+    fn leave_out(&mut self, runtime: SuggestedRuntime, (why, todo): (Unsuited, Remedy)) {
+        let same = |left: &&mut UnsuitableRuntimes| left.why == why && left.todo == todo;
         match self.left_out.iter_mut().find(same) {
             Some(left) => left.runtimes.push(runtime),
-            None => self.left_out.push(LeftOut { runtimes: vec![runtime], why, todo }),
+            None => self.left_out.push(UnsuitableRuntimes { runtimes: vec![runtime], why, todo }),
         }
     }
 }
 
-impl LeftOut {
+impl UnsuitableRuntimes {
     /// Returns what can be done about it; `None` if nothing can.
     pub fn todo(&self) -> Option<String> {
         let names = || self.runtimes.iter().map(|one| one.name.as_str()).collect::<Vec<_>>();
         match &self.todo {
-            Todo::Nothing => None,
-            Todo::Install => Some(format!("`stampede install {}`", names().join(","))),
-            Todo::Do(what) => Some(what.clone()),
+            Remedy::Nothing => None,
+            Remedy::Install => Some(format!("`stampede install {}`", names().join(","))),
+            Remedy::Do(what) => Some(what.clone()),
         }
     }
 }
 
-impl std::fmt::Display for LeftOut {
+impl std::fmt::Display for UnsuitableRuntimes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", quoted(&self.runtimes), self.why)?;
         self.todo().map_or(Ok(()), |todo| write!(f, "; {todo}"))
     }
 }
 
-fn quoted(runtimes: &[Suggested]) -> String {
+fn quoted(runtimes: &[SuggestedRuntime]) -> String {
     words::list(&runtimes.iter().map(|one| format!("`{}`", one.name)).collect::<Vec<_>>())
 }
 
 /// Returns the choice of a runtime of the catalogue without any settings.
-fn alone(name: &str) -> RuntimeChoice {
+fn without_settings(name: &str) -> RuntimeChoice {
     RuntimeChoice {
         name: name.to_owned(),
         source: RuntimeSource::Catalogue(name.to_owned()),
@@ -218,47 +218,47 @@ fn alone(name: &str) -> RuntimeChoice {
 ///
 /// # Errors
 /// The error is about the app, whatever the runtime.
-fn why(error: RuntimeError, name: &str) -> Result<(Unsuited, Todo), SuggestError> {
+fn explain(error: RuntimeError, name: &str) -> Result<(Unsuited, Remedy), SuggestError> {
     use RuntimeError as E;
     let own = format!("stampede install {name}");
     Ok(match &error {
         E::Missing { install, .. } => {
             let todo = match install {
-                None => Todo::Nothing,
-                Some(command) if *command == own => Todo::Install,
-                Some(command) => Todo::Do(format!("`{command}`")),
+                None => Remedy::Nothing,
+                Some(command) if *command == own => Remedy::Install,
+                Some(command) => Remedy::Do(format!("`{command}`")),
             };
             (Unsuited::NotInstalled {}, todo)
         }
         E::WrongKind { because: "", runs, .. } => {
             let kinds = runs.iter().map(|kind| (*kind).to_owned()).collect();
-            (Unsuited::OtherKinds { kinds }, Todo::Nothing)
+            (Unsuited::OtherKinds { kinds }, Remedy::Nothing)
         }
         E::WrongKind { kind, .. } => (
             Unsuited::NotKept { kind: (*kind).to_owned() },
-            Todo::Do(
+            Remedy::Do(
                 "if it is symfony, laravel, lumen, callable or psr15: `--kind NAME`".to_owned(),
             ),
         ),
         E::NotEntered { kind, file, .. } => (
             Unsuited::NotEntered { kind: (*kind).to_owned(), file: (*file).to_owned() },
             match *kind {
-                "symfony" => Todo::Do(
+                "symfony" => Remedy::Do(
                     "use `adapter: symfony-runtime` in a plan: then this file is not needed"
                         .to_owned(),
                 ),
-                _ => Todo::Nothing,
+                _ => Remedy::Nothing,
             },
         ),
         E::AppLacks { packages, .. } => (
             Unsuited::PackagesMissing {
                 packages: packages.split(' ').map(str::to_owned).collect(),
             },
-            error.hint().map_or(Todo::Nothing, Todo::Do),
+            error.hint().map_or(Remedy::Nothing, Remedy::Do),
         ),
         E::NamedProgram { .. } | E::Extension { .. } => {
             let cause = Cause { source: None, ..cause(&error) };
-            (Unsuited::Unusable { cause }, error.hint().map_or(Todo::Nothing, Todo::Do))
+            (Unsuited::Unusable { cause }, error.hint().map_or(Remedy::Nothing, Remedy::Do))
         }
         _ => return Err(SuggestError::App(error)),
     })
@@ -271,41 +271,41 @@ mod tests {
     use crate::runtime::SearchPaths;
 
     fn suggestion() -> Suggestion {
-        let one = |name: &str| Suggested { name: name.into(), title: name.to_uppercase() };
-        let left = |names: &[&str], why, todo| LeftOut {
+        let one = |name: &str| SuggestedRuntime { name: name.into(), title: name.to_uppercase() };
+        let left = |names: &[&str], why, todo| UnsuitableRuntimes {
             runtimes: names.iter().map(|name| one(name)).collect(),
             why,
             todo,
         };
         let laravel = Unsuited::OtherKinds { kinds: vec!["laravel".into()] };
         Suggestion {
-            taken: vec![one("a"), one("b")],
-            beside: vec![one("c")],
+            defaults: vec![one("a"), one("b")],
+            others: vec![one("c")],
             left_out: vec![
-                left(&["d", "e"], Unsuited::NotInstalled {}, Todo::Install),
-                left(&["f"], laravel, Todo::Nothing),
+                left(&["d", "e"], Unsuited::NotInstalled {}, Remedy::Install),
+                left(&["f"], laravel, Remedy::Nothing),
             ],
         }
     }
 
     #[test]
-    fn flags_win_and_what_is_chosen_is_said() {
+    fn flags_win_and_defaults_are_reported() {
         let chosen = |flags: Overrides| {
             let mut flags = flags;
             let notices = fill(&mut flags, &suggestion());
             (flags, notices[0].to_string())
         };
-        let (flags, said) = chosen(Overrides::default());
-        assert_eq!(said, "defaults used: --runtimes a,b");
+        let (flags, message) = chosen(Overrides::default());
+        assert_eq!(message, "defaults used: --runtimes a,b");
         assert_eq!(flags.baseline, None, "the most usual one is not among them");
         let given = Overrides { runtimes: Some("c".to_owned()), ..Overrides::default() };
         assert_eq!(chosen(given).0.runtimes.as_deref(), Some("c"));
     }
 
     #[test]
-    fn the_most_usual_runtime_is_the_baseline_where_nobody_named_any() {
+    fn the_most_common_runtime_is_the_default_baseline() {
         let mut suggestion = suggestion();
-        suggestion.taken[1].name = BASELINE.to_owned();
+        suggestion.defaults[1].name = BASELINE.to_owned();
         let mut flags = Overrides::default();
         fill(&mut flags, &suggestion);
         assert_eq!(flags.baseline.as_deref(), Some(BASELINE));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_without_a_length_has_one_and_so_has_a_run_without_rounds() {
+    fn length_and_rounds_have_defaults() {
         let chosen = |flags: Overrides| {
             let mut flags = flags;
             let gaps = crate::plan::missing_parts(None, &flags).expect("no file is read");

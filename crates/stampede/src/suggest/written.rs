@@ -4,11 +4,11 @@ use crate::fact;
 use crate::plan::model::AppKind;
 use crate::runtime::App;
 
-use super::{Suggested, Suggestion};
+use super::{SuggestedRuntime, Suggestion};
 
 /// Returns a plan's text. `choice` is the app as the plan names it, `command` runs the plan, and
 /// `cpus` is the number of CPUs of the whole stack.
-pub fn written(
+pub fn plan_text(
     app: &App,
     choice: &str,
     suggestion: &Suggestion,
@@ -62,22 +62,22 @@ fn app_part(app: &App, choice: &str) -> String {
 }
 
 fn runtimes(suggestion: &Suggestion) -> String {
-    let every = [&suggestion.taken, &suggestion.beside].into_iter().flatten();
+    let every = [&suggestion.defaults, &suggestion.others].into_iter().flatten();
     let left = suggestion.left_out.iter().flat_map(|left| &left.runtimes);
     let width = every.chain(left).map(|one| one.name.len()).max().unwrap_or(0);
-    let line = |one: &Suggested| format!("{:width$}   # {}\n", one.name, one.title);
+    let line = |one: &SuggestedRuntime| format!("{:width$}   # {}\n", one.name, one.title);
     let mut text = "runtimes:\n".to_owned();
-    for one in &suggestion.taken {
+    for one in &suggestion.defaults {
         text += &format!("  - {}", line(one));
     }
-    let mut off = |head: &str, runtimes: &[Suggested]| {
+    let mut off = |head: &str, runtimes: &[SuggestedRuntime]| {
         text += &commented(head).lines().map(|line| format!("  {line}\n")).collect::<String>();
         for one in runtimes {
             text += &format!("  # - {}", line(one));
         }
     };
-    if !suggestion.beside.is_empty() {
-        off("Here too:", &suggestion.beside);
+    if !suggestion.others.is_empty() {
+        off("Here too:", &suggestion.others);
     }
     for left in &suggestion.left_out {
         let todo = left.todo().map_or(String::new(), |todo| format!("; {todo}"));
@@ -85,7 +85,7 @@ fn runtimes(suggestion: &Suggestion) -> String {
         why[..1].make_ascii_uppercase();
         off(&why, &left.runtimes);
     }
-    text + &more(&suggestion.taken[0].name)
+    text + &more(&suggestion.defaults[0].name)
 }
 
 /// Returns commented examples with variants of the runtime `name`.

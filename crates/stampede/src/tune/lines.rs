@@ -8,29 +8,29 @@ use crate::store::record::RuntimeRecord;
 
 /// The configuration of a trial's runtime: file → lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Configured(BTreeMap<String, Vec<String>>);
+pub struct Configuration(BTreeMap<String, Vec<String>>);
 
-impl Configured {
+impl Configuration {
     /// Returns the rendered files and the command lines of a record.
-    pub fn of(record: &RuntimeRecord) -> Configured {
+    pub fn of(record: &RuntimeRecord) -> Configuration {
         let lines = |text: &String| text.lines().map(|line| line.trim().to_owned()).collect();
         let mut files: BTreeMap<String, Vec<String>> =
             record.files.iter().map(|(name, text)| (name.clone(), lines(text))).collect();
         files.insert(COMMANDS.to_owned(), record.commands.clone());
-        Configured(files)
+        Configuration(files)
     }
 
     /// Returns the lines that at least one of `others` lacks. `again` is another trial of the same
     /// settings. Lines that it lacks differ from trial to trial, such as ports and directories, and
     /// are left out.
-    pub fn lines(&self, again: &Configured, others: &[&Configured]) -> Vec<Line> {
+    pub fn lines(&self, again: &Configuration, others: &[&Configuration]) -> Vec<Line> {
         let empty = Vec::new();
         let mut found = Vec::new();
         for (file, lines) in &self.0 {
             let same = again.0.get(file).unwrap_or(&empty);
             let own = lines.iter().filter(|line| !line.is_empty() && same.contains(line));
             for line in own {
-                let lacks = |other: &&&Configured| {
+                let lacks = |other: &&&Configuration| {
                     !other.0.get(file).is_some_and(|lines| lines.contains(line))
                 };
                 let line = Line { file: file.clone(), text: line.clone() };
@@ -49,7 +49,7 @@ const COMMANDS: &str = "command line";
 mod tests {
     use super::*;
 
-    fn configured(workers: u32, port: u32) -> Configured {
+    fn configured(workers: u32, port: u32) -> Configuration {
         let record = RuntimeRecord {
             files: BTreeMap::from([
                 (
@@ -66,11 +66,11 @@ mod tests {
             ],
             ..RuntimeRecord::default()
         };
-        Configured::of(&record)
+        Configuration::of(&record)
     }
 
     #[test]
-    fn the_lines_of_a_setting_are_those_that_differ_with_it_alone() {
+    fn only_lines_that_differ_with_the_setting_are_its_lines() {
         let (best, again, other) = (configured(14, 1), configured(14, 2), configured(32, 3));
         let lines = best.lines(&again, &[&other]);
         let shown: Vec<_> = lines.iter().map(|l| (l.file.as_str(), l.text.as_str())).collect();

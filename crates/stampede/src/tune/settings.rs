@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_and_words_are_read() {
+    fn ranges_and_words_are_parsed() {
         let read = |text| Setting::read(text).map(|setting| (setting.name, setting.range));
         let words = |words: &[&str]| Range::Words(words.iter().map(|w| (*w).to_owned()).collect());
         assert_eq!(read("workers=2..64"), Ok(("workers".to_owned(), Range::Numbers(2, 64))));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_carries_its_settings() {
+    fn a_variant_has_its_settings() {
         let choice = RuntimeChoice {
             name: "nginx-fpm".to_owned(),
             source: crate::plan::model::RuntimeSource::Catalogue("nginx-fpm".to_owned()),

@@ -23,8 +23,8 @@ pub fn text(report: &TuneReport) -> String {
         report.expect.join(", "),
         report.said
     );
-    for also in also(report) {
-        text.push_str(&format!("  {also}\n"));
+    for remark in remarks(report) {
+        text.push_str(&format!("  {remark}\n"));
     }
     let mut file = "";
     for line in &report.lines {
@@ -44,16 +44,16 @@ pub fn text(report: &TuneReport) -> String {
     text
 }
 
-fn also(report: &TuneReport) -> Vec<String> {
-    let mut also = Vec::new();
+fn remarks(report: &TuneReport) -> Vec<String> {
+    let mut remarks = Vec::new();
     if let Some(bytes) = report.memory_bytes_per_worker {
-        also.push(format!("one more worker takes {}", words::bytes(bytes)));
+        remarks.push(format!("one more worker takes {}", words::bytes(bytes)));
     }
     if let Some(share) = report.waiting_share {
-        also.push(waiting(share));
+        remarks.push(waiting(share));
     }
     if let Some(scaling) = &report.scaling {
-        also.push(format!(
+        remarks.push(format!(
             "as measured, one worker handles {}/s; contention {:.3}, coherency {:.5}",
             rate((scaling.one_worker_per_second * 10.0).round() / 10.0),
             scaling.contention,
@@ -62,11 +62,11 @@ fn also(report: &TuneReport) -> Vec<String> {
     }
     let best = report.points.iter().find(|point| report.best.as_ref() == Some(&point.settings));
     // With a given rate, `low` is a time, not a rate; the trials that missed ran at the given rate.
-    let bears = |best: &TunePoint| best.low.filter(|_| report.rate_per_second.is_none());
-    if let Some(why) = best.and_then(|best| held_back(&best.trials, bears(best))) {
-        also.push(format!("limited by: {}", why.text));
+    let sustained = |best: &TunePoint| best.low.filter(|_| report.rate_per_second.is_none());
+    if let Some(why) = best.and_then(|best| held_back(&best.trials, sustained(best))) {
+        remarks.push(format!("limited by: {}", why.text));
     }
-    also
+    remarks
 }
 
 fn table(report: &TuneReport) -> String {

@@ -1,12 +1,12 @@
 //! Searches for the best settings: decides which point is next. Its caller measures the points.
 
-use stampede_stats::best::{Gain, Point as Measured, Tuner, Value};
+use stampede_stats::best::{Gain, Point as MeasuredPoint, Tuner, Value};
 use stampede_stats::estimate::Estimate;
 
 use super::model::TunePoint;
 use super::settings::{Setting, named};
-use crate::capacity::capacity_search::{CapacitySearch, TrialSpec, Wanted, What};
-use crate::capacity::model::{Ending, Limit, Point, Purpose, Seen};
+use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch, LoadLevel, TrialSpec};
+use crate::capacity::model::{Ending, Limit, Point, Purpose, TrialOutcome};
 use crate::fact::Fact;
 use crate::fact::search::{ChoiceFailed, Limited};
 
@@ -14,7 +14,7 @@ use crate::fact::search::{ChoiceFailed, Limited};
 #[derive(Clone, Debug)]
 pub struct Objective {
     /// The goal of each point's search. Its time is a part of the whole time.
-    pub wanted: Wanted,
+    pub goal: CapacityGoal,
     /// The rate at which p95 shall be lowest; `None` if the capacity shall be highest.
     pub rate: Option<f64>,
     /// Longest time for all points.
@@ -30,7 +30,7 @@ pub struct TuningSearch {
     /// Points, with the number or index of each value.
     pub points: Vec<(Vec<Value>, TunePoint)>,
     /// The search of each point, if the capacity is the goal.
-    hunts: Vec<(Vec<Value>, CapacitySearch)>,
+    searches: Vec<(Vec<Value>, CapacitySearch)>,
     /// Whether longer trials confirm the capacity of the best settings.
     pub confirmed: bool,
     /// Why no settings help: the expectations are not met even for one user alone.
@@ -49,7 +49,7 @@ impl TuningSearch {
             settings,
             best,
             points: Vec::new(),
-            hunts: Vec::new(),
+            searches: Vec::new(),
             confirmed: false,
             hopeless: None,
             out_of_time: false,
@@ -68,7 +68,7 @@ impl TuningSearch {
         mut after: impl FnMut(&TuningSearch) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some(at) = self.best.next() {
-            let left = self.objective.max_time_s - self.kept_s() - self.spent_s();
+            let left = self.objective.max_time_s - self.reserved_s() - self.spent_s();
             let share = self.objective.max_time_s / POINTS_USUAL;
             if !self.points.is_empty() && left < share * LEAST_SHARE {
                 self.out_of_time = true;
@@ -83,7 +83,7 @@ impl TuningSearch {
             let Some(point) = measured else { return Ok(()) };
             let gain = self.gain(&point);
             self.points.push((at.clone(), point));
-            self.best.add(Measured { at, gain });
+            self.best.add(MeasuredPoint { at, gain });
             after(self)?;
             if self.hopeless.is_some() {
                 return Ok(());
@@ -94,8 +94,8 @@ impl TuningSearch {
     }
 
     /// Returns the time reserved for confirming the best settings, in s.
-    fn kept_s(&self) -> f64 {
-        let confirms = self.objective.wanted.confirm && self.objective.rate.is_none();
+    fn reserved_s(&self) -> f64 {
+        let confirms = self.objective.goal.confirm && self.objective.rate.is_none();
         if confirms { self.objective.max_time_s * CONFIRMING_SHARE } else { 0.0 }
     }
 
@@ -104,18 +104,18 @@ impl TuningSearch {
         &mut self,
         measure: &mut impl FnMut(&[Value], &TrialSpec) -> Result<Option<Point>, E>,
     ) -> Result<(), E> {
-        let Some((at, _)) = self.chosen().cloned().filter(|_| self.kept_s() > 0.0) else {
+        let Some((at, _)) = self.chosen().cloned().filter(|_| self.reserved_s() > 0.0) else {
             return Ok(());
         };
-        let known = self.hunts.iter().find(|(hunted, _)| *hunted == at);
+        let known = self.searches.iter().find(|(searched, _)| *searched == at);
         let Some((_, mut capacity_search)) = known.cloned() else { return Ok(()) };
-        let trial_s = self.objective.wanted.trial_s * LONGER_TRIALS;
+        let trial_s = self.objective.goal.trial_s * LONGER_TRIALS;
         let max_time_s = capacity_search.spent_s() + self.left_s();
-        capacity_search.go_on(Wanted { trial_s, max_time_s, ..self.objective.wanted.clone() });
+        capacity_search.resume(CapacityGoal { trial_s, max_time_s, ..self.objective.goal.clone() });
         while let Some(spec) = capacity_search.next().filter(|spec| spec.purpose != Purpose::Curve)
         {
             let Some(point) = measure(&at, &spec)? else { break };
-            capacity_search.told(&spec, point);
+            capacity_search.add_result(&spec, point);
         }
         let limit = capacity_search.limit();
         self.confirmed = limit.ending == Ending::Found;
@@ -128,7 +128,7 @@ impl TuningSearch {
 
     /// Returns the shortest time in which the search of a point can find anything, in s.
     fn least_s(&self) -> f64 {
-        SEARCH_TRIALS * (self.objective.wanted.trial_s + self.objective.wanted.warm_up_s + AROUND_S)
+        SEARCH_TRIALS * (self.objective.goal.trial_s + self.objective.goal.warm_up_s + OVERHEAD_S)
     }
 
     fn spent_s(&self) -> f64 {
@@ -182,18 +182,18 @@ impl TuningSearch {
         max_time_s: f64,
         measure: &mut impl FnMut(&TrialSpec) -> Result<Option<Point>, E>,
     ) -> Result<Option<TunePoint>, E> {
-        let wanted = Wanted { confirm: false, max_time_s, ..self.objective.wanted.clone() };
+        let goal = CapacityGoal { confirm: false, max_time_s, ..self.objective.goal.clone() };
         // After the first point it is known that one user alone is served well enough.
         let mut capacity_search = match self.waiting_share.is_some() || !self.points.is_empty() {
-            true => CapacitySearch::from_crowd(String::new(), wanted),
-            false => CapacitySearch::new(String::new(), wanted),
+            true => CapacitySearch::from_saturation(String::new(), goal),
+            false => CapacitySearch::new(String::new(), goal),
         };
         while let Some(spec) = capacity_search.next() {
             let Some(point) = measure(&spec)? else { return Ok(None) };
-            capacity_search.told(&spec, point);
+            capacity_search.add_result(&spec, point);
         }
         let limit = capacity_search.limit();
-        self.hunts.push((at.to_vec(), capacity_search));
+        self.searches.push((at.to_vec(), capacity_search));
         self.waiting_share = self.waiting_share.or(limit.waiting_share);
         if limit.ending == Ending::NotMetAlone {
             self.hopeless = Some(limit.said.clone());
@@ -209,7 +209,7 @@ impl TuningSearch {
         let (low, high) = (limit.capacity_per_second, limit.upper_per_second);
         let middle = low.map(|low| (low * high.unwrap_or(low)).sqrt());
         let value = if failed.is_some() { None } else { middle };
-        self.described(at, value, value.and(low), value.and(high), failed, limit.points.clone())
+        self.tune_point(at, value, value.and(low), value.and(high), failed, limit.points.clone())
     }
 
     /// Runs some trials at one rate.
@@ -224,31 +224,32 @@ impl TuningSearch {
             return Ok(None);
         }
         for _ in 0..TRIALS {
-            let length_s = self.objective.wanted.length_s(rate);
-            let (purpose, what) = (Purpose::Search, What::Rate(rate));
-            let spec = TrialSpec { purpose, what, length_s, left_s: 0.0 };
+            let length_s = self.objective.goal.length_s(rate);
+            let (purpose, level) = (Purpose::Search, LoadLevel::Rate(rate));
+            let spec = TrialSpec { purpose, level, length_s, left_s: 0.0 };
             let Some(point) = measure(&spec)? else { return Ok(None) };
-            let is_over = point.time_ns_p95.is_none() && point.seen != Seen::Generator;
+            let is_over = point.time_ns_p95.is_none() && point.seen != TrialOutcome::Generator;
             trials.push(point);
             if is_over {
                 break;
             }
         }
-        let counted = trials.iter().filter(|point| point.seen != Seen::Generator);
-        let missed: Vec<&Point> = counted.clone().filter(|p| p.seen == Seen::Missed).collect();
+        let counted = trials.iter().filter(|point| point.seen != TrialOutcome::Generator);
+        let missed: Vec<&Point> =
+            counted.clone().filter(|p| p.seen == TrialOutcome::Missed).collect();
         let mostly = missed.len() * 2 > counted.clone().count();
-        let missed = missed.last().filter(|_| mostly).map(|point| because(point));
+        let missed = missed.last().filter(|_| mostly).map(|point| trial_failure(point));
         let times: Option<Vec<f64>> = counted.map(|point| point.time_ns_p95).collect();
         let estimate = times.as_deref().and_then(Estimate::of);
         let failed = failed(&trials).or(missed).or_else(|| match estimate {
             Some(_) => None,
-            None => trials.last().map(because),
+            None => trials.last().map(trial_failure),
         });
         let estimate = estimate.filter(|_| failed.is_none());
         let interval = estimate.and_then(|estimate| estimate.interval);
         let (low, high) = interval.unzip();
         let value = estimate.map(|estimate| estimate.value);
-        Ok(Some(self.described(at, value, low, high, failed, trials)))
+        Ok(Some(self.tune_point(at, value, low, high, failed, trials)))
     }
 
     /// Checks whether the expectations are met for one user alone, and measures the share that this
@@ -258,11 +259,11 @@ impl TuningSearch {
         &mut self,
         measure: &mut impl FnMut(&TrialSpec) -> Result<Option<Point>, E>,
     ) -> Result<bool, E> {
-        let mut capacity_search = CapacitySearch::new(String::new(), self.objective.wanted.clone());
+        let mut capacity_search = CapacitySearch::new(String::new(), self.objective.goal.clone());
         while let Some(spec) = capacity_search.next().filter(|spec| spec.purpose == Purpose::Alone)
         {
             let Some(point) = measure(&spec)? else { return Ok(false) };
-            capacity_search.told(&spec, point);
+            capacity_search.add_result(&spec, point);
         }
         let limit = capacity_search.limit();
         self.waiting_share = limit.waiting_share;
@@ -271,7 +272,7 @@ impl TuningSearch {
         Ok(is_served)
     }
 
-    fn described(
+    fn tune_point(
         &self,
         at: &[Value],
         value: Option<f64>,
@@ -280,7 +281,7 @@ impl TuningSearch {
         failed: Option<Fact<ChoiceFailed>>,
         trials: Vec<Point>,
     ) -> TunePoint {
-        let met = trials.iter().filter(|point| point.seen == Seen::Met);
+        let met = trials.iter().filter(|point| point.seen == TrialOutcome::Met);
         let fullest = met.filter(|point| point.offered_per_second.is_some()).max_by(|a, b| {
             a.offered_per_second.unwrap_or(0.0).total_cmp(&b.offered_per_second.unwrap_or(0.0))
         });
@@ -306,7 +307,7 @@ fn failed(trials: &[Point]) -> Option<Fact<ChoiceFailed>> {
 }
 
 /// Returns the reasons of a trial as a failure.
-fn because(point: &Point) -> Fact<ChoiceFailed> {
+fn trial_failure(point: &Point) -> Fact<ChoiceFailed> {
     ChoiceFailed::Trials { reasons: point.why.clone() }.into()
 }
 
@@ -322,7 +323,7 @@ const LEAST_SHARE: f64 = 0.5;
 /// Trials of a search without noise.
 const SEARCH_TRIALS: f64 = 10.0;
 /// Time for start, verification and stop, in s.
-const AROUND_S: f64 = 1.5;
+const OVERHEAD_S: f64 = 1.5;
 /// Trials at one rate: the fewest with an interval.
 const TRIALS: usize = 3;
 

@@ -12,11 +12,11 @@ fn not_met(value: f64) -> Fact<Reason> {
 fn measure(at: &[Value], spec: &TrialSpec, memory_ends: u32) -> Point {
     let workers = f64::from(at[0]);
     let capacity = (workers * 20.0).min(500.0);
-    let (rate, concurrency) = match spec.what {
-        What::Concurrency(concurrency) => {
+    let (rate, concurrency) = match spec.level {
+        LoadLevel::Concurrency(concurrency) => {
             (f64::from(concurrency).min(workers) * 20.0, Some(concurrency))
         }
-        What::Rate(rate) => (rate, None),
+        LoadLevel::Rate(rate) => (rate, None),
     };
     let busy = concurrency.is_none() && rate > capacity;
     let killed =
@@ -29,7 +29,7 @@ fn measure(at: &[Value], spec: &TrialSpec, memory_ends: u32) -> Point {
         offered_per_second: concurrency.is_none().then_some(rate),
         length_s: spec.length_s,
         took_s: spec.length_s + 2.0,
-        seen: if busy || killed.is_some() { Seen::Missed } else { Seen::Met },
+        seen: if busy || killed.is_some() { TrialOutcome::Missed } else { TrialOutcome::Met },
         why: if busy { vec![not_met(3e9)] } else { vec![] },
         throughput_per_second: Some(rate.min(capacity)),
         time_ns_mean: Some(time_s * 1e9),
@@ -46,17 +46,17 @@ fn measure(at: &[Value], spec: &TrialSpec, memory_ends: u32) -> Point {
 }
 
 fn work(rate: Option<f64>, max_time_s: f64, confirm: bool) -> TuningSearch {
-    let wanted = Wanted {
+    let goal = CapacityGoal {
         expect: vec!["p95 < 100ms".parse().expect("an expectation")],
         precision: 0.1,
         max_time_s,
         trial_s: 2.0,
         warm_up_s: 1.0,
-        crowd: 32,
+        saturation_concurrency: 32,
         confirm,
     };
     let settings = vec![Setting::read("workers=2..64").expect("a setting")];
-    TuningSearch::new(Objective { wanted, rate, max_time_s }, settings)
+    TuningSearch::new(Objective { goal, rate, max_time_s }, settings)
 }
 
 fn tuned(rate: Option<f64>, max_time_s: f64, memory_ends: u32) -> TuningSearch {
@@ -78,7 +78,7 @@ fn the_fewest_workers_that_fill_the_cpu_are_chosen() {
 }
 
 #[test]
-fn what_does_not_fit_into_memory_has_failed_and_says_so() {
+fn settings_that_do_not_fit_into_memory_fail_with_a_reason() {
     let work = tuned(None, 900.0, 20);
     let (at, _) = work.chosen().expect("a choice");
     assert!((11..=20).contains(&at[0]), "{at:?}");
@@ -98,7 +98,7 @@ fn at_one_rate_the_fewest_workers_that_keep_p95_are_chosen() {
 }
 
 #[test]
-fn a_rate_that_no_settings_bear_as_expected_is_said_with_its_figure() {
+fn a_rate_that_no_settings_sustain_is_reported() {
     let work = tuned(Some(5_000.0), 900.0, 1_000);
     assert!(work.chosen().is_none());
     for (_, point) in &work.points {
@@ -108,17 +108,17 @@ fn a_rate_that_no_settings_bear_as_expected_is_said_with_its_figure() {
 }
 
 #[test]
-fn what_one_user_alone_does_not_get_no_settings_give() {
+fn no_settings_help_if_a_single_user_misses_the_expectations() {
     for rate in [None, Some(200.0)] {
         let mut work = work(rate, 900.0, false);
         let slow = |at: &[Value], spec: &TrialSpec| Point {
-            seen: Seen::Missed,
+            seen: TrialOutcome::Missed,
             why: vec![not_met(2e9)],
             ..measure(at, spec, 1_000)
         };
         work.run(|at, spec| Ok::<_, ()>(Some(slow(at, spec))), |_| Ok(())).expect("measured");
-        let said = work.hopeless.clone().expect("it is said");
-        assert_eq!(said, Limited::NotMetAlone { reasons: vec![not_met(2e9)] }.into());
+        let reason = work.hopeless.clone().expect("it is said");
+        assert_eq!(reason, Limited::NotMetAlone { reasons: vec![not_met(2e9)] }.into());
     }
 }
 
@@ -127,15 +127,15 @@ fn the_best_is_confirmed_by_longer_trials() {
     let mut work = work(None, 900.0, true);
     work.run(|at, spec| Ok::<_, ()>(Some(measure(at, spec, 1_000))), |_| Ok(())).expect("measured");
     let (_, point) = work.chosen().expect("a choice");
-    let longer: Vec<Seen> =
+    let longer: Vec<TrialOutcome> =
         point.trials.iter().filter(|one| one.length_s >= 16.0).map(|one| one.seen).collect();
-    let met = longer.iter().filter(|seen| **seen == Seen::Met).count();
-    assert!(work.confirmed && met >= 2 && longer.contains(&Seen::Missed), "{longer:?}");
+    let met = longer.iter().filter(|seen| **seen == TrialOutcome::Met).count();
+    assert!(work.confirmed && met >= 2 && longer.contains(&TrialOutcome::Missed), "{longer:?}");
     assert!(work.spent_s() <= 900.0, "{}", work.spent_s());
 }
 
 #[test]
-fn the_time_ends_it_with_the_best_so_far() {
+fn the_end_of_the_time_gives_the_best_settings_so_far() {
     let work = tuned(None, 120.0, 1_000);
     assert!(work.out_of_time && work.chosen().is_some());
     assert!(work.spent_s() <= 120.0 + 5.0, "{}", work.spent_s());

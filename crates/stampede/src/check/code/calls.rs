@@ -2,14 +2,14 @@
 
 use super::SuspectKind;
 use super::functions::{FUNCTIONS, Function, Undo};
-use super::place::{self, Place, is_after_asking};
-use super::reader::{At, Reader};
+use super::place::{self, Scope, is_guarded_by};
+use super::reader::{NodePath, Reader};
 use super::summary::called;
 use super::tree::{arguments, child, children, literal};
 use super::write;
 
 /// Reads a call of one of PHP's own functions.
-pub(super) fn function(reader: &mut Reader, at: At) {
+pub(super) fn function(reader: &mut Reader, at: NodePath) {
     let Some(name) = called(at.node, &reader.names, reader.source) else { return };
     match &*name {
         "exit" | "die" => return exit(reader, at),
@@ -27,7 +27,7 @@ pub(super) fn function(reader: &mut Reader, at: At) {
     if function.kind == SuspectKind::Output {
         return output(reader, at, &name);
     }
-    if arguments(at.node).len() < function.least || only_asks(reader, at, &name) {
+    if arguments(at.node).len() < function.least || only_queries(reader, at, &name) {
         return;
     }
     if !is_undone(reader, at, function) {
@@ -40,7 +40,7 @@ pub(super) fn function(reader: &mut Reader, at: At) {
 }
 
 /// Reads a call of `Locale::setDefault()`.
-pub(super) fn method(reader: &mut Reader, at: At) {
+pub(super) fn method(reader: &mut Reader, at: NodePath) {
     let scope = at.node.child_by_field_name("scope");
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
     if name == Some("setDefault")
@@ -51,10 +51,10 @@ pub(super) fn method(reader: &mut Reader, at: At) {
 }
 
 /// Reads `exit` in any form. It is accepted where it only guards a file against direct access.
-pub(super) fn exit(reader: &mut Reader, at: At) {
-    let asked = ["defined(", "defined (", "function_exists(", "class_exists("];
-    let inside = Place::of(at.path).is_inside();
-    if !inside && is_after_asking(&asked, at.node, at.path, reader.source) {
+pub(super) fn exit(reader: &mut Reader, at: NodePath) {
+    let checks = ["defined(", "defined (", "function_exists(", "class_exists("];
+    let inside = Scope::of(at.path).is_inside();
+    if !inside && is_guarded_by(&checks, at.node, at.path, reader.source) {
         return;
     }
     let word = reader.text(at.node).trim_start_matches('\\').get(..3).unwrap_or_default();
@@ -63,7 +63,7 @@ pub(super) fn exit(reader: &mut Reader, at: At) {
 }
 
 /// Reads `die` without arguments, which the grammar parses as a constant.
-pub(super) fn bare_exit(reader: &mut Reader, at: At) {
+pub(super) fn bare_exit(reader: &mut Reader, at: NodePath) {
     let word = reader.text(at.node);
     let parent = at.path.last().map(|parent| parent.kind());
     let is_value = parent.is_some_and(|parent| {
@@ -76,9 +76,9 @@ pub(super) fn bare_exit(reader: &mut Reader, at: At) {
 
 /// Reads `echo` and similar output in a method or function that does not buffer its output.
 /// Closures are accepted, because streamed answers consist of them.
-pub(super) fn output(reader: &mut Reader, at: At, name: &str) {
-    let place = Place::of(at.path);
-    if reader.has_html || place.in_closure || place.function.is_none() {
+pub(super) fn output(reader: &mut Reader, at: NodePath, name: &str) {
+    let scope = Scope::of(at.path);
+    if reader.has_html || scope.in_closure || scope.function.is_none() {
         return;
     }
     if !reader.function_summary(at).calls_any(&["ob_start"]) {
@@ -87,11 +87,11 @@ pub(super) fn output(reader: &mut Reader, at: At, name: &str) {
 }
 
 /// Reads comparisons like `PHP_SAPI === 'cli'`, which requests may reach.
-pub(super) fn sapi(reader: &mut Reader, at: At) {
+pub(super) fn sapi(reader: &mut Reader, at: NodePath) {
     let parts = children(at.node);
     let asks = |part: &tree_sitter::Node| {
-        let said = reader.text(*part).trim_start_matches('\\');
-        said == "PHP_SAPI" || said.starts_with("php_sapi_name(")
+        let operand = reader.text(*part).trim_start_matches('\\');
+        operand == "PHP_SAPI" || operand.starts_with("php_sapi_name(")
     };
     let compared = parts.iter().any(|part| literal(*part, reader.source).is_some());
     if compared && parts.iter().any(asks) {
@@ -100,24 +100,24 @@ pub(super) fn sapi(reader: &mut Reader, at: At) {
 }
 
 /// Reads a function or class that is declared inside a function.
-pub(super) fn declared(reader: &mut Reader, at: At) {
+pub(super) fn declared(reader: &mut Reader, at: NodePath) {
     let is_inside = at.path.iter().any(|node| place::FUNCTIONS.contains(&node.kind()));
     let name = at.node.child_by_field_name("name");
     let Some(name) = name.filter(|_| is_inside) else { return };
     let guards = ["function_exists", "class_exists"];
-    if !is_after_asking(&guards, at.node, at.path, reader.source) {
+    if !is_guarded_by(&guards, at.node, at.path, reader.source) {
         reader.add(SuspectKind::Redeclared, reader.text(name), at);
     }
 }
 
 /// Reads `define()`. It is harmless if the code checks for the constant first and the value is
 /// fixed.
-fn constant(reader: &mut Reader, at: At) {
-    let given = arguments(at.node);
-    let [name, value, ..] = given[..] else { return };
+fn constant(reader: &mut Reader, at: NodePath) {
+    let args = arguments(at.node);
+    let [name, value, ..] = args[..] else { return };
     let same = matches!(value.kind(), "string" | "integer" | "float" | "boolean")
         || write::is_constant(value);
-    if same && is_after_asking(&["defined"], at.node, at.path, reader.source) {
+    if same && is_guarded_by(&["defined"], at.node, at.path, reader.source) {
         return;
     }
     let name = literal(name, reader.source).unwrap_or("…");
@@ -125,38 +125,38 @@ fn constant(reader: &mut Reader, at: At) {
 }
 
 /// Returns whether a call with arguments changes nothing.
-fn only_asks(reader: &Reader, at: At, name: &str) -> bool {
-    let given = arguments(at.node);
-    let said = |index: usize| given.get(index).map(|value| reader.text(*value));
+fn only_queries(reader: &Reader, at: NodePath, name: &str) -> bool {
+    let args = arguments(at.node);
+    let argument = |index: usize| args.get(index).map(|value| reader.text(*value));
     match name {
-        "setlocale" => matches!(said(1), Some("0" | "\"0\"" | "'0'" | "null" | "NULL")),
-        "set_error_handler" | "set_exception_handler" => said(0) == Some("null"),
-        "libxml_use_internal_errors" => said(0) == Some("false"),
+        "setlocale" => matches!(argument(1), Some("0" | "\"0\"" | "'0'" | "null" | "NULL")),
+        "set_error_handler" | "set_exception_handler" => argument(0) == Some("null"),
+        "libxml_use_internal_errors" => argument(0) == Some("false"),
         _ => false,
     }
 }
 
-fn is_undone(reader: &mut Reader, at: At, function: &Function) -> bool {
+fn is_undone(reader: &mut Reader, at: NodePath, function: &Function) -> bool {
     match function.undo {
         Undo::Never => false,
         Undo::By(others) => {
             reader.function_summary(at).calls_any(others)
                 || reader.class_summary(at).calls_any(others)
         }
-        Undo::Itself(asks) => reader.function_summary(at).gives_back(function.name, asks),
+        Undo::Itself(asks) => reader.function_summary(at).restores(function.name, asks),
     }
 }
 
 /// Returns the first argument if it is a literal string.
-fn first<'a>(reader: &Reader<'a>, at: At) -> Option<&'a str> {
+fn first<'a>(reader: &Reader<'a>, at: NodePath) -> Option<&'a str> {
     literal(*arguments(at.node).first()?, reader.source)
 }
 
 /// Returns at most 40 characters of a string.
-fn brief(said: &str) -> String {
-    match said.char_indices().nth(40) {
-        Some((at, _)) => format!("{}…", &said[..at]),
-        None => said.to_owned(),
+fn brief(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
     }
 }
 

@@ -3,13 +3,13 @@
 use tree_sitter::Node;
 
 use super::SuspectKind;
-use super::place::Place;
-use super::reader::{At, Reader};
+use super::place::Scope;
+use super::reader::{NodePath, Reader};
 use super::summary::called;
 use super::tree::{arguments, literal};
 
 /// Reads `mysqli_query($link, 'SET …')` and `pg_query`.
-pub(super) fn function(reader: &mut Reader, at: At) {
+pub(super) fn function(reader: &mut Reader, at: NodePath) {
     let name = called(at.node, &reader.names, reader.source);
     if name.is_some_and(|name| matches!(&*name, "mysqli_query" | "pg_query")) {
         settings(reader, at);
@@ -17,7 +17,7 @@ pub(super) fn function(reader: &mut Reader, at: At) {
 }
 
 /// Reads `$db->beginTransaction()`, `$db->exec('SET …')`, and the same methods of Laravel's `DB::`.
-pub(super) fn method(reader: &mut Reader, at: At) {
+pub(super) fn method(reader: &mut Reader, at: NodePath) {
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
     match name {
         Some("beginTransaction") if arguments(at.node).is_empty() => transaction(reader, at),
@@ -33,8 +33,8 @@ pub(super) fn method(reader: &mut Reader, at: At) {
 
 /// Reports a transaction that nothing in the class rolls back. Methods that only pass the call on
 /// are accepted: they are no place for a rollback.
-fn transaction(reader: &mut Reader, at: At) {
-    let own = Place::of(at.path).function_name(reader.source).to_ascii_lowercase();
+fn transaction(reader: &mut Reader, at: NodePath) {
+    let own = Scope::of(at.path).function_name(reader.source).to_ascii_lowercase();
     let passes_on = own.contains("begin") || own.contains("transaction");
     if !passes_on && !reader.class_summary(at).calls_method("rollback") {
         reader.add(SuspectKind::Transaction, "beginTransaction()", at);
@@ -42,21 +42,21 @@ fn transaction(reader: &mut Reader, at: At) {
 }
 
 /// Reads `$db->setAttribute(PDO::ATTR_DEFAULT_FETCH_MODE, …)`.
-fn attribute(reader: &mut Reader, at: At) {
-    let given = arguments(at.node);
-    let name = given.first().map_or("", |name| reader.text(*name).trim_start_matches('\\'));
+fn attribute(reader: &mut Reader, at: NodePath) {
+    let args = arguments(at.node);
+    let name = args.first().map_or("", |name| reader.text(*name).trim_start_matches('\\'));
     let is_pdo = name.to_ascii_uppercase().starts_with("PDO::");
-    if is_pdo && !is_taken_back(reader, at, name) {
+    if is_pdo && !is_reverted(reader, at, name) {
         reader.add(SuspectKind::DatabaseSession, name, at);
     }
 }
 
-fn settings(reader: &mut Reader, at: At) {
-    let given = arguments(at.node);
-    let said = given.iter().find_map(|value| statement(*value, reader));
-    let Some(said) = said else { return };
+fn settings(reader: &mut Reader, at: NodePath) {
+    let args = arguments(at.node);
+    let sql = args.iter().find_map(|value| statement(*value, reader));
+    let Some(sql) = sql else { return };
     let words: Vec<String> =
-        said.split(|c: char| c.is_whitespace() || c == '=').map(str::to_ascii_uppercase).collect();
+        sql.split(|c: char| c.is_whitespace() || c == '=').map(str::to_ascii_uppercase).collect();
     let words: Vec<&str> =
         words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
     let what = match words[..] {
@@ -72,7 +72,7 @@ fn settings(reader: &mut Reader, at: At) {
         }
         _ => return,
     };
-    if !is_taken_back(reader, at, &what) {
+    if !is_reverted(reader, at, &what) {
         reader.add(SuspectKind::DatabaseSession, what, at);
     }
 }
@@ -90,10 +90,10 @@ fn statement<'a>(value: Node, reader: &Reader<'a>) -> Option<&'a str> {
 
 /// Returns whether the same function contains another such statement, or unlocks. A function that
 /// creates the connection is accepted too: its connection always has the setting.
-fn is_taken_back(reader: &Reader, at: At, what: &str) -> bool {
-    let Some(function) = Place::of(at.path).function else { return false };
+fn is_reverted(reader: &Reader, at: NodePath, what: &str) -> bool {
+    let Some(function) = Scope::of(at.path).function else { return false };
     let body = reader.text(function).to_ascii_uppercase();
-    if MAKES.iter().any(|makes| body.contains(makes)) {
+    if CREATE_CONNECTION.iter().any(|makes| body.contains(makes)) {
         return true;
     }
     match what {
@@ -106,7 +106,7 @@ fn is_taken_back(reader: &Reader, at: At, what: &str) -> bool {
 }
 
 /// Code that creates a connection, in upper case.
-const MAKES: &[&str] = &[
+const CREATE_CONNECTION: &[&str] = &[
     "NEW PDO(",
     "NEW \\PDO(",
     "NEW MYSQLI(",

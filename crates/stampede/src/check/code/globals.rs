@@ -1,14 +1,14 @@
 //! Finds uses of global variables and superglobals.
 
 use super::SuspectKind;
-use super::reader::{At, Reader};
+use super::reader::{NodePath, Reader};
 use super::summary::is_harmless;
 use super::tree::{children, literal};
 use super::write::written;
 use crate::plan::model::AppKind;
 
 /// Reads `global $x`. Scripts get new globals for each request, so there it counts only if written.
-pub(super) fn declared(reader: &mut Reader, at: At) {
+pub(super) fn declared(reader: &mut Reader, at: NodePath) {
     let summary = reader.function_summary(at);
     for variable in children(at.node) {
         let name = reader.text(variable);
@@ -20,7 +20,7 @@ pub(super) fn declared(reader: &mut Reader, at: At) {
 
 /// Reads `$_SESSION`, `$_GET` and others that belong to a request. `$GLOBALS` and the environment
 /// count only if they are written.
-pub(super) fn superglobal(reader: &mut Reader, at: At) {
+pub(super) fn superglobal(reader: &mut Reader, at: NodePath) {
     let name = reader.text(at.node);
     let key = key(reader, at);
     match name {
@@ -47,7 +47,7 @@ pub(super) fn superglobal(reader: &mut Reader, at: At) {
 }
 
 /// Returns the key of the access if it is literal.
-fn key<'a>(reader: &Reader<'a>, at: At) -> Option<&'a str> {
+fn key<'a>(reader: &Reader<'a>, at: NodePath) -> Option<&'a str> {
     let parent = at.path.last().filter(|parent| parent.kind() == "subscript_expression")?;
     literal(*children(*parent).get(1)?, reader.source)
 }

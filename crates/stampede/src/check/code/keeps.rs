@@ -5,9 +5,9 @@ use tree_sitter::Node;
 use super::SuspectKind;
 use super::calls;
 use super::names::short;
-use super::place::{Place, ancestors, class_name};
-use super::reader::{At, Facts, Found, Reader};
-use super::tree::{self, Next, arguments, children, literal, text};
+use super::place::{Scope, ancestors, class_name};
+use super::reader::{CandidateSuspect, Facts, NodePath, Reader};
+use super::tree::{self, Descent, arguments, children, literal, text};
 use crate::plan::model::AppKind;
 
 /// The role of a class, judged by its name, its ancestors and its directory.
@@ -22,21 +22,21 @@ enum Role {
 
 /// What an object keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum KeptObject {
     Request,
     /// A user or a session; entities have these too.
     User,
 }
 
 /// Records `new Cart(…)`: an object created with `new` does not outlive its creator.
-pub(super) fn made(reader: &mut Reader, at: At) {
+pub(super) fn record_created(reader: &mut Reader, at: NodePath) {
     let class = children(at.node)
         .into_iter()
         .find(|part| matches!(part.kind(), "name" | "qualified_name" | "relative_scope"));
     let Some(class) = class.map(|class| reader.text(class)) else { return };
     if !at.path.iter().rev().any(|node| registers(*node, reader).is_some()) {
         let class = match class {
-            "self" | "static" => Place::of(at.path)
+            "self" | "static" => Scope::of(at.path)
                 .class
                 .map(|class| class_name(class, &reader.names, reader.source))
                 .unwrap_or_default(),
@@ -47,7 +47,7 @@ pub(super) fn made(reader: &mut Reader, at: At) {
 }
 
 /// Records `public $singletons = [Cart::class, …]` of a Laravel provider.
-pub(super) fn listed(reader: &mut Reader, at: At) {
+pub(super) fn record_singletons(reader: &mut Reader, at: NodePath) {
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
     if name != Some("$singletons") {
         return;
@@ -55,23 +55,23 @@ pub(super) fn listed(reader: &mut Reader, at: At) {
     let mut classes = Vec::new();
     tree::walk(at.node, at.path, |node, _| {
         classes.extend(class_constant(node, reader));
-        Next::Into
+        Descent::Into
     });
     reader.facts.singletons.extend(classes);
 }
 
 /// Reads `$this->app->singleton(Cart::class, function ($app) { … })`.
-pub(super) fn singleton(reader: &mut Reader, at: At) {
+pub(super) fn read_singleton(reader: &mut Reader, at: NodePath) {
     let Some(named) = registers(at.node, reader) else { return };
-    let given = arguments(at.node);
+    let args = arguments(at.node);
     let class = class_constant(named, reader);
     let name = class.clone().or(literal(named, reader.source).map(str::to_owned));
     reader.facts.singletons.extend(class);
-    reader.facts.singletons.extend(given.get(1).and_then(|made| class_constant(*made, reader)));
-    let Some(maker) = given.get(1).copied() else { return };
+    reader.facts.singletons.extend(args.get(1).and_then(|made| class_constant(*made, reader)));
+    let Some(maker) = args.get(1).copied() else { return };
     let is_function = matches!(maker.kind(), "anonymous_function" | "arrow_function");
     let keeps = match is_function {
-        true => asks_for_request(maker, reader),
+        true => gets_request(maker, reader),
         false => is_request(reader, maker, at),
     };
     if keeps {
@@ -81,42 +81,46 @@ pub(super) fn singleton(reader: &mut Reader, at: At) {
 }
 
 /// Reads `__construct(private Request $request)` of a class that is created once.
-pub(super) fn promoted(reader: &mut Reader, at: At) {
+pub(super) fn read_promoted_property(reader: &mut Reader, at: NodePath) {
     let kind = at.node.child_by_field_name("type").map(|kind| reader.text(kind));
     let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
-    let Some(kept) = kind.and_then(|kind| kept(kind, reader)) else { return };
+    let Some(kept) = kind.and_then(|kind| kept_by_type(kind, reader)) else { return };
     let property = name.unwrap_or_default().trim_start_matches('$').to_owned();
-    keep(reader, at, kept, &property);
+    report_kept(reader, at, kept, &property);
 }
 
 /// Reads `$this->request = $request` and `$this->log = fopen(…)`.
-pub(super) fn assigned(reader: &mut Reader, at: At) {
+pub(super) fn read_assignment(reader: &mut Reader, at: NodePath) {
     let (Some(left), Some(right)) =
         (at.node.child_by_field_name("left"), at.node.child_by_field_name("right"))
     else {
         return;
     };
     if left.kind() == "subscript_expression" {
-        return gathered(reader, at, left);
+        return read_growing_list(reader, at, left);
     }
     let object = left.child_by_field_name("object").map(|object| reader.text(object));
     let is_own = left.kind() == "member_access_expression" && object == Some("$this");
     let property = left.child_by_field_name("name").map(|name| reader.text(name));
     let Some(property) = property.filter(|_| is_own) else { return };
-    if let Some(kept) = kept_value(reader, right, at) {
-        keep(reader, at, kept, property);
+    if let Some(kept) = kept_by_value(reader, right, at) {
+        report_kept(reader, at, kept, property);
     } else if let Some(opener) = calls::opens(reader, right) {
-        handle(reader, at, property, &opener);
+        report_open_handle(reader, at, property, &opener);
     }
 }
 
 /// Returns whether a value is a request, a session or a user.
-pub(super) fn is_request(reader: &Reader, value: Node, at: At) -> bool {
-    kept_value(reader, value, at).is_some()
+pub(super) fn is_request(reader: &Reader, value: Node, at: NodePath) -> bool {
+    kept_by_value(reader, value, at).is_some()
 }
 
 /// Returns the suspects whose classes live long; all files together show which classes do.
-pub(super) fn settled(found: Vec<Found>, app: AppKind, facts: &Facts) -> Vec<super::Suspect> {
+pub(super) fn select_suspects(
+    found: Vec<CandidateSuspect>,
+    app: AppKind,
+    facts: &Facts,
+) -> Vec<super::Suspect> {
     let by_container = matches!(app, AppKind::Laravel | AppKind::Lumen);
     let lives = |class: &String| match by_container {
         // An object from Laravel's container lives as long as the object that needs it, except
@@ -131,23 +135,23 @@ pub(super) fn settled(found: Vec<Found>, app: AppKind, facts: &Facts) -> Vec<sup
     kept.map(|found| found.suspect).collect()
 }
 
-fn keep(reader: &mut Reader, at: At, kept: Kept, property: &str) {
-    let place = Place::of(at.path);
-    let Some(class) = place.class else { return };
+fn report_kept(reader: &mut Reader, at: NodePath, kept: KeptObject, property: &str) {
+    let scope = Scope::of(at.path);
+    let Some(class) = scope.class else { return };
     let name = class_name(class, &reader.names, reader.source);
     let above = ancestors(class, &reader.names, reader.source);
     let role = role(&name, &above, reader.file);
-    let in_constructor = place.function_name(reader.source) == "__construct";
+    let in_constructor = scope.function_name(reader.source) == "__construct";
     let by_container = matches!(reader.app, AppKind::Laravel | AppKind::Lumen);
     // No container injects a request or user into a constructor unless it is configured to. So such
     // a class is created by hand, unless its name says that it is a service.
     let counts = match role {
         Role::Service => true,
         Role::Value => false,
-        Role::Unknown => by_container || (kept == Kept::Request && !in_constructor),
+        Role::Unknown => by_container || (kept == KeptObject::Request && !in_constructor),
     };
     let is_reset = above.iter().any(|above| above.ends_with("ResetInterface"));
-    let is_let_go = place.function.is_some_and(|function| {
+    let is_let_go = scope.function.is_some_and(|function| {
         let plain: String = reader.text(function).split_whitespace().collect();
         plain.contains(&format!("$this->{property}=null"))
     });
@@ -158,14 +162,14 @@ fn keep(reader: &mut Reader, at: At, kept: Kept, property: &str) {
 }
 
 /// Reads `$this->lines[] = $line` in a service that never removes anything from the list.
-fn gathered(reader: &mut Reader, at: At, left: Node) {
+fn read_growing_list(reader: &mut Reader, at: NodePath, left: Node) {
     let list = reader.text(left).strip_suffix("[]").map(str::trim_end);
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
     let list = list.filter(|list| list.strip_prefix("$this->").is_some_and(is_plain));
     let Some(list) = list else { return };
-    let place = Place::of(at.path);
-    let (Some(class), Some(function)) = (place.class, place.function) else { return };
-    if !reader.is_first_asked(class, list) {
+    let scope = Scope::of(at.path);
+    let (Some(class), Some(function)) = (scope.class, scope.function) else { return };
+    if !reader.is_first_check(class, list) {
         return;
     }
     let name = class_name(class, &reader.names, reader.source);
@@ -181,7 +185,7 @@ fn gathered(reader: &mut Reader, at: At, left: Node) {
     let takes_parts = function
         .child_by_field_name("parameters")
         .is_some_and(|parameters| reader.text(parameters).contains("Interface "));
-    let at_boot = place.function_name(reader.source) == "__construct" || takes_parts;
+    let at_boot = scope.function_name(reader.source) == "__construct" || takes_parts;
     let is_reset = above.iter().any(|above| above.ends_with("ResetInterface"));
     if role(&name, &above, reader.file) == Role::Service && !is_emptied && !at_boot && !is_reset {
         let property = list.trim_start_matches("$this->");
@@ -191,9 +195,9 @@ fn gathered(reader: &mut Reader, at: At, left: Node) {
 }
 
 /// Reports a handle in a property of a service that never closes it.
-fn handle(reader: &mut Reader, at: At, property: &str, opener: &str) {
-    let Some(class) = Place::of(at.path).class else { return };
-    if !reader.is_first_asked(class, property) {
+fn report_open_handle(reader: &mut Reader, at: NodePath, property: &str, opener: &str) {
+    let Some(class) = Scope::of(at.path).class else { return };
+    if !reader.is_first_check(class, property) {
         return;
     }
     let name = class_name(class, &reader.names, reader.source);
@@ -208,23 +212,23 @@ fn handle(reader: &mut Reader, at: At, property: &str, opener: &str) {
 }
 
 /// Returns what a type stands for, if it is a request, a session or a user.
-fn kept(kind: &str, reader: &Reader) -> Option<Kept> {
+fn kept_by_type(kind: &str, reader: &Reader) -> Option<KeptObject> {
     kind.split(['|', '&', '?', '(', ')', ' ']).filter(|part| !part.is_empty()).find_map(|part| {
         match short(&reader.names.class(part)) {
             "Request" | "ServerRequest" | "ServerRequestInterface" | "HttpRequest" => {
-                Some(Kept::Request)
+                Some(KeptObject::Request)
             }
             "Session" | "SessionInterface" | "User" | "UserInterface" | "Authenticatable"
-            | "TokenInterface" => Some(Kept::User),
+            | "TokenInterface" => Some(KeptObject::User),
             _ => None,
         }
     })
 }
 
 /// Returns what a value is: a parameter of such a type, or an expression that returns one.
-fn kept_value(reader: &Reader, value: Node, at: At) -> Option<Kept> {
+fn kept_by_value(reader: &Reader, value: Node, at: NodePath) -> Option<KeptObject> {
     if value.kind() == "variable_name" {
-        let function = Place::of(at.path).function?;
+        let function = Scope::of(at.path).function?;
         let parameters = children(function.child_by_field_name("parameters")?);
         let named = |parameter: &&Node| {
             parameter
@@ -232,78 +236,80 @@ fn kept_value(reader: &Reader, value: Node, at: At) -> Option<Kept> {
                 .is_some_and(|name| reader.text(name) == reader.text(value))
         };
         let kind = parameters.iter().find(named)?.child_by_field_name("type")?;
-        return kept(reader.text(kind), reader);
+        return kept_by_type(reader.text(kind), reader);
     }
-    asked(value, reader)
+    kept_by_call(value, reader)
 }
 
 /// Reads `$event->getRequest()`, `request()`, `Auth::user()`, `$app['request']`,
 /// `$app->make('request')`.
-fn asked(value: Node, reader: &Reader) -> Option<Kept> {
+fn kept_by_call(value: Node, reader: &Reader) -> Option<KeptObject> {
     let name = || value.child_by_field_name("name").map(|name| reader.text(name));
     match value.kind() {
         "function_call_expression" => {
             let function = value.child_by_field_name("function").map(|name| reader.text(name));
             match (function, arguments(value).is_empty()) {
-                (Some("request"), true) => Some(Kept::Request),
-                (Some("session"), true) => Some(Kept::User),
+                (Some("request"), true) => Some(KeptObject::Request),
+                (Some("session"), true) => Some(KeptObject::User),
                 _ => None,
             }
         }
         "member_call_expression" | "nullsafe_member_call_expression" => match name()? {
             "getRequest" | "getCurrentRequest" | "getMainRequest" | "getMasterRequest" => {
-                Some(Kept::Request)
+                Some(KeptObject::Request)
             }
-            "getUser" | "getSession" => Some(Kept::User),
-            "user" => reader.text(value).starts_with("auth(").then_some(Kept::User),
-            "make" | "get" => arguments(value).first().and_then(|asked| service(*asked, reader)),
+            "getUser" | "getSession" => Some(KeptObject::User),
+            "user" => reader.text(value).starts_with("auth(").then_some(KeptObject::User),
+            "make" | "get" => {
+                arguments(value).first().and_then(|name| kept_by_service(*name, reader))
+            }
             _ => None,
         },
         "scoped_call_expression" => {
             let scope = value.child_by_field_name("scope").map(|scope| reader.text(scope))?;
             match (short(scope), name()?) {
-                ("Auth", "user") => Some(Kept::User),
-                ("Request", "capture" | "createFromGlobals") => Some(Kept::Request),
+                ("Auth", "user") => Some(KeptObject::User),
+                ("Request", "capture" | "createFromGlobals") => Some(KeptObject::Request),
                 _ => None,
             }
         }
         "subscript_expression" => {
             let [of, key] = children(value)[..] else { return None };
             let is_container = ["$app", "$this->app", "$container"].contains(&reader.text(of));
-            service(key, reader).filter(|_| is_container)
+            kept_by_service(key, reader).filter(|_| is_container)
         }
         _ => None,
     }
 }
 
 /// Returns what a container returns for a name.
-fn service(named: Node, reader: &Reader) -> Option<Kept> {
+fn kept_by_service(named: Node, reader: &Reader) -> Option<KeptObject> {
     match literal(named, reader.source) {
-        Some("request") => Some(Kept::Request),
-        Some("session" | "session.store") => Some(Kept::User),
+        Some("request") => Some(KeptObject::Request),
+        Some("session" | "session.store") => Some(KeptObject::User),
         Some(_) => None,
-        None => kept(&format!("\\{}", class_constant(named, reader)?), reader),
+        None => kept_by_type(&format!("\\{}", class_constant(named, reader)?), reader),
     }
 }
 
 /// Returns whether the maker of a singleton gets the request when it runs. A closure inside it runs
 /// later, which is correct.
-fn asks_for_request(maker: Node, reader: &Reader) -> bool {
+fn gets_request(maker: Node, reader: &Reader) -> bool {
     let mut asks = false;
     tree::walk(maker, &[], |node, _| {
         let is_later = matches!(node.kind(), "anonymous_function" | "arrow_function");
         if node != maker && is_later {
-            return Next::Over;
+            return Descent::Over;
         }
-        asks |= asked(node, reader).is_some_and(|_| !is_asked_further(node, reader));
-        Next::Into
+        asks |= kept_by_call(node, reader).is_some_and(|_| !is_session_manager(node, reader));
+        Descent::Into
     });
     asks
 }
 
 /// Returns whether the value is a session manager, as from `$app->make('session')`: it may live
 /// long.
-fn is_asked_further(node: Node, reader: &Reader) -> bool {
+fn is_session_manager(node: Node, reader: &Reader) -> bool {
     reader.text(node).contains("session") && node.kind() != "function_call_expression"
 }
 

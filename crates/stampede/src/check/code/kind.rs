@@ -266,10 +266,10 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_own_words() {
-        let mut said = std::collections::BTreeSet::new();
+        let mut texts = std::collections::BTreeSet::new();
         for kind in SuspectKind::all() {
-            assert!(said.insert(kind.title()), "{kind:?} has the title of another");
-            assert!(said.insert(kind.why()), "{kind:?} has the reason of another");
+            assert!(texts.insert(kind.title()), "{kind:?} has the title of another");
+            assert!(texts.insert(kind.why()), "{kind:?} has the reason of another");
             for sentence in [kind.why(), kind.fix()] {
                 assert!(sentence.ends_with('.') && !sentence.contains("  "), "{sentence}");
             }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_its_own_row() {
+    fn each_kind_has_its_own_row() {
         for (row, words) in WORDS.iter().enumerate() {
             assert_eq!(words.0 as usize, row);
         }
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_every_kind_in_these_words() {
+    fn the_docs_list_every_kind_with_the_same_texts() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-the-code-says.md");
         let page = std::fs::read_to_string(page).unwrap();
         for kind in SuspectKind::all() {

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, Parser, Tree};
 
 use crate::plan::model::AppKind;
-use reader::{Facts, Found};
+use reader::{CandidateSuspect, Facts};
 
 pub use kind::SuspectKind;
 
@@ -54,7 +54,7 @@ pub struct Suspect {
 
 /// A file that was not read, or not all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Unread {
+pub struct UnreadFile {
     /// From the app's directory.
     pub file: String,
     /// Where it was not understood, from 1; none where nothing was read.
@@ -65,7 +65,7 @@ pub struct Unread {
 
 /// What the code of an app says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CodeLook {
+pub struct CodeScan {
     /// Suspects, by file and line.
     pub suspects: Vec<Suspect>,
     /// Suspects beyond the most that are listed.
@@ -73,53 +73,53 @@ pub struct CodeLook {
     /// Files that were looked at.
     pub files: u64,
     /// Files that were not read, or not all of them.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadFile>,
 }
 
 /// Reads an app's own code. It leaves out what Composer installed, tests, migrations, caches and
 /// files that only boot the app.
 ///
 /// Files and directories that cannot be read are listed, and the others are read.
-pub fn look(app: &Path, kind: AppKind) -> CodeLook {
-    let mut look = CodeLook::default();
+pub fn scan(app: &Path, kind: AppKind) -> CodeScan {
+    let mut scan = CodeScan::default();
     let mut facts = Facts::default();
     let mut found = Vec::new();
     let mut parser = tree::parser();
     let closed = files::each(app, kind, |file| {
         let source = match source(&app.join(file)) {
             Ok(source) => source,
-            Err(why) => return look.unread.push(Unread::whole(file, why.to_string())),
+            Err(why) => return scan.unread.push(UnreadFile::whole(file, why.to_string())),
         };
-        look.files += 1;
+        scan.files += 1;
         match read(kind, file, &source, &mut parser, &mut facts) {
             Ok((suspects, broken)) => {
-                look.unread.extend(broken);
+                scan.unread.extend(broken);
                 let room = MOST_SUSPECTS.saturating_sub(found.len());
-                look.suspects_left_out += suspects.len().saturating_sub(room) as u64;
+                scan.suspects_left_out += suspects.len().saturating_sub(room) as u64;
                 found.extend(suspects.into_iter().take(room));
             }
-            Err(unread) => look.unread.push(unread),
+            Err(unread) => scan.unread.push(unread),
         }
     });
     let closed =
-        closed.into_iter().map(|(directory, why)| Unread::whole(&directory, why.to_string()));
-    look.unread.extend(closed);
-    look.suspects = keeps::settled(found, kind, &facts);
-    look
+        closed.into_iter().map(|(directory, why)| UnreadFile::whole(&directory, why.to_string()));
+    scan.unread.extend(closed);
+    scan.suspects = keeps::select_suspects(found, kind, &facts);
+    scan
 }
 
 /// Reads the text of one file, as if the app had no other.
-pub fn look_at(kind: AppKind, file: &str, source: &[u8]) -> CodeLook {
-    let mut look = CodeLook { files: 1, ..CodeLook::default() };
+pub fn scan_source(kind: AppKind, file: &str, source: &[u8]) -> CodeScan {
+    let mut scan = CodeScan { files: 1, ..CodeScan::default() };
     let mut facts = Facts::default();
     match read(kind, file, source, &mut tree::parser(), &mut facts) {
         Ok((found, broken)) => {
-            look.unread.extend(broken);
-            look.suspects = keeps::settled(found, kind, &facts);
+            scan.unread.extend(broken);
+            scan.suspects = keeps::select_suspects(found, kind, &facts);
         }
-        Err(unread) => look.unread.push(unread),
+        Err(unread) => scan.unread.push(unread),
     }
-    look
+    scan
 }
 
 /// Returns one file's suspects, and the place where the parser failed.
@@ -129,14 +129,14 @@ fn read(
     source: &[u8],
     parser: &mut Parser,
     facts: &mut Facts,
-) -> Result<(Vec<Found>, Option<Unread>), Unread> {
+) -> Result<(Vec<CandidateSuspect>, Option<UnreadFile>), UnreadFile> {
     let tree = tree::parse(parser, source).ok_or_else(|| {
-        Unread::whole(
+        UnreadFile::whole(
             file,
             "it is nested too deep, or takes too long, for code that people write".to_owned(),
         )
     })?;
-    let broken = first_error(&tree).map(|error| Unread {
+    let broken = first_error(&tree).map(|error| UnreadFile {
         file: file.to_owned(),
         line: Some(tree::line(error)),
         why: "this part was not understood, and is left out".to_owned(),
@@ -152,7 +152,7 @@ fn first_error(tree: &Tree) -> Option<Node<'_>> {
             first = Some(node);
         }
         // A node without errors has none below it.
-        if first.is_none() && node.has_error() { tree::Next::Into } else { tree::Next::Over }
+        if first.is_none() && node.has_error() { tree::Descent::Into } else { tree::Descent::Over }
     });
     first
 }
@@ -184,9 +184,9 @@ fn source(path: &Path) -> Result<Vec<u8>, SourceError> {
     Ok(bytes)
 }
 
-impl Unread {
-    fn whole(file: &str, why: String) -> Unread {
-        Unread { file: file.to_owned(), line: None, why }
+impl UnreadFile {
+    fn whole(file: &str, why: String) -> UnreadFile {
+        UnreadFile { file: file.to_owned(), line: None, why }
     }
 }
 

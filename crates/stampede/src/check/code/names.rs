@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_of_another_namespace_is_not_phps_own() {
+    fn a_function_of_another_namespace_is_not_a_builtin_function() {
         let names = names(
             "<?php namespace App; use function Lib\\header; use function strlen as length;\n\
              use function Lib\\{putenv};",

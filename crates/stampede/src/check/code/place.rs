@@ -7,7 +7,7 @@ use super::tree::{child, children, is, text};
 
 /// The class and the function around a node.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'t> {
+pub(super) struct Scope<'t> {
     /// The class, trait or enum with the method that contains the node.
     pub class: Option<Node<'t>>,
     /// The named method or function. A node in a closure belongs to the function around the
@@ -17,30 +17,30 @@ pub(super) struct Place<'t> {
     pub in_closure: bool,
 }
 
-impl<'t> Place<'t> {
+impl<'t> Scope<'t> {
     /// Returns the place of a node below `path`.
-    pub fn of(path: &[Node<'t>]) -> Place<'t> {
-        let mut place = Place { class: None, function: None, in_closure: false };
+    pub fn of(path: &[Node<'t>]) -> Scope<'t> {
+        let mut scope = Scope { class: None, function: None, in_closure: false };
         for node in path.iter().rev().copied() {
             match node.kind() {
-                "anonymous_function" | "arrow_function" if place.function.is_none() => {
-                    place.in_closure = true;
+                "anonymous_function" | "arrow_function" if scope.function.is_none() => {
+                    scope.in_closure = true;
                 }
-                "function_definition" if place.function.is_none() => {
-                    place.function = Some(node);
-                    return place;
+                "function_definition" if scope.function.is_none() => {
+                    scope.function = Some(node);
+                    return scope;
                 }
-                "method_declaration" | "property_hook" if place.function.is_none() => {
-                    place.function = Some(node);
+                "method_declaration" | "property_hook" if scope.function.is_none() => {
+                    scope.function = Some(node);
                 }
                 kind if CLASSES.contains(&kind) => {
-                    place.class = Some(node);
-                    return place;
+                    scope.class = Some(node);
+                    return scope;
                 }
                 _ => {}
             }
         }
-        place
+        scope
     }
 
     /// Returns whether the code runs in a call, and not when the file is loaded.
@@ -91,7 +91,7 @@ pub(super) fn ancestors(class: Node, names: &Names, source: &[u8]) -> Vec<String
 
 /// Returns whether a class is for the command line, for tests or for filling a database. Requests
 /// do not reach such a class.
-pub(super) fn is_elsewhere(class: Node, names: &Names, source: &[u8]) -> bool {
+pub(super) fn is_outside_requests(class: Node, names: &Names, source: &[u8]) -> bool {
     let attributes = class.child_by_field_name("attributes");
     if attributes.is_some_and(|list| text(list, source).contains("AsCommand")) {
         return true;
@@ -99,7 +99,7 @@ pub(super) fn is_elsewhere(class: Node, names: &Names, source: &[u8]) -> bool {
     let base = child(class, "base_clause").and_then(|clause| children(clause).first().copied());
     base.is_some_and(|base| {
         let base = names.class(text(base, source));
-        ELSEWHERE.iter().any(|ending| short(&base).ends_with(ending))
+        OUTSIDE_REQUESTS.iter().any(|ending| short(&base).ends_with(ending))
     })
 }
 
@@ -109,7 +109,7 @@ pub(super) fn is_for_console(node: Node, path: &[Node], source: &[u8]) -> bool {
     for parent in path.iter().rev().copied() {
         let asks = |of: Node| {
             let condition = of.child_by_field_name("condition")?;
-            asks_for_console(text(condition, source))
+            tests_for_console(text(condition, source))
         };
         let answer = match parent.kind() {
             "if_statement" | "else_if_clause" | "conditional_expression" => asks(parent),
@@ -135,20 +135,21 @@ pub(super) fn is_console_file(root: Node, source: &[u8]) -> bool {
             let ends = |then: &str| {
                 ["exit", "die", "return", "throw"].iter().any(|end| then.contains(end))
             };
-            condition.and_then(|asked| asks_for_console(text(asked, source))) == Some(false)
+            condition.and_then(|condition| tests_for_console(text(condition, source)))
+                == Some(false)
                 && then.is_some_and(ends)
         })
 }
 
 /// Returns whether a condition is true on the command line; `None` if it does not check for it.
-fn asks_for_console(condition: &str) -> Option<bool> {
+fn tests_for_console(condition: &str) -> Option<bool> {
     let asks = CONSOLE.iter().any(|word| condition.contains(word));
     asks.then(|| !condition.contains('!') && !condition.contains("false"))
 }
 
 /// Returns whether a condition around the node has one of these words:
 /// `if (!defined('X')) { here }`, `defined('X') || here`.
-pub(super) fn is_after_asking(words: &[&str], node: Node, path: &[Node], source: &[u8]) -> bool {
+pub(super) fn is_guarded_by(words: &[&str], node: Node, path: &[Node], source: &[u8]) -> bool {
     let mut below = node;
     for parent in path.iter().rev().copied() {
         let condition = match parent.kind() {
@@ -159,9 +160,9 @@ pub(super) fn is_after_asking(words: &[&str], node: Node, path: &[Node], source:
             _ => None,
         };
         let condition = condition.filter(|condition| *condition != below);
-        if condition
-            .is_some_and(|asked| words.iter().any(|word| text(asked, source).contains(word)))
-        {
+        if condition.is_some_and(|condition| {
+            words.iter().any(|word| text(condition, source).contains(word))
+        }) {
             return true;
         }
         if FUNCTIONS.contains(&parent.kind()) {
@@ -191,7 +192,7 @@ pub(super) const CLASSES: &[&str] = &[
 ];
 
 /// Endings of the names of parent classes whose children requests do not reach.
-const ELSEWHERE: &[&str] =
+const OUTSIDE_REQUESTS: &[&str] =
     &["Command", "Fixture", "Migration", "Seeder", "TestCase", "ConsoleKernel", "Factory"];
 
 /// Words of a condition that checks for the command line.

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use tree_sitter::{Node, Tree};
 
 use super::names::Names;
-use super::place::{self, CLASSES, Place};
+use super::place::{self, CLASSES, Scope};
 use super::summary::Summary;
-use super::tree::{self, Next, text};
+use super::tree::{self, Descent, text};
 use super::{Suspect, SuspectKind, calls, connection, globals, keeps, statics};
 use crate::plan::model::AppKind;
 
@@ -23,14 +23,14 @@ pub(super) struct Facts {
 
 /// A suspect, and the class whose objects must live long for it to count; `None` if it always
 /// counts.
-pub(super) struct Found {
+pub(super) struct CandidateSuspect {
     pub suspect: Suspect,
     pub object_of: Option<String>,
 }
 
 /// A position in a file: a node and its ancestors.
 #[derive(Clone, Copy)]
-pub(super) struct At<'p, 't> {
+pub(super) struct NodePath<'p, 't> {
     pub node: Node<'t>,
     pub path: &'p [Node<'t>],
 }
@@ -44,10 +44,10 @@ pub(super) struct Reader<'a> {
     pub facts: &'a mut Facts,
     /// Whether the file is a page with HTML after its PHP.
     pub has_html: bool,
-    found: Vec<Found>,
-    said: HashSet<(SuspectKind, String, String)>,
+    found: Vec<CandidateSuspect>,
+    reported: HashSet<(SuspectKind, String, String)>,
     summaries: HashMap<usize, Rc<Summary>>,
-    asked: HashSet<(usize, String)>,
+    checked_properties: HashSet<(usize, String)>,
 }
 
 /// Returns the suspects of one file.
@@ -57,7 +57,7 @@ pub(super) fn read(
     source: &[u8],
     tree: &Tree,
     facts: &mut Facts,
-) -> Vec<Found> {
+) -> Vec<CandidateSuspect> {
     if place::is_console_file(tree.root_node(), source) {
         return Vec::new();
     }
@@ -69,11 +69,11 @@ pub(super) fn read(
         facts,
         has_html: has_html(source),
         found: Vec::new(),
-        said: HashSet::new(),
+        reported: HashSet::new(),
         summaries: HashMap::new(),
-        asked: HashSet::new(),
+        checked_properties: HashSet::new(),
     };
-    tree::walk(tree.root_node(), &[], |node, path| reader.visit(At { node, path }));
+    tree::walk(tree.root_node(), &[], |node, path| reader.visit(NodePath { node, path }));
     reader.found
 }
 
@@ -84,16 +84,16 @@ fn has_html(source: &[u8]) -> bool {
 }
 
 impl<'a> Reader<'a> {
-    fn visit(&mut self, at: At) -> Next {
+    fn visit(&mut self, at: NodePath) -> Descent {
         let node = at.node;
         match node.kind() {
             // A part that the parser did not understand may be anything.
-            "ERROR" => return Next::Over,
+            "ERROR" => return Descent::Over,
             "namespace_definition" => self.names.enter(node, self.source),
             "namespace_use_declaration" => self.names.import(node, self.source),
             kind if CLASSES.contains(&kind) => {
-                if place::is_elsewhere(node, &self.names, self.source) {
-                    return Next::Over;
+                if place::is_outside_requests(node, &self.names, self.source) {
+                    return Descent::Over;
                 }
                 calls::declared(self, at);
             }
@@ -115,15 +115,15 @@ impl<'a> Reader<'a> {
             | "scoped_call_expression" => {
                 calls::method(self, at);
                 connection::method(self, at);
-                keeps::singleton(self, at);
+                keeps::read_singleton(self, at);
             }
-            "assignment_expression" => keeps::assigned(self, at),
-            "property_promotion_parameter" => keeps::promoted(self, at),
-            "object_creation_expression" => keeps::made(self, at),
-            "property_element" => keeps::listed(self, at),
+            "assignment_expression" => keeps::read_assignment(self, at),
+            "property_promotion_parameter" => keeps::read_promoted_property(self, at),
+            "object_creation_expression" => keeps::record_created(self, at),
+            "property_element" => keeps::record_singletons(self, at),
             _ => {}
         }
-        Next::Into
+        Descent::Into
     }
 
     /// Returns the text of a node.
@@ -138,27 +138,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds a suspect.
-    pub fn add(&mut self, kind: SuspectKind, what: impl Into<String>, at: At) {
+    pub fn add(&mut self, kind: SuspectKind, what: impl Into<String>, at: NodePath) {
         self.push(kind, what.into(), at, None);
     }
 
     /// Adds a suspect that counts only if objects of `class` live as long as the worker.
-    pub fn add_if_kept(&mut self, kind: SuspectKind, what: String, at: At, class: String) {
+    pub fn add_if_kept(&mut self, kind: SuspectKind, what: String, at: NodePath, class: String) {
         self.push(kind, what, at, Some(class));
     }
 
-    fn push(&mut self, kind: SuspectKind, what: String, at: At, object_of: Option<String>) {
-        let place = Place::of(at.path);
-        let counts = self.counts(kind, place.is_inside());
+    fn push(&mut self, kind: SuspectKind, what: String, at: NodePath, object_of: Option<String>) {
+        let scope = Scope::of(at.path);
+        let counts = self.counts(kind, scope.is_inside());
         if !counts || place::is_for_console(at.node, at.path, self.source) {
             return;
         }
-        let within = place.within(&self.names, self.source);
+        let within = scope.within(&self.names, self.source);
         // The same thing in the same function is reported once.
-        if self.said.insert((kind, within.clone(), what.clone())) {
+        if self.reported.insert((kind, within.clone(), what.clone())) {
             let line = tree::line(at.node);
             let suspect = Suspect { kind, file: self.file.to_owned(), line, what, within };
-            self.found.push(Found { suspect, object_of });
+            self.found.push(CandidateSuspect { suspect, object_of });
         }
     }
 
@@ -179,21 +179,22 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns whether a property of a class is checked for the first time. The check reads the
-    /// whole class, so after [`MOST_ASKED`] properties of a file it returns `false`.
-    pub fn is_first_asked(&mut self, class: Node, property: &str) -> bool {
-        self.asked.len() < MOST_ASKED && self.asked.insert((class.id(), property.to_owned()))
+    /// whole class, so after [`CHECKS_MAX`] properties of a file it returns `false`.
+    pub fn is_first_check(&mut self, class: Node, property: &str) -> bool {
+        self.checked_properties.len() < CHECKS_MAX
+            && self.checked_properties.insert((class.id(), property.to_owned()))
     }
 
     /// Returns the summary of the named function around `at`; at the top of a file, that of the
     /// whole top.
-    pub fn function_summary(&mut self, at: At) -> Rc<Summary> {
-        let body = Place::of(at.path).function.or(at.path.first().copied());
+    pub fn function_summary(&mut self, at: NodePath) -> Rc<Summary> {
+        let body = Scope::of(at.path).function.or(at.path.first().copied());
         self.summary(body.unwrap_or(at.node), at.path)
     }
 
     /// Returns the summary of the class around `at`; without a class, that of the function.
-    pub fn class_summary(&mut self, at: At) -> Rc<Summary> {
-        match Place::of(at.path).class {
+    pub fn class_summary(&mut self, at: NodePath) -> Rc<Summary> {
+        match Scope::of(at.path).class {
             Some(class) => self.summary(class, at.path),
             None => self.function_summary(at),
         }
@@ -211,4 +212,4 @@ impl<'a> Reader<'a> {
 }
 
 /// Largest number of properties in a file for which the whole class is read.
-const MOST_ASKED: usize = 200;
+const CHECKS_MAX: usize = 200;

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
 use super::names::Names;
-use super::place::{CLASSES, is_after_asking};
-use super::tree::{self, Next, arguments, child, text};
-use super::write::{How, Write, is_constant, is_of_all, written};
+use super::place::{CLASSES, is_guarded_by};
+use super::tree::{self, Descent, arguments, child, text};
+use super::write::{Write, WriteKind, is_constant, is_same_for_all_requests, written};
 
 /// The summary of one body.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(super) struct Summary {
     /// Variable → functions whose results were assigned to it.
     from: HashMap<String, HashSet<String>>,
     /// Variable → its first write that may differ between requests.
-    writes: HashMap<String, How>,
+    writes: HashMap<String, WriteKind>,
 }
 
 impl Summary {
@@ -30,10 +30,10 @@ impl Summary {
         tree::walk(body, above, |node, path| {
             let is_other = node.kind() == "function_definition" || CLASSES.contains(&node.kind());
             if node != body && !is_class && is_other {
-                return Next::Over;
+                return Descent::Over;
             }
             summary.take(node, path, names, source);
-            Next::Into
+            Descent::Into
         });
         summary
     }
@@ -42,10 +42,10 @@ impl Summary {
         match node.kind() {
             "function_call_expression" => {
                 let Some(name) = called(node, names, source) else { return };
-                let given = arguments(node).into_iter();
-                let given = given.filter(|value| value.kind() == "variable_name");
-                let given = given.map(|value| text(value, source).to_owned());
-                self.calls.entry(name).or_default().extend(given);
+                let args = arguments(node).into_iter();
+                let args = args.filter(|value| value.kind() == "variable_name");
+                let args = args.map(|value| text(value, source).to_owned());
+                self.calls.entry(name).or_default().extend(args);
             }
             "member_call_expression"
             | "nullsafe_member_call_expression"
@@ -85,36 +85,37 @@ impl Summary {
 
     /// Returns whether it calls `function` with a value that `function` or one of `asks` returned
     /// before.
-    pub fn gives_back(&self, function: &str, asks: &[&str]) -> bool {
-        let given = self.calls.get(function);
-        given.is_some_and(|given| {
-            given
-                .iter()
+    pub fn restores(&self, function: &str, asks: &[&str]) -> bool {
+        let args = self.calls.get(function);
+        args.is_some_and(|args| {
+            args.iter()
                 .filter_map(|variable| self.from.get(variable))
                 .any(|from| from.contains(function) || asks.iter().any(|asks| from.contains(*asks)))
         })
     }
 
     /// Returns how a variable is written; `None` if it is not, or only harmlessly.
-    pub fn writes(&self, variable: &str) -> Option<How> {
+    pub fn writes(&self, variable: &str) -> Option<WriteKind> {
         self.writes.get(variable).copied()
     }
 }
 
 /// Returns whether a write leaves nothing of a request behind.
-pub(super) fn is_harmless(write: &Write, how: How, source: &[u8]) -> bool {
+pub(super) fn is_harmless(write: &Write, how: WriteKind, source: &[u8]) -> bool {
     match how {
-        How::Unset => true,
-        How::Whole => write.value.is_some_and(is_constant),
-        How::Memo => write.value.is_some_and(|value| is_of_all(value, source)),
-        How::Appended | How::Element => false,
+        WriteKind::Unset => true,
+        WriteKind::Whole => write.value.is_some_and(is_constant),
+        WriteKind::Memo => write.value.is_some_and(|value| is_same_for_all_requests(value, source)),
+        WriteKind::Appended | WriteKind::Element => false,
     }
 }
 
 /// Returns how it is written. If a condition checks first whether the value exists, it is a memo.
-pub(super) fn how(write: &Write, node: Node, path: &[Node], source: &[u8]) -> How {
+pub(super) fn how(write: &Write, node: Node, path: &[Node], source: &[u8]) -> WriteKind {
     match write.how {
-        How::Whole if is_after_asking(&[text(node, source)], node, path, source) => How::Memo,
+        WriteKind::Whole if is_guarded_by(&[text(node, source)], node, path, source) => {
+            WriteKind::Memo
+        }
         how => how,
     }
 }

@@ -8,7 +8,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 /// Whether a walk enters the nodes below a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum Descent {
     Into,
     Over,
 }
@@ -72,13 +72,13 @@ const DEEPEST: usize = 2_000;
 pub(super) fn walk<'t>(
     root: Node<'t>,
     above: &[Node<'t>],
-    mut visit: impl FnMut(Node<'t>, &[Node<'t>]) -> Next,
+    mut visit: impl FnMut(Node<'t>, &[Node<'t>]) -> Descent,
 ) {
     let mut path = above.to_vec();
     let mut cursor = root.walk();
     loop {
         let node = cursor.node();
-        let goes_on = visit(node, &path) == Next::Into && path.len() < DEEPEST;
+        let goes_on = visit(node, &path) == Descent::Into && path.len() < DEEPEST;
         if goes_on && cursor.goto_first_child() {
             path.push(node);
             continue;

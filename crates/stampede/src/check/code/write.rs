@@ -2,19 +2,19 @@
 
 use tree_sitter::Node;
 
-use super::tree::{Next, children, is, text, walk};
+use super::tree::{Descent, children, is, text, walk};
 
 /// A write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write<'t> {
     /// The new value, if the write sets a single value.
     pub value: Option<Node<'t>>,
-    pub how: How,
+    pub how: WriteKind,
 }
 
 /// The part of the variable that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum WriteKind {
     /// The whole variable.
     Whole,
     /// The whole variable, if it had no value.
@@ -29,12 +29,16 @@ pub(super) enum How {
 
 /// Returns how `node` is written at its place; `None` if it is not. `path` is its ancestors.
 pub(super) fn written<'t>(node: Node<'t>, path: &[Node<'t>], source: &[u8]) -> Option<Write<'t>> {
-    let (mut below, mut how) = (node, How::Whole);
+    let (mut below, mut how) = (node, WriteKind::Whole);
     for parent in path.iter().rev().copied() {
         match parent.kind() {
             "subscript_expression" if parent.named_child(0) == Some(below) => {
                 // In `$a['b'][] = 1` the outer access comes last and is the most significant.
-                how = if children(parent).len() == 1 { How::Appended } else { How::Element };
+                how = if children(parent).len() == 1 {
+                    WriteKind::Appended
+                } else {
+                    WriteKind::Element
+                };
             }
             "list_literal" | "by_ref" | "pair" => {}
             "assignment_expression" => return assigned(parent, below, how),
@@ -43,13 +47,13 @@ pub(super) fn written<'t>(node: Node<'t>, path: &[Node<'t>], source: &[u8]) -> O
                     .child_by_field_name("operator")
                     .is_some_and(|operator| text(operator, source) == "??=");
                 let value = parent.child_by_field_name("right").filter(|_| is_memo);
-                let how = if is_memo && how == How::Whole { How::Memo } else { how };
+                let how = if is_memo && how == WriteKind::Whole { WriteKind::Memo } else { how };
                 return is(parent, "left", below).then_some(Write { value, how });
             }
             "reference_assignment_expression" | "update_expression" => {
                 return Some(Write { value: None, how });
             }
-            "unset_statement" => return Some(Write { value: None, how: How::Unset }),
+            "unset_statement" => return Some(Write { value: None, how: WriteKind::Unset }),
             "foreach_statement" => return by_loop(parent, below, how),
             "argument" => {
                 return by_call(below, path, source).then_some(Write { value: None, how });
@@ -61,7 +65,7 @@ pub(super) fn written<'t>(node: Node<'t>, path: &[Node<'t>], source: &[u8]) -> O
     None
 }
 
-fn assigned<'t>(assignment: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>> {
+fn assigned<'t>(assignment: Node<'t>, below: Node<'t>, how: WriteKind) -> Option<Write<'t>> {
     let value = assignment.child_by_field_name("right");
     // `[$a, $b] = …` assigns only a part of the value to each.
     let value = value.filter(|_| below.kind() != "list_literal");
@@ -69,7 +73,7 @@ fn assigned<'t>(assignment: Node<'t>, below: Node<'t>, how: How) -> Option<Write
 }
 
 /// Reads `foreach ($from as $below)` and `foreach ($below as &$each)`.
-fn by_loop<'t>(looped: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>> {
+fn by_loop<'t>(looped: Node<'t>, below: Node<'t>, how: WriteKind) -> Option<Write<'t>> {
     let parts = children(looped);
     let by_reference = |each: &Node| {
         each.kind() == "by_ref"
@@ -83,7 +87,7 @@ fn by_loop<'t>(looped: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>>
 }
 
 /// Returns whether a call changes the node, as `sort($below)` does: it is the first argument of one
-/// of [`CHANGE_THEIR_FIRST`].
+/// of [`CHANGE_FIRST_ARGUMENT`].
 fn by_call(below: Node, path: &[Node], source: &[u8]) -> bool {
     let [.., call, arguments, argument] = path_to_argument(path) else { return false };
     let function = call.child_by_field_name("function");
@@ -92,7 +96,7 @@ fn by_call(below: Node, path: &[Node], source: &[u8]) -> bool {
     let has_it = argument.named_child(0) == Some(below);
     is_first
         && has_it
-        && name.is_some_and(|name| CHANGE_THEIR_FIRST.contains(&&*name.to_ascii_lowercase()))
+        && name.is_some_and(|name| CHANGE_FIRST_ARGUMENT.contains(&&*name.to_ascii_lowercase()))
 }
 
 /// Returns the part of the path that ends with the innermost argument.
@@ -102,7 +106,7 @@ fn path_to_argument<'p, 't>(path: &'p [Node<'t>]) -> &'p [Node<'t>] {
 }
 
 /// PHP's own functions that take the first argument by reference and change it.
-const CHANGE_THEIR_FIRST: &[&str] = &[
+const CHANGE_FIRST_ARGUMENT: &[&str] = &[
     "array_multisort",
     "array_pop",
     "array_push",
@@ -134,16 +138,16 @@ pub(super) fn is_constant(value: Node) -> bool {
 
 /// Returns whether a value can be created once for all requests. It consists of constants, the
 /// environment and the app's own files, such as a list that is read, or a connection with settings.
-pub(super) fn is_of_all(value: Node, source: &[u8]) -> bool {
+pub(super) fn is_same_for_all_requests(value: Node, source: &[u8]) -> bool {
     let named = |node: Node, field: &str, names: &[&str]| {
         let name = node.child_by_field_name(field).or_else(|| children(node).first().copied());
         let name = name.map(|name| text(name, source).trim_start_matches('\\'));
         name.is_some_and(|name| names.contains(&name))
     };
     consists(value, |node| match node.kind() {
-        "function_call_expression" => named(node, "function", TELL_ALL_THE_SAME),
+        "function_call_expression" => named(node, "function", SAME_FOR_ALL_REQUESTS),
         "object_creation_expression" => named(node, "class", CONNECTIONS),
-        kind => CONSTANT.contains(&kind) || AROUND.contains(&kind),
+        kind => CONSTANT.contains(&kind) || AROUND_CALLS.contains(&kind),
     })
 }
 
@@ -151,13 +155,13 @@ fn consists(value: Node, of: impl Fn(Node) -> bool) -> bool {
     let mut all = true;
     walk(value, &[], |node, _| {
         all &= !node.is_named() || of(node);
-        if all { Next::Into } else { Next::Over }
+        if all { Descent::Into } else { Descent::Over }
     });
     all
 }
 
 /// Functions whose result depends on their arguments and the environment, not on the request.
-const TELL_ALL_THE_SAME: &[&str] = &[
+const SAME_FOR_ALL_REQUESTS: &[&str] = &[
     "array_combine",
     "array_fill_keys",
     "array_flip",
@@ -182,7 +186,7 @@ const TELL_ALL_THE_SAME: &[&str] = &[
 /// Classes of connections; other rules check the state of a connection.
 const CONNECTIONS: &[&str] = &["Memcached", "PDO", "Redis", "mysqli"];
 /// Kinds of nodes that may surround such calls.
-const AROUND: &[&str] = &[
+const AROUND_CALLS: &[&str] = &[
     "argument",
     "arguments",
     "cast_expression",
@@ -221,10 +225,10 @@ const CONSTANT: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::code::tree::{self, Next};
+    use crate::check::code::tree::{self, Descent};
 
     /// Returns how `$x` is written at the first place in a file where it is.
-    fn how(code: &str) -> Option<How> {
+    fn how(code: &str) -> Option<WriteKind> {
         let source = format!("<?php {code}");
         let parsed = tree::parse(&mut tree::parser(), source.as_bytes()).unwrap();
         assert!(!parsed.root_node().has_error(), "{code}");
@@ -233,35 +237,35 @@ mod tests {
             if node.kind() == "variable_name" && text(node, source.as_bytes()) == "$x" {
                 found = found.or(written(node, path, source.as_bytes()).map(|write| write.how));
             }
-            Next::Into
+            Descent::Into
         });
         found
     }
 
     #[test]
-    fn every_way_to_write_is_seen() {
+    fn every_kind_of_write_is_found() {
         for (code, expected) in [
-            ("$x = 1;", How::Whole),
-            ("$x ??= 1;", How::Memo),
-            ("$x .= 'a';", How::Whole),
-            ("$x[] = 1;", How::Appended),
-            ("$x['a'][] = 1;", How::Appended),
-            ("$x['a'] ??= 1;", How::Element),
-            ("$x['a']['b'] = 1;", How::Element),
-            ("$x++;", How::Whole),
-            ("--$x;", How::Whole),
-            ("unset($x['a']);", How::Unset),
-            ("[$x, $y] = f();", How::Whole),
-            ("[$y, [$x]] = f();", How::Whole),
-            ("list('a' => $x) = f();", How::Whole),
-            ("foreach (f() as $x) {}", How::Whole),
-            ("foreach (f() as $k => $x) {}", How::Whole),
-            ("foreach ($x as &$y) {}", How::Whole),
-            ("foreach ($x as $k => &$y) {}", How::Whole),
-            ("array_push($x, 1);", How::Whole),
-            ("\\sort($x['a']);", How::Element),
-            ("$x = &$y;", How::Whole),
-            ("$y = &$x;", How::Whole),
+            ("$x = 1;", WriteKind::Whole),
+            ("$x ??= 1;", WriteKind::Memo),
+            ("$x .= 'a';", WriteKind::Whole),
+            ("$x[] = 1;", WriteKind::Appended),
+            ("$x['a'][] = 1;", WriteKind::Appended),
+            ("$x['a'] ??= 1;", WriteKind::Element),
+            ("$x['a']['b'] = 1;", WriteKind::Element),
+            ("$x++;", WriteKind::Whole),
+            ("--$x;", WriteKind::Whole),
+            ("unset($x['a']);", WriteKind::Unset),
+            ("[$x, $y] = f();", WriteKind::Whole),
+            ("[$y, [$x]] = f();", WriteKind::Whole),
+            ("list('a' => $x) = f();", WriteKind::Whole),
+            ("foreach (f() as $x) {}", WriteKind::Whole),
+            ("foreach (f() as $k => $x) {}", WriteKind::Whole),
+            ("foreach ($x as &$y) {}", WriteKind::Whole),
+            ("foreach ($x as $k => &$y) {}", WriteKind::Whole),
+            ("array_push($x, 1);", WriteKind::Whole),
+            ("\\sort($x['a']);", WriteKind::Element),
+            ("$x = &$y;", WriteKind::Whole),
+            ("$y = &$x;", WriteKind::Whole),
         ] {
             assert_eq!(how(code), Some(expected), "{code}");
         }

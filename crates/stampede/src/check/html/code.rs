@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use super::element::{Element, classed, element};
 use super::{LISTED, block, left};
-use crate::check::code::{CodeLook, Suspect, SuspectKind};
+use crate::check::code::{CodeScan, Suspect, SuspectKind};
 use crate::check::model::CheckReport;
 use crate::check::text;
 use crate::summary::words;
 
 /// Returns the suspects that no finding names. The reason for a kind is given once.
 pub fn section(report: &CheckReport) -> Element {
-    let look = &report.code;
-    let unseen = text::unseen(report);
-    let said = match (look.files, look.suspects.len(), unseen.len()) {
+    let scan = &report.code;
+    let unnamed_suspects = text::unnamed_suspects(report);
+    let message = match (scan.files, scan.suspects.len(), unnamed_suspects.len()) {
         (0, ..) => "No file of the app was read.",
         (_, 0, _) => "Nothing in it is suspect.",
         (.., 0) => "What is suspect in it stands with the findings.",
@@ -23,20 +23,20 @@ pub fn section(report: &CheckReport) -> Element {
         }
     };
     let mut kinds: BTreeMap<SuspectKind, Vec<&Suspect>> = BTreeMap::new();
-    for suspect in unseen {
+    for suspect in unnamed_suspects {
         kinds.entry(suspect.kind).or_default().push(suspect);
     }
-    let read = format!("{} read", words::number_of(look.files as u32, "file"));
-    let missing = usize::try_from(look.suspects_left_out).unwrap_or(usize::MAX);
+    let read = format!("{} read", words::number_of(scan.files as u32, "file"));
+    let missing = usize::try_from(scan.suspects_left_out).unwrap_or(usize::MAX);
     let missing = (missing > 0).then(|| {
-        let said = format!("… {} more that are listed nowhere", words::count(missing as u64));
-        classed("p", "note").text(&said)
+        let message = format!("… {} more that are listed nowhere", words::count(missing as u64));
+        classed("p", "note").text(&message)
     });
     block("What the code says", &read)
-        .child(classed("p", "note").text(said))
+        .child(classed("p", "note").text(message))
         .children(kinds.into_iter().map(|(kind, suspects)| of_kind(kind, &suspects)))
         .children(missing)
-        .children(unread(look))
+        .children(unread(scan))
 }
 
 fn of_kind(kind: SuspectKind, suspects: &[&Suspect]) -> Element {
@@ -57,9 +57,9 @@ fn of_kind(kind: SuspectKind, suspects: &[&Suspect]) -> Element {
         .children(left(suspects.len().saturating_sub(LISTED)))
 }
 
-fn unread(look: &CodeLook) -> Option<Element> {
-    let all = &look.unread;
-    let said =
+fn unread(scan: &CodeScan) -> Option<Element> {
+    let all = &scan.unread;
+    let message =
         format!("{} not read, or not to the end", words::number_of(all.len() as u32, "file"));
     let lines = all.iter().take(LISTED).map(|one| {
         let at = one.line.map_or_else(String::new, |line| format!(":{line}"));
@@ -69,7 +69,7 @@ fn unread(look: &CodeLook) -> Option<Element> {
     });
     (!all.is_empty()).then(|| {
         element("details")
-            .child(element("summary").text(&said))
+            .child(element("summary").text(&message))
             .child(classed("ul", "lines").children(lines))
             .children(left(all.len().saturating_sub(LISTED)))
     })

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::element::{Element, classed, element};
 use super::{block, left};
-use crate::check::analyze::{name, person};
-use crate::check::model::{CheckReport, Checked, Finding, FindingKind, Place, Step};
+use crate::check::analyze::{name, user_name};
+use crate::check::model::{CheckReport, CodeLocation, Finding, FindingKind, RuntimeResult, Step};
 use crate::check::text::{self, NOT_AGAIN};
 use crate::store::mask_secrets;
 use crate::summary::words;
 
 /// Returns the number of findings of each kind, without those accepted by the baseline.
-pub fn counts(checked: &Checked) -> Option<Element> {
+pub fn counts(checked: &RuntimeResult) -> Option<Element> {
     let mut kinds: BTreeMap<FindingKind, (u32, usize)> = BTreeMap::new();
     for finding in checked.findings.iter().filter(|finding| !finding.is_accepted) {
         kinds.entry(finding.kind).or_insert((finding.number, 0)).1 += 1;
@@ -25,7 +25,7 @@ pub fn counts(checked: &Checked) -> Option<Element> {
 
 /// Returns the findings, the most severe first, the accepted ones last.
 pub fn section(report: &CheckReport, command: &str) -> Option<Element> {
-    let all = told(report);
+    let all = group_findings(report);
     let about = match all.iter().any(|one| one.runtimes.len() > 1) {
         true => "the worst first; what several runtimes show stands once",
         false => "the worst first",
@@ -36,23 +36,23 @@ pub fn section(report: &CheckReport, command: &str) -> Option<Element> {
 }
 
 /// A finding, and the runtimes that show it in the same words.
-struct Told<'a> {
+struct FindingGroup<'a> {
     finding: &'a Finding,
     runtimes: Vec<(&'a str, u32)>,
 }
 
-fn told(report: &CheckReport) -> Vec<Told<'_>> {
-    let mut all: Vec<Told<'_>> = Vec::new();
+fn group_findings(report: &CheckReport) -> Vec<FindingGroup<'_>> {
+    let mut all: Vec<FindingGroup<'_>> = Vec::new();
     for checked in &report.runtimes {
         for finding in &checked.findings {
             let runtime = (checked.runtime.as_str(), finding.number);
-            match all.iter_mut().find(|told| is_same(told.finding, finding)) {
-                Some(told) => told.runtimes.push(runtime),
-                None => all.push(Told { finding, runtimes: vec![runtime] }),
+            match all.iter_mut().find(|group| is_same(group.finding, finding)) {
+                Some(group) => group.runtimes.push(runtime),
+                None => all.push(FindingGroup { finding, runtimes: vec![runtime] }),
             }
         }
     }
-    all.sort_by_key(|told| (told.finding.is_accepted, told.finding.kind, told.finding.number));
+    all.sort_by_key(|group| (group.finding.is_accepted, group.finding.kind, group.finding.number));
     all
 }
 
@@ -63,16 +63,16 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
     of(one) == of(other)
 }
 
-fn article(told: &Told<'_>, command: &str) -> Element {
-    let finding = told.finding;
-    let look = match finding.kind {
+fn article(group: &FindingGroup<'_>, command: &str) -> Element {
+    let finding = group.finding;
+    let style = match finding.kind {
         FindingKind::Leak | FindingKind::Death => "bad",
         FindingKind::Answer | FindingKind::Kept | FindingKind::State => "odd",
         FindingKind::Growth => "warning",
     };
-    let look = if finding.is_accepted { "faint" } else { look };
+    let style = if finding.is_accepted { "faint" } else { style };
     // Links in the page's first section lead to each number.
-    let anchors = told
+    let anchors = group
         .runtimes
         .iter()
         .map(|(_, number)| element("span").with("id", &format!("finding-{number}")));
@@ -84,28 +84,29 @@ fn article(told: &Told<'_>, command: &str) -> Element {
     let shows = element("div")
         .child(element("h4").text("To see it"))
         .child(steps(&finding.steps))
-        .child(commands(told, command));
+        .child(commands(group, command));
     let means = element("div").children(places(&finding.places)).child(why);
-    classed("article", &format!("finding {look}"))
+    classed("article", &format!("finding {style}"))
         .children(anchors)
-        .child(heading(told))
+        .child(heading(group))
         .child(classed("p", "what").prose(&finding.what))
         .children(evidence(&finding.evidence))
         .child(classed("div", "sides").child(shows).child(means))
 }
 
-fn heading(told: &Told<'_>) -> Element {
-    let numbers: Vec<String> = told.runtimes.iter().map(|(_, number)| number.to_string()).collect();
-    let badge = |look: &str, words: &str| classed("span", &format!("badge {look}")).text(words);
+fn heading(group: &FindingGroup<'_>) -> Element {
+    let numbers: Vec<String> =
+        group.runtimes.iter().map(|(_, number)| number.to_string()).collect();
+    let badge = |style: &str, words: &str| classed("span", &format!("badge {style}")).text(words);
     let mut marks: Vec<Element> =
-        told.runtimes.iter().map(|(runtime, _)| badge("quiet", runtime)).collect();
-    if told.finding.is_accepted {
+        group.runtimes.iter().map(|(runtime, _)| badge("quiet", runtime)).collect();
+    if group.finding.is_accepted {
         marks.push(badge("live", "accepted by the baseline"));
     }
-    if !told.finding.is_repeatable {
+    if !group.finding.is_repeatable {
         marks.push(badge("warning", NOT_AGAIN));
     }
-    let title = element("span").text(text::title(told.finding.kind));
+    let title = element("span").text(text::title(group.finding.kind));
     classed("div", "head")
         .child(
             element("h3")
@@ -120,12 +121,12 @@ fn heading(told: &Told<'_>) -> Element {
 fn evidence(text: &str) -> Option<Element> {
     let masked = mask_secrets(text);
     let line = |line: &str| {
-        let look = match line.trim_start().chars().next() {
+        let style = match line.trim_start().chars().next() {
             Some('-') => "less",
             Some('+') => "more",
             _ => "same",
         };
-        classed("span", look).text(line).text("\n")
+        classed("span", style).text(line).text("\n")
     };
     let indent = masked.lines().filter(|line| !line.trim().is_empty());
     let indent = indent.map(|line| line.len() - line.trim_start_matches(' ').len()).min();
@@ -142,7 +143,7 @@ fn steps(steps: &[Step]) -> Element {
                 "{}, the last {} ({})",
                 words::number_of(steps.len() as u32, "request"),
                 name(&last.request),
-                person(last.user)
+                user_name(last.user)
             );
             element("details")
                 .child(element("summary").text(&said))
@@ -154,34 +155,37 @@ fn steps(steps: &[Step]) -> Element {
 }
 
 fn step(step: &Step) -> Element {
-    let asked = &step.request;
+    let request = &step.request;
     let user = format!("user u{}", step.user % 4);
-    let headers = asked.headers.iter().map(|(name, value)| format!("{name}: {value}"));
-    let body = Some(asked.body.clone()).filter(|body| !body.is_empty());
+    let headers = request.headers.iter().map(|(name, value)| format!("{name}: {value}"));
+    let body = Some(request.body.clone()).filter(|body| !body.is_empty());
     let more = headers.chain(body).map(|line| classed("code", "more").text(&line));
     element("li")
         .child(
-            element("code").child(element("b").text(&asked.method)).text(" ").text(&asked.target),
+            element("code")
+                .child(element("b").text(&request.method))
+                .text(" ")
+                .text(&request.target),
         )
         .text(" ")
-        .child(classed("span", &user).text(&person(step.user)))
+        .child(classed("span", &user).text(&user_name(step.user)))
         .text(if step.with_next { ", at once with" } else { "" })
         .children(more)
 }
 
-fn commands(told: &Told<'_>, command: &str) -> Element {
+fn commands(group: &FindingGroup<'_>, command: &str) -> Element {
     let line = |(runtime, number): &(&str, u32)| {
-        let on = if told.runtimes.len() > 1 { format!("  # {runtime}") } else { String::new() };
+        let on = if group.runtimes.len() > 1 { format!("  # {runtime}") } else { String::new() };
         element("code")
             .text(&format!("{command} --finding {number}"))
             .child(classed("span", "faint").text(&on))
             .text("\n")
     };
-    element("pre").children(told.runtimes.iter().map(line))
+    element("pre").children(group.runtimes.iter().map(line))
 }
 
-fn places(all: &[Place]) -> Option<Element> {
-    let place = |place: &Place| {
+fn places(all: &[CodeLocation]) -> Option<Element> {
+    let place = |place: &CodeLocation| {
         element("li")
             .child(element("code").text(&format!("{}:{}", place.file, place.line)))
             .child(element("span").child(element("code").text(&place.what)))

@@ -140,7 +140,7 @@ fn it_says_all_there_is() {
 }
 
 #[test]
-fn nothing_of_the_app_is_markup() {
+fn text_of_the_app_is_never_markup() {
     let plain = skeleton(&page(planted(everything(), "xx")));
     for evil in
         ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'--><svg/onload=x>"]
@@ -158,7 +158,7 @@ fn nothing_of_the_app_is_markup() {
 
 proptest! {
     #[test]
-    fn whatever_the_app_says_the_page_has_the_same_elements(text in r#"x[<>"'&a-z/=! \u{0}\u{202e}-]{0,24}"#) {
+    fn text_of_the_app_never_changes_the_elements_of_the_page(text in r#"x[<>"'&a-z/=! \u{0}\u{202e}-]{0,24}"#) {
         let plain = page(planted(everything(), "x"));
         prop_assert_eq!(skeleton(&page(planted(everything(), &text))), skeleton(&plain));
     }
@@ -173,7 +173,7 @@ fn secrets_are_masked_as_in_the_json() {
 }
 
 #[test]
-fn it_needs_nothing_from_elsewhere() {
+fn the_page_loads_nothing_from_elsewhere() {
     let page = page(everything());
     for outside in ["http://", "https://", "url(", "@import", "src=", "<link", "style=\""] {
         assert!(!page.contains(outside), "{outside}");
@@ -197,7 +197,7 @@ fn an_empty_check_claims_nothing() {
 }
 
 #[test]
-fn the_same_finding_of_two_runtimes_stands_once() {
+fn a_finding_of_two_runtimes_is_listed_once() {
     let page = page(everything());
     assert_eq!(page.matches("<p class=\"what\">the answer to GET /account").count(), 1);
     for words in [

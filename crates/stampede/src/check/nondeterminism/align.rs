@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Clock;
 use super::fit::runs;
-use super::volatile_region::{Read, VolatileRegion};
+use super::volatile_region::{Tokenized, VolatileRegion};
 use crate::check::natural::Token;
 
 /// Returns pairs of tokens, in order; none of `ours` is in a gap. Uses at most one part in `parts`
@@ -12,7 +12,7 @@ use crate::check::natural::Token;
 pub fn align(
     ours: &[Token],
     gaps: &[VolatileRegion],
-    theirs: Read,
+    theirs: Tokenized,
     clock: &Clock,
     parts: usize,
 ) -> Vec<(usize, usize)> {
@@ -30,7 +30,7 @@ pub fn align(
 
 /// Chooses, among several matches for the run beside a gap, the one in which the gap contains more.
 /// The `</li>` after a list's last item is not that after its first one.
-fn widen(gap: &VolatileRegion, same: &mut [(usize, usize)], ours: &[Token], theirs: Read) {
+fn widen(gap: &VolatileRegion, same: &mut [(usize, usize)], ours: &[Token], theirs: Tokenized) {
     let is_run =
         |ours: &[Token], theirs: &[Token]| ours.iter().zip(theirs).all(|(a, b)| a.is_same(b));
     let allows = |there: Range<usize>| gap.limits.allow(theirs.0, &theirs.1[there]);

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Clock;
-use super::volatile_region::{Read, VolatileRegion};
+use super::volatile_region::{Tokenized, VolatileRegion};
 use crate::check::natural::Token;
 
 /// Returns the range of `theirs` in each gap of `ours`; `None` if it does not fit.
 pub fn fit(
     ours: &[Token],
     gaps: &[VolatileRegion],
-    theirs: Read,
+    theirs: Tokenized,
     clock: &Clock,
 ) -> Option<Vec<Range<usize>>> {
     let runs = runs(ours.len(), gaps);
@@ -37,7 +37,7 @@ fn is_run(run: &[Token], tokens: &[Token]) -> bool {
 
 struct Fit<'a> {
     ours: &'a [Token],
-    theirs: Read<'a>,
+    theirs: Tokenized<'a>,
     gaps: &'a [VolatileRegion],
     /// The run after each gap.
     runs: &'a [Range<usize>],

@@ -10,19 +10,19 @@ use std::time::Instant;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use crate::check::natural::{Kind, Token};
+use crate::check::natural::{Token, TokenKind};
 
 /// Returns pairs of tokens with the same key. Parts not processed by `until` have none.
 pub fn matches(one: &[Token], other: &[Token], until: Instant) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
-    let both = Both { one, other, until };
+    let both = Matcher { one, other, until };
     both.find(0..one.len(), 0..other.len(), &mut found);
     found.sort_unstable();
     found
 }
 
 /// The two texts.
-struct Both<'a> {
+struct Matcher<'a> {
     one: &'a [Token],
     other: &'a [Token],
     until: Instant,
@@ -31,14 +31,14 @@ struct Both<'a> {
 /// A run that both texts have: where it begins in each, its length, and how many of its words occur
 /// once in both.
 #[derive(Clone, Copy)]
-struct Run {
+struct CommonRun {
     one: usize,
     other: usize,
     length: usize,
     words: usize,
 }
 
-impl Run {
+impl CommonRun {
     /// Returns the weight: one long run is more reliable than several short ones.
     fn weight(&self) -> usize {
         self.length * self.length * self.words
@@ -49,7 +49,7 @@ impl Run {
     }
 }
 
-impl Both<'_> {
+impl Matcher<'_> {
     fn is_same(&self, one: usize, other: usize) -> bool {
         self.one[one].key == self.other[other].key
     }
@@ -58,14 +58,17 @@ impl Both<'_> {
         let mut parts = vec![(one, other)];
         while let Some((one, other)) = parts.pop() {
             let head = one.clone().zip(other.clone()).take_while(|(a, b)| self.is_same(*a, *b));
-            let head = Run { one: one.start, other: other.start, length: head.count(), words: 0 };
+            let head =
+                CommonRun { one: one.start, other: other.start, length: head.count(), words: 0 };
             found.extend(head.pairs());
             let (one, other) =
                 (one.start + head.length..one.end, other.start + head.length..other.end);
             let tail = one.clone().rev().zip(other.clone().rev());
             let tail = tail.take_while(|(a, b)| self.is_same(*a, *b)).count();
             let (one, other) = (one.start..one.end - tail, other.start..other.end - tail);
-            found.extend(Run { one: one.end, other: other.end, length: tail, words: 0 }.pairs());
+            found.extend(
+                CommonRun { one: one.end, other: other.end, length: tail, words: 0 }.pairs(),
+            );
             if one.is_empty() || other.is_empty() || Instant::now() > self.until {
                 continue;
             }
@@ -93,19 +96,19 @@ impl Both<'_> {
         for op in ops {
             if let DiffOp::Equal { old_index, new_index, len } = op {
                 let (one, other) = (one.start + old_index, other.start + new_index);
-                found.extend(Run { one, other, length: len, words: 0 }.pairs());
+                found.extend(CommonRun { one, other, length: len, words: 0 }.pairs());
             }
         }
     }
 
     /// Returns runs around words that occur once in both parts: among the runs in the same order in
     /// both texts, those with the largest total weight.
-    fn anchors(&self, one: Range<usize>, other: Range<usize>) -> Vec<Run> {
+    fn anchors(&self, one: Range<usize>, other: Range<usize>) -> Vec<CommonRun> {
         let (ours, theirs) = (once(self.one, one.clone()), once(self.other, other.clone()));
         let pairs = ours.iter().filter_map(|(key, at)| Some((((*at)?), (*theirs.get(key)?)?)));
         let mut pairs: Vec<(usize, usize)> = pairs.collect();
         pairs.sort_unstable();
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<CommonRun> = Vec::new();
         for (a, b) in pairs {
             match runs.last_mut() {
                 Some(run)
@@ -120,12 +123,12 @@ impl Both<'_> {
         heaviest(&runs, other)
     }
 
-    fn around(&self, a: usize, b: usize, one: &Range<usize>, other: &Range<usize>) -> Run {
+    fn around(&self, a: usize, b: usize, one: &Range<usize>, other: &Range<usize>) -> CommonRun {
         let before = (one.start..a).rev().zip((other.start..b).rev());
         let before = before.take_while(|(a, b)| self.is_same(*a, *b)).count();
         let behind =
             (a..one.end).zip(b..other.end).take_while(|(a, b)| self.is_same(*a, *b)).count();
-        Run { one: a - before, other: b - before, length: before + behind, words: 1 }
+        CommonRun { one: a - before, other: b - before, length: before + behind, words: 1 }
     }
 }
 
@@ -134,7 +137,7 @@ impl Both<'_> {
 fn once(tokens: &[Token], part: Range<usize>) -> HashMap<u64, Option<usize>> {
     let mut found = HashMap::new();
     for at in part {
-        if matches!(tokens[at].kind, Kind::Word | Kind::User) {
+        if matches!(tokens[at].kind, TokenKind::Word | TokenKind::User) {
             found.entry(tokens[at].key).and_modify(|at| *at = None).or_insert(Some(at));
         }
     }
@@ -145,7 +148,7 @@ fn once(tokens: &[Token], part: Range<usize>) -> HashMap<u64, Option<usize>> {
 /// weight. The runs are sorted by their place in one text. This is the heaviest increasing
 /// subsequence, computed with a tree of the best ends so far (Fenwick, *A New Data Structure for
 /// Cumulative Frequency Tables*, 1994).
-fn heaviest(runs: &[Run], other: Range<usize>) -> Vec<Run> {
+fn heaviest(runs: &[CommonRun], other: Range<usize>) -> Vec<CommonRun> {
     let length = other.len() + 1;
     let mut best: Vec<Option<(usize, usize)>> = vec![None; length + 1];
     let mut before: Vec<Option<usize>> = vec![None; runs.len()];
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_have_is_found() {
+    fn common_tokens_are_found() {
         assert_eq!(same("a b c", "a x c"), "a  c");
         assert_eq!(same("a b c", "a b c"), "a b c");
         assert_eq!(same("", "a"), "");
@@ -209,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_run_beats_a_word_that_is_there_by_chance() {
+    fn a_long_common_run_outweighs_a_word_that_matches_by_chance() {
         let fixed = "<p>The same line</p>";
         assert_eq!(same(&format!("chance{fixed}one"), &format!("two{fixed}chance")), fixed);
     }
 
     #[test]
-    fn what_is_drawn_holds_nothing_together() {
+    fn random_words_align_nothing() {
         let (drawn, not) = ("aB3dE5fG7hI9jK1lM3nO", "aaaaaaaaaaaaaaaaaaaaaaaaa");
         let all = same(
             &format!("\"{not}\" {{\"a\":\"{drawn}\" {{\"a\":"),

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::Clock;
 use super::align::align;
 use super::fit::runs;
-use super::volatile_region::{Read, VolatileRegion};
-use crate::check::natural::{Kind, Token};
+use super::volatile_region::{Tokenized, VolatileRegion};
+use crate::check::natural::{Token, TokenKind};
 
 /// The difference between an answer and the reference's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,15 +23,16 @@ pub struct Difference {
 
 /// Returns the difference of answers that fit, if a gap contains another user's token than it
 /// should; otherwise `None`.
-pub fn users(
-    ours: Read,
+pub fn user_difference(
+    ours: Tokenized,
     gaps: &[VolatileRegion],
-    theirs: Read,
+    theirs: Tokenized,
     filled: &[Range<usize>],
 ) -> Option<Difference> {
-    let known = Users { ours: user_tokens(ours, ours.1), theirs: user_tokens(theirs, theirs.1) };
+    let known =
+        UserTokens { ours: user_tokens(ours, ours.1), theirs: user_tokens(theirs, theirs.1) };
     let is_strange = |(gap, there): (&VolatileRegion, &Range<usize>)| {
-        !known.are_right((ours.0, &ours.1[gap.range.clone()]), (theirs.0, &theirs.1[there.clone()]))
+        !known.agree((ours.0, &ours.1[gap.range.clone()]), (theirs.0, &theirs.1[there.clone()]))
     };
     let strange: Vec<bool> = gaps.iter().zip(filled).map(is_strange).collect();
     if !strange.contains(&true) {
@@ -44,7 +45,7 @@ pub fn users(
     {
         for token in &ours.1[run] {
             match token.kind {
-                Kind::Natural(_) => pieces.moves(),
+                TokenKind::Natural(_) => pieces.add_varying(),
                 _ => pieces.add(Piece::Same, token, ours.0),
             }
         }
@@ -53,7 +54,7 @@ pub fn users(
                 pieces.add_all(Piece::Ours, ours, gap.range.clone());
                 pieces.add_all(Piece::Theirs, theirs, there.clone());
             }
-            Some(_) => pieces.moves(),
+            Some(_) => pieces.add_varying(),
             None => {}
         }
     }
@@ -67,15 +68,15 @@ pub fn users(
 }
 
 /// The users' tokens of both answers.
-struct Users {
+struct UserTokens {
     ours: BTreeSet<String>,
     theirs: BTreeSet<String>,
 }
 
-impl Users {
+impl UserTokens {
     /// Returns whether a gap contains the same tokens in both answers. A list without items lacks
     /// the tokens that each item would contain.
-    fn are_right(&self, here: Read, there: Read) -> bool {
+    fn agree(&self, here: Tokenized, there: Tokenized) -> bool {
         let (here, there) = (user_tokens(here, here.1), user_tokens(there, there.1));
         here == there
             || (here.is_empty() && there.is_subset(&self.ours))
@@ -83,19 +84,20 @@ impl Users {
     }
 }
 
-fn user_tokens(read: Read, tokens: &[Token]) -> BTreeSet<String> {
-    let users = tokens.iter().filter(|token| token.kind == Kind::User);
+fn user_tokens(read: Tokenized, tokens: &[Token]) -> BTreeSet<String> {
+    let users = tokens.iter().filter(|token| token.kind == TokenKind::User);
     users.map(|token| token.of(read.0).to_owned()).collect()
 }
 
 /// Returns the difference of answers that do not fit; `None` if nothing differs.
 pub fn difference(
-    ours: Read,
+    ours: Tokenized,
     gaps: &[VolatileRegion],
-    theirs: Read,
+    theirs: Tokenized,
     clock: &Clock,
 ) -> Option<Difference> {
-    let known = Users { ours: user_tokens(ours, ours.1), theirs: user_tokens(theirs, theirs.1) };
+    let known =
+        UserTokens { ours: user_tokens(ours, ours.1), theirs: user_tokens(theirs, theirs.1) };
     let same = align(ours.1, gaps, theirs, clock, 1);
     let mut pieces = Pieces::default();
     let mut last = (0, 0);
@@ -108,16 +110,15 @@ pub fn difference(
         }
         // Only varying content lies between two fixed tokens.
         let is_gap = matches!(&inside[..], [gap] if gap.range == here);
-        let moves = is_gap
+        let varies = is_gap
             && inside[0].limits.allow(theirs.0, &theirs.1[there.clone()])
-            && known
-                .are_right((ours.0, &ours.1[here.clone()]), (theirs.0, &theirs.1[there.clone()]));
-        if moves {
-            pieces.moves();
+            && known.agree((ours.0, &ours.1[here.clone()]), (theirs.0, &theirs.1[there.clone()]));
+        if varies {
+            pieces.add_varying();
         } else {
             for gap in inside.into_iter().filter(|_| !is_gap) {
                 pieces.add_all(Piece::Ours, ours, here.start..gap.range.start);
-                pieces.add_nondeterminism();
+                pieces.add_varying_reference();
                 here.start = gap.range.end;
             }
             pieces.add_all(Piece::Ours, ours, here);
@@ -128,7 +129,7 @@ pub fn difference(
                 pieces.add(Piece::Same, token, ours.0);
             }
             // The tokens are one natural form with two values.
-            (Some(_), Some(_)) => pieces.moves(),
+            (Some(_), Some(_)) => pieces.add_varying(),
             _ => {}
         }
         last = (one + 1, other + 1);
@@ -188,7 +189,7 @@ impl Pieces {
         self.words[side].add(token.kind, part);
     }
 
-    fn add_all(&mut self, piece: Piece, read: Read, range: Range<usize>) {
+    fn add_all(&mut self, piece: Piece, read: Tokenized, range: Range<usize>) {
         read.1[range].iter().for_each(|token| self.add(piece, token, read.0));
     }
 
@@ -203,12 +204,12 @@ impl Pieces {
     }
 
     /// Adds something that varies, on both sides.
-    fn moves(&mut self) {
+    fn add_varying(&mut self) {
         self.sides.iter_mut().for_each(|side| side.text.push('…'));
     }
 
     /// Adds something that varies, on the reference's side.
-    fn add_nondeterminism(&mut self) {
+    fn add_varying_reference(&mut self) {
         self.sides[0].text.push('…');
     }
 
@@ -246,7 +247,7 @@ impl Pieces {
         if more > 0 {
             lines.push(format!("(and {more} lines more)"));
         }
-        let [missing, extra] = self.words.map(Words::told);
+        let [missing, extra] = self.words.map(Words::into_list);
         let is_one = !(lines.is_empty() && missing.is_empty() && extra.is_empty());
         is_one.then(|| Difference { text: lines.join("\n"), missing, extra })
     }
@@ -275,7 +276,8 @@ impl Side {
             let skip = line[..from].chars().count().saturating_sub(BEFORE);
             let length = line.trim_end().chars().count();
             let skip = if length <= WIDTH { 0 } else { skip };
-            let shown: String = line.trim_end().chars().skip(skip).take(WIDTH).map(shown).collect();
+            let shown: String =
+                line.trim_end().chars().skip(skip).take(WIDTH).map(printable).collect();
             let (head, tail) = (skip > 0, length > skip + WIDTH);
             format!("{}{shown}{}", if head { "..." } else { "" }, if tail { "..." } else { "" })
         };
@@ -284,7 +286,7 @@ impl Side {
 }
 
 /// Replaces a character that a terminal would not show, or would obey.
-fn shown(c: char) -> char {
+fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
         c if c.is_control() => char::REPLACEMENT_CHARACTER,
@@ -293,11 +295,11 @@ fn shown(c: char) -> char {
 }
 
 impl Words {
-    fn add(&mut self, kind: Kind, part: &str) {
+    fn add(&mut self, kind: TokenKind, part: &str) {
         let words = match kind {
-            Kind::User => &mut self.users,
-            Kind::Mark => &mut self.marks,
-            Kind::Space => return,
+            TokenKind::User => &mut self.users,
+            TokenKind::Mark => &mut self.marks,
+            TokenKind::Space => return,
             _ => &mut self.others,
         };
         if words.len() < WORDS && !words.iter().any(|word| word == part) {
@@ -305,7 +307,7 @@ impl Words {
         }
     }
 
-    fn told(self) -> Vec<String> {
+    fn into_list(self) -> Vec<String> {
         let words = [self.users, self.others].concat();
         if words.is_empty() { self.marks } else { words }
     }

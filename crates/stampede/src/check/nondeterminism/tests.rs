@@ -48,7 +48,7 @@ const BASE62: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 const HEX: &str = "0123456789abcdef";
 
 #[test]
-fn tokens_of_forms_nonces_and_ids_move() {
+fn form_tokens_nonces_and_ids_vary() {
     is_clean("csrf", 1, |random| {
         let token = drawn(random, BASE64, 43);
         format!(
@@ -75,7 +75,7 @@ fn tokens_of_forms_nonces_and_ids_move() {
 }
 
 #[test]
-fn random_text_moves() {
+fn random_text_varies() {
     is_clean("text", 8, |random| {
         let words: Vec<String> = (0..5 + random.below(10)).map(|_| word(random)).collect();
         format!("<h1>News</h1>\n<p>{}.</p>\n<p>Visits: 1</p>", words.join(" "))
@@ -89,7 +89,7 @@ fn random_text_moves() {
 /// Marks of base64 that are by chance in one answer and not in the other do not matter. In one pair
 /// of 2048, two tokens begin with the same mark, which then looks fixed.
 #[test]
-fn one_pair_is_enough_for_what_is_drawn() {
+fn one_pair_is_enough_for_random_words() {
     let alarms = (0..200).filter(|seed| {
         let mut random = Random::with_seed(*seed);
         let mut page = || {
@@ -104,14 +104,14 @@ fn one_pair_is_enough_for_what_is_drawn() {
 }
 
 #[test]
-fn of_what_is_the_same_by_nature_no_side_is_shown() {
+fn volatile_content_that_counts_as_equal_is_not_shown() {
     let (one, other) = ("id d41d8cd98f00b204 at 16:35 a", "id 0cc175b9c0f1b6a8 at 16:35 b");
     let found = Nondeterminism::new().difference(one, other).unwrap();
     assert_eq!(found.text, "- id … at 16:35 a\n+ id … at 16:35 b");
 }
 
 #[test]
-fn lists_of_random_length_and_order_move() {
+fn lists_of_random_length_and_order_vary() {
     is_clean("length", 8, |random| {
         let item =
             |random: &mut Random| format!("  <li><a href=\"/{0}\">{0}</a></li>\n", word(random));
@@ -144,7 +144,7 @@ fn nondeterministic_content_needs_no_learning() {
 }
 
 #[test]
-fn a_zone_and_a_far_time_do_not() {
+fn a_time_zone_and_a_distant_time_do_not_vary() {
     for (one, other) in [
         ("at 2026-11-22T16:35:34+00:00", "at 2026-11-22T16:35:34+01:00"),
         ("at 2026-11-22 16:35:34 UTC", "at 2026-11-22 16:35:34 CET"),
@@ -171,7 +171,7 @@ fn page(random: &mut Random, user: &str, visits: u32, more: &str) -> String {
 }
 
 #[test]
-fn a_leak_is_seen_on_a_page_that_moves() {
+fn a_leak_is_found_on_a_page_that_varies() {
     let (nondeterminism, mut random) = learnt(8, |random| page(random, ANNA, 1, ""));
     let mut seen = |user: &str, visits, more: &str| {
         let ours = page(&mut random, ANNA, 1, "");
@@ -196,7 +196,7 @@ fn a_leak_is_seen_on_a_page_that_moves() {
 }
 
 #[test]
-fn what_was_learnt_of_one_user_holds_for_another() {
+fn what_was_learnt_from_one_user_holds_for_another() {
     let (nondeterminism, mut random) = learnt(8, |random| page(random, ANNA, 1, ""));
     for _ in 0..50 {
         let (one, other) = (page(&mut random, BERT, 1, ""), page(&mut random, BERT, 1, ""));
@@ -207,7 +207,7 @@ fn what_was_learnt_of_one_user_holds_for_another() {
 }
 
 #[test]
-fn another_users_token_is_seen_within_what_moves() {
+fn another_users_token_is_found_within_varying_content() {
     let page = |random: &mut Random, user: &str| {
         let items: Vec<String> = (0..2 + random.below(4))
             .map(|_| format!("<li>{user}: {}</li>", word(random)))
@@ -225,7 +225,7 @@ fn another_users_token_is_seen_within_what_moves() {
 }
 
 #[test]
-fn what_a_gap_never_held_is_seen_there() {
+fn new_content_in_a_gap_is_a_difference() {
     let (nondeterminism, _) = learnt(6, |random| format!("<p>{}</p>", random.below(1_000)));
     assert_eq!(nondeterminism.difference("<p>5</p>", "<p>77</p>"), None);
     for other in ["<p>Bert</p>", "<p></p>", "<p>5</p><p>6</p>", "<p>5 of 6</p>", "<p>-5</p>"] {
@@ -234,7 +234,7 @@ fn what_a_gap_never_held_is_seen_there() {
 }
 
 #[test]
-fn a_random_word_of_the_same_place_is_no_name_of_another_place() {
+fn a_random_word_does_not_align_with_a_name_elsewhere() {
     let mut nondeterminism = Nondeterminism::new();
     nondeterminism.learn("a 1 b 5 c", "a 1 b 6 c");
     assert_eq!(nondeterminism.difference("a 1 b 5 c", "a 1 b 7 c"), None);
@@ -261,7 +261,7 @@ fn differences_are_read_at_a_glance() {
 }
 
 #[test]
-fn an_image_is_one_thing() {
+fn an_image_is_one_token() {
     let image = |random: &mut Random| {
         let bytes: Vec<u8> = (0..4_000).map(|_| random.below(256) as u8).collect();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -273,7 +273,7 @@ fn an_image_is_one_thing() {
 
 /// A leak is found in a megabyte that varies everywhere, even if a slow machine runs out of time.
 #[test]
-fn a_leak_in_a_large_body_is_told() {
+fn a_leak_in_a_large_body_is_reported() {
     let page = |random: &mut Random, user: &str| {
         let row = |random: &mut Random, i: usize| {
             let number = random.below(999);
@@ -322,7 +322,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_third_page_is_like_the_others(template in template(), seed: u64) {
+    fn a_third_page_does_not_differ(template in template(), seed: u64) {
         let mut random = Random::with_seed(seed);
         let mut nondeterminism = Nondeterminism::new();
         for _ in 0..20 {
@@ -333,7 +333,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fixed_word_that_is_another_is_told(template in template(), seed: u64, at: prop::sample::Index) {
+    fn a_changed_fixed_word_is_reported(template in template(), seed: u64, at: prop::sample::Index) {
         let mut random = Random::with_seed(seed);
         let mut nondeterminism = Nondeterminism::new();
         for _ in 0..20 {
@@ -351,7 +351,7 @@ proptest! {
 
     /// The texts consist of few letters, so that much is equal by chance.
     #[test]
-    fn no_answers_end_it(texts in prop::collection::vec("([ab1<>,\n ]|stmpd0123456789a[bc]){0,40}", 3..8)) {
+    fn no_answers_cause_a_panic(texts in prop::collection::vec("([ab1<>,\n ]|stmpd0123456789a[bc]){0,40}", 3..8)) {
         let mut nondeterminism = Nondeterminism::new();
         for pair in texts.windows(2) {
             nondeterminism.learn(&pair[0], &pair[1]);
@@ -370,7 +370,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_ends_it(one: String, other: String, third: String) {
+    fn no_text_causes_a_panic(one: String, other: String, third: String) {
         let mut nondeterminism = Nondeterminism::new();
         nondeterminism.learn(&one, &other);
         prop_assert_eq!(nondeterminism.difference(&one, &one), None);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::natural::{Kind, Token};
+use crate::check::natural::{Token, TokenKind};
 
 /// A gap: a place where an answer varies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,17 +40,17 @@ const BEYOND_ASCII: u8 = 16;
 impl Anchors {
     /// Returns the limits for this content and for content like it.
     pub fn of(text: &str, tokens: &[Token]) -> Anchors {
-        let mut limits = Anchors::seen(text, tokens);
+        let mut limits = Anchors::exactly(text, tokens);
         // A long random word has marks of base64 in one answer and not in another.
-        if limits.is_drawn() {
-            limits.marks |= DRAWN_MARKS;
+        if limits.is_random_word() {
+            limits.marks |= RANDOM_WORD_MARKS;
             limits.classes |= NUMBER | LETTERS;
         }
         limits
     }
 
     /// Returns the limits for exactly this content.
-    fn seen(text: &str, tokens: &[Token]) -> Anchors {
+    fn exactly(text: &str, tokens: &[Token]) -> Anchors {
         let bytes = match (tokens.first(), tokens.last()) {
             (Some(first), Some(last)) => last.end - first.start,
             _ => 0,
@@ -68,8 +68,10 @@ impl Anchors {
     }
 
     /// Returns whether this is one long word, possibly with marks of base64.
-    fn is_drawn(&self) -> bool {
-        self.bytes.1 >= DRAWN && self.classes & SPACE == 0 && self.marks & !DRAWN_MARKS == 0
+    fn is_random_word(&self) -> bool {
+        self.bytes.1 >= RANDOM_WORD_LENGTH
+            && self.classes & SPACE == 0
+            && self.marks & !RANDOM_WORD_MARKS == 0
     }
 
     fn add(&mut self, text: &str) {
@@ -107,7 +109,7 @@ impl Anchors {
 
     /// Returns whether this content is allowed.
     pub fn allow(&self, text: &str, tokens: &[Token]) -> bool {
-        let here = Anchors::seen(text, tokens);
+        let here = Anchors::exactly(text, tokens);
         here.tokens.1 <= self.most()
             // Content that was always there must not be missing.
             && (here.tokens.1 > 0 || self.tokens.0 == 0)
@@ -119,7 +121,7 @@ impl Anchors {
 
     /// Returns whether neither this content nor any that begins with it is allowed.
     pub fn forbid(&self, text: &str, tokens: &[Token]) -> bool {
-        self.lack(&Anchors::seen(text, tokens))
+        self.lack(&Anchors::exactly(text, tokens))
     }
 
     /// Returns whether there is a character class or mark that was never seen here.
@@ -130,14 +132,14 @@ impl Anchors {
 }
 
 /// From this length on, a word is neither a number nor a name.
-const DRAWN: usize = 16;
-const DRAWN_MARKS: u128 = 1 << b'+' | 1 << b'/' | 1 << b'-' | 1 << b'=' | 1 << b'%';
+const RANDOM_WORD_LENGTH: usize = 16;
+const RANDOM_WORD_MARKS: u128 = 1 << b'+' | 1 << b'/' | 1 << b'-' | 1 << b'=' | 1 << b'%';
 
 /// An answer's text and its tokens.
-pub type Read<'a> = (&'a str, &'a [Token]);
+pub type Tokenized<'a> = (&'a str, &'a [Token]);
 
 /// Returns the gaps of both answers: the places where they differ.
-pub fn between(
+pub fn find_regions(
     one: (&str, &Vec<Token>),
     other: (&str, &Vec<Token>),
     matches: &[(usize, usize)],
@@ -157,7 +159,8 @@ pub fn between(
             .with(&Anchors::of(other.0, &other.1[hunk.1.clone()]))
     };
     let there = |hunk: &Hunk| [&one.1[hunk.0.clone()], &other.1[hunk.1.clone()]];
-    let hunks = absorbed(hunks, (one.0, one.1), |hunk| hunk.0.clone(), limits, Hunk::and, there);
+    let hunks =
+        merge_neighbours(hunks, (one.0, one.1), |hunk| hunk.0.clone(), limits, Hunk::and, there);
     let side = |range: fn(&Hunk) -> Range<usize>| {
         hunks
             .iter()
@@ -225,9 +228,9 @@ fn hunks(
 }
 
 /// Merges neighbours that overlap, and those with nothing between them that separates them.
-fn absorbed<'t, T, const N: usize>(
+fn merge_neighbours<'t, T, const N: usize>(
     all: Vec<T>,
-    read: Read,
+    read: Tokenized,
     range: impl Fn(&T) -> Range<usize>,
     limits: impl Fn(&T) -> Anchors,
     and: impl Fn(&T, &T) -> T,
@@ -255,22 +258,22 @@ fn absorbed<'t, T, const N: usize>(
 /// also occurs within them (`</li><li>` in a list). It is so too if all but a word or two of it
 /// occur there: these may be equal by chance within a varying text.
 fn is_weak<'t, I: Iterator<Item = &'t [Token]>>(
-    run: Read,
+    run: Tokenized,
     beside: impl Fn() -> I,
     before: &Anchors,
     behind: &Anchors,
 ) -> bool {
-    if run.1.len() > LONGEST_RUN || run.1.iter().any(|token| token.kind == Kind::User) {
+    if run.1.len() > LONGEST_RUN || run.1.iter().any(|token| token.kind == TokenKind::User) {
         return false;
     }
     let (around, limits) = (before.with(behind), Anchors::of(run.0, run.1));
     // The run is a mark of base64 that two random words have in common.
     if let [mark] = run.1
-        && limits.marks & DRAWN_MARKS != 0
-        && mark.kind == Kind::Mark
-        && before.bytes.1 + behind.bytes.1 >= DRAWN
+        && limits.marks & RANDOM_WORD_MARKS != 0
+        && mark.kind == TokenKind::Mark
+        && before.bytes.1 + behind.bytes.1 >= RANDOM_WORD_LENGTH
         && around.classes & SPACE == 0
-        && around.marks & !DRAWN_MARKS == 0
+        && around.marks & !RANDOM_WORD_MARKS == 0
     {
         return true;
     }
@@ -310,10 +313,10 @@ pub fn filled(gaps: &[VolatileRegion], filled: Vec<Range<usize>>) -> Vec<Volatil
 }
 
 /// Returns the gaps of a learnt answer, placed in another answer that is aligned with it.
-pub fn projected(
+pub fn project_regions(
     learnt: &[Token],
     gaps: &[VolatileRegion],
-    other: Read,
+    other: Tokenized,
     matches: &[(usize, usize)],
 ) -> Vec<VolatileRegion> {
     let map: HashMap<usize, usize> = matches.iter().copied().collect();
@@ -325,7 +328,9 @@ pub fn projected(
             // These words are equal by chance in both learnt answers, within a larger part that
             // varies.
             !words.is_empty()
-                && words.iter().all(|at| !map.contains_key(at) && learnt[*at].kind != Kind::User)
+                && words
+                    .iter()
+                    .all(|at| !map.contains_key(at) && learnt[*at].kind != TokenKind::User)
                 && 2 * words.len() < last.limits.words + gap.limits.words
         });
         match merged.last_mut() {
@@ -366,7 +371,11 @@ impl Anchors {
 }
 
 /// Returns the gaps of one answer, collected from several others, in order and without touching.
-pub fn united(mut gaps: Vec<VolatileRegion>, text: &str, tokens: &[Token]) -> Vec<VolatileRegion> {
+pub fn merge_regions(
+    mut gaps: Vec<VolatileRegion>,
+    text: &str,
+    tokens: &[Token],
+) -> Vec<VolatileRegion> {
     gaps.sort_by_key(|gap| (gap.range.start, gap.range.end));
     let and = |one: &VolatileRegion, other: &VolatileRegion| VolatileRegion {
         range: one.range.start..one.range.end.max(other.range.end),
@@ -374,7 +383,7 @@ pub fn united(mut gaps: Vec<VolatileRegion>, text: &str, tokens: &[Token]) -> Ve
     };
     let there = |gap: &VolatileRegion| [&tokens[gap.range.clone()]];
     let range = |gap: &VolatileRegion| gap.range.clone();
-    let mut kept = absorbed(gaps, (text, tokens), range, |gap| gap.limits, and, there);
+    let mut kept = merge_neighbours(gaps, (text, tokens), range, |gap| gap.limits, and, there);
     for gap in &mut kept {
         gap.limits = gap.limits.with(&Anchors::of(text, &tokens[gap.range.clone()]));
     }

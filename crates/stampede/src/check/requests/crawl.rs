@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use url::Url;
 
-use super::links::{Links, Where, json_links, links, resolve};
-use super::policy::shown;
+use super::links::{LinkTarget, Links, json_links, links, resolve};
+use super::policy::method_and_target;
 use super::shape::Shapes;
-use super::{Listed, Policy};
-use crate::check::model::{Asked, Skipped};
+use super::{Policy, RequestList};
+use crate::check::model::{CheckRequest, SkippedRequest};
 use crate::fact::NotSent;
 
 /// Default number of pages.
@@ -27,13 +27,13 @@ pub struct Crawl {
     site: Url,
     limit: usize,
     policy: Policy,
-    given: usize,
-    linked: VecDeque<Asked>,
+    returned: usize,
+    linked: VecDeque<CheckRequest>,
     /// Requests of the router's list.
-    listed: VecDeque<Asked>,
+    listed: VecDeque<CheckRequest>,
     seen: HashSet<(String, String)>,
     shapes: BTreeMap<String, Shapes>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedRequest>,
     foreign: usize,
 }
 
@@ -47,7 +47,7 @@ impl Crawl {
             site,
             limit,
             policy,
-            given: 0,
+            returned: 0,
             linked: VecDeque::new(),
             listed: VecDeque::new(),
             seen: HashSet::new(),
@@ -55,12 +55,12 @@ impl Crawl {
             skipped: Vec::new(),
             foreign: 0,
         };
-        crawl.link("/", start);
+        crawl.add_link("/", start);
         crawl
     }
 
     /// Takes the answer for `target`; its links are queued after all known ones.
-    pub fn saw(&mut self, target: &str, content_type: &str, body: &[u8]) {
+    pub fn add_page(&mut self, target: &str, content_type: &str, body: &[u8]) {
         let Ok(page) = self.site.join(target) else { return };
         let content_type = content_type.split(';').next().unwrap_or_default().trim();
         let content_type = content_type.to_ascii_lowercase();
@@ -71,35 +71,35 @@ impl Crawl {
             _ => Links::default(),
         };
         self.foreign += found.foreign;
-        found.inside.into_iter().for_each(|target| self.meet(target));
+        found.inside.into_iter().for_each(|target| self.queue(target));
     }
 
     /// Takes the routes of the app's router.
-    pub fn routes(&mut self, listed: Listed) {
-        for asked in listed.asked {
-            if let Some(asked) = self.wanted(asked) {
-                self.listed.push_back(asked);
+    pub fn add_routes(&mut self, listed: RequestList) {
+        for request in listed.requests {
+            if let Some(request) = self.accept(request) {
+                self.listed.push_back(request);
             }
         }
         listed.skipped.into_iter().for_each(|skipped| self.skip(skipped));
     }
 
     /// Takes a link of `target` from outside its page: the target of a redirect.
-    pub fn link(&mut self, target: &str, link: &str) {
+    pub fn add_link(&mut self, target: &str, link: &str) {
         let Ok(page) = self.site.join(target) else { return };
         match resolve(&page, &page, link) {
-            Where::Inside(target) => self.meet(target),
-            Where::Foreign(_) => self.foreign += 1,
-            Where::Nowhere => {}
+            LinkTarget::Inside(target) => self.queue(target),
+            LinkTarget::Foreign(_) => self.foreign += 1,
+            LinkTarget::Nowhere => {}
         }
     }
 
     /// Returns what was linked to or listed but is not requested, with the reasons.
-    pub fn skipped(&self) -> Vec<Skipped> {
+    pub fn skipped(&self) -> Vec<SkippedRequest> {
         let mut skipped = self.skipped.clone();
         skipped.extend(self.shapes.iter().flat_map(|(method, shapes)| shapes.skipped(method)));
         let mut say = |request: String, why: NotSent| {
-            skipped.push(Skipped { request, why: why.into() });
+            skipped.push(SkippedRequest { request, why: why.into() });
         };
         let beyond = NotSent::OverLimit { limit: self.limit };
         let (links, routes) = (self.linked.len(), self.listed.len());
@@ -116,28 +116,28 @@ impl Crawl {
     }
 
     /// Takes a link within the app.
-    fn meet(&mut self, target: String) {
-        let asked = Asked { method: "GET".to_owned(), target, ..Asked::default() };
-        if let Some(asked) = self.wanted(asked) {
-            self.linked.push_back(asked);
+    fn queue(&mut self, target: String) {
+        let request = CheckRequest { method: "GET".to_owned(), target, ..CheckRequest::default() };
+        if let Some(request) = self.accept(request) {
+            self.linked.push_back(request);
         }
     }
 
     /// Returns the request if it is new and the policy allows it.
-    fn wanted(&mut self, asked: Asked) -> Option<Asked> {
-        let known = (asked.method.clone(), asked.target.clone());
+    fn accept(&mut self, request: CheckRequest) -> Option<CheckRequest> {
+        let known = (request.method.clone(), request.target.clone());
         if self.seen.len() >= TARGETS_MAX || !self.seen.insert(known) {
             return None;
         }
-        if let Some(why) = self.policy.judge(&asked) {
-            self.skip(Skipped { request: shown(&asked), why: why.into() });
+        if let Some(why) = self.policy.reason_to_skip(&request) {
+            self.skip(SkippedRequest { request: method_and_target(&request), why: why.into() });
             return None;
         }
-        let shapes = self.shapes.entry(asked.method.clone()).or_default();
-        shapes.take(&asked.target).then_some(asked)
+        let shapes = self.shapes.entry(request.method.clone()).or_default();
+        shapes.take(&request.target).then_some(request)
     }
 
-    fn skip(&mut self, skipped: Skipped) {
+    fn skip(&mut self, skipped: SkippedRequest) {
         if self.skipped.len() < LISTED_MAX {
             self.skipped.push(skipped);
         }
@@ -145,21 +145,21 @@ impl Crawl {
 }
 
 impl Iterator for Crawl {
-    type Item = Asked;
+    type Item = CheckRequest;
 
-    fn next(&mut self) -> Option<Asked> {
-        if self.given >= self.limit {
+    fn next(&mut self) -> Option<CheckRequest> {
+        if self.returned >= self.limit {
             return None;
         }
         // The queues alternate: a long list leaves room for links, which contain ids of the
         // database.
-        let (first, second) = match self.given % 2 {
+        let (first, second) = match self.returned % 2 {
             0 => (&mut self.linked, &mut self.listed),
             _ => (&mut self.listed, &mut self.linked),
         };
-        let asked = first.pop_front().or_else(|| second.pop_front())?;
-        self.given += 1;
-        Some(asked)
+        let request = first.pop_front().or_else(|| second.pop_front())?;
+        self.returned += 1;
+        Some(request)
     }
 }
 
@@ -181,16 +181,16 @@ mod tests {
     fn pass(mut crawl: Crawl, pages: &[(&str, String)]) -> (Vec<String>, Vec<String>) {
         let pages: BTreeMap<&str, &String> =
             pages.iter().map(|(target, html)| (*target, html)).collect();
-        let mut asked = Vec::new();
+        let mut requests = Vec::new();
         while let Some(one) = crawl.next() {
             if let Some(html) = pages.get(one.target.as_str()) {
-                crawl.saw(&one.target, "text/html; charset=utf-8", html.as_bytes());
+                crawl.add_page(&one.target, "text/html; charset=utf-8", html.as_bytes());
             }
-            asked.push(one.target);
+            requests.push(one.target);
         }
         let skipped = crawl.skipped().into_iter();
         (
-            asked,
+            requests,
             skipped
                 .map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence()))
                 .collect(),
@@ -208,25 +208,25 @@ mod tests {
             ("/b", page(&["/deep", "/a", "/b#x", "/logout"])),
             ("/a", page(&["/last", "/logout?x=1"])),
         ];
-        let (asked, skipped) = pass(crawl(PAGES), &pages);
-        assert_eq!(asked, ["/", "/b", "/a", "/deep", "/last"]);
+        let (requests, skipped) = pass(crawl(PAGES), &pages);
+        assert_eq!(requests, ["/", "/b", "/a", "/deep", "/last"]);
         let expected = [
             "GET /logout: `logout` in its path",
             "GET /logout?x=1: `logout` in its path",
             "1 link: to another host",
         ];
         assert_eq!(skipped, expected);
-        let (asked, skipped) = pass(crawl(2), &pages);
-        assert_eq!(asked, ["/", "/b"]);
+        let (requests, skipped) = pass(crawl(2), &pages);
+        assert_eq!(requests, ["/", "/b"]);
         assert_eq!(skipped[1..], ["2 links: beyond the limit of 2", "1 link: to another host"]);
     }
 
     #[test]
-    fn many_links_of_one_shape_are_thinned() {
+    fn of_many_links_of_one_shape_only_some_are_requested() {
         let products: Vec<String> = (1..=900).map(|id| format!("/product/{id}")).collect();
         let numbers: Vec<String> = (1..=30).map(|id| format!("/?page={id}")).collect();
         let all: Vec<&str> = products.iter().chain(&numbers).map(String::as_str).collect();
-        let (asked, skipped) = pass(crawl(PAGES), &[("/", page(&all) + &page(&["/about"]))]);
+        let (requests, skipped) = pass(crawl(PAGES), &[("/", page(&all) + &page(&["/about"]))]);
         let expected = [
             "/",
             "/product/1",
@@ -237,7 +237,7 @@ mod tests {
             "/?page=3",
             "/about",
         ];
-        assert_eq!(asked, expected);
+        assert_eq!(requests, expected);
         let expected = [
             "GET /?page (27): enough others have the same shape",
             "GET /product/{n} (897): enough others have the same shape",
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_other_kinds_are_read_as_what_they_are() {
+    fn answers_are_read_by_their_content_type() {
         let mut crawl = crawl(PAGES);
         assert_eq!(crawl.next().map(|one| one.target).as_deref(), Some("/"));
-        crawl.saw("/", "text/plain", b"<a href=/no>");
-        crawl.saw("/", "application/ld+json", br#"{"@id": "/api"}"#);
-        crawl.saw("/", "TEXT/HTML", b"<a href=/html>");
-        crawl.link("/html", "login?back=1");
-        crawl.link("/html", "https://other.example/");
+        crawl.add_page("/", "text/plain", b"<a href=/no>");
+        crawl.add_page("/", "application/ld+json", br#"{"@id": "/api"}"#);
+        crawl.add_page("/", "TEXT/HTML", b"<a href=/html>");
+        crawl.add_link("/html", "login?back=1");
+        crawl.add_link("/html", "https://other.example/");
         let rest: Vec<String> = crawl.by_ref().map(|one| one.target).collect();
         assert_eq!(rest, ["/api", "/html", "/login?back=1"]);
         assert_eq!(crawl.skipped().len(), 1);
@@ -273,22 +273,22 @@ mod tests {
     }
 
     #[test]
-    fn what_the_router_lists_comes_in_turn_with_links() {
-        let of = |method: &str, target: &str| Asked {
+    fn routes_and_links_take_turns() {
+        let of = |method: &str, target: &str| CheckRequest {
             method: method.into(),
             target: target.into(),
-            ..Asked::default()
+            ..CheckRequest::default()
         };
-        let asked =
+        let requests =
             [("GET", "/r1"), ("GET", "/a"), ("POST", "/r1"), ("GET", "/logout"), ("GET", "/r2")];
-        let asked = asked.map(|(method, target)| of(method, target)).to_vec();
+        let requests = requests.map(|(method, target)| of(method, target)).to_vec();
         let why = NotSent::Placeholder { placeholder: "slug".to_owned(), requirement: None }.into();
-        let skipped = vec![Skipped { request: "GET /post/{slug}".to_owned(), why }];
+        let skipped = vec![SkippedRequest { request: "GET /post/{slug}".to_owned(), why }];
         let mut crawl = crawl(5);
-        crawl.routes(Listed { asked, skipped });
+        crawl.add_routes(RequestList { requests, skipped });
         let pages = [("/", page(&["/a", "/b", "/c", "/d"]))];
-        let (asked, skipped) = pass(crawl, &pages);
-        assert_eq!(asked, ["/", "/r1", "/b", "/a", "/c"]);
+        let (requests, skipped) = pass(crawl, &pages);
+        assert_eq!(requests, ["/", "/r1", "/b", "/a", "/c"]);
         let expected = [
             "POST /r1: only GET, HEAD are sent",
             "GET /logout: `logout` in its path",

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
 use stampede_load::traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
 
-use super::policy::shown;
-use super::{Listed, RequestError};
-use crate::check::model::{Asked, Skipped};
+use super::policy::method_and_target;
+use super::{RequestError, RequestList};
+use crate::check::model::{CheckRequest, SkippedRequest};
 use crate::fact::NotSent;
 use crate::mask;
 use crate::plan::urls;
@@ -27,7 +27,7 @@ const HEADERS_MAX: usize = 128;
 ///
 /// # Errors
 /// The file is no such list, or has a URL of another site.
-pub fn read(path: &Path) -> Result<Listed, RequestError> {
+pub fn read(path: &Path) -> Result<RequestList, RequestError> {
     let unreadable = |source: io::Error| {
         let (path, source) = (path.to_owned(), Arc::new(source));
         RequestError::LoadTraffic(TrafficError::Unreadable { path, source })
@@ -40,18 +40,18 @@ pub fn read(path: &Path) -> Result<Listed, RequestError> {
     }
     mask::text(&String::from_utf8_lossy(&bytes));
     let listed = of(&bytes, path)?;
-    let headers = listed.asked.iter().flat_map(|asked| &asked.headers);
+    let headers = listed.requests.iter().flat_map(|check_request| &check_request.headers);
     headers.for_each(|(name, value)| mask::header(name, value));
     Ok(listed)
 }
 
 /// Returns the requests of the file's bytes.
-pub(super) fn of(bytes: &[u8], path: &Path) -> Result<Listed, RequestError> {
+pub(super) fn of(bytes: &[u8], path: &Path) -> Result<RequestList, RequestError> {
     let list = list_of_paths(bytes);
     let traffic =
         TrafficFile { format: list.as_ref().map(|_| Format::Uri), ..TrafficFile::new(path) };
     if let Some(list) = &list {
-        of_one_site(list, path)?;
+        check_one_site(list, path)?;
     }
     let bytes = list.as_deref().map_or(bytes, str::as_bytes);
     let (requests, notes) = read_all(bytes, &traffic, HABITS).map_err(RequestError::LoadTraffic)?;
@@ -60,7 +60,7 @@ pub(super) fn of(bytes: &[u8], path: &Path) -> Result<Listed, RequestError> {
     }
     let mut listed = gather(&requests);
     listed.skipped.extend(left_out(&notes));
-    if listed.asked.is_empty() && listed.skipped.is_empty() {
+    if listed.requests.is_empty() && listed.skipped.is_empty() {
         let empty = TrafficError::Empty { path: path.to_owned(), skipped: Vec::new() };
         return Err(RequestError::LoadTraffic(empty));
     }
@@ -92,7 +92,7 @@ fn list_of_paths(bytes: &[u8]) -> Option<String> {
     Some(list)
 }
 
-fn of_one_site(list: &str, path: &Path) -> Result<(), RequestError> {
+fn check_one_site(list: &str, path: &Path) -> Result<(), RequestError> {
     let mut site = None;
     for (number, line) in (1..).zip(list.lines()) {
         if line.is_empty() || line.starts_with('[') {
@@ -108,11 +108,11 @@ fn of_one_site(list: &str, path: &Path) -> Result<(), RequestError> {
 }
 
 /// Returns each request once. Requests to another host than that of the first are not sent.
-fn gather(requests: &[Request]) -> Listed {
-    let mut listed = Listed::default();
+fn gather(requests: &[Request]) -> RequestList {
+    let mut listed = RequestList::default();
     let (mut known, mut site) = (HashSet::new(), None);
     for request in requests {
-        let (asked, host) = match parse(&request.bytes) {
+        let (check_request, host) = match parse(&request.bytes) {
             Ok(parsed) => parsed,
             Err(skipped) => {
                 listed.skipped.push(*skipped);
@@ -122,21 +122,21 @@ fn gather(requests: &[Request]) -> Listed {
         let site = site.get_or_insert_with(|| host.clone());
         if *site != host {
             let why = NotSent::OtherHost { host }.into();
-            listed.skipped.push(Skipped { request: shown(&asked), why });
-        } else if known.insert(asked.clone()) {
-            listed.asked.push(asked);
+            listed.skipped.push(SkippedRequest { request: method_and_target(&check_request), why });
+        } else if known.insert(check_request.clone()) {
+            listed.requests.push(check_request);
         }
     }
-    let mut told = HashSet::new();
-    listed.skipped.retain(|skipped| told.insert(skipped.request.clone()));
+    let mut reported = HashSet::new();
+    listed.skipped.retain(|skipped| reported.insert(skipped.request.clone()));
     listed
 }
 
 /// Returns the well-formed entries that are no request to send, counted by reason.
-fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
+fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = SkippedRequest> {
     notes.skipped.iter().map(|(why, count)| {
         let noun = if *count == 1 { "entry" } else { "entries" };
-        Skipped {
+        SkippedRequest {
             request: format!("{count} {noun} of the file"),
             why: NotSent::Entries { skip: why.clone() }.into(),
         }
@@ -144,12 +144,12 @@ fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
 }
 
 /// Parses a request from its bytes on the wire; returns it with its host.
-fn parse(bytes: &[u8]) -> Result<(Asked, String), Box<Skipped>> {
+fn parse(bytes: &[u8]) -> Result<(CheckRequest, String), Box<SkippedRequest>> {
     let line_end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let skip = |why: NotSent| {
         let request = String::from_utf8_lossy(&bytes[..line_end]);
         let request = request.trim_end().rsplit_once(' ').map_or("", |(request, _)| request);
-        Box::new(Skipped { request: request.to_owned(), why: why.into() })
+        Box::new(SkippedRequest { request: request.to_owned(), why: why.into() })
     };
     let ascii = ascii_line(bytes, line_end);
     let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -166,7 +166,7 @@ fn parse(bytes: &[u8]) -> Result<(Asked, String), Box<Skipped>> {
     if !target.starts_with('/') {
         return Err(skip(NotSent::NoPath {}));
     }
-    let mut asked = Asked {
+    let mut check_request = CheckRequest {
         method: head.method.unwrap_or_default().to_owned(),
         target: target.to_owned(),
         headers: Vec::new(),
@@ -180,10 +180,10 @@ fn parse(bytes: &[u8]) -> Result<(Asked, String), Box<Skipped>> {
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
             return Err(skip(NotSent::ChunkedBody {}));
         } else if !is_added(field.name, &value) {
-            asked.headers.push((field.name.to_owned(), value));
+            check_request.headers.push((field.name.to_owned(), value));
         }
     }
-    Ok((asked, host))
+    Ok((check_request, host))
 }
 
 /// Percent-encodes non-ASCII bytes of the first line, because a request line may only have ASCII.
@@ -224,23 +224,23 @@ const HABITS: Habits =
 mod tests {
     use super::*;
 
-    fn listed(text: &str) -> Listed {
+    fn listed(text: &str) -> RequestList {
         of(text.as_bytes(), "list".as_ref()).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     fn targets(text: &str) -> Vec<String> {
         let listed = listed(text);
         assert_eq!(listed.skipped, [], "{text}");
-        listed.asked.iter().map(shown).collect()
+        listed.requests.iter().map(method_and_target).collect()
     }
 
-    fn reasons(listed: &Listed) -> Vec<String> {
+    fn reasons(listed: &RequestList) -> Vec<String> {
         let skipped = listed.skipped.iter();
         skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence())).collect()
     }
 
     #[test]
-    fn a_list_of_paths_keeps_its_order_and_says_each_once() {
+    fn a_list_of_paths_keeps_its_order_without_duplicates() {
         let text = "\u{feff}# the shop\n\n/b?x={user}\r\n  /a#top\n/b?x={user}\n/a\n/straße tag\n";
         assert_eq!(targets(text), ["GET /b?x={user}", "GET /a", "GET /stra%C3%9Fe"]);
         let text =
@@ -250,22 +250,24 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_come_anyway_are_left_out() {
+    fn headers_that_are_always_added_are_left_out() {
         let text = "[Host: shop.example]\n[Accept-Language: de]\n[Connection: close]\n/a\n/b\n";
         let listed = listed(text);
         let language = ("Accept-Language".to_owned(), "de".to_owned());
-        assert_eq!(listed.asked.len(), 2);
-        assert!(listed.asked.iter().all(|asked| asked.headers == [language.clone()]));
+        assert_eq!(listed.requests.len(), 2);
+        assert!(
+            listed.requests.iter().all(|check_request| check_request.headers == [language.clone()])
+        );
     }
 
     #[test]
-    fn traffic_of_other_kinds_is_read_as_well() {
+    fn other_traffic_formats_are_read() {
         let log =
             "::1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?x=1 HTTP/1.1\" 200 5 \"-\" \"x\"\n";
         assert_eq!(targets(log), ["GET /a?x=1"]);
         let har = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "https://a.b/x",
             "headers": [{"name": "If-None-Match", "value": "7"}, {"name": "Cookie", "value": "a=b"}]}}]}}"#;
-        let of_har = listed(har).asked.remove(0);
+        let of_har = listed(har).requests.remove(0);
         assert_eq!((of_har.target.as_str(), of_har.headers.len()), ("/x", 1));
         assert_eq!(
             targets("13 buy\nGET / HTTP/1.0\r\n\r\n".replace("13", "18").as_str()),
@@ -273,7 +275,7 @@ mod tests {
         );
         let lines =
             "{\"path\": \"/buy\", \"headers\": {\"X-User\": \"{user}\"}, \"body\": \"a={user}\"}\n";
-        let line = listed(lines).asked.remove(0);
+        let line = listed(lines).requests.remove(0);
         assert_eq!(
             (line.method.as_str(), line.body.as_str(), &line.headers[..]),
             ("POST", "a={user}", &[("X-User".to_owned(), "{user}".to_owned())][..])
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_sent_is_listed() {
+    fn skipped_requests_are_listed() {
         let log = "::1 - - [x] \"GET / HTTP/1.1\" 200 5\n::1 - - [x] \"POST /a HTTP/1.1\" 200 5\n\
                    ::1 - - [x] \"POST /b HTTP/1.1\" 200 5\n";
         assert_eq!(reasons(&listed(log)), ["2 entries of the file: method POST"]);
@@ -289,17 +291,17 @@ mod tests {
                      {\"path\": \"/b\", \"host\": \"b.example\"}\n";
         let hosts = listed(hosts);
         assert_eq!(reasons(&hosts), ["GET /b: for another host: `b.example`"]);
-        assert_eq!(hosts.asked.len(), 1);
+        assert_eq!(hosts.requests.len(), 1);
         let raw = "18 x\nGET * HTTP/1.0\r\n\r\n";
         assert_eq!(reasons(&listed(raw)), ["GET *: no path"]);
     }
 
     #[test]
-    fn bodies_that_are_no_text_are_not_sent() {
+    fn requests_with_binary_bodies_are_skipped() {
         let post = [&b"POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\n"[..], b"\xff"].concat();
         let chunks = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
         let skipped = |why: NotSent| {
-            Err(Box::new(Skipped { request: "POST /a".to_owned(), why: why.into() }))
+            Err(Box::new(SkippedRequest { request: "POST /a".to_owned(), why: why.into() }))
         };
         assert_eq!(parse(&post), skipped(NotSent::BinaryBody {}));
         assert_eq!(parse(chunks), skipped(NotSent::ChunkedBody {}));

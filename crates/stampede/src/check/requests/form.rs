@@ -2,7 +2,7 @@
 //! empty line of text gets the user's token, because what a user types, such as a search, belongs
 //! to the user.
 
-use crate::check::users::PLACE;
+use crate::check::users::PLACEHOLDER;
 
 /// A form while its page is read.
 #[derive(Debug, Default)]
@@ -15,19 +15,27 @@ pub(super) struct Form {
     /// Whether the first submit button is among the fields: the enter key presses that one.
     has_button: bool,
     has_password: bool,
-    open: Option<Open>,
+    open: Option<OpenField>,
 }
 
 /// A field with content of its own that has not ended yet.
 #[derive(Debug)]
-enum Open {
-    Area { name: String, text: String },
-    Select { name: String, chosen: Option<String>, first: Option<String>, option: Option<Choice> },
+enum OpenField {
+    Area {
+        name: String,
+        text: String,
+    },
+    Select {
+        name: String,
+        chosen: Option<String>,
+        first: Option<String>,
+        option: Option<SelectOption>,
+    },
 }
 
 /// An option of a selection.
 #[derive(Debug, Default)]
-struct Choice {
+struct SelectOption {
     value: Option<String>,
     text: String,
     is_selected: bool,
@@ -49,7 +57,7 @@ impl Form {
     pub(super) fn start(&mut self, name: &str, attribute: &Attribute<'_>) {
         let has = |name: &str| attribute(name).is_some();
         if name == "option" {
-            return self.option(Choice {
+            return self.option(SelectOption {
                 value: attribute("value"),
                 text: String::new(),
                 is_selected: has("selected"),
@@ -65,10 +73,11 @@ impl Form {
                 }
             }
             ("textarea", Some(name)) => {
-                self.open = Some(Open::Area { name, text: String::new() });
+                self.open = Some(OpenField::Area { name, text: String::new() });
             }
             ("select", Some(name)) => {
-                self.open = Some(Open::Select { name, chosen: None, first: None, option: None });
+                self.open =
+                    Some(OpenField::Select { name, chosen: None, first: None, option: None });
             }
             _ => {}
         }
@@ -88,7 +97,7 @@ impl Form {
             }
             "" | "text" | "search" if attribute("readonly").is_none() => {
                 let typed = value.filter(|value| !value.is_empty());
-                self.fields.push((field, typed.unwrap_or_else(|| PLACE.to_owned())));
+                self.fields.push((field, typed.unwrap_or_else(|| PLACEHOLDER.to_owned())));
             }
             _ => self.fields.push((field, value.unwrap_or_default())),
         }
@@ -102,9 +111,9 @@ impl Form {
     }
 
     /// Takes the beginning of an option, which ends the option before it.
-    fn option(&mut self, choice: Choice) {
+    fn option(&mut self, choice: SelectOption) {
         self.end("option");
-        if let Some(Open::Select { option, .. }) = &mut self.open {
+        if let Some(OpenField::Select { option, .. }) = &mut self.open {
             *option = Some(choice);
         }
     }
@@ -112,9 +121,9 @@ impl Form {
     /// Takes text in the form.
     pub(super) fn text(&mut self, more: &str) {
         match &mut self.open {
-            Some(Open::Area { text, .. }) => text.push_str(more),
-            Some(Open::Select { option: Some(option), .. }) => option.text.push_str(more),
-            Some(Open::Select { .. }) | None => {}
+            Some(OpenField::Area { text, .. }) => text.push_str(more),
+            Some(OpenField::Select { option: Some(option), .. }) => option.text.push_str(more),
+            Some(OpenField::Select { .. }) | None => {}
         }
     }
 
@@ -123,7 +132,7 @@ impl Form {
         match (name, &mut self.open) {
             (
                 "option" | "optgroup" | "select",
-                Some(Open::Select { chosen, first, option, .. }),
+                Some(OpenField::Select { chosen, first, option, .. }),
             ) => {
                 if let Some(option) = option.take() {
                     let is_selected = option.is_selected;
@@ -137,7 +146,7 @@ impl Form {
                     }
                 }
             }
-            ("textarea", Some(Open::Area { .. })) => {}
+            ("textarea", Some(OpenField::Area { .. })) => {}
             _ => return,
         }
         if name == "select" || name == "textarea" {
@@ -147,12 +156,12 @@ impl Form {
 
     fn close(&mut self) {
         match self.open.take() {
-            Some(Open::Area { name, text }) => {
+            Some(OpenField::Area { name, text }) => {
                 // The first line break belongs to the tag (HTML, 13.2.6.4.7).
                 let text = text.strip_prefix('\n').unwrap_or(&text).to_owned();
                 self.fields.push((name, text));
             }
-            Some(Open::Select { name, chosen, first, .. }) => {
+            Some(OpenField::Select { name, chosen, first, .. }) => {
                 self.fields.extend(chosen.or(first).map(|value| (name, value)));
             }
             None => {}
@@ -174,8 +183,8 @@ impl Form {
         }
         let coded =
             |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-        let pairs = self.fields.iter().map(|(name, value)| match value == PLACE {
-            true => format!("{}={PLACE}", coded(name)),
+        let pairs = self.fields.iter().map(|(name, value)| match value == PLACEHOLDER {
+            true => format!("{}={PLACEHOLDER}", coded(name)),
             false => format!("{}={}", coded(name), coded(value)),
         });
         Some(format!("{action}?{}", pairs.collect::<Vec<_>>().join("&")))
@@ -192,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_sent_as_it_stands() {
+    fn a_form_is_sent_with_its_default_values() {
         let cases = [
             ("<form action=/find><input name=q value='a &amp; b'></form>", "/find?q=a+%26+b"),
             ("<form action='/find?old=1#x'><input name=q></form>", "/find?q={user}"),

@@ -25,7 +25,7 @@ pub struct Links {
 
 /// Returns the links of the page `html`, which came from the URL `base`.
 pub fn links(base: &Url, html: &[u8]) -> Links {
-    let mut found = Found::new(base);
+    let mut found = LinkCollector::new(base);
     let mut form: Option<Form> = None;
     let mut emitter = DefaultEmitter::default();
     // The text of a script contains no tags.
@@ -67,15 +67,15 @@ pub fn links(base: &Url, html: &[u8]) -> Links {
 /// Returns the links of the JSON `text`: paths and URLs of the same host, under the keys that APIs
 /// use for them.
 pub fn json_links(base: &Url, text: &[u8]) -> Links {
-    let mut found = Found::new(base);
+    let mut found = LinkCollector::new(base);
     if let Ok(value) = serde_json::from_slice(text) {
-        found.json(&value, Under::Other);
+        found.json(&value, KeyKind::Other);
     }
     found.links
 }
 
 /// The links found so far while an answer is read.
-struct Found {
+struct LinkCollector {
     /// The URL of the page.
     page: Url,
     /// The URL that its links are relative to; `<base href>` changes it.
@@ -87,15 +87,15 @@ struct Found {
 
 /// Whether a value stands under a key for links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Under {
+enum KeyKind {
     Link,
     Other,
 }
 
-impl Found {
-    fn new(page: &Url) -> Found {
+impl LinkCollector {
+    fn new(page: &Url) -> LinkCollector {
         let (page, base, links) = (page.clone(), page.clone(), Links::default());
-        Found { page, base, links, known: HashSet::new(), foreign: HashSet::new() }
+        LinkCollector { page, base, links, known: HashSet::new(), foreign: HashSet::new() }
     }
 
     fn start(&mut self, name: &str, attribute: &Attribute<'_>) {
@@ -123,9 +123,9 @@ impl Found {
         }
     }
 
-    fn json(&mut self, value: &Value, under: Under) {
+    fn json(&mut self, value: &Value, under: KeyKind) {
         match value {
-            Value::String(text) if under == Under::Link => {
+            Value::String(text) if under == KeyKind::Link => {
                 let begins = |begin: &&str| text.starts_with(*begin);
                 if ["/", "http://", "https://"].iter().any(begins) {
                     self.add(text);
@@ -134,8 +134,8 @@ impl Found {
             Value::Array(values) => values.iter().for_each(|value| self.json(value, under)),
             Value::Object(members) => {
                 for (key, value) in members {
-                    let is_link = under == Under::Link || JSON_KEYS.contains(&key.as_str());
-                    self.json(value, if is_link { Under::Link } else { Under::Other });
+                    let is_link = under == KeyKind::Link || JSON_KEYS.contains(&key.as_str());
+                    self.json(value, if is_link { KeyKind::Link } else { KeyKind::Other });
                 }
             }
             _ => {}
@@ -147,11 +147,11 @@ impl Found {
             return;
         }
         match resolve(&self.page, &self.base, link) {
-            Where::Inside(target) if !self.known.contains(&target) => {
+            LinkTarget::Inside(target) if !self.known.contains(&target) => {
                 self.known.insert(target.clone());
                 self.links.inside.push(target);
             }
-            Where::Foreign(url) if self.foreign.len() < LINKS_MAX => {
+            LinkTarget::Foreign(url) if self.foreign.len() < LINKS_MAX => {
                 self.links.foreign += usize::from(self.foreign.insert(url));
             }
             _ => {}
@@ -161,7 +161,7 @@ impl Found {
 
 /// The destination of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Where {
+pub(super) enum LinkTarget {
     /// A target of the page's host.
     Inside(String),
     /// To another host.
@@ -171,24 +171,24 @@ pub(super) enum Where {
 }
 
 /// Returns where `link` leads, on a page whose links are relative to `base`.
-pub(super) fn resolve(page: &Url, base: &Url, link: &str) -> Where {
-    let Ok(url) = base.join(link) else { return Where::Nowhere };
+pub(super) fn resolve(page: &Url, base: &Url, link: &str) -> LinkTarget {
+    let Ok(url) = base.join(link) else { return LinkTarget::Nowhere };
     if !matches!(url.scheme(), "http" | "https") {
-        return Where::Nowhere;
+        return LinkTarget::Nowhere;
     }
     if !is_same_site(page, &url) {
-        return Where::Foreign(url.into());
+        return LinkTarget::Foreign(url.into());
     }
     let path = url.path();
     // A path that begins with `//` would later be parsed as a host.
     if path.starts_with("//") || is_asset(path) {
-        return Where::Nowhere;
+        return LinkTarget::Nowhere;
     }
     let target = match url.query() {
         Some(query) if !query.is_empty() => format!("{path}?{query}"),
         _ => path.to_owned(),
     };
-    if target.len() > BYTES_MAX { Where::Nowhere } else { Where::Inside(target) }
+    if target.len() > BYTES_MAX { LinkTarget::Nowhere } else { LinkTarget::Inside(target) }
 }
 
 /// Returns whether both have the same host and port, with either protocol. A URL of this machine
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_lead_to_pages_are_told_from_those_that_load_assets() {
+    fn elements_that_link_to_pages_differ_from_those_that_load_assets() {
         let html = r#"
             <link rel="stylesheet" href="/style"><link rel=next href=/next><link rel="canonical" href="/c">
             <link rel="alternate stylesheet" href="/no"><link href="/no"><link rel="" href="/no">
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_moves_relative_links() {
+    fn a_base_element_changes_relative_links() {
         let html =
             "<base href='/docs/v2/'><a href='a'></a><a href='/b'></a><form><input name=q></form>";
         assert_eq!(of(html), inside(&["/docs/v2/a", "/b", "/shop/list?q={user}"]));
@@ -356,7 +356,7 @@ mod tests {
 
     /// If parts were read again and again, ten times the input would take a hundred times as long.
     #[test]
-    fn a_large_page_takes_no_more_than_its_length() {
+    fn the_time_for_a_page_is_linear_in_its_length() {
         let base = format!("<base href='/{}'>", "b/".repeat(2_000));
         let parts: [(&str, &str); 6] = [
             ("", "<a href='/a/b?c=d&amp;e=f'>x</a>"),
@@ -384,7 +384,7 @@ mod tests {
         })]
 
         #[test]
-        fn no_bytes_make_it_panic_or_leave_its_host(
+        fn no_bytes_cause_a_panic_or_a_link_to_another_host(
             bytes in prop_oneof![
                 proptest::collection::vec(any::<u8>(), 0..200),
                 "(<(a|area|form|base|link|iframe|input|select|option|textarea)( (href|src|action|name|value|rel)=['\"]?[/\\\\a-z:.@?#\u{0}-\u{7f}é]{0,12}['\"]?){0,3}>[^<]{0,3}(</(form|select|a)>)?){0,6}".prop_map(String::into_bytes),

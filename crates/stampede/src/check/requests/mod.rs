@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use shape::Shapes;
 
-use crate::check::model::{Asked, Skipped};
+use crate::check::model::{CheckRequest, SkippedRequest};
 use crate::fact::NotSent;
 
 pub use crawl::{Crawl, PAGES};
@@ -28,32 +28,32 @@ pub use sign_in::{Credentials, wants_login};
 
 /// Requests of a list, and the entries that are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listed {
+pub struct RequestList {
     /// Requests to send, each once, in the list's order.
-    pub asked: Vec<Asked>,
+    pub requests: Vec<CheckRequest>,
     /// Entries that are not sent, with the reasons.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedRequest>,
 }
 
-impl Listed {
-    /// Returns the whole list if it is short enough; otherwise the list as [`Listed::thinned`].
+impl RequestList {
+    /// Returns the whole list if it is short enough; otherwise the list as [`RequestList::thinned`].
     #[must_use]
-    pub fn bounded(self, limit: usize) -> Listed {
-        if self.asked.len() <= limit { self } else { self.thinned(limit) }
+    pub fn bounded(self, limit: usize) -> RequestList {
+        if self.requests.len() <= limit { self } else { self.thinned(limit) }
     }
 
     /// Returns as many requests of each shape (`/product/1`, `/product/2` …) as a crawl would send,
     /// and `limit` in total. The others are skipped, grouped by shape: an access log may contain
     /// every page of a shop.
     #[must_use]
-    pub fn thinned(self, limit: usize) -> Listed {
-        let Listed { asked, mut skipped } = self;
+    pub fn thinned(self, limit: usize) -> RequestList {
+        let RequestList { requests, mut skipped } = self;
         let mut shapes: BTreeMap<String, Shapes> = BTreeMap::new();
         let (mut kept, mut beyond) = (Vec::new(), 0);
-        for asked in asked {
-            let is_taken = shapes.entry(asked.method.clone()).or_default().take(&asked.target);
+        for request in requests {
+            let is_taken = shapes.entry(request.method.clone()).or_default().take(&request.target);
             if is_taken && kept.len() < limit {
-                kept.push(asked);
+                kept.push(request);
             } else if is_taken {
                 beyond += 1;
             }
@@ -61,9 +61,9 @@ impl Listed {
         skipped.extend(shapes.iter().flat_map(|(method, shapes)| shapes.skipped(method)));
         if beyond > 0 {
             let why = NotSent::OverLimit { limit }.into();
-            skipped.push(Skipped { request: format!("{beyond} more"), why });
+            skipped.push(SkippedRequest { request: format!("{beyond} more"), why });
         }
-        Listed { asked: kept, skipped }
+        RequestList { requests: kept, skipped }
     }
 }
 
@@ -76,8 +76,9 @@ mod tests {
         let list: Vec<String> = (1..=500).map(|id| format!("/product/{id}")).collect();
         let list = format!("{}\n/a\n/b\n/c\n", list.join("\n"));
         let listed = file::of(list.as_bytes(), "urls.txt".as_ref()).expect("a list").thinned(5);
-        let asked: Vec<&str> = listed.asked.iter().map(|asked| asked.target.as_str()).collect();
-        assert_eq!(asked, ["/product/1", "/product/2", "/product/3", "/a", "/b"]);
+        let requests: Vec<&str> =
+            listed.requests.iter().map(|request| request.target.as_str()).collect();
+        assert_eq!(requests, ["/product/1", "/product/2", "/product/3", "/a", "/b"]);
         let skipped = listed
             .skipped
             .iter()

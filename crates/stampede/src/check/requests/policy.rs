@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::RequestError;
 use super::words::{decoded, is_routing, pairs, parts, words};
-use crate::check::model::{Asked, Skipped};
+use crate::check::model::{CheckRequest, SkippedRequest};
 use crate::fact::NotSent;
 
 /// Methods that are sent by default: RFC 9110 section 9.2.1 calls them safe.
@@ -45,29 +45,30 @@ impl Policy {
     }
 
     /// Returns why a request is not sent; `None` if it is sent.
-    pub fn judge(&self, asked: &Asked) -> Option<NotSent> {
-        if !self.methods.contains(&asked.method) {
+    pub fn reason_to_skip(&self, request: &CheckRequest) -> Option<NotSent> {
+        if !self.methods.contains(&request.method) {
             return Some(NotSent::Method { methods: self.methods.clone() });
         }
-        if let Some(pattern) = self.skip.iter().find(|pattern| pattern.fits(&asked.target)) {
+        if let Some(pattern) = self.skip.iter().find(|pattern| pattern.fits(&request.target)) {
             return Some(NotSent::SkipPattern { pattern: pattern.written.clone() });
         }
-        let (path, query) = parts(&asked.target);
+        let (path, query) = parts(&request.target);
         let word = path.split('/').find_map(|segment| danger(&decoded(segment)));
         if let Some(word) = word {
             return Some(NotSent::DangerousPath { word });
         }
-        let pair = pairs(query).find_map(|(key, value)| in_pair(&key, &value));
+        let pair = pairs(query).find_map(|(key, value)| danger_in_pair(&key, &value));
         pair.map(|part| NotSent::DangerousQuery { part })
     }
 
     /// Returns the requests that are sent, and the others with their reasons.
-    pub fn part(&self, all: Vec<Asked>) -> (Vec<Asked>, Vec<Skipped>) {
+    pub fn partition(&self, all: Vec<CheckRequest>) -> (Vec<CheckRequest>, Vec<SkippedRequest>) {
         let (mut sent, mut skipped) = (Vec::new(), Vec::new());
-        for asked in all {
-            match self.judge(&asked) {
-                None => sent.push(asked),
-                Some(why) => skipped.push(Skipped { request: shown(&asked), why: why.into() }),
+        for request in all {
+            match self.reason_to_skip(&request) {
+                None => sent.push(request),
+                Some(why) => skipped
+                    .push(SkippedRequest { request: method_and_target(&request), why: why.into() }),
             }
         }
         (sent, skipped)
@@ -75,8 +76,8 @@ impl Policy {
 }
 
 /// Returns method and target, as in the list of skipped requests.
-pub(super) fn shown(asked: &Asked) -> String {
-    format!("{} {}", asked.method, asked.target)
+pub(super) fn method_and_target(request: &CheckRequest) -> String {
+    format!("{} {}", request.method, request.target)
 }
 
 impl Pattern {
@@ -101,7 +102,7 @@ impl Pattern {
 }
 
 /// Returns the dangerous part of a query, like a dangerous word in a path.
-fn in_pair(key: &str, value: &str) -> Option<String> {
+fn danger_in_pair(key: &str, value: &str) -> Option<String> {
     if let Some(word) = danger(key) {
         return Some(word);
     }
@@ -156,16 +157,16 @@ const JOINED: [&str; 6] = ["logoff", "logout", "shutdown", "signoff", "signout",
 mod tests {
     use super::*;
 
-    fn asked(method: &str, target: &str) -> Asked {
-        Asked { method: method.into(), target: target.into(), ..Asked::default() }
+    fn request(method: &str, target: &str) -> CheckRequest {
+        CheckRequest { method: method.into(), target: target.into(), ..CheckRequest::default() }
     }
 
     fn judged(policy: &Policy, method: &str, target: &str) -> String {
-        policy.judge(&asked(method, target)).map_or("sent".into(), |why| why.to_string())
+        policy.reason_to_skip(&request(method, target)).map_or("sent".into(), |why| why.to_string())
     }
 
     #[test]
-    fn what_ends_a_session_or_destroys_is_not_sent() {
+    fn requests_that_log_out_or_delete_are_not_sent() {
         let policy = Policy::new(METHODS, &[]).unwrap();
         let cases = [
             ("/", "sent"),
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn only_safe_methods_are_sent_unless_more_are_named() {
+    fn only_safe_methods_are_sent_by_default() {
         let policy = Policy::new(METHODS, &[]).unwrap();
         assert_eq!(judged(&policy, "HEAD", "/"), "sent");
         assert_eq!(judged(&policy, "POST", "/"), "only GET, HEAD are sent");
@@ -226,15 +227,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_is_listed_with_its_reason() {
+    fn skipped_requests_are_listed_with_their_reasons() {
         let policy = Policy::new(METHODS, &[]).unwrap();
-        let all = vec![asked("GET", "/"), asked("POST", "/"), asked("GET", "/logout")];
-        let (sent, skipped) = policy.part(all);
-        assert_eq!(sent, [asked("GET", "/")]);
-        let shown: Vec<String> = skipped
+        let all = vec![request("GET", "/"), request("POST", "/"), request("GET", "/logout")];
+        let (sent, skipped) = policy.partition(all);
+        assert_eq!(sent, [request("GET", "/")]);
+        let lines: Vec<String> = skipped
             .iter()
             .map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence()))
             .collect();
-        assert_eq!(shown, ["POST /: only GET, HEAD are sent", "GET /logout: `logout` in its path"]);
+        assert_eq!(lines, ["POST /: only GET, HEAD are sent", "GET /logout: `logout` in its path"]);
     }
 }

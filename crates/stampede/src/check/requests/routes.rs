@@ -7,9 +7,9 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::policy::shown;
-use super::{Listed, RequestError};
-use crate::check::model::{Asked, Skipped};
+use super::policy::method_and_target;
+use super::{RequestError, RequestList};
+use crate::check::model::{CheckRequest, SkippedRequest};
 use crate::fact::NotSent;
 use crate::runtime::AppKind;
 
@@ -27,25 +27,30 @@ pub fn command(kind: AppKind) -> Option<&'static str> {
 ///
 /// # Errors
 /// The command printed something else.
-pub fn read(kind: AppKind, printed: &str) -> Result<Listed, RequestError> {
+pub fn read(kind: AppKind, printed: &str) -> Result<RequestList, RequestError> {
     let routes = match kind {
         AppKind::Laravel => json(printed).and_then(laravel),
         _ => json(printed).and_then(symfony),
     };
     let routes = routes.ok_or_else(|| RequestError::Routes { begins: begin(printed) })?;
-    let (mut listed, mut known) = (Listed::default(), HashSet::new());
+    let (mut listed, mut known) = (RequestList::default(), HashSet::new());
     for route in routes.iter().filter(|route| !is_tool(&route.path)) {
-        let mut asked =
-            Asked { method: route.method(), target: route.path.clone(), ..Asked::default() };
+        let mut request = CheckRequest {
+            method: route.method(),
+            target: route.path.clone(),
+            ..CheckRequest::default()
+        };
         match route.target() {
             Ok(target) => {
-                asked.target = target;
-                if known.insert(asked.clone()) {
-                    listed.asked.push(asked);
+                request.target = target;
+                if known.insert(request.clone()) {
+                    listed.requests.push(request);
                 }
             }
             Err(why) => {
-                listed.skipped.push(Skipped { request: shown(&asked), why: why.into() });
+                listed
+                    .skipped
+                    .push(SkippedRequest { request: method_and_target(&request), why: why.into() });
             }
         }
     }
@@ -70,7 +75,7 @@ struct Route {
 
 /// A route as Symfony's `JsonDescriptor` writes it.
 #[derive(Deserialize)]
-struct OfSymfony {
+struct SymfonyRoute {
     path: String,
     #[serde(default)]
     host: String,
@@ -86,7 +91,7 @@ struct OfSymfony {
 
 /// A route as Laravel's `RouteListCommand` writes it.
 #[derive(Deserialize)]
-struct OfLaravel {
+struct LaravelRoute {
     uri: String,
     #[serde(default)]
     domain: Option<String>,
@@ -99,7 +104,7 @@ fn symfony(list: Value) -> Option<Vec<Route>> {
         return list.as_array().filter(|routes| routes.is_empty()).map(|_| Vec::new());
     };
     let route = |value: Value| {
-        let of: OfSymfony = serde_json::from_value(value).ok()?;
+        let of: SymfonyRoute = serde_json::from_value(value).ok()?;
         let of_object = |value: Value| match value {
             Value::Object(members) => members.into_iter().collect(),
             _ => BTreeMap::new(),
@@ -119,8 +124,8 @@ fn symfony(list: Value) -> Option<Vec<Route>> {
 }
 
 fn laravel(list: Value) -> Option<Vec<Route>> {
-    let routes: Vec<OfLaravel> = serde_json::from_value(list).ok()?;
-    let route = |of: OfLaravel| Route {
+    let routes: Vec<LaravelRoute> = serde_json::from_value(list).ok()?;
+    let route = |of: LaravelRoute| Route {
         path: format!("/{}", of.uri.trim_start_matches('/')),
         methods: methods(&of.method),
         host: of.domain.filter(|domain| !domain.is_empty()),
@@ -179,11 +184,11 @@ impl Route {
             _ => {}
         }
         let value = match self.requirements.get(name) {
-            Some(requirement) => fitting(name, requirement).ok_or_else(|| {
+            Some(requirement) => allowed_value(name, requirement).ok_or_else(|| {
                 let (placeholder, requirement) = (name.to_owned(), requirement.clone());
                 NotSent::Placeholder { placeholder, requirement: Some(requirement) }
             }),
-            None => usual(name).or(self.is_by_id.then(|| "1".to_owned())).ok_or_else(|| {
+            None => usual_value(name).or(self.is_by_id.then(|| "1".to_owned())).ok_or_else(|| {
                 NotSent::Placeholder { placeholder: name.to_owned(), requirement: None }
             }),
         };
@@ -192,7 +197,7 @@ impl Route {
 }
 
 /// Returns a value that the name of a placeholder suggests.
-fn usual(name: &str) -> Option<String> {
+fn usual_value(name: &str) -> Option<String> {
     let value = match name {
         "_locale" | "locale" => "en",
         "_format" => "html",
@@ -205,7 +210,7 @@ fn usual(name: &str) -> Option<String> {
 
 /// Returns a value that a requirement allows, if it requires a number or lists its values. For
 /// others (`[^/]+`), a made-up value rarely exists in the app.
-fn fitting(name: &str, requirement: &str) -> Option<String> {
+fn allowed_value(name: &str, requirement: &str) -> Option<String> {
     let plain = requirement.trim_start_matches('^').trim_end_matches('$');
     let inner =
         plain.strip_prefix("(?:").or(plain.strip_prefix('(')).and_then(|r| r.strip_suffix(')'));
@@ -217,7 +222,7 @@ fn fitting(name: &str, requirement: &str) -> Option<String> {
         return listed.split('|').next().map(str::to_owned);
     }
     let regex = Regex::new(&format!("^(?:{requirement})$")).ok()?;
-    if let Some(usual) = usual(name).filter(|usual| regex.is_match(usual)) {
+    if let Some(usual) = usual_value(name).filter(|usual| regex.is_match(usual)) {
         return Some(usual);
     }
     if regex.is_match("word") || regex.is_match("a-title") {
@@ -276,8 +281,8 @@ fn json(text: &str) -> Option<Value> {
 fn begin(printed: &str) -> String {
     let line = printed.lines().map(str::trim).find(|line| !line.is_empty());
     let Some(line) = line else { return "nothing".to_owned() };
-    let shown = line.chars().filter(|char| !char.is_control()).take(BEGIN_CHARS);
-    format!("`{}`", shown.collect::<String>())
+    let printable = line.chars().filter(|char| !char.is_control()).take(BEGIN_CHARS);
+    format!("`{}`", printable.collect::<String>())
 }
 
 /// Characters that must be encoded in a request line.
@@ -304,7 +309,7 @@ mod tests {
         let listed = read(kind, printed).unwrap_or_else(|error| panic!("{error}"));
         let skipped = listed.skipped.iter();
         (
-            listed.asked.iter().map(shown).collect(),
+            listed.requests.iter().map(method_and_target).collect(),
             skipped
                 .map(|skipped| format!("{}: {}", skipped.request, skipped.why.sentence()))
                 .collect(),
@@ -337,7 +342,7 @@ PHP Deprecated:  Something in {"a": 1} on line 7
 
     #[test]
     fn symfony_routes_are_filled_where_their_values_are_known() {
-        let (asked, skipped) = listed(AppKind::Symfony, SYMFONY);
+        let (requests, skipped) = listed(AppKind::Symfony, SYMFONY);
         let expected = [
             "GET /",
             "GET /de/blog/1",
@@ -347,7 +352,7 @@ PHP Deprecated:  Something in {"a": 1} on line 7
             "POST /post",
             "GET /%C3%BCber%20uns",
         ];
-        assert_eq!(asked, expected);
+        assert_eq!(requests, expected);
         let expected = [
             "GET /post/{slug}: no known value for `{slug}` matches `[^/]++`",
             "GET /v1: only for the host `api.{domain}`",
@@ -368,13 +373,16 @@ PHP Deprecated:  Something in {"a": 1} on line 7
             {"domain": null, "method": "GET|HEAD", "uri": "{any?}"},
             {"domain": "admin.example", "method": "GET|HEAD", "uri": "stats"},
             {"domain": null, "method": "POST", "uri": "api/logout"}]"#;
-        let (asked, skipped) = listed(AppKind::Laravel, printed);
-        assert_eq!(asked, ["GET /", "GET /users/1", "GET /posts/1/comments", "POST /api/logout"]);
+        let (requests, skipped) = listed(AppKind::Laravel, printed);
+        assert_eq!(
+            requests,
+            ["GET /", "GET /users/1", "GET /posts/1/comments", "POST /api/logout"]
+        );
         assert_eq!(skipped, ["GET /stats: only for the host `admin.example`"]);
     }
 
     #[test]
-    fn a_requirement_is_met_where_it_says_all() {
+    fn a_requirement_that_lists_its_values_is_met() {
         let cases = [
             ("n", r"\d+", Some("1")),
             ("n", r"\d++", Some("1")),
@@ -390,7 +398,11 @@ PHP Deprecated:  Something in {"a": 1} on line 7
             ("uuid", "[0-9a-f]{8}-[0-9a-f]{4}", None),
         ];
         for (name, requirement, expected) in cases {
-            assert_eq!(fitting(name, requirement).as_deref(), expected, "{name}: {requirement}");
+            assert_eq!(
+                allowed_value(name, requirement).as_deref(),
+                expected,
+                "{name}: {requirement}"
+            );
         }
     }
 }

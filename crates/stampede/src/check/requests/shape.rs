@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::words::{decoded, is_routing, pairs, parts};
-use crate::check::model::Skipped;
+use crate::check::model::SkippedRequest;
 use crate::fact::NotSent;
 
 /// Most targets of a shape with a number, an id or a title: enough to see what one request leaves
@@ -47,10 +47,10 @@ impl Shapes {
     }
 
     /// Returns the shapes with targets beyond the limit, and their number.
-    pub(super) fn skipped(&self, method: &str) -> impl Iterator<Item = Skipped> {
+    pub(super) fn skipped(&self, method: &str) -> impl Iterator<Item = SkippedRequest> {
         self.beyond.iter().take(LISTED_MAX).map(move |(shape, count)| {
             let why = NotSent::SameShape {}.into();
-            Skipped { request: format!("{method} {shape} ({count})"), why }
+            SkippedRequest { request: format!("{method} {shape} ({count})"), why }
         })
     }
 }
@@ -63,13 +63,16 @@ impl Shape {
         let last = segments.iter().rposition(|segment| !segment.is_empty()).unwrap_or_default();
         for (number, segment) in segments.iter().enumerate() {
             let segment = decoded(segment);
-            let kind =
-                if number == last { Kind::of_last(&segment, last) } else { Kind::of(&segment) };
+            let kind = if number == last {
+                SegmentKind::of_last(&segment, last)
+            } else {
+                SegmentKind::of(&segment)
+            };
             let (shown, of_kind) = match kind {
-                Kind::Own => (segment.into_owned(), usize::MAX),
-                Kind::Number => (without_numbers(&segment), SAME_MAX),
-                Kind::Title => (TITLE.to_owned(), SAME_MAX),
-                Kind::Word => (WORD.to_owned(), WORDS_MAX),
+                SegmentKind::Own => (segment.into_owned(), usize::MAX),
+                SegmentKind::Number => (without_numbers(&segment), SAME_MAX),
+                SegmentKind::Title => (TITLE.to_owned(), SAME_MAX),
+                SegmentKind::Word => (WORD.to_owned(), WORDS_MAX),
             };
             text.push('/');
             text.push_str(&shown);
@@ -87,7 +90,7 @@ impl Shape {
 
 /// The kind of a path segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SegmentKind {
     /// A fixed part of the app's paths.
     Own,
     /// A segment with a number or an id.
@@ -98,19 +101,23 @@ enum Kind {
     Word,
 }
 
-impl Kind {
-    fn of(segment: &str) -> Kind {
-        if segment.chars().any(|char| char.is_ascii_digit()) { Kind::Number } else { Kind::Own }
+impl SegmentKind {
+    fn of(segment: &str) -> SegmentKind {
+        if segment.chars().any(|char| char.is_ascii_digit()) {
+            SegmentKind::Number
+        } else {
+            SegmentKind::Own
+        }
     }
 
     /// Returns the kind of the last segment, whose index in the path is `last`.
-    fn of_last(segment: &str, last: usize) -> Kind {
+    fn of_last(segment: &str, last: usize) -> SegmentKind {
         let is_file = segment.contains('.');
         let is_title = segment.contains(['-', '_', ' ']) && !segment.starts_with('_');
-        match Kind::of(segment) {
-            Kind::Own if last == 0 || is_file || segment.is_empty() => Kind::Own,
-            Kind::Own if is_title => Kind::Title,
-            Kind::Own => Kind::Word,
+        match SegmentKind::of(segment) {
+            SegmentKind::Own if last == 0 || is_file || segment.is_empty() => SegmentKind::Own,
+            SegmentKind::Own if is_title => SegmentKind::Title,
+            SegmentKind::Own => SegmentKind::Word,
             other => other,
         }
     }
@@ -152,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_ids_titles_and_values_make_no_shape() {
+    fn numbers_ids_titles_and_values_are_no_part_of_a_shape() {
         let cases = [
             ("/", "/", usize::MAX),
             ("/about-us", "/about-us", usize::MAX),
@@ -179,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_shape_three_are_taken_and_the_rest_counted() {
+    fn three_targets_of_a_shape_are_requested_and_the_rest_are_counted() {
         let mut shapes = Shapes::default();
         let taken = (1..=900).filter(|number| shapes.take(&format!("/product/{number}"))).count();
         assert_eq!(taken, 3);

@@ -141,8 +141,8 @@ fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, CookieError)> {
             continue;
         }
         let cookies = match line.contains('\t') {
-            true => vec![of_columns(line, &mut site).map_err(|what| (number, what))?],
-            false => of_pairs(line).map_err(|what| (number, what))?,
+            true => vec![cookie_from_columns(line, &mut site).map_err(|what| (number, what))?],
+            false => cookies_from_pairs(line).map_err(|what| (number, what))?,
         };
         for (name, value) in cookies {
             let is_clean =
@@ -160,7 +160,10 @@ fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, CookieError)> {
 }
 
 /// Parses the columns: domain, with subdomains, path, TLS only, expiry, name, value.
-fn of_columns(line: &str, site: &mut Option<String>) -> Result<(String, String), CookieError> {
+fn cookie_from_columns(
+    line: &str,
+    site: &mut Option<String>,
+) -> Result<(String, String), CookieError> {
     let columns: Vec<&str> = line.split('\t').collect();
     let &[domain, _, _, _, _, name, value] = &columns[..] else {
         return Err(CookieError::Columns { found: columns.len() });
@@ -175,7 +178,7 @@ fn of_columns(line: &str, site: &mut Option<String>) -> Result<(String, String),
     Ok((name.to_owned(), value.trim_end_matches('\r').to_owned()))
 }
 
-fn of_pairs(line: &str) -> Result<Vec<(String, String)>, CookieError> {
+fn cookies_from_pairs(line: &str) -> Result<Vec<(String, String)>, CookieError> {
     let pairs = line.strip_prefix("Cookie:").unwrap_or(line).split(';');
     let pairs = pairs.map(str::trim).filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {
@@ -193,7 +196,7 @@ mod tests {
     type Case<'a> = (u16, Option<&'a str>, &'a str, Option<&'a str>, bool);
 
     #[test]
-    fn an_answer_may_ask_for_a_sign_in() {
+    fn answers_that_require_a_sign_in_are_recognized() {
         let form = "<FORM method=post><input type=\"password\"></form>";
         let cases: [Case<'_>; 18] = [
             (401, None, "", None, true),
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_are_read_as_curl_and_people_write_them() {
+    fn cookies_are_read_in_curls_format_and_as_pairs() {
         let netscape = "# Netscape HTTP Cookie File\n\nlocalhost\tFALSE\t/\tFALSE\t0\tlang\tde\r\n\
                         #HttpOnly_localhost\tFALSE\t/\tTRUE\t1893456000\tPHPSESSID\tabc=\n";
         let cases = [
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn each_user_has_its_own_and_no_secret_is_shown() {
+    fn each_user_has_own_credentials_and_no_secret_is_shown() {
         let directory = tempfile::tempdir().expect("a directory");
         let jar = |name: &str| {
             let path = directory.path().join(name);

@@ -16,7 +16,7 @@ use super::ready::PreparedLoad;
 use crate::cli::args_fire::FireArgs;
 use crate::event::{Event, EventListener as _, Phase};
 use crate::mask::{MaskingWriter, mask_secrets};
-use crate::progress::plain::Plain;
+use crate::progress::plain::LineProgress;
 use crate::trial::cases;
 
 /// The output during a load.
@@ -49,7 +49,7 @@ impl LoadDisplay {
             );
             return LoadDisplay::Screen(Box::new(Screen { terminal, picture, drawn: None }));
         }
-        let mut lines = Plain::new(MaskingWriter(std::io::stderr()));
+        let mut lines = LineProgress::new(MaskingWriter(std::io::stderr()));
         lines.event(&Event::Notice(&format!("{load} at {url}")));
         ready.notes().for_each(|note| lines.event(&Event::Notice(&note.to_string())));
         LoadDisplay::Lines

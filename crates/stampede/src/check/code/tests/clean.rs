@@ -84,40 +84,43 @@ final class Product
 "#;
 
 #[test]
-fn a_modern_controller_says_nothing() {
+fn a_modern_controller_has_no_suspects() {
     let code = MODERN.replace(" => self::Empty;", " { return self::Empty; }");
-    assert_eq!(said_of(AppKind::Symfony, "src/Controller/CartController.php", &code), [""; 0]);
+    assert_eq!(
+        suspects_of_file(AppKind::Symfony, "src/Controller/CartController.php", &code),
+        [""; 0]
+    );
 }
 
 #[test]
 fn property_hooks_are_methods() {
     let code = HOOKS.replace(" |> strtolower(...)", "");
-    assert_eq!(said_of(AppKind::Symfony, "src/Product.php", &code), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Symfony, "src/Product.php", &code), [""; 0]);
     let code = code.replace("$this->name = $value;", "self::$names[] = $value;");
     assert_eq!(
-        said_of(AppKind::Symfony, "src/Product.php", &code),
+        suspects_of_file(AppKind::Symfony, "src/Product.php", &code),
         ["12 static-written App\\Product::$names[] (grows) @ App\\Product::set"]
     );
 }
 
 #[test]
-fn a_page_with_php_in_it_is_read() {
+fn php_within_html_is_read() {
     let page = "<html><?php foreach ($lines as $line): ?>\n<b><?= $_GET['a'] ?></b>\n\
                 <?php endforeach; if ($a): ?>x<?php exit; endif ?>\n</html>";
     assert_eq!(
-        said_of(AppKind::Symfony, "templates/page.php", page),
+        suspects_of_file(AppKind::Symfony, "templates/page.php", page),
         ["2 superglobal $_GET", "3 exit exit"]
     );
     let old = "<?php function show() { ?><b><?php echo 1; ?></b><?php }";
-    assert_eq!(said_of(AppKind::Symfony, "templates/old.php", old), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Symfony, "templates/old.php", old), [""; 0]);
 }
 
 #[test]
-fn two_namespaces_in_a_file_have_their_own_names() {
+fn names_are_resolved_in_each_namespace_of_a_file() {
     let code = "<?php\nnamespace A { use L\\C; function f() { C::$x = g(); } }\n\
                 namespace { class D { static $x; static function f() { self::$x = g(); C::$y = g(); } } }";
     assert_eq!(
-        said_of(AppKind::Symfony, "src/a.php", code),
+        suspects_of_file(AppKind::Symfony, "src/a.php", code),
         [
             "2 static-written L\\C::$x @ A\\f",
             "3 static-written D::$x @ D::f",
@@ -127,12 +130,12 @@ fn two_namespaces_in_a_file_have_their_own_names() {
 }
 
 #[test]
-fn a_class_without_a_name_and_a_closure_have_a_place() {
+fn suspects_in_anonymous_classes_and_closures_have_a_location() {
     let code = "<?php namespace A;\nRoute::get('/', function () { exit; });\n\
                 function f() { return new class { static $x; function g() { self::$x = h(); } }; }\n\
                 trait T { static $t; function g() { static::$t[] = h(); } }";
     assert_eq!(
-        said_of(AppKind::Laravel, "routes/web.php", code),
+        suspects_of_file(AppKind::Laravel, "routes/web.php", code),
         [
             "2 exit exit @ {closure}",
             "3 static-written class@anonymous::$x @ class@anonymous::g",
@@ -142,7 +145,7 @@ fn a_class_without_a_name_and_a_closure_have_a_place() {
 }
 
 #[test]
-fn our_own_apps_say_nothing() {
+fn the_bundled_apps_have_no_suspects() {
     let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps");
     for (app, kind) in [
         ("cpu", AppKind::Callable),
@@ -159,8 +162,8 @@ fn our_own_apps_say_nothing() {
         ("symfony-twig", AppKind::Symfony),
         ("upload", AppKind::Callable),
     ] {
-        let look = look(&apps.join(app), kind);
-        assert!(look.files > 0, "{app}");
-        assert_eq!((look.suspects, look.unread), (vec![], vec![]), "{app}");
+        let scan = scan(&apps.join(app), kind);
+        assert!(scan.files > 0, "{app}");
+        assert_eq!((scan.suspects, scan.unread), (vec![], vec![]), "{app}");
     }
 }

@@ -7,11 +7,11 @@ const SYMFONY: &str = "<?php namespace App\\Service;\n\
     use Symfony\\Component\\Security\\Core\\User\\UserInterface;\n";
 
 fn symfony(class: &str) -> Vec<String> {
-    said_of(AppKind::Symfony, "src/Service/A.php", &format!("{SYMFONY}{class}"))
+    suspects_of_file(AppKind::Symfony, "src/Service/A.php", &format!("{SYMFONY}{class}"))
 }
 
 #[test]
-fn a_service_that_keeps_a_request_is_named() {
+fn a_service_that_keeps_a_request_is_reported() {
     for (class, expected) in [
         (
             "class Prices { public function __construct(private readonly Request $request) {} }",
@@ -39,7 +39,7 @@ fn a_service_that_keeps_a_request_is_named() {
 }
 
 #[test]
-fn what_asks_for_the_request_or_lets_it_go_is_let_be() {
+fn a_service_that_fetches_or_releases_the_request_is_not_reported() {
     for class in [
         "class Prices { function __construct(private RequestStack $stack) {} }",
         "class Prices { function of(Request $r) { $r = $r; return $this->f($r); } }",
@@ -56,37 +56,37 @@ fn what_asks_for_the_request_or_lets_it_go_is_let_be() {
 }
 
 #[test]
-fn an_entity_has_a_user() {
+fn an_entity_may_keep_a_user() {
     let code = "<?php namespace App\\Entity; class Order { private User $user;\n\
                 function setUser(User $user) { $this->user = $user; } }";
-    assert_eq!(said_of(AppKind::Symfony, "src/Entity/Order.php", code), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Symfony, "src/Entity/Order.php", code), [""; 0]);
 }
 
 #[test]
-fn what_is_made_with_new_does_not_outlive_who_made_it() {
+fn an_object_created_with_new_lives_no_longer_than_its_creator() {
     let code = |made: &str| {
         [
             ("src/A.php", "<?php namespace App; class PriceHandler { function __construct(private Request $r) {} }".to_owned()),
             ("src/B.php", format!("<?php namespace App; class B {{ function f(Request $r) {{ return {made}; }} }}")),
         ]
     };
-    let said = |made: &str| {
+    let count_suspects = |made: &str| {
         let files = code(made);
         let files: Vec<_> = files.iter().map(|(file, code)| (*file, code.as_str())).collect();
-        said(AppKind::Symfony, &files).len()
+        suspects_of(AppKind::Symfony, &files).len()
     };
-    assert_eq!(said("$this->handler"), 1);
-    assert_eq!(said("new PriceHandler($r)"), 0);
+    assert_eq!(count_suspects("$this->handler"), 1);
+    assert_eq!(count_suspects("new PriceHandler($r)"), 0);
 }
 
 #[test]
-fn a_singleton_of_laravel_that_asks_for_the_request_is_named() {
+fn a_laravel_singleton_that_gets_the_request_is_reported() {
     let provider = |body: &str| {
         let code = format!(
             "<?php namespace App; use Lib\\Cart; class P extends ServiceProvider {{\n\
              public function register() {{ {body} }} }}"
         );
-        said_of(AppKind::Laravel, "app/Providers/P.php", &code)
+        suspects_of_file(AppKind::Laravel, "app/Providers/P.php", &code)
     };
     let expected = ["2 keeps-request singleton Lib\\Cart @ App\\P::register"];
     for body in [
@@ -112,7 +112,7 @@ fn a_singleton_of_laravel_that_asks_for_the_request_is_named() {
 }
 
 #[test]
-fn laravels_container_makes_most_things_anew() {
+fn laravels_container_creates_most_objects_anew() {
     let cart = "<?php namespace App; use Illuminate\\Http\\Request; class CartService {\n\
                 public function __construct(private Request $request) {} }";
     let provider = "<?php namespace App; class P extends ServiceProvider { function register() {\n\
@@ -120,20 +120,20 @@ fn laravels_container_makes_most_things_anew() {
     let listed = "<?php namespace App; class P extends ServiceProvider {\n\
                   public $singletons = [CartService::class]; }";
     let files = |provider| [("app/CartService.php", cart), ("app/P.php", provider)];
-    assert_eq!(said_of(AppKind::Laravel, "app/CartService.php", cart), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Laravel, "app/CartService.php", cart), [""; 0]);
     for provider in [provider, listed] {
         assert_eq!(
-            said(AppKind::Laravel, &files(provider)),
+            suspects_of(AppKind::Laravel, &files(provider)),
             ["2 keeps-request App\\CartService::$request @ App\\CartService::__construct"]
         );
     }
     let controller = cart.replace("CartService", "CartController");
-    assert_eq!(said_of(AppKind::Laravel, "app/CartController.php", &controller).len(), 1);
-    assert_eq!(said_of(AppKind::Lumen, "app/CartController.php", &controller), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Laravel, "app/CartController.php", &controller).len(), 1);
+    assert_eq!(suspects_of_file(AppKind::Lumen, "app/CartController.php", &controller), [""; 0]);
 }
 
 #[test]
-fn a_service_closes_what_it_opens() {
+fn a_service_that_never_closes_its_handle_is_reported() {
     let open = "class Log { function __construct() { $this->to = @fopen('log', 'a'); } }";
     assert_eq!(
         symfony(open),
@@ -149,7 +149,7 @@ fn a_service_closes_what_it_opens() {
 }
 
 #[test]
-fn a_service_that_gathers_is_named() {
+fn a_service_with_a_growing_list_is_reported() {
     let gathers = "class Report { private array $lines = [];\n\
                    function add(string $line) { $this->lines[] = $line; }";
     assert_eq!(
@@ -173,5 +173,8 @@ fn a_service_that_gathers_is_named() {
         assert_eq!(symfony(class), [""; 0], "{class}");
     }
     let laravel = "<?php class ReportService { function add($a) { $this->a[] = $a; } }";
-    assert_eq!(said_of(AppKind::Laravel, "app/Services/ReportService.php", laravel), [""; 0]);
+    assert_eq!(
+        suspects_of_file(AppKind::Laravel, "app/Services/ReportService.php", laravel),
+        [""; 0]
+    );
 }

@@ -7,25 +7,25 @@ mod state;
 mod torn;
 mod whole;
 
-use super::{SuspectKind, look};
+use super::{SuspectKind, scan};
 use crate::plan::model::AppKind;
 
 /// Returns the suspects of one file: `line kind what @ within`.
-fn said_of(app: AppKind, file: &str, code: &str) -> Vec<String> {
-    said(app, &[(file, code)])
+fn suspects_of_file(app: AppKind, file: &str, code: &str) -> Vec<String> {
+    suspects_of(app, &[(file, code)])
 }
 
 /// Returns the suspects of an app with these files.
-fn said(app: AppKind, files: &[(&str, &str)]) -> Vec<String> {
+fn suspects_of(app: AppKind, files: &[(&str, &str)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     for (file, code) in files {
         let path = directory.path().join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, code).unwrap();
     }
-    let look = look(directory.path(), app);
-    assert_eq!(look.unread, [], "{files:?}");
-    look.suspects
+    let scan = scan(directory.path(), app);
+    assert_eq!(scan.unread, [], "{files:?}");
+    scan.suspects
         .iter()
         .map(|suspect| {
             let kind = serde_json::to_value(suspect.kind).unwrap();
@@ -52,12 +52,12 @@ fn in_method_of(app: AppKind, body: &str) -> Vec<(SuspectKind, String)> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("src")).unwrap();
     std::fs::write(directory.path().join("src/Cart.php"), code).unwrap();
-    let look = look(directory.path(), app);
-    assert_eq!(look.unread, [], "{body}");
-    for suspect in &look.suspects {
+    let scan = scan(directory.path(), app);
+    assert_eq!(scan.unread, [], "{body}");
+    for suspect in &scan.suspects {
         assert!(suspect.within.ends_with("Cart::add"), "{suspect:?}");
     }
-    look.suspects.into_iter().map(|suspect| (suspect.kind, suspect.what)).collect()
+    scan.suspects.into_iter().map(|suspect| (suspect.kind, suspect.what)).collect()
 }
 
 /// Checks that each body has exactly this suspect.

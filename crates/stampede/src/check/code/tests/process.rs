@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn an_exit_is_seen_in_every_form() {
+fn every_form_of_exit_is_found() {
     each_names(
         SuspectKind::Exit,
         &[
@@ -23,7 +23,7 @@ fn an_exit_is_seen_in_every_form() {
 }
 
 #[test]
-fn an_exit_of_the_command_line_is_let_be() {
+fn an_exit_in_command_line_code_is_not_reported() {
     none_names_any(&[
         "if (PHP_SAPI_OF_TEST) {} elseif (\\defined('STDIN')) { exit(1); }",
         "if ($this->app->runningInConsole()) { exit(1); }",
@@ -42,15 +42,15 @@ fn an_exit_of_the_command_line_is_let_be() {
         ("bin/run.php", "<?php exit(1);"),
         ("public/index.php", "<?php exit(1);"),
     ] {
-        assert_eq!(said_of(AppKind::Symfony, file, code), [""; 0], "{code}");
+        assert_eq!(suspects_of_file(AppKind::Symfony, file, code), [""; 0], "{code}");
     }
     // In a function, such a guard is the app's own logic and counts.
     each_names(SuspectKind::Exit, &[("if (!defined('A')) { exit; }", "exit")]);
-    assert_eq!(said_of(AppKind::Script, "public/a.php", "<?php\nexit;"), ["2 exit exit"]);
+    assert_eq!(suspects_of_file(AppKind::Script, "public/a.php", "<?php\nexit;"), ["2 exit exit"]);
 }
 
 #[test]
-fn asking_for_the_sapi_is_named_where_a_request_comes_by() {
+fn a_check_of_the_sapi_is_reported_if_requests_reach_it() {
     each_names(
         SuspectKind::Sapi,
         &[
@@ -63,7 +63,7 @@ fn asking_for_the_sapi_is_named_where_a_request_comes_by() {
 }
 
 #[test]
-fn what_is_set_for_the_whole_process_is_named() {
+fn settings_of_the_whole_process_are_reported() {
     for (body, kind, what) in [
         ("ini_set('memory_limit', '1G');", SuspectKind::IniSet, "ini_set('memory_limit')"),
         ("\\ini_set($a, $b);", SuspectKind::IniSet, "ini_set()"),
@@ -127,13 +127,13 @@ fn what_is_set_for_the_whole_process_is_named() {
         }
     }
     assert_eq!(
-        said_of(AppKind::Symfony, "src/a.php", "<?php function f() { function g() {} }"),
+        suspects_of_file(AppKind::Symfony, "src/a.php", "<?php function f() { function g() {} }"),
         ["1 redeclared g @ f"]
     );
 }
 
 #[test]
-fn what_is_taken_back_or_only_asked_is_let_be() {
+fn settings_that_are_restored_or_only_read_are_not_reported() {
     none_names_any(&[
         "$old = ini_set('a', '1'); try { f(); } finally { ini_set('a', $old); }",
         "$old = ini_get('a'); ini_set('a', '1'); f(); ini_set('a', $old);",
@@ -170,7 +170,7 @@ fn what_is_taken_back_or_only_asked_is_let_be() {
 }
 
 #[test]
-fn setting_the_same_twice_is_not_taking_it_back() {
+fn setting_the_same_value_twice_does_not_restore_it() {
     each_names(
         SuspectKind::Timezone,
         &[(
@@ -181,16 +181,16 @@ fn setting_the_same_twice_is_not_taking_it_back() {
 }
 
 #[test]
-fn a_pair_may_be_in_two_methods_of_a_class() {
+fn two_methods_of_a_class_may_set_and_restore() {
     let code = "<?php class A { function begin() { ob_start(); set_error_handler(fn() => 1); }\n\
                 function end() { restore_error_handler(); return ob_get_clean(); } }";
-    assert_eq!(said_of(AppKind::Symfony, "src/A.php", code), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Symfony, "src/A.php", code), [""; 0]);
 }
 
 #[test]
-fn what_a_file_does_when_it_is_loaded_is_done_at_boot() {
+fn code_that_runs_when_a_file_is_loaded_runs_at_boot() {
     let code = "<?php ini_set('a', 1); set_error_handler('f'); define('A', 1); umask(2);";
-    assert_eq!(said_of(AppKind::Symfony, "src/a.php", code), [""; 0]);
-    assert_eq!(said_of(AppKind::Callable, "handler.php", code), [""; 0]);
-    assert_eq!(said_of(AppKind::Script, "a.php", code).len(), 3);
+    assert_eq!(suspects_of_file(AppKind::Symfony, "src/a.php", code), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Callable, "handler.php", code), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Script, "a.php", code).len(), 3);
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_static_property_that_is_written_is_named_whole() {
+fn a_written_static_property_is_reported_by_its_full_name() {
     each_names(
         SuspectKind::StaticWritten,
         &[
@@ -34,7 +34,7 @@ fn a_static_property_that_is_written_is_named_whole() {
 }
 
 #[test]
-fn a_static_property_that_is_read_or_emptied_is_let_be() {
+fn a_static_property_that_is_only_read_or_emptied_is_not_reported() {
     none_names_any(&[
         "return self::$x;",
         "return self::$x[$a] ?? null;",
@@ -50,21 +50,21 @@ fn a_static_property_that_is_read_or_emptied_is_let_be() {
 }
 
 #[test]
-fn what_runs_at_boot_or_puts_back_is_let_be() {
+fn code_that_runs_at_boot_or_resets_state_is_not_reported() {
     let provider = "<?php class AppServiceProvider extends ServiceProvider {\n\
                     public function boot() { Model::$snakes = false; } }";
     let reset = "<?php class C { static $x; function reset() { self::$x = 1; } }";
-    assert_eq!(said_of(AppKind::Laravel, "app/Providers/P.php", provider), [""; 0]);
-    assert_eq!(said_of(AppKind::Symfony, "src/C.php", reset), [""; 0]);
-    assert_eq!(said_of(AppKind::Symfony, "src/C.php", "<?php C::$x = f();"), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Laravel, "app/Providers/P.php", provider), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Symfony, "src/C.php", reset), [""; 0]);
+    assert_eq!(suspects_of_file(AppKind::Symfony, "src/C.php", "<?php C::$x = f();"), [""; 0]);
     assert_eq!(
-        said_of(AppKind::Script, "page.php", "<?php C::$x = f();"),
+        suspects_of_file(AppKind::Script, "page.php", "<?php C::$x = f();"),
         ["1 static-written C::$x"]
     );
 }
 
 #[test]
-fn a_static_variable_counts_where_it_is_written() {
+fn a_static_variable_is_reported_where_it_is_written() {
     each_names(
         SuspectKind::StaticVariable,
         &[
@@ -91,7 +91,7 @@ fn a_static_variable_counts_where_it_is_written() {
 }
 
 #[test]
-fn globals_count_where_they_outlive_a_request() {
+fn globals_are_reported_where_they_outlive_a_request() {
     each_names(
         SuspectKind::Global,
         &[
@@ -110,7 +110,7 @@ fn globals_count_where_they_outlive_a_request() {
 }
 
 #[test]
-fn superglobals_count_beside_a_framework() {
+fn superglobals_are_reported_in_apps_with_a_framework() {
     each_names(
         SuspectKind::Superglobal,
         &[

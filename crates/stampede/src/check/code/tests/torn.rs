@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::super::{CodeLook, look_at};
+use super::super::{CodeScan, scan_source};
 use crate::plan::model::AppKind;
 
 /// Code that the rules search for, and code around it.
@@ -51,43 +51,43 @@ const PIECES: [&str; 40] = [
 ];
 
 /// Checks for any text that nothing panics and that each suspect is at a line of the text.
-fn holds(kind: AppKind, source: &[u8]) -> CodeLook {
-    let look = look_at(kind, "src/a.php", source);
+fn holds(kind: AppKind, source: &[u8]) -> CodeScan {
+    let scan = scan_source(kind, "src/a.php", source);
     let lines = 1 + source.iter().filter(|byte| **byte == b'\n').count() as u32;
-    for suspect in &look.suspects {
+    for suspect in &scan.suspects {
         assert!((1..=lines).contains(&suspect.line) && !suspect.what.is_empty(), "{suspect:?}");
         assert_eq!(suspect.file, "src/a.php");
     }
-    for unread in &look.unread {
+    for unread in &scan.unread {
         assert!(unread.line.is_none_or(|line| (1..=lines).contains(&line)), "{unread:?}");
     }
-    assert_eq!(look, look_at(kind, "src/a.php", source), "the same each time");
-    look
+    assert_eq!(scan, scan_source(kind, "src/a.php", source), "the same each time");
+    scan
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_borne(bytes in vec(any::<u8>(), 0..400), app in 0..6_usize) {
+    fn any_bytes_can_be_scanned(bytes in vec(any::<u8>(), 0..400), app in 0..6_usize) {
         holds(AppKind::ALL[app], &bytes);
     }
 
     #[test]
-    fn any_pieces_of_php_are_borne(
+    fn any_fragments_of_php_can_be_scanned(
         pieces in vec(prop::sample::select(&PIECES[..]), 0..60), app in 0..6_usize
     ) {
         holds(AppKind::ALL[app], format!("<?php {}", pieces.concat()).as_bytes());
     }
 
     #[test]
-    fn whatever_follows_a_function_what_it_does_is_told(
+    fn broken_code_after_a_function_does_not_hide_its_suspects(
         pieces in vec(prop::sample::select(&["\n", "\n\n", "// a\n", "echo 1;\n", "class C {}\n"][..]), 0..9)
     ) {
         let before = pieces.concat();
         let code = format!("<?php\n{before}function f() {{ putenv('A=1'); }}\n{before}");
-        let look = holds(AppKind::Callable, code.as_bytes());
+        let scan = holds(AppKind::Callable, code.as_bytes());
         let line = 2 + before.matches('\n').count() as u32;
-        prop_assert!(look.suspects.iter().any(|one| one.line == line && one.what == "putenv('A=1')"), "{look:?}");
+        prop_assert!(scan.suspects.iter().any(|one| one.line == line && one.what == "putenv('A=1')"), "{scan:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::*;
 
 #[test]
-fn what_no_request_comes_by_is_left_out() {
+fn code_that_no_request_reaches_is_left_out() {
     let exits = "<?php function f() { exit; }";
     let files = |names: &[&'static str]| -> Vec<(&'static str, &'static str)> {
         names.iter().map(|name| (*name, exits)).collect()
@@ -28,29 +28,29 @@ fn what_no_request_comes_by_is_left_out() {
         "views/a.blade.php",
     ];
     for kind in AppKind::ALL {
-        assert_eq!(said(kind, &files(&everywhere)), [""; 0], "{kind:?}");
+        assert_eq!(suspects_of(kind, &files(&everywhere)), [""; 0], "{kind:?}");
     }
     let boot = ["public/index.php", "config/a.php", "bin/a.php", "prepare.php"];
-    assert_eq!(said(AppKind::Symfony, &files(&boot)), [""; 0]);
-    assert_eq!(said(AppKind::Script, &files(&boot)).len(), 4);
+    assert_eq!(suspects_of(AppKind::Symfony, &files(&boot)), [""; 0]);
+    assert_eq!(suspects_of(AppKind::Script, &files(&boot)).len(), 4);
     let laravel = ["bootstrap/app.php", "database/a.php", "app/Console/Kernel.php"];
-    assert_eq!(said(AppKind::Laravel, &files(&laravel)), [""; 0]);
+    assert_eq!(suspects_of(AppKind::Laravel, &files(&laravel)), [""; 0]);
     let read = ["src/a.php", "src/Cache/a.php", "lib/var/a.inc", "src/config/a.phtml"];
-    assert_eq!(said(AppKind::Symfony, &files(&read)).len(), 4);
+    assert_eq!(suspects_of(AppKind::Symfony, &files(&read)).len(), 4);
 }
 
 #[test]
-fn files_come_in_the_order_of_their_names() {
+fn files_are_scanned_in_the_order_of_their_names() {
     let directory = tempfile::tempdir().unwrap();
     for file in ["b.php", "a/z.php", "a/b.php", "c.php", "a.php"] {
         let path = directory.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "<?php exit;").unwrap();
     }
-    let look = look(directory.path(), AppKind::Symfony);
-    let files: Vec<&str> = look.suspects.iter().map(|suspect| suspect.file.as_str()).collect();
+    let scan = scan(directory.path(), AppKind::Symfony);
+    let files: Vec<&str> = scan.suspects.iter().map(|suspect| suspect.file.as_str()).collect();
     assert_eq!(files, ["a.php", "a/b.php", "a/z.php", "b.php", "c.php"]);
-    assert_eq!(look.files, 5);
+    assert_eq!(scan.files, 5);
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn links_are_not_followed() {
     symlink(other.path(), directory.path().join("out")).unwrap();
     symlink(other.path().join("a.php"), directory.path().join("b.php")).unwrap();
     symlink(directory.path(), directory.path().join("round")).unwrap();
-    assert_eq!(look(directory.path(), AppKind::Script), super::super::CodeLook::default());
+    assert_eq!(scan(directory.path(), AppKind::Script), super::super::CodeScan::default());
     // The app's directory itself may be a symbolic link.
     let link = directory.path().join("out");
-    assert_eq!(look(&link, AppKind::Script).suspects.len(), 1);
+    assert_eq!(scan(&link, AppKind::Script).suspects.len(), 1);
 }
 
 #[test]
@@ -73,19 +73,19 @@ fn a_broken_file_is_named_and_the_rest_goes_on() {
     fs::write(directory.path().join("a.php"), broken).unwrap();
     fs::write(directory.path().join("b.php"), "<?php exit;").unwrap();
     fs::write(directory.path().join("big.php"), vec![b' '; 2_000_001]).unwrap();
-    let look = look(directory.path(), AppKind::Symfony);
-    insta::assert_snapshot!(serde_json::to_string_pretty(&look).unwrap());
+    let scan = scan(directory.path(), AppKind::Symfony);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&scan).unwrap());
 }
 
 #[test]
-fn an_app_that_is_not_there_is_said() {
+fn a_missing_app_is_reported() {
     let directory = tempfile::tempdir().unwrap();
-    let look = look(&directory.path().join("none"), AppKind::Symfony);
-    assert_eq!((look.files, look.unread.len()), (0, 1));
+    let scan = scan(&directory.path().join("none"), AppKind::Symfony);
+    assert_eq!((scan.files, scan.unread.len()), (0, 1));
 }
 
 #[test]
-fn bytes_that_are_no_text_are_borne() {
+fn files_that_are_not_utf8_are_scanned() {
     let directory = tempfile::tempdir().unwrap();
     let noise: Vec<u8> =
         (0..200_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -94,13 +94,13 @@ fn bytes_that_are_no_text_are_borne() {
     fs::write(directory.path().join("a.php"), &noise).unwrap();
     fs::write(directory.path().join("b.php"), with_tag).unwrap();
     fs::write(directory.path().join("c.php"), latin).unwrap();
-    let look = look(directory.path(), AppKind::Symfony);
-    let of_latin = look.suspects.iter().filter(|suspect| suspect.file == "c.php");
+    let scan = scan(directory.path(), AppKind::Symfony);
+    let of_latin = scan.suspects.iter().filter(|suspect| suspect.file == "c.php");
     assert_eq!(of_latin.count(), 1);
 }
 
 #[test]
-fn no_nesting_and_no_repetition_is_too_deep_or_too_long() {
+fn deep_nesting_and_long_repetition_end_in_time() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, code: &str| {
         fs::write(directory.path().join(name), format!("<?php {code}")).unwrap();
@@ -115,14 +115,14 @@ fn no_nesting_and_no_repetition_is_too_deep_or_too_long() {
     write("e.php", &format!("function f() {{ {} 1; }}", "A::$a[] = new B && ".repeat(20_000)));
     write("f.php", &"function f() { ob_start(); } ".repeat(20_000));
     let began = Instant::now();
-    let look = look(directory.path(), AppKind::Script);
+    let scan = scan(directory.path(), AppKind::Script);
     // Seconds are enough on a busy machine too, because no step takes more than linear time.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
-    assert_eq!(look.files, 6);
-    let unread: Vec<&str> = look.unread.iter().map(|unread| unread.file.as_str()).collect();
+    assert_eq!(scan.files, 6);
+    let unread: Vec<&str> = scan.unread.iter().map(|unread| unread.file.as_str()).collect();
     assert_eq!(unread, ["a.php", "c.php"]);
     let suspects: Vec<String> =
-        look.suspects.iter().map(|s| format!("{} {}", s.file, s.what)).collect();
+        scan.suspects.iter().map(|s| format!("{} {}", s.file, s.what)).collect();
     assert_eq!(
         suspects,
         ["d.php ob_start()", "d.php ini_set()", "e.php A::$a[] (grows)", "f.php ob_start()"]
