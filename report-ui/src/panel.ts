@@ -167,7 +167,7 @@ export class Panel implements Together {
     const marks = [
       hasInvalid ? "with invalid trials" : "",
       own.some((one) => one.state === "not_finished") ? "with a trial not finished" : "",
-      own.some((one) => one.state === "under_way") ? "under way" : "",
+      own.some((one) => one.state === "under_way") ? "running" : "",
     ].filter(Boolean);
     return marks.length === 0 ? `round ${round}` : `round ${round} (${marks.join(", ")})`;
   }
@@ -235,7 +235,7 @@ function stateWords({ case: entry, trial, series, state }: Shown): string {
     case "invalid":
       return `${entry.runtime}: trial ${trial?.number ?? "?"} is invalid, its lines are faint: ${(trial?.reasons ?? []).join("; ") || "no reason is there"}.`;
     case "under_way":
-      return `${entry.runtime}: trial ${series.trial} is under way.`;
+      return `${entry.runtime}: trial ${series.trial} is running.`;
     case "not_finished":
       return `${entry.runtime}: trial ${series.trial} was not finished: its lines are faint, and it counts for nothing.`;
   }

@@ -13,7 +13,7 @@ export interface Shown {
 
 /** The words after a name, if its line is not of a trial that counts. */
 export const STATE_WORDS: Record<Shown["state"], string> = {
-  counts: "", invalid: " (invalid)", under_way: " (under way)", not_finished: " (not finished)",
+  counts: "", invalid: " (invalid)", under_way: " (running)", not_finished: " (not finished)",
 };
 
 export function seriesOf(page: Page, entry: Case): Series[] {

@@ -77,7 +77,7 @@ export interface Badge {
 /** The marks of a case, in words. Before a run has ended, no trial counts as missing. */
 export function badges(entry: Case, state: State, isUnderWay: boolean): Badge[] {
   const found: Badge[] = [];
-  if (isUnderWay) found.push({ words: "under way", tone: "live" });
+  if (isUnderWay) found.push({ words: "running", tone: "live" });
   const isComing = state === "under_way" && entry.verdict !== "refused";
   if (entry.verdict === "refused") found.push({ words: "refused", tone: "bad" });
   else if (entry.verdict === "missing" && isComing) {
@@ -101,7 +101,7 @@ export function stateBadge(state: State | "unreadable"): Badge {
     case "ended":
       return { words: "ended", tone: "quiet" };
     case "under_way":
-      return { words: "under way", tone: "live" };
+      return { words: "running", tone: "live" };
     case "cut_off":
       return { words: "ended early", tone: "warning" };
     case "unreadable":
@@ -117,7 +117,7 @@ function invalidTrials(entry: Case): string {
 export function remarks(group: Group, entry: Case): string[] {
   // If a case has no trial, its row already says why.
   const found = entry.verdict === "missing" ? [] : entry.reasons.map(reasonWords);
-  if (entry.trials.length > 0) found.push(`why: ${whyWords(entry)}`);
+  if (entry.why.length > 0) found.push(`limit: ${whyWords(entry)}`);
   found.push(...entry.not_comparable.map((why) => `not comparable: ${why}`));
   if (entry.budget_unequal) found.push("its budget is split by role, or not known: unequal");
   const other = group.comparisons.find((one) => one.runtime === entry.runtime);
@@ -135,8 +135,7 @@ export function whyWords(entry: Case): string {
     const [of, all] = [one.trials.length, entry.trials.length];
     return of < all ? `${one.text} (in ${of} of ${all} trials)` : one.text;
   });
-  const [first, ...others] = said;
-  if (first === undefined) return "not known";
+  const [first = "", ...others] = said;
   return others.length > 0 ? `${first}; also ${others.join("; ")}` : first;
 }
 

@@ -109,7 +109,7 @@ async function fills(browser: Browser, directory: string): Promise<void> {
   await page.locator("#charts").scrollIntoViewIfNeeded();
   await page.locator(".chart .uplot").first().waitFor();
   const label = () => page.locator(".chart canvas").first().getAttribute("aria-label");
-  assert.match((await label()) ?? "", /apache-modphp \(under way\)/);
+  assert.match((await label()) ?? "", /apache-modphp \(running\)/);
   await grows(page, host);
   await chooses(page);
   const before = await placeOf(page);
@@ -203,7 +203,7 @@ async function followsAfterwards(page: Page, host: Host): Promise<void> {
   await page.evaluate(() => document.getElementById("charts")?.scrollIntoView());
   await page.locator(".chart .uplot").first().waitFor();
   assert.equal(await page.locator(".chart .plot").first().locator(".uplot").count(), 1);
-  assert.match((await page.locator(".chart canvas").first().getAttribute("aria-label")) ?? "", /nginx-fcgi \(under way\)/);
+  assert.match((await page.locator(".chart canvas").first().getAttribute("aria-label")) ?? "", /nginx-fcgi \(running\)/);
   await page.getByRole("button", { name: "Reset" }).click();
   await page.waitForTimeout(200);
   const before = await ink(page);
@@ -239,7 +239,7 @@ async function begins(browser: Browser): Promise<void> {
   await page.locator(".chart .uplot").first().waitFor();
   host.send("now", now(0, 4));
   await page.locator(".live-line .seconds", { hasText: "4" }).waitFor();
-  assert.match((await page.locator(".chart canvas").first().getAttribute("aria-label")) ?? "", /php-builtin \(under way\)/);
+  assert.match((await page.locator(".chart canvas").first().getAttribute("aria-label")) ?? "", /php-builtin \(running\)/);
   assert.deepEqual(faults, []);
   host.stop();
   await page.close();

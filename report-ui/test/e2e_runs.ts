@@ -105,16 +105,16 @@ async function underWay(opened: Opened): Promise<void> {
   assert.equal(await bar.getAttribute("aria-valuemax"), "18");
   assert.match(await page.locator(".live-line").innerText(), /Trial 4 of 18\s+nginx-fcgi\s+hello · steady\s+9\u202fs of its load/);
   assert.equal(await page.locator(".problem").count(), 0, "what is to come is called missing");
-  assert.deepEqual(await page.locator(".ranking .coming .badge").allInnerTexts(), ["under way", "not comparable", "to come", "to come"]);
+  assert.deepEqual(await page.locator(".ranking .coming .badge").allInnerTexts(), ["running", "not comparable", "to come", "to come"]);
   assert.doesNotMatch(await page.locator("main").innerText(), /missing/);
-  assert.match(await page.locator(".panel .note").first().innerText(), /nginx-fcgi: trial 4 is under way\. Still to come: apache-fpm and nginx-fpm\./);
+  assert.match(await page.locator(".panel .note").first().innerText(), /nginx-fcgi: trial 4 is running\. Still to come: apache-fpm and nginx-fpm\./);
   await close(opened);
 }
 
 async function lists(opened: Opened): Promise<void> {
   const { page } = opened;
   assert.equal(await page.locator(".history tbody tr").count(), 6);
-  assert.deepEqual(await page.locator(".history .state .badge").allInnerTexts(), ["under way", "ended", "ended early", "ended", "unreadable", "ended"]);
+  assert.deepEqual(await page.locator(".history .state .badge").allInnerTexts(), ["running", "ended", "ended early", "ended", "unreadable", "ended"]);
   assert.equal(await page.locator(".history a").first().getAttribute("href"), "/run?token=t&run=20261123-091500-0c1e");
   assert.match(await page.locator(".history .why").innerText(), /run\.json: expected value/);
   assert.equal(await page.locator("#page img, #page script, a[href^=javascript]").count(), 0);
