@@ -161,8 +161,8 @@ function addGroup(page: Raw, options: Options, load: Options["loads"][number]): 
     app: options.app, load: load.name, load_text: load.text, model: options.model,
     primary: isOpen ? "response_time_p95" : "throughput",
     sentence: isOpen
-      ? `No runtime is clearly ahead of ${best}. ${others[2] ?? "none"} is 36 % slower than ${best} (1.31 – 1.43). ${others[0]}: too close to ${best} to call.`
-      : `No runtime is clearly ahead of ${best}. ${others[0]} is 16 % slower than ${best} (0.82 – 0.86).`,
+      ? `No runtime is clearly ahead of ${best}. ${others[2] ?? "none"} is slower than ${best}: its p95 is 1.36 × as long (1.31 – 1.43). ${others[0]}: too close to call against ${best}.`
+      : `No runtime is clearly ahead of ${best}. ${others[0]} serves 16 % fewer requests than ${best}: 0.84 × (0.82 – 0.86).`,
     baseline: best,
     comparisons: others.map((runtime, place) => ({
       runtime,

@@ -31,7 +31,7 @@ export function begun(page: Raw, ended: number, seconds: number, state: "cut_off
       one.ratio.interval = null;
     }
     const [first] = group.comparisons;
-    group.sentence = first ? `One round: a first impression. ${first.runtime} has 1.20 × the p95 of ${group.baseline}. Run again with \`--rounds 3\`.` : "";
+    group.sentence = first ? `One round: a first impression. p95 compared with ${group.baseline} (less is better): ${first.runtime} 1.20 ×. Run again with \`--rounds 3\`.` : "";
   }
   if (state === "under_way") {
     page.progress = { ended, planned, under_way: ended < planned ? { trial: ended + 1, case: ended % page.summary.cases.length, seconds } : null };

@@ -142,9 +142,9 @@ function compare(page: Raw): void {
     return { runtime: entry.runtime, ratio: { value, interval: [value / 1.035, value * 1.036] }, relation: place === 0 ? "inconclusive" : "higher", why_not: null };
   });
   const ratio = ({ runtime, ratio: { value, interval } }: Raw) =>
-    `${runtime} has ${value.toFixed(2)} × the p95 of ${best.runtime} (${interval[0].toFixed(2)} – ${interval[1].toFixed(2)}).`;
+    `${runtime} is slower than ${best.runtime}: its p95 is ${value.toFixed(2)} × as long (${interval[0].toFixed(2)} – ${interval[1].toFixed(2)}).`;
   const [tie, second, third] = group.comparisons;
-  group.sentence = `No runtime is clearly ahead of ${best.runtime}. ${ratio(second)} ${ratio(third)} ${tie.runtime}: too close to ${best.runtime} to call. About 9 rounds would settle it (\`--rounds 9\`).`;
+  group.sentence = `No runtime is clearly ahead of ${best.runtime}. ${ratio(second)} ${ratio(third)} ${tie.runtime}: too close to call against ${best.runtime}; run again with \`--rounds 9\`.`;
   page.headlines = [{
     app: group.app, text: group.sentence, facts: [
       'Same pages on every runtime: / "Shop" 18.9 KB, /search 7.2 KB, /cart 3.1 KB.',
