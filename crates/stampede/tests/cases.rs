@@ -118,5 +118,5 @@ fn a_runtime_that_closes_every_connection_is_not_measured_with_keep_alive() {
     assert!(stderr(&output).contains(code_or("case", why)), "{}", stderr(&output));
     let output = compare("nginx-fpm,php-builtin");
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stdout(&output).contains(code_or("closes_connections", why)), "{}", stdout(&output));
+    assert!(stdout(&output).contains(code_or("keep_alive_unfit", why)), "{}", stdout(&output));
 }

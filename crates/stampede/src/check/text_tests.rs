@@ -72,6 +72,7 @@ fn findings() -> Vec<Finding> {
     all
 }
 
+#[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
 #[test]
 fn each_kind_of_finding_says_what_to_do() {
     let mut report = of(vec![RuntimeResult {
