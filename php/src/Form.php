@@ -8,7 +8,7 @@ namespace Stampede\Worker;
 final class Form
 {
     /** @param string $directory where uploaded files are stored */
-    public static function read(Request $request, string $directory): void
+    public static function parse(Request $request, string $directory): void
     {
         $request->cookies = self::cookies($request->header('Cookie') ?? '');
         $type = $request->header('Content-Type') ?? '';
@@ -46,12 +46,12 @@ final class Form
             } elseif ($name !== null) {
                 preg_match('~^Content-Type:[ \t]*([^\r\n]*)~mi', $head, $type);
                 $files[] = [$name, $file === ''
-                    ? Uploads::missing('', UPLOAD_ERR_NO_FILE)
-                    : Uploads::keep($file, trim($type[1] ?? ''), $content, $directory)];
+                    ? Uploads::createMissing('', UPLOAD_ERR_NO_FILE)
+                    : Uploads::store($file, trim($type[1] ?? ''), $content, $directory)];
             }
         }
-        $request->form = self::nested($fields);
-        $request->files = self::nested($files);
+        $request->form = self::nest($fields);
+        $request->files = self::nest($files);
     }
 
     /** @return iterable<array{string, string}> headers and content of each part */
@@ -85,7 +85,7 @@ final class Form
      * @param list<array{string, mixed}> $pairs of a name and a value
      * @return array<mixed>
      */
-    private static function nested(array $pairs): array
+    private static function nest(array $pairs): array
     {
         $query = [];
         foreach ($pairs as $at => [$name]) {

@@ -8,14 +8,14 @@ namespace Stampede\Worker;
 final class Http1
 {
     /** Seconds that a client may take to read the answer. */
-    private const PATIENCE = 5;
+    private const SEND_SECONDS = 5;
 
     /** @param resource $connection is closed afterwards */
     public static function send($connection, Response $response, string $method): void
     {
         $bytes = self::bytes($response, $method);
         stream_set_blocking($connection, false);
-        $until = microtime(true) + self::PATIENCE;
+        $until = microtime(true) + self::SEND_SECONDS;
         while ($bytes !== '' && microtime(true) < $until) {
             [$read, $write, $except] = [null, [$connection], null];
             $ready = @stream_select($read, $write, $except, 1);
@@ -30,7 +30,7 @@ final class Http1
 
     public static function bytes(Response $response, string $method): string
     {
-        $response = $response->framed()->with('Content-Length', (string) strlen($response->body));
+        $response = $response->removeLengthHeaders()->setHeader('Content-Length', (string) strlen($response->body));
         $bytes = "HTTP/1.1 {$response->status} \r\n";
         foreach ($response->headers as $name => $values) {
             foreach ($values as $value) {

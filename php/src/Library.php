@@ -27,7 +27,7 @@ final class Library
      * Loads the library's version of PSR-7 before the app's: the first one loaded stays. The
      * library's classes fit no other version; the classes of an app fit either.
      */
-    public static function keepsPsr7(): void
+    public static function loadPsr7(): void
     {
         foreach (['Message', 'Request', 'ServerRequest', 'Response', 'Stream', 'Uri', 'UploadedFile'] as $name) {
             interface_exists("Psr\\Http\\Message\\{$name}Interface");

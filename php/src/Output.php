@@ -11,7 +11,7 @@ namespace Stampede\Worker;
 final class Output
 {
     /** Number of buffers that the app began and did not end, since this was last set to 0. */
-    public int $left = 0;
+    public int $unclosed = 0;
     private string $printed = '';
     /** The nesting level of the guard's buffer; 0: there is no guard. */
     private int $guard = 0;
@@ -23,27 +23,27 @@ final class Output
     {
         // Like PHP's own outermost buffer, it can be cleaned but not removed.
         $flags = PHP_OUTPUT_HANDLER_CLEANABLE | PHP_OUTPUT_HANDLER_FLUSHABLE;
-        ob_start([$this, 'take'], 0, $flags);
+        ob_start([$this, 'append'], 0, $flags);
         // It is not always 1: php-cgi may already have a buffer of its own (`output_buffering`).
         $this->guard = ob_get_level();
     }
 
-    /** Runs `$work`. What it prints is then returned by `taken`, even if it throws. */
-    public function during(callable $work): mixed
+    /** Runs `$work`. What it prints is then returned by `takePrinted`, even if it throws. */
+    public function capture(callable $work): mixed
     {
         $this->printed = '';
         $level = ob_get_level();
-        ob_start([$this, 'take']);
+        ob_start([$this, 'append']);
         try {
             return $work();
         } finally {
-            $this->left += max(0, ob_get_level() - $level - 1);
+            $this->unclosed += max(0, ob_get_level() - $level - 1);
             $this->drain($level);
         }
     }
 
     /** Returns what was printed since the last call, and forgets it. */
-    public function taken(): string
+    public function takePrinted(): string
     {
         $this->drain($this->guard ?: ob_get_level());
         $printed = $this->printed;
@@ -59,7 +59,7 @@ final class Output
     }
 
     /** @internal called by PHP */
-    public function take(string $text): string
+    public function append(string $text): string
     {
         $this->printed .= $text;
 

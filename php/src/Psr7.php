@@ -29,7 +29,7 @@ final class Psr7
                 return;
             }
         }
-        Needs::type(self::FACTORIES[0], 'nyholm/psr7', $why);
+        AppRequirements::checkType(self::FACTORIES[0], 'nyholm/psr7', $why);
     }
 
     public function request(Request $request): ServerRequestInterface

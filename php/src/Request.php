@@ -106,14 +106,14 @@ final class Request
      */
     public function phpFiles(): array
     {
-        $turned = [];
+        $files = [];
         foreach ($this->files as $field => $tree) {
             foreach (['name', 'type', 'tmp_name', 'error', 'size'] as $key) {
-                $turned[$field][$key] = self::pick((array) $tree, $key);
+                $files[$field][$key] = self::collect((array) $tree, $key);
             }
         }
 
-        return $turned;
+        return $files;
     }
 
     /** Tells whether a node of the tree of files is a file. */
@@ -123,12 +123,12 @@ final class Request
     }
 
     /** @param array<mixed> $tree */
-    private static function pick(array $tree, string $key): mixed
+    private static function collect(array $tree, string $key): mixed
     {
         if (self::isFile($tree)) {
             return $tree[$key] ?? '';
         }
 
-        return array_map(static fn (mixed $node): mixed => self::pick((array) $node, $key), $tree);
+        return array_map(static fn (mixed $node): mixed => self::collect((array) $node, $key), $tree);
     }
 }

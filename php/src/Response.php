@@ -22,7 +22,7 @@ final class Response
      * @param array<string, mixed> $headers a value or a list of them by name
      * @return array<string, list<string>>
      */
-    public static function listed(array $headers): array
+    public static function normalizeHeaders(array $headers): array
     {
         return array_map(
             static fn (mixed $values): array => array_map('strval', array_values((array) $values)),
@@ -31,21 +31,21 @@ final class Response
     }
 
     /** Sets a header to one value, replacing all its other values. */
-    public function with(string $name, string $value): self
+    public function setHeader(string $name, string $value): self
     {
-        $response = $this->without($name);
+        $response = $this->removeHeader($name);
         $response->headers[$name] = [$value];
 
         return $response;
     }
 
     /** Removes the headers that state the length, since the server states it again. */
-    public function framed(): self
+    public function removeLengthHeaders(): self
     {
-        return $this->without('Content-Length')->without('Transfer-Encoding');
+        return $this->removeHeader('Content-Length')->removeHeader('Transfer-Encoding');
     }
 
-    private function without(string $name): self
+    private function removeHeader(string $name): self
     {
         foreach (array_keys($this->headers) as $known) {
             if (strcasecmp((string) $known, $name) === 0) {
@@ -57,7 +57,7 @@ final class Response
     }
 
     /** Sets the type, if there is none. */
-    public function typed(string $type = self::DEFAULT_TYPE): self
+    public function ensureType(string $type = self::DEFAULT_TYPE): self
     {
         if (!array_key_exists('content-type', array_change_key_case($this->headers))) {
             $this->headers['Content-Type'] = [$type];

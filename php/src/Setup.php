@@ -32,13 +32,13 @@ final class Setup
     }
 
     /** Returns a setting of the plan as a whole number. */
-    public function number(string $setting, int $default = 0): int
+    public function integer(string $setting, int $default = 0): int
     {
         return (int) ($this->settings[$setting] ?? $default);
     }
 
-    /** Returns a setting of the plan as a word. */
-    public function word(string $setting, string $default = ''): string
+    /** Returns a setting of the plan as a string. */
+    public function string(string $setting, string $default = ''): string
     {
         return (string) ($this->settings[$setting] ?? $default);
     }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-use Stampede\Worker\Check\Watch;
+use Stampede\Worker\Check\StateRecorder;
 
 /**
  * Serves the docroot: the app, and the scripts beside its front controller. Its methods do not
@@ -23,9 +23,9 @@ final class Site
     private array $env;
     /** @var callable(string): void */
     private $log;
-    private bool $reached = false;
-    /** The watch of `stampede check`; null without it. */
-    private ?Watch $watch = null;
+    private bool $appHandled = false;
+    /** The recorder of `stampede check`; null without it. */
+    private ?StateRecorder $recorder = null;
 
     /** @param ?callable(string): void $log takes a line; by default it goes to standard error */
     public function __construct(
@@ -36,7 +36,7 @@ final class Site
         ?callable $log = null,
     ) {
         $this->output = new Output();
-        $this->log = $log ?? [Ends::class, 'say'];
+        $this->log = $log ?? [Main::class, 'log'];
         $own = ['argv', 'argc', 'PHP_SELF', 'SCRIPT_NAME', 'SCRIPT_FILENAME', 'PATH_TRANSLATED'];
         $this->env = $_ENV;
         $this->base = array_diff_key($_SERVER, array_flip($own));
@@ -46,85 +46,85 @@ final class Site
     public static function boot(Setup $setup): self
     {
         $front = "{$setup->docroot}/{$setup->index}";
-        $app = Apps::boot($setup->app, $setup->kind, $setup->word('adapter', 'own'), $front);
+        $app = AppFactory::boot($setup->app, $setup->kind, $setup->string('adapter', 'own'), $front);
 
         $site = new self($app, $setup->docroot, $setup->index, $setup->isOn('reboot_kernel'));
-        $site->watch = Watch::over($setup, $app, $site->output, $site->base);
+        $site->recorder = StateRecorder::create($setup, $app, $site->output, $site->base);
 
         return $site;
     }
 
     public function answer(Request $request): Response
     {
-        $this->watch?->begin($request);
-        $script = $this->script($request);
-        $this->enter($request, $script ?? "/{$this->index}");
-        $this->watch?->entered();
-        $this->reached = $script === null;
+        $this->recorder?->beginRequest($request);
+        $script = $this->findScript($request);
+        $this->setSuperglobals($request, $script ?? "/{$this->index}");
+        $this->recorder?->enterDirectory();
+        $this->appHandled = $script === null;
         $this->exited = false;
         try {
-            $response = $this->output->during(
+            $response = $this->output->capture(
                 fn (): Response => $script === null
                     ? $this->app->handle($request)
-                    : $this->run($this->docroot . $script),
+                    : $this->runScript($this->docroot . $script),
             );
         } catch (\Throwable $error) {
             $this->exited = in_array(get_class($error), $this->exits, true);
-            $response = $this->exited ? self::left($error) : new Response(500);
-            $this->exited || $this->say("{$request->method} {$request->target}", $error);
+            $response = $this->exited ? self::answerExit($error) : new Response(500);
+            $this->exited || $this->logError("{$request->method} {$request->target}", $error);
         }
-        $response->body = $this->output->taken() . $response->body;
+        $response->body = $this->output->takePrinted() . $response->body;
         if ($script !== null) {
-            $response->typed(self::looksLike($response->body));
+            $response->ensureType(self::guessType($response->body));
         }
 
-        return $response->typed();
+        return $response->ensureType();
     }
 
     /**
      * Returns the answer when the app has ended PHP, by `exit` or an error that nobody can catch.
      */
-    public function ended(): Response
+    public function answerAfterExit(): Response
     {
         $fatal = E_ERROR | E_PARSE | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR;
         $failed = ((error_get_last()['type'] ?? 0) & $fatal) !== 0;
         $status = $failed ? 500 : ((int) http_response_code() ?: 200);
 
-        return (new Response($status, [], $this->output->taken()))->typed();
+        return (new Response($status, [], $this->output->takePrinted()))->ensureType();
     }
 
     /** Does what follows after the answer was sent. */
-    public function after(): void
+    public function cleanUp(): void
     {
-        if ($this->reached) {
-            $this->guarded('after the answer', fn () => $this->app->terminate());
+        if ($this->appHandled) {
+            $this->runGuarded('after the answer', fn () => $this->app->terminate());
             if ($this->reboot) {
-                $this->guarded('reboot', fn () => $this->app->reboot());
+                $this->runGuarded('reboot', fn () => $this->app->reboot());
             }
         }
         $_GET = $_POST = $_COOKIE = $_FILES = $_REQUEST = [];
         $_SERVER = $this->base;
-        $this->watch?->end();
+        $this->recorder?->endRequest();
     }
 
     /** Returns the answer of an app that called `exit`. A text given to `exit` is printed last. */
-    private static function left(object $exit): Response
+    private static function answerExit(object $exit): Response
     {
         $text = $exit->getStatus();
 
         return new Response((int) http_response_code() ?: 200, [], is_string($text) ? $text : '');
     }
 
-    private function guarded(string $when, callable $work): void
+    private function runGuarded(string $when, callable $work): void
     {
         try {
-            $this->output->during($work);
+            $this->output->capture($work);
         } catch (\Throwable $error) {
-            $this->say($when, $error);
+            $this->logError($when, $error);
         }
     }
 
-    private function say(string $when, \Throwable $error): void
+    private function logError(string $when, \Throwable $error): void
     {
         $text = strtr($error->getMessage(), ["\r" => ' ', "\n" => ' ']);
         $place = $error->getFile() . ':' . $error->getLine();
@@ -134,7 +134,7 @@ final class Site
     /**
      * Returns an existing PHP file of the docroot that the request names, relative to the docroot.
      */
-    private function script(Request $request): ?string
+    private function findScript(Request $request): ?string
     {
         $path = rawurldecode($request->path());
         if (!str_ends_with($path, '.php') || str_contains($path, "\0")) {
@@ -151,7 +151,7 @@ final class Site
     }
 
     /** Sets superglobals and the working directory, as a web server does for a script. */
-    private function enter(Request $request, string $script): void
+    private function setSuperglobals(Request $request, string $script): void
     {
         $_GET = $request->query();
         $_POST = $request->form;
@@ -164,7 +164,7 @@ final class Site
         chdir(dirname($this->docroot . $script));
     }
 
-    private function run(string $file): Response
+    private function runScript(string $file): Response
     {
         http_response_code(200);
         (static function (string $__file): void {
@@ -175,7 +175,7 @@ final class Site
     }
 
     /** The CLI keeps no headers that a script sets, so the type must be guessed from the text. */
-    private static function looksLike(string $body): string
+    private static function guessType(string $body): string
     {
         $json = ($body[0] ?? '') === '{' && json_decode($body) !== null;
 

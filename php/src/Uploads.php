@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** Keeps uploaded files as leaves of a request's tree of files. */
+/** Stores uploaded files as leaves of a request's tree of files. */
 final class Uploads
 {
     /**
@@ -12,7 +12,7 @@ final class Uploads
      *
      * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
      */
-    public static function keep(string $name, string $type, string $content, string $directory): array
+    public static function store(string $name, string $type, string $content, string $directory): array
     {
         $file = (string) tempnam($directory, 'upload');
         $written = @file_put_contents($file, $content) === strlen($content);
@@ -31,7 +31,7 @@ final class Uploads
      *
      * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
      */
-    public static function missing(string $name, int $error): array
+    public static function createMissing(string $name, int $error): array
     {
         return ['name' => $name, 'type' => '', 'size' => 0, 'error' => $error, 'tmp_name' => ''];
     }
@@ -41,11 +41,11 @@ final class Uploads
      *
      * @param array<mixed> $tree
      */
-    public static function forget(array $tree): void
+    public static function remove(array $tree): void
     {
         foreach ($tree as $node) {
             if (!Request::isFile($node)) {
-                self::forget((array) $node);
+                self::remove((array) $node);
             } elseif (is_file($node['tmp_name'])) {
                 unlink($node['tmp_name']);
             }

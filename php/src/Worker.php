@@ -26,7 +26,7 @@ final class Worker
             $response = $this->site->answer($request);
             $this->peer->answer($response);
             $this->answering = false;
-            $this->site->after();
+            $this->site->cleanUp();
             $served++;
             if ($served === $this->maxRequests) {
                 break;
@@ -40,12 +40,12 @@ final class Worker
      * Runs as a process of its own. It keeps standard output clean. It also answers, as PHP-FPM
      * would, when the app ends PHP by `exit` or by an error that nobody can catch.
      */
-    public function runAlone(): int
+    public function runAsProcess(): int
     {
         $this->site->output->guard();
         register_shutdown_function(function (): void {
             if ($this->answering) {
-                $this->peer->answer($this->site->ended());
+                $this->peer->answer($this->site->answerAfterExit());
             }
         });
 

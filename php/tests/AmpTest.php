@@ -22,28 +22,28 @@ final class AmpTest extends LoopTestCase
     }
 
     /** @param array<string, mixed> $settings */
-    protected static function served(string $handler = self::PID, array $settings = []): Served
+    protected static function start(string $handler = self::PID, array $settings = []): WorkerProcess
     {
-        return new Served('Amp', ['amp'], $handler, $settings);
+        return new WorkerProcess('Amp', ['amp'], $handler, $settings);
     }
 
     public function testAMissingLibraryIsNamed(): void
     {
-        $served = new Served('Amp', [], self::PID);
-        self::assertSame(1, $served->ended());
-        self::assertStringContainsString('has no `Amp\Http\Server\SocketHttpServer`', $served->log());
+        $process = new WorkerProcess('Amp', [], self::PID);
+        self::assertSame(1, $process->waitForExit());
+        self::assertStringContainsString('has no `Amp\Http\Server\SocketHttpServer`', $process->log());
     }
 
     public function testARequestIsTurnedWithItsForm(): void
     {
-        $asked = new Request([
+        $ampRequest = new Request([
             'getMethod' => 'POST',
             'getUri' => new Text('/p', 'q=1'),
             'getHeaders' => ['content-type' => ['application/x-www-form-urlencoded'], 'cookie' => ['c=1']],
             'getProtocolVersion' => '1.0',
             'getClient' => new Client(null),
         ]);
-        $request = Messages::request($asked, 'a=1', sys_get_temp_dir());
+        $request = Messages::request($ampRequest, 'a=1', sys_get_temp_dir());
         self::assertSame(['POST', '/p?q=1', 'HTTP/1.0'], [$request->method, $request->target, $request->protocol]);
         self::assertSame([['c' => '1'], ['a' => '1'], 'a=1'], [$request->cookies, $request->form, $request->body]);
     }

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
-use Stampede\Worker\Check\Watch;
+use Stampede\Worker\Check\StateRecorder;
 
-/** Tests the watch of `stampede check` itself: when it is active, and that it changes nothing. */
+/** Tests the recorder of `stampede check` itself: when it is active, and that it changes nothing. */
 final class CheckTest extends TestCase
 {
     /** Reports everything that an app can see of its process. */
@@ -28,11 +28,11 @@ final class CheckTest extends TestCase
     {
         $before = 'mt_srand(7); set_error_handler(static function (int $kind, string $text): bool {
             $GLOBALS["heard"][] = $text; return true; });';
-        $checked = new Checked(self::SEES, ['/?a=1', '/', '/?b=2'], $files, $before);
-        self::assertSame('', $checked->said);
-        $text = str_replace(basename($checked->scratch->directory), 'directory', $checked->bodies[2]);
+        $recorded = new RecordedWorker(self::SEES, ['/?a=1', '/', '/?b=2'], $files, $before);
+        self::assertSame('', $recorded->output);
+        $text = str_replace(basename($recorded->scratch->directory), 'directory', $recorded->bodies[2]);
         $seen = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
-        // The watch's own code is loaded only where the watch is active.
+        // The recorder's own code is loaded only where the recorder is active.
         $foreign = static fn (string $name): bool => !preg_match('~[\\\\/]Check[\\\\/]~', $name);
         foreach ([3, 14] as $at) {
             $seen[$at] = array_values(array_filter($seen[$at], $foreign));
@@ -51,10 +51,10 @@ final class CheckTest extends TestCase
     public function testWithoutADirectoryNothingIsLoadedAndNothingWritten(): void
     {
         $body = 'return ["status" => 200, "body" => implode(" ", get_included_files())];';
-        $checked = new Checked($body, ['/', '/'], []);
-        self::assertSame([], $checked->lines);
-        self::assertStringNotContainsString('Check/Journal', $checked->bodies[1]);
-        $directory = $checked->scratch->directory;
+        $recorded = new RecordedWorker($body, ['/', '/'], []);
+        self::assertSame([], $recorded->lines);
+        self::assertStringNotContainsString('Check/Journal', $recorded->bodies[1]);
+        $directory = $recorded->scratch->directory;
         self::assertSame([], array_diff(scandir($directory) ?: [], [
             '.', '..', 'handler.php', 'bodies', 'public', 'run.php', 'said',
         ]));
@@ -62,14 +62,14 @@ final class CheckTest extends TestCase
 
     public function testOnlyGrowthIsToldWhereThatIsAskedFor(): void
     {
-        $every = Watch::LIGHT_EVERY;
+        $every = StateRecorder::LIGHT_EVERY;
         $handler = 'static $log = []; $log[] = 1; $GLOBALS["t"] = "stmpd0123456789ab";
             return ["status" => 200];';
-        $checked = new Checked($handler, array_fill(0, 3 * $every + 1, '/'), ['check/mode' => "light\n"]);
-        $looks = [...range(1, Watch::LIGHT_FIRST), 2 * $every, 3 * $every];
-        self::assertSame(['boot', ...array_fill(0, count($looks), 'end')], array_column($checked->lines, 'at'));
-        foreach ($checked->at('end') as $at => $line) {
-            $served = $looks[$at];
+        $recorded = new RecordedWorker($handler, array_fill(0, 3 * $every + 1, '/'), ['check/mode' => "light\n"]);
+        $numbers = [...range(1, StateRecorder::LIGHT_FIRST), 2 * $every, 3 * $every];
+        self::assertSame(['boot', ...array_fill(0, count($numbers), 'end')], array_column($recorded->lines, 'at'));
+        foreach ($recorded->linesOf('end') as $at => $line) {
+            $served = $numbers[$at];
             $keys = ['at', 'served', 'memory', 'rss', 'files', 'connections', 'sizes'];
             self::assertSame($keys, array_keys($line));
             self::assertSame($served, $line['served']);
@@ -82,10 +82,10 @@ final class CheckTest extends TestCase
     {
         $handler = '$one = new stdClass(); $one->self = $one; $one->text = random_bytes(2000);
             return ["status" => 200];';
-        $asked = array_fill(0, 3 * Watch::LIGHT_EVERY, '/');
-        $checked = new Checked($handler, $asked, ['check/mode' => "light\n"]);
-        $memory = array_column($checked->at('end'), 'memory', 'served');
-        $grown = $memory[3 * Watch::LIGHT_EVERY] - $memory[2 * Watch::LIGHT_EVERY];
+        $targets = array_fill(0, 3 * StateRecorder::LIGHT_EVERY, '/');
+        $recorded = new RecordedWorker($handler, $targets, ['check/mode' => "light\n"]);
+        $memory = array_column($recorded->linesOf('end'), 'memory', 'served');
+        $grown = $memory[3 * StateRecorder::LIGHT_EVERY] - $memory[2 * StateRecorder::LIGHT_EVERY];
         // This many requests leave 100 KB in cycles.
         self::assertLessThan(10_000, $grown);
     }
@@ -101,9 +101,9 @@ final class CheckTest extends TestCase
                 Odd::$all[] = (static function () { yield 1; })(); Odd::$all[] = new ReflectionClass("Odd");
                 set_error_handler(static function () { throw new Error("heard"); });
                 return ["status" => 200, "body" => "fine"]; };';
-        $checked = new Checked($handler, ['/', '/']);
-        self::assertSame([['fine', 'fine'], ''], [$checked->bodies, $checked->said]);
-        self::assertSame(['boot', 'begin', 'end', 'begin', 'end'], array_column($checked->lines, 'at'));
+        $recorded = new RecordedWorker($handler, ['/', '/']);
+        self::assertSame([['fine', 'fine'], ''], [$recorded->bodies, $recorded->output]);
+        self::assertSame(['boot', 'begin', 'end', 'begin', 'end'], array_column($recorded->lines, 'at'));
     }
 
     public function testWhatTheAppForksTellsNothing(): void
@@ -113,8 +113,8 @@ final class CheckTest extends TestCase
         }
         $handler = '$child = pcntl_fork(); $child && pcntl_wait($status);
             return ["status" => 200, "body" => $child ? "parent" : "child"];';
-        $checked = new Checked($handler, ['/']);
-        self::assertSame(['child', 'parent'], $checked->bodies);
-        self::assertSame(['boot', 'begin', 'end'], array_column($checked->lines, 'at'));
+        $recorded = new RecordedWorker($handler, ['/']);
+        self::assertSame(['child', 'parent'], $recorded->bodies);
+        self::assertSame(['boot', 'begin', 'end'], array_column($recorded->lines, 'at'));
     }
 }

@@ -15,7 +15,7 @@ final class FormTest extends TestCase
     {
         $headers = ['Content-Type' => [$type], 'Cookie' => [$cookie]];
         $request = new Request('POST', '/', $headers, $body);
-        Form::read($request, sys_get_temp_dir());
+        Form::parse($request, sys_get_temp_dir());
 
         return $request;
     }
@@ -59,7 +59,7 @@ final class FormTest extends TestCase
         ]);
         self::assertSame("--\r\n\r\nb", file_get_contents($file['tmp_name']));
         self::assertSame(UPLOAD_ERR_NO_FILE, $request->files['none']['error']);
-        Uploads::forget($request->files);
+        Uploads::remove($request->files);
         self::assertFileDoesNotExist($file['tmp_name']);
     }
 

@@ -6,15 +6,15 @@ namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
 use Stampede\Worker\App\CallableApp;
-use Stampede\Worker\FrankenPhp\Asked;
 use Stampede\Worker\FrankenPhp\Head;
 use Stampede\Worker\FrankenPhp\Loop;
+use Stampede\Worker\FrankenPhp\RequestFactory;
 use Stampede\Worker\Site;
 
 /** Uses a double of `frankenphp_handle_request`: it sets superglobals, then calls back. */
 final class FrankenPhpTest extends TestCase
 {
-    private Scratch $scratch;
+    private ScratchDirectory $scratch;
     /** @var list<mixed> */
     private array $kept;
     private string $cwd;
@@ -39,7 +39,7 @@ final class FrankenPhpTest extends TestCase
     private function loop(string $handler, int $max = 0, array $files = []): Loop
     {
         $code = "<?php return static function (array \$server): array { $handler };";
-        $this->scratch = new Scratch(['handler.php' => $code] + $files);
+        $this->scratch = new ScratchDirectory(['handler.php' => $code] + $files);
         $app = new CallableApp("{$this->scratch->directory}/handler.php");
         $app->reboot();
         $log = function (string $line): void {
@@ -149,27 +149,27 @@ final class FrankenPhpTest extends TestCase
             ],
         ];
         $tree = ['one' => $leaf('1'), 'many' => ['a' => [$leaf('2')], 'b' => $leaf('3')]];
-        self::assertEquals($tree, Asked::files($files));
+        self::assertEquals($tree, RequestFactory::files($files));
     }
 
     /** @return array{string, int} the output and the exit code */
     private function alone(string $handler): array
     {
         $code = "<?php return static function (array \$server): array { $handler };";
-        $this->scratch = new Scratch(['handler.php' => $code]);
+        $this->scratch = new ScratchDirectory(['handler.php' => $code]);
         $directory = $this->scratch->directory;
         $set = ['app' => $directory, 'kind' => 'callable', 'docroot' => "$directory/public"];
         file_put_contents("$directory/worker.php", '<?php
             function frankenphp_handle_request(callable $callback): bool {
-                static $asked = 0;
-                if ($asked++ < 2) { $callback(); return true; }
+                static $calls = 0;
+                if ($calls++ < 2) { $callback(); return true; }
                 return false;
             }
             function frankenphp_finish_request() { echo "|"; }
             function_exists("getallheaders") || eval("function getallheaders() { return []; }");
             require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . ';
             $setup = new Stampede\Worker\Setup(...' . var_export($set, true) . ');
-            exit(Stampede\Worker\Ends::well(
+            exit(Stampede\Worker\Main::run(
                 static fn () => Stampede\Worker\FrankenPhp\Start::worker($setup),
             ));');
         $command = [PHP_BINARY, '-n', '-d', 'display_errors=0', "$directory/worker.php"];

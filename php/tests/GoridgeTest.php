@@ -35,11 +35,11 @@ final class GoridgeTest extends TestCase
         return (new Frame(Frame::CONTROL | Frame::JSON, (string) json_encode($command)))->bytes();
     }
 
-    private static function asked(string $target = '/', string $body = ''): string
+    private static function request(string $target = '/', string $body = ''): string
     {
-        $context = Proto::text(1, '10.0.0.1') . Proto::text(2, 'HTTP/1.1') . Proto::text(3, 'GET')
-            . Proto::text(4, "http://h:8080$target") . Proto::mapped(5, ['X-A' => ['1', '2']])
-            . Proto::mapped(6, ['c' => ['v']]) . Proto::text(7, 'ignored') . Proto::number(8, 0);
+        $context = Proto::encodeText(1, '10.0.0.1') . Proto::encodeText(2, 'HTTP/1.1') . Proto::encodeText(3, 'GET')
+            . Proto::encodeText(4, "http://h:8080$target") . Proto::encodeMap(5, ['X-A' => ['1', '2']])
+            . Proto::encodeMap(6, ['c' => ['v']]) . Proto::encodeText(7, 'ignored') . Proto::encodeNumber(8, 0);
 
         return (new Frame(Frame::PROTO, $context . $body, [strlen($context)]))->bytes();
     }
@@ -68,7 +68,7 @@ final class GoridgeTest extends TestCase
     public function testARequestComesAndItsAnswerGoes(): void
     {
         [$peer, $line] = $this->peer();
-        fwrite($line, self::asked('/p%20q?x=1', 'body'));
+        fwrite($line, self::request('/p%20q?x=1', 'body'));
         $request = $peer->next();
         self::assertSame(['GET', '/p%20q?x=1'], [$request->method, $request->target]);
         self::assertSame(['body', 'http'], [$request->body, $request->scheme]);
@@ -79,7 +79,7 @@ final class GoridgeTest extends TestCase
         self::assertSame(Frame::PROTO, $frame->flags);
         $context = Proto::decode(substr($frame->payload, 0, $frame->options[0]));
         self::assertSame([404], $context[1]);
-        self::assertSame(['A' => ['1', '2'], 'B' => ['3']], Proto::map($context[2]));
+        self::assertSame(['A' => ['1', '2'], 'B' => ['3']], Proto::decodeMap($context[2]));
         self::assertSame('gone', substr($frame->payload, $frame->options[0]));
     }
 
@@ -87,8 +87,8 @@ final class GoridgeTest extends TestCase
     {
         [$peer, $line] = $this->peer();
         $file = ['name' => 'n', 'mime' => 'm', 'size' => 3, 'error' => 0, 'tmpName' => '/t'];
-        $context = Proto::text(3, 'POST') . Proto::text(4, 'https://h/') . Proto::number(8, 1)
-            . Proto::text(9, (string) json_encode(['f' => [$file]]));
+        $context = Proto::encodeText(3, 'POST') . Proto::encodeText(4, 'https://h/') . Proto::encodeNumber(8, 1)
+            . Proto::encodeText(9, (string) json_encode(['f' => [$file]]));
         fwrite($line, (new Frame(Frame::PROTO, "$context{\"a\":[\"1\"]}", [strlen($context)]))->bytes());
         $request = $peer->next();
         self::assertSame([['a' => ['1']], '', 'https'], [$request->form, $request->body, $request->scheme]);
@@ -109,10 +109,10 @@ final class GoridgeTest extends TestCase
 
     public function testFramesTornAtEveryByteAreOneFrame(): void
     {
-        $bytes = self::asked('/torn', 'body');
+        $bytes = self::request('/torn', 'body');
         for ($at = 1; $at < strlen($bytes); $at++) {
             $parts = [substr($bytes, 0, $at), substr($bytes, $at), self::control(['stop' => true])];
-            $peer = new Goridge(new Relay(Torn::of($parts), fopen('php://memory', 'w')));
+            $peer = new Goridge(new Relay(ChunkedStream::open($parts), fopen('php://memory', 'w')));
             $request = $peer->next();
             self::assertSame(['/torn', 'body'], [$request->target, $request->body], "at $at");
             self::assertNull($peer->next());
@@ -121,9 +121,9 @@ final class GoridgeTest extends TestCase
 
     public function testACutOffFrameIsSaidAndAClosedLineIsTheEnd(): void
     {
-        $bytes = self::asked();
+        $bytes = self::request();
         for ($at = 0; $at < strlen($bytes); $at++) {
-            $peer = new Goridge(new Relay(Torn::of([substr($bytes, 0, $at)]), STDERR));
+            $peer = new Goridge(new Relay(ChunkedStream::open([substr($bytes, 0, $at)]), STDERR));
             try {
                 self::assertNull($peer->next());
                 self::assertSame(0, $at, 'only before a frame');
@@ -135,9 +135,9 @@ final class GoridgeTest extends TestCase
     }
 
     /** @return array<string, array{string, string}> */
-    public function malformed(): array
+    public function malformedBytes(): array
     {
-        $good = self::asked();
+        $good = self::request();
         $flipped = $good;
         $flipped[2] = chr(ord($good[2]) ^ 1);
         $command = self::control(['dance' => 1]);
@@ -155,7 +155,7 @@ final class GoridgeTest extends TestCase
         ];
     }
 
-    /** @dataProvider malformed */
+    /** @dataProvider malformedBytes */
     public function testWhatIsMalformedIsNamed(string $bytes, string $said): void
     {
         [$peer, $line] = $this->peer();
@@ -187,7 +187,7 @@ final class GoridgeTest extends TestCase
                 $this->answered = [$status, $body, $headers];
             }
         };
-        self::assertNull(Spiral::found());
+        self::assertNull(Spiral::createIfAvailable());
         $peer = new Spiral($worker);
         $request = $peer->next();
         self::assertInstanceOf(Request::class, $request);

@@ -16,7 +16,7 @@ final class LibraryTest extends TestCase
             }
         };
         spl_autoload_register($version('library'));
-        \Stampede\Worker\Library::keepsPsr7();
+        \Stampede\Worker\Library::loadPsr7();
         spl_autoload_register($version('app'), true, true);
         echo \Psr\Http\Message\RequestInterface::OF, ' ', \Psr\Http\Message\UriInterface::OF;
         CODE;

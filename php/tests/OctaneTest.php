@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
-use Stampede\Worker\Octane\Named;
+use Stampede\Worker\Octane\ProcessNames;
+use Stampede\Worker\Octane\RecorderListener;
 use Stampede\Worker\Octane\Scripts;
+use Stampede\Worker\Octane\ServerStateFile;
 use Stampede\Worker\Octane\Start;
-use Stampede\Worker\Octane\State;
-use Stampede\Worker\Octane\Watched;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
@@ -39,7 +39,7 @@ final class OctaneTest extends TestCase
     }
 
     /** @param array<string, mixed> $settings */
-    private static function chosen(Scratch $app, string $need, array $settings = []): Setup
+    private static function setupFor(ScratchDirectory $app, string $need, array $settings = []): Setup
     {
         is_dir("{$app->directory}/tmp") || mkdir("{$app->directory}/tmp");
 
@@ -47,7 +47,7 @@ final class OctaneTest extends TestCase
             $app->directory, '127.0.0.1', 80, ['php' => 'php', $need => 'x'], $settings);
     }
 
-    private static function refused(callable $work): string
+    private static function failureOf(callable $work): string
     {
         try {
             $work();
@@ -62,9 +62,9 @@ final class OctaneTest extends TestCase
         $scripts = ['rr' => 'roadrunner-worker', 'frankenphp' => 'frankenphp-worker.php'];
         foreach ($scripts as $need => $script) {
             $spiral = ['vendor/spiral/roadrunner-http/composer.json' => '{}'];
-            $app = new Scratch($spiral + [self::BIN . "/$script" => self::TELLS]);
+            $app = new ScratchDirectory($spiral + [self::BIN . "/$script" => self::TELLS]);
             $this->expectOutputString('');
-            Start::worker(self::chosen($app, $need));
+            Start::worker(self::setupFor($app, $need));
             $base = dirname(__DIR__) . '/src/Octane/base';
             self::assertSame([$script, $base, null], $GLOBALS['octane']);
         }
@@ -72,34 +72,34 @@ final class OctaneTest extends TestCase
 
     public function testWhatTheAppLacksIsSaid(): void
     {
-        $app = new Scratch();
+        $app = new ScratchDirectory();
         $start = static function (string $need) use (&$app): void {
-            Start::worker(self::chosen($app, $need));
+            Start::worker(self::setupFor($app, $need));
         };
         $lacks = 'the app has no vendor/laravel/octane: composer require laravel/octane';
-        self::assertSame($lacks, self::refused(static fn () => $start('rr')));
+        self::assertSame($lacks, self::failureOf(static fn () => $start('rr')));
 
-        $app = new Scratch([self::BIN . '/roadrunner-worker' => self::TELLS]);
+        $app = new ScratchDirectory([self::BIN . '/roadrunner-worker' => self::TELLS]);
         $lacks = 'the app has no vendor/spiral/roadrunner-http: '
             . 'composer require spiral/roadrunner-http';
-        self::assertSame($lacks, self::refused(static fn () => $start('rr')));
+        self::assertSame($lacks, self::failureOf(static fn () => $start('rr')));
 
         $old = "the app's laravel/octane is too old to have `bin/frankenphp-worker.php`";
-        self::assertSame($old, self::refused(static fn () => $start('frankenphp')));
+        self::assertSame($old, self::failureOf(static fn () => $start('frankenphp')));
         self::assertArrayNotHasKey('octane', $GLOBALS);
     }
 
     public function testSwooleReadsWhatTheAppAndThePlanSay(): void
     {
         $double = var_export(__DIR__ . '/doubles/octane.php', true);
-        $app = new Scratch([
+        $app = new ScratchDirectory([
             self::BIN . '/swoole-server' => self::TELLS,
             'vendor/autoload.php' => "<?php require_once $double;",
             'bootstrap/app.php' => self::BOOTS,
         ]);
         $settings = ['workers' => 3, 'max_requests' => 9, 'max_execution_time' => 4,
             'dispatch' => 'free', 'compression' => false, 'task_workers' => 0];
-        Start::worker(self::chosen($app, 'swoole_so', $settings));
+        Start::worker(self::setupFor($app, 'swoole_so', $settings));
         [$script, , $file] = $GLOBALS['octane'];
         self::assertSame(['swoole-server', "{$app->directory}/tmp/octane-server-state.json"],
             [$script, $file]);
@@ -123,7 +123,7 @@ final class OctaneTest extends TestCase
             foreach ([[1, 'worker-1'], [2, 'worker-1']] as [$worker, $name]) {
                 $server = (object) ['setting' => ['worker_num' => 2]];
                 $laravel->state = (object) ['workerId' => $worker, 'server' => $server];
-                Named::join($laravel);
+                ProcessNames::register($laravel);
                 self::assertSame("$name\n", file_get_contents('/proc/self/comm'));
             }
             self::assertSame(['Laravel\Octane\Events\WorkerStopping'], array_keys($laravel->heard));
@@ -136,12 +136,12 @@ final class OctaneTest extends TestCase
 
     public function testAnAppThatDoesNotKnowOctaneIsRefused(): void
     {
-        $app = new Scratch([
+        $app = new ScratchDirectory([
             'vendor/autoload.php' => '<?php',
             'bootstrap/app.php' => '<?php return new Stampede\Worker\Tests\OctaneDouble("", []);',
         ]);
         [$directory, $here] = [$app->directory, getcwd()];
-        $said = self::refused(static fn () => State::ask($directory, "$directory/told"));
+        $said = self::failureOf(static fn () => ServerStateFile::writeAppConfig($directory, "$directory/told"));
         chdir((string) $here);
         self::assertSame(
             'the app has not discovered Octane: php artisan package:discover',
@@ -152,9 +152,9 @@ final class OctaneTest extends TestCase
     public function testScriptsBesideTheFrontControllerAreRoutes(): void
     {
         $script = '<?php http_response_code(203); echo json_encode([$_GET, getcwd()]);';
-        $app = new Scratch(['public/look.php' => $script]);
+        $app = new ScratchDirectory(['public/look.php' => $script]);
         $laravel = new OctaneDouble($app->directory);
-        Scripts::join($laravel);
+        Scripts::register($laravel);
         self::assertSame(['GET /look.php'], array_keys($laravel->routes));
 
         $here = getcwd();
@@ -168,7 +168,7 @@ final class OctaneTest extends TestCase
 
     public function testTheDirectoryThatOctaneIsShownIsTheAppWithItsScripts(): void
     {
-        $app = new Scratch([
+        $app = new ScratchDirectory([
             'vendor/autoload.php' => '<?php return "loaded";',
             'bootstrap/app.php' => self::BOOTS,
             'public/look.php' => '<?php',
@@ -183,14 +183,14 @@ final class OctaneTest extends TestCase
 
     public function testItsWorkersAreWatchedFromEventToEvent(): void
     {
-        $scratch = new Scratch(['check/none' => '']);
+        $scratch = new ScratchDirectory(['check/none' => '']);
         $laravel = new OctaneDouble($scratch->directory);
-        Watched::by(self::chosen(new Scratch(), 'rr'));
-        Watched::join($laravel);
+        RecorderListener::configure(self::setupFor(new ScratchDirectory(), 'rr'));
+        RecorderListener::register($laravel);
         self::assertSame([], $laravel->heard, 'nobody asked for it');
 
-        Watched::by(self::chosen($scratch, 'rr'));
-        Watched::join($laravel);
+        RecorderListener::configure(self::setupFor($scratch, 'rr'));
+        RecorderListener::register($laravel);
         $comes = (object) ['request' => new OctaneRequest('/')];
         // Stands for Octane's own buffer, which ends before the event of the request's end.
         ob_start();
@@ -200,13 +200,13 @@ final class OctaneTest extends TestCase
         ob_start();
         $laravel->instance('user', new \stdClass());
         $laravel->heard['Laravel\Octane\Events\RequestTerminated']((object) ['sandbox' => $laravel]);
-        self::assertSame(['boot', 'begin'], self::told($scratch), 'its container is not yet empty');
+        self::assertSame(['boot', 'begin'], self::lineKinds($scratch), 'its container is not yet empty');
         $laravel->flush();
         ob_end_clean();
         ob_end_clean();
         date_default_timezone_set($zone);
 
-        self::assertSame(['boot', 'begin', 'end'], self::told($scratch));
+        self::assertSame(['boot', 'begin', 'end'], self::lineKinds($scratch));
         $lines = self::lines($scratch);
         self::assertSame(['7', '7'], array_column($lines, 'n'));
         self::assertSame('Europe/Berlin', $lines[2]['state']['timezone']);
@@ -214,7 +214,7 @@ final class OctaneTest extends TestCase
     }
 
     /** @return list<array<string, mixed>> */
-    private static function lines(Scratch $scratch): array
+    private static function lines(ScratchDirectory $scratch): array
     {
         [$file] = glob("{$scratch->directory}/check/*.ndjson") ?: [''];
 
@@ -222,7 +222,7 @@ final class OctaneTest extends TestCase
     }
 
     /** @return list<string> */
-    private static function told(Scratch $scratch): array
+    private static function lineKinds(ScratchDirectory $scratch): array
     {
         return array_column(self::lines($scratch), 'at');
     }

@@ -11,7 +11,7 @@ use Stampede\Worker\RoadRunner\Proto;
 /** Tests a worker as a process of its own, over its standard streams. */
 final class ProcessTest extends TestCase
 {
-    private Scratch $scratch;
+    private ScratchDirectory $scratch;
 
     /**
      * Sends everything at once; returns statuses with bodies, standard error, and the exit code.
@@ -22,12 +22,12 @@ final class ProcessTest extends TestCase
     private function talk(string $handler, string $bytes, array $files = []): array
     {
         $code = "<?php return static function (array \$server): array { $handler };";
-        $this->scratch = new Scratch(['handler.php' => $code] + $files);
+        $this->scratch = new ScratchDirectory(['handler.php' => $code] + $files);
         $directory = $this->scratch->directory;
         $set = ['app' => $directory, 'kind' => 'callable', 'docroot' => "$directory/public"];
         $text = '<?php require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . ';
             $setup = new Stampede\Worker\Setup(...' . var_export($set, true) . ');
-            exit(Stampede\Worker\Ends::well(
+            exit(Stampede\Worker\Main::run(
                 static fn () => Stampede\Worker\RoadRunner\Start::worker($setup),
             ));';
         file_put_contents("$directory/worker.php", $text);
@@ -63,7 +63,7 @@ final class ProcessTest extends TestCase
 
     private static function ask(string $target): string
     {
-        $context = Proto::text(3, 'GET') . Proto::text(4, "http://h$target");
+        $context = Proto::encodeText(3, 'GET') . Proto::encodeText(4, "http://h$target");
 
         return (new Frame(Frame::PROTO, $context, [strlen($context)]))->bytes();
     }

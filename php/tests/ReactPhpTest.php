@@ -18,21 +18,21 @@ final class ReactPhpTest extends LoopTestCase
     }
 
     /** @param array<string, mixed> $settings */
-    protected static function served(string $handler = self::PID, array $settings = []): Served
+    protected static function start(string $handler = self::PID, array $settings = []): WorkerProcess
     {
-        return new Served('ReactPhp', ['psr', 'react'], $handler, $settings);
+        return new WorkerProcess('ReactPhp', ['psr', 'react'], $handler, $settings);
     }
 
     public function testAMissingLibraryIsNamed(): void
     {
-        $served = new Served('ReactPhp', [], self::PID);
-        self::assertSame(1, $served->ended());
-        self::assertStringContainsString('has no `React\Http\HttpServer`', $served->log());
+        $process = new WorkerProcess('ReactPhp', [], self::PID);
+        self::assertSame(1, $process->waitForExit());
+        self::assertStringContainsString('has no `React\Http\HttpServer`', $process->log());
     }
 
     public function testARequestIsTurnedWithItsFormAndFiles(): void
     {
-        $asked = new ServerRequest([
+        $psrRequest = new ServerRequest([
             'method' => 'POST',
             'requestTarget' => 'http://h:1/p?q=1',
             'headers' => ['Host' => ['h:1']],
@@ -45,7 +45,7 @@ final class ReactPhpTest extends LoopTestCase
             'protocolVersion' => '1.1',
             'serverParams' => ['REMOTE_ADDR' => '[::1]'],
         ]);
-        $request = Messages::request($asked, sys_get_temp_dir());
+        $request = Messages::request($psrRequest, sys_get_temp_dir());
         self::assertSame(['POST', '/p?q=1', '::1'], [$request->method, $request->target, $request->remoteAddr]);
         self::assertSame([['c' => '1'], ['a' => ['b' => '1']]], [$request->cookies, $request->form]);
         [$file, $none] = $request->files['f'];

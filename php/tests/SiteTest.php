@@ -14,7 +14,7 @@ final class SiteTest extends TestCase
 {
     /** @var list<string> */
     private array $log = [];
-    private Scratch $scratch;
+    private ScratchDirectory $scratch;
     /** @var array<string, mixed> */
     private array $server;
     private string $cwd;
@@ -35,7 +35,7 @@ final class SiteTest extends TestCase
     private function site(string $handler, array $files = [], bool $reboot = false): Site
     {
         $code = "<?php return static function (array \$server): array { $handler };";
-        $this->scratch = new Scratch(['handler.php' => $code] + $files);
+        $this->scratch = new ScratchDirectory(['handler.php' => $code] + $files);
         $app = new CallableApp("{$this->scratch->directory}/handler.php");
         $app->reboot();
         $log = function (string $line): void {
@@ -95,7 +95,7 @@ final class SiteTest extends TestCase
             '[{"g":"1"},{"p":"3"},{"c":"2"},{"g":"1","p":"3"},"n","\/p?g=1","public"]',
             $site->answer($request)->body,
         );
-        $site->after();
+        $site->cleanUp();
         self::assertSame([[], [], [], []], [$_GET, $_POST, $_COOKIE, $_FILES]);
         self::assertArrayNotHasKey('REQUEST_URI', $_SERVER);
     }
@@ -106,7 +106,7 @@ final class SiteTest extends TestCase
         self::assertSame('old', $site->answer(new Request())->body);
         $new = "<?php return fn () => ['status' => 200, 'body' => 'new'];";
         file_put_contents("{$this->scratch->directory}/handler.php", $new);
-        $site->after();
+        $site->cleanUp();
         self::assertSame('new', $site->answer(new Request())->body);
     }
 

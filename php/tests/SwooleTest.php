@@ -12,7 +12,7 @@ use Stampede\Worker\Swoole\Failure;
 use Stampede\Worker\Swoole\Message;
 use Stampede\Worker\Swoole\Options;
 use Stampede\Worker\Swoole\Start;
-use Stampede\Worker\Swoole\Watch;
+use Stampede\Worker\Swoole\Watchdog;
 use Swoole\Atomic;
 use Swoole\Http\Request;
 use Swoole\Http\Response as Side;
@@ -22,7 +22,7 @@ use Swoole\Timer;
 
 final class SwooleTest extends TestCase
 {
-    private Scratch $scratch;
+    private ScratchDirectory $scratch;
     /** @var array<string, mixed> */
     private array $server;
     private string $cwd;
@@ -40,14 +40,14 @@ final class SwooleTest extends TestCase
         $_SERVER = $this->server;
         chdir($this->cwd);
         file_put_contents('/proc/self/comm', trim($this->name));
-        Server::$asked = [];
+        Server::$requests = [];
     }
 
     /** @param array<string, mixed> $settings */
     private function plan(array $settings = [], string $handler = ''): Setup
     {
         $code = "<?php return static function (array \$server): array { $handler };";
-        $this->scratch = new Scratch(['handler.php' => $code, 'tmp/none' => '']);
+        $this->scratch = new ScratchDirectory(['handler.php' => $code, 'tmp/none' => '']);
         $directory = $this->scratch->directory;
 
         return new Setup(
@@ -62,9 +62,9 @@ final class SwooleTest extends TestCase
     }
 
     /** @return Server the server after it answered */
-    private function serve(string $handler, Request ...$asked): Server
+    private function serve(string $handler, Request ...$requests): Server
     {
-        Server::$asked = array_values($asked);
+        Server::$requests = array_values($requests);
         Start::worker($this->plan([], $handler));
 
         return Server::$last ?? new Server();
@@ -72,7 +72,7 @@ final class SwooleTest extends TestCase
 
     public function testNothingIsLeftForTheServerToGuess(): void
     {
-        $options = Options::of($this->plan(['max_requests' => 7, 'compression' => true]));
+        $options = Options::build($this->plan(['max_requests' => 7, 'compression' => true]));
         $directory = $this->scratch->directory;
         $some = [
             'worker_num' => 3, 'reactor_num' => 2, 'max_request' => 7, 'max_request_grace' => 0,
@@ -86,7 +86,7 @@ final class SwooleTest extends TestCase
 
     public function testThereAreNoMoreReactorsThanWorkers(): void
     {
-        self::assertSame(1, Options::of($this->plan(['workers' => 1]))['reactor_num']);
+        self::assertSame(1, Options::build($this->plan(['workers' => 1]))['reactor_num']);
     }
 
     public function testModeAndDispatchAreThoseOfThePlan(): void
@@ -94,7 +94,7 @@ final class SwooleTest extends TestCase
         self::assertSame(2, Options::mode($this->plan()));
         self::assertSame(1, Options::mode($this->plan(['server_mode' => 'base'])));
         foreach (['turn' => 1, 'connection' => 2, 'free' => 3] as $word => $number) {
-            $options = Options::of($this->plan(['dispatch' => $word]));
+            $options = Options::build($this->plan(['dispatch' => $word]));
             self::assertSame($number, $options['dispatch_mode'], $word);
         }
     }
@@ -104,16 +104,16 @@ final class SwooleTest extends TestCase
         $plan = $this->plan(['server_mode' => 'base', 'max_requests' => 5]);
         $this->expectException(Problem::class);
         $this->expectExceptionMessage('`max_requests` needs `server_mode: process`');
-        Options::of($plan);
+        Options::build($plan);
     }
 
-    public function testARequestIsTurned(): void
+    public function testARequestIsConverted(): void
     {
-        $asked = new Request('/p%20q', '{"a":1}');
-        $asked->server['query_string'] = 'x[]=1&x[]=2';
-        $asked->header = ['host' => 'h:1', 'x-two' => ['a', 'b'], 'content-type' => 'text/json'];
-        $asked->cookie = ['c' => 'v w'];
-        $request = Message::request($asked);
+        $swooleRequest = new Request('/p%20q', '{"a":1}');
+        $swooleRequest->server['query_string'] = 'x[]=1&x[]=2';
+        $swooleRequest->header = ['host' => 'h:1', 'x-two' => ['a', 'b'], 'content-type' => 'text/json'];
+        $swooleRequest->cookie = ['c' => 'v w'];
+        $request = Message::request($swooleRequest);
         self::assertSame(['GET', '/p%20q?x[]=1&x[]=2'], [$request->method, $request->target]);
         self::assertSame(['x' => ['1', '2']], $request->query());
         self::assertSame(['h:1', 'a, b'], [$request->header('Host'), $request->header('X-Two')]);
@@ -122,15 +122,15 @@ final class SwooleTest extends TestCase
         self::assertSame([[], []], [$request->form, $request->files]);
     }
 
-    public function testAFormWithFilesIsTurned(): void
+    public function testAFormWithFilesIsConverted(): void
     {
-        $asked = new Request('/', 'the whole form');
-        $asked->server['request_method'] = 'POST';
-        $asked->header = ['content-type' => 'multipart/form-data; boundary=b'];
-        $asked->post = ['a' => ['b' => '1']];
+        $swooleRequest = new Request('/', 'the whole form');
+        $swooleRequest->server['request_method'] = 'POST';
+        $swooleRequest->header = ['content-type' => 'multipart/form-data; boundary=b'];
+        $swooleRequest->post = ['a' => ['b' => '1']];
         $leaf = ['name' => 'n', 'type' => 't', 'tmp_name' => '/t', 'error' => 0, 'size' => 3];
-        $asked->files = ['one' => $leaf, 'more' => [$leaf]];
-        $request = Message::request($asked);
+        $swooleRequest->files = ['one' => $leaf, 'more' => [$leaf]];
+        $request = Message::request($swooleRequest);
         self::assertSame(['', ['a' => ['b' => '1']]], [$request->body, $request->form]);
         $files = $request->phpFiles();
         self::assertSame(['n', ['n']], [$files['one']['name'], $files['more']['name']]);
@@ -165,9 +165,9 @@ final class SwooleTest extends TestCase
 
     public function testTheAnswerToHeadHasALengthAndNoBody(): void
     {
-        $asked = new Request();
-        $asked->server['request_method'] = 'HEAD';
-        $server = $this->serve('return ["status" => 200, "body" => "12345"];', $asked);
+        $swooleRequest = new Request();
+        $swooleRequest->server['request_method'] = 'HEAD';
+        $server = $this->serve('return ["status" => 200, "body" => "12345"];', $swooleRequest);
         $calls = $server->answers[0]->calls;
         self::assertContains(['header', 'content-length', '5'], $calls);
         self::assertSame(['end', ''], end($calls));
@@ -180,7 +180,7 @@ final class SwooleTest extends TestCase
         self::assertSame(['127.0.0.1', 8080, 2, 1], $server->made);
         $ends = array_map(static fn (Side $side): mixed => end($side->calls), $server->answers);
         self::assertSame([['end', 'a/one'], ['end', 'a/two']], $ends);
-        self::assertSame([], $server->told);
+        self::assertSame([], $server->calls);
         self::assertArrayNotHasKey('REQUEST_URI', $_SERVER, 'cleared after the answer');
     }
 
@@ -200,7 +200,7 @@ final class SwooleTest extends TestCase
         $calls = $server->answers[0]->calls;
         self::assertSame(['status', 403, 'Forbidden'], $calls[0]);
         self::assertSame(['end', 'no entry'], end($calls));
-        self::assertSame(['stop'], $server->told);
+        self::assertSame(['stop'], $server->calls);
     }
 
     public function testAWorkerThatIsIdleInsideARequestIsEnded(): void
@@ -212,18 +212,18 @@ final class SwooleTest extends TestCase
             $lines[] = $line;
         };
         $failure = new Failure("{$this->plan()->dir}/tmp/failed", new Atomic());
-        $watch = new Watch($server, 'Swoole', $failure, 2, $log);
-        $watch->passes(1);
+        $watchdog = new Watchdog($server, 'Swoole', $failure, 2, $log);
+        $watchdog->countTransition(1);
         $server->status = 1;
-        $watch->look();
+        $watchdog->check();
         self::assertSame([], Process::$killed, 'it works');
         $server->status = 2;
-        $watch->passes(1);
-        $watch->look();
+        $watchdog->countTransition(1);
+        $watchdog->check();
         self::assertSame([], Process::$killed, 'it waits');
-        $watch->passes(1);
-        $watch->look();
-        $watch->look();
+        $watchdog->countTransition(1);
+        $watchdog->check();
+        $watchdog->check();
         self::assertSame([[4712, 9]], Process::$killed, 'once');
         self::assertSame(['stampede: PHP left worker 1 half way: it is replaced'], $lines);
     }
@@ -231,7 +231,7 @@ final class SwooleTest extends TestCase
     public function testAnAppThatDoesNotBootEndsTheServerWithAWord(): void
     {
         $setup = $this->plan([], '(');
-        Server::$asked = [new Request()];
+        Server::$requests = [new Request()];
         try {
             Start::worker($setup);
             self::fail('it began');
@@ -243,6 +243,6 @@ final class SwooleTest extends TestCase
         self::assertSame(['status', 503, 'Service Unavailable'], $calls[0]);
         [[, $look]] = array_slice(Timer::$ticks, -1);
         $look();
-        self::assertSame(['shutdown'], Server::$last->told);
+        self::assertSame(['shutdown'], Server::$last->calls);
     }
 }

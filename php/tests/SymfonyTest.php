@@ -93,7 +93,7 @@ final class SymfonyTest extends TestCase
         PHP;
 
     /** @return array{string, string} what was printed, and what the listeners noted */
-    private static function ran(Scratch $scratch, string $code): array
+    private static function ran(ScratchDirectory $scratch, string $code): array
     {
         $text = '<?php require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . "; $code";
         file_put_contents("{$scratch->directory}/run.php", $text);
@@ -111,7 +111,7 @@ final class SymfonyTest extends TestCase
         if (stream_resolve_include_path(self::FRAMEWORK) === false) {
             self::markTestSkipped('not installed here: ' . self::FRAMEWORK);
         }
-        $scratch = new Scratch(['autoload.php' => self::KERNEL]);
+        $scratch = new ScratchDirectory(['autoload.php' => self::KERNEL]);
         $paths = ['/fine', '/error', '/exception', '/teapot'];
         [$bodies, $noted] = ['', ''];
         foreach ($paths as $path) {
@@ -124,7 +124,7 @@ final class SymfonyTest extends TestCase
                 \$kernel->terminate(\$request, \$response);");
             [$bodies, $noted] = [$bodies . $body, $noted . $notes];
         }
-        $app = '$app = Stampede\Worker\Apps::boot(__DIR__, "symfony", "own", "");';
+        $app = '$app = Stampede\Worker\AppFactory::boot(__DIR__, "symfony", "own", "");';
         foreach ($paths as $path) {
             $app .= "\$_SERVER['REQUEST_URI'] = '$path';
                 echo \$app->handle(new Stampede\Worker\Request('GET', '$path'))->body;

@@ -21,52 +21,53 @@ final class WorkermanTest extends TestCase
     }
 
     /** @param array<string, mixed> $settings */
-    private static function served(string $handler = self::PID, array $settings = []): Served
+    private static function start(string $handler = self::PID, array $settings = []): WorkerProcess
     {
-        return new Served('Workerman', ['workerman'], $handler, $settings);
+        return new WorkerProcess('Workerman', ['workerman'], $handler, $settings);
     }
 
     public function testConnectionsAreKeptUnlessTheClientClosesThem(): void
     {
-        $served = self::served();
-        $connection = $served->connect();
-        $answer = $served->ask($connection);
-        self::assertSame($answer, $served->ask($connection));
-        $asked = $served->ask($connection, "/ HTTP/1.1\r\nConnection: close\r\nX: ");
-        self::assertSame("$answer closes", $asked);
+        $process = self::start();
+        $connection = $process->connect();
+        $answer = $process->ask($connection);
+        self::assertSame($answer, $process->ask($connection));
+        $closing = $process->ask($connection, "/ HTTP/1.1\r\nConnection: close\r\nX: ");
+        self::assertSame("$answer closes", $closing);
         self::assertSame('', fread($connection, 1));
     }
 
     public function testAfterItsLastRequestAProcessEndsWhenConnectionsAreClosed(): void
     {
-        $served = self::served(settings: ['max_requests' => 2]);
-        [$one, $other] = [$served->connect(), $served->connect()];
-        self::assertStringEndsNotWith('closes', $served->ask($one));
-        self::assertStringEndsWith('closes', $served->ask($one));
-        self::assertStringEndsWith('closes', $served->ask($other));
-        self::assertSame([0, ''], [$served->ended(), $served->log()]);
+        $process = self::start(settings: ['max_requests' => 2]);
+        [$one, $other] = [$process->connect(), $process->connect()];
+        self::assertStringEndsNotWith('closes', $process->ask($one));
+        self::assertStringEndsWith('closes', $process->ask($one));
+        self::assertStringEndsWith('closes', $process->ask($other));
+        self::assertSame([0, ''], [$process->waitForExit(), $process->log()]);
     }
 
     public function testAnAppThatExitsIsAnswered(): void
     {
-        $served = self::served('http_response_code(403); echo "no"; exit(7);');
-        self::assertSame('403 no closes', $served->ask($served->connect()));
-        self::assertSame(7, $served->ended());
+        $process = self::start('http_response_code(403); echo "no"; exit(7);');
+        self::assertSame('403 no closes', $process->ask($process->connect()));
+        self::assertSame(7, $process->waitForExit());
     }
 
     public function testAFirstBootThatFailsIsSaid(): void
     {
-        $served = self::served('(');
-        self::assertSame(1, $served->ended());
-        self::assertStringStartsWith('stampede: the worker ends: ParseError: ', $served->log());
-        self::assertSame(1, substr_count($served->log(), "\n"));
+        $process = self::start('(');
+        self::assertSame(1, $process->waitForExit());
+        self::assertStringStartsWith('stampede: the worker ends: ParseError: ', $process->log());
+        self::assertSame(1, substr_count($process->log(), "\n"));
     }
 
-    public function testARequestIsTurnedWithItsFormAndFiles(): void
+    public function testARequestIsConvertedWithItsFormAndFiles(): void
     {
         $head = "POST /p?q=1 HTTP/1.0\r\nHost: h\r\nX-Two: 2\r\nCookie: c=1%202\r\nContent-Type: ";
-        $asked = new WorkermanRequest("{$head}multipart/form-data; boundary=b\r\n\r\nraw", ['a' => '1'], ['f' => []]);
-        $request = Messages::request($asked, '::1');
+        $bytes = "{$head}multipart/form-data; boundary=b\r\n\r\nraw";
+        $workermanRequest = new WorkermanRequest($bytes, ['a' => '1'], ['f' => []]);
+        $request = Messages::request($workermanRequest, '::1');
         self::assertSame(['POST', '/p?q=1', 'HTTP/1.0'], [$request->method, $request->target, $request->protocol]);
         self::assertSame(['2'], $request->headers['X-Two']);
         self::assertSame([['c' => '1 2'], ['a' => '1'], ['f' => []]], [$request->cookies, $request->form, $request->files]);

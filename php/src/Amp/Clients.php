@@ -16,7 +16,7 @@ final class Clients implements ClientFactory, \Countable
     private array $open = [];
 
     /** @var \Closure(): void called when the last open connection has closed */
-    public \Closure $onNone;
+    public \Closure $onEmpty;
 
     public function __construct(private ClientFactory $factory)
     {
@@ -31,7 +31,7 @@ final class Clients implements ClientFactory, \Countable
             $this->open[$id] = [$client, $stream];
             $client->onClose(function () use ($id): void {
                 unset($this->open[$id]);
-                $this->open === [] && ($this->onNone)();
+                $this->open === [] && ($this->onEmpty)();
             });
         }
 
@@ -44,13 +44,13 @@ final class Clients implements ClientFactory, \Countable
     }
 
     /** @return ?resource */
-    public function stream(Client $client)
+    public function getStream(Client $client)
     {
         return $this->open[$client->getId()][1] ?? null;
     }
 
     /** @param array<int, mixed> $kept clients that stay open, keyed by their number */
-    public function dismiss(array $kept): void
+    public function closeExcept(array $kept): void
     {
         foreach (array_diff_key($this->open, $kept) as [$client]) {
             $client->close();

@@ -18,33 +18,33 @@ final class Messages
      * @param string $body the whole body
      * @param string $directory where uploaded files are stored
      */
-    public static function request(AmpRequest $asked, string $body, string $directory): Request
+    public static function request(AmpRequest $ampRequest, string $body, string $directory): Request
     {
-        $uri = $asked->getUri();
-        $client = $asked->getClient()->getRemoteAddress();
+        $uri = $ampRequest->getUri();
+        $client = $ampRequest->getClient()->getRemoteAddress();
         // AMPHP returns an empty query where the URI has none.
         $query = $uri->getQuery() === '' ? '' : '?' . $uri->getQuery();
         $request = new Request(
-            $asked->getMethod(),
+            $ampRequest->getMethod(),
             ($uri->getPath() ?: '/') . $query,
-            $asked->getHeaders(),
+            $ampRequest->getHeaders(),
             $body,
-            protocol: 'HTTP/' . $asked->getProtocolVersion(),
+            protocol: 'HTTP/' . $ampRequest->getProtocolVersion(),
             remoteAddr: $client instanceof InternetAddress ? $client->getAddress() : '127.0.0.1',
         );
-        Form::read($request, $directory);
+        Form::parse($request, $directory);
 
         return $request;
     }
 
     public static function response(Response $response): AmpResponse
     {
-        $framed = $response->framed();
+        $response = $response->removeLengthHeaders();
         // Without a length AMPHP sends chunks. RFC 9110, section 8.6: 204 and 304 have no length.
-        if ($framed->status !== 204 && $framed->status !== 304) {
-            $framed->with('Content-Length', (string) strlen($framed->body));
+        if ($response->status !== 204 && $response->status !== 304) {
+            $response->setHeader('Content-Length', (string) strlen($response->body));
         }
 
-        return new AmpResponse($framed->status, $framed->headers, $framed->body);
+        return new AmpResponse($response->status, $response->headers, $response->body);
     }
 }

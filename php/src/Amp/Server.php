@@ -12,107 +12,107 @@ use Amp\Http\Server\RequestHandler\ClosureRequestHandler;
 use Amp\Http\Server\Response;
 use Amp\Http\Server\SocketHttpServer;
 use Revolt\EventLoop;
-use Stampede\Worker\Pool\Line;
+use Stampede\Worker\CallbackWorker;
+use Stampede\Worker\Pool\MasterChannel;
 use Stampede\Worker\Pool\Port;
 use Stampede\Worker\Setup;
-use Stampede\Worker\Shift;
 use Stampede\Worker\Site;
 
 /** Runs one AMPHP process: it boots the app, listens and answers until it has to end. */
 final class Server
 {
     /** Seconds that open requests may still take after the process was asked to end. */
-    private const PATIENCE = 5;
+    private const SHUTDOWN_SECONDS = 5;
 
     private Site $site;
     private SocketHttpServer $http;
     private Clients $clients;
-    private Listening $listening;
-    private Shift $shift;
+    private SharedSocketFactory $sockets;
+    private CallbackWorker $worker;
     /** @var array<int, true> clients with a request in flight, keyed by the client's number */
-    private array $asking = [];
+    private array $inFlight = [];
     private bool $ending = false;
 
     /** @param resource $port */
-    public function __construct(private Setup $setup, $port, private Line $line)
+    public function __construct(private Setup $setup, $port, private MasterChannel $channel)
     {
         // Boot the app first: it may bring another version of PSR-3, and the first one loaded
         // stays.
         $this->site = Site::boot($setup);
         $log = new Log();
         $this->clients = new Clients(new SocketClientFactory($log));
-        $this->listening = new Listening($port, $this->clients);
+        $this->sockets = new SharedSocketFactory($port, $this->clients);
         // AMPHP does nothing before our handler: no limits, no compression, any method.
         $drivers = new DefaultHttpDriverFactory(
             $log,
-            streamTimeout: $setup->number('keepalive_timeout', 75),
-            bodySizeLimit: Shift::BODY,
+            streamTimeout: $setup->integer('keepalive_timeout', 75),
+            bodySizeLimit: CallbackWorker::BODY,
             http2Enabled: false,
         );
-        $this->http = new SocketHttpServer($log, $this->listening, $this->clients, [], null, $drivers);
-        $this->http->expose(Port::name($setup));
+        $this->http = new SocketHttpServer($log, $this->sockets, $this->clients, [], null, $drivers);
+        $this->http->expose(Port::address($setup));
     }
 
     /** Runs until the process is asked to end or has served its number of requests. */
     public function run(): void
     {
-        $this->shift = Shift::of($this->setup, $this->site, fn () => $this->leave());
-        $handler = fn (Request $asked): Response => $this->answer($asked);
+        $this->worker = CallbackWorker::create($this->setup, $this->site, fn () => $this->stopAccepting());
+        $handler = fn (Request $ampRequest): Response => $this->answer($ampRequest);
         $this->http->start(new ClosureRequestHandler($handler), new DefaultErrorHandler());
-        $this->clients->onNone = fn () => $this->idle();
-        EventLoop::onSignal(SIGTERM, fn () => $this->end());
-        EventLoop::onSignal(SIGINT, fn () => $this->end());
-        // The master writes nothing to this line. It becomes readable when the master is gone.
-        EventLoop::onReadable($this->line->stream, function (string $callback): void {
+        $this->clients->onEmpty = fn () => $this->handleIdle();
+        EventLoop::onSignal(SIGTERM, fn () => $this->shutDown());
+        EventLoop::onSignal(SIGINT, fn () => $this->shutDown());
+        // The master writes nothing to this channel. It becomes readable when the master is gone.
+        EventLoop::onReadable($this->channel->stream, function (string $callback): void {
             EventLoop::cancel($callback);
-            $this->end();
+            $this->shutDown();
         });
-        $this->line->ready();
+        $this->channel->sendReady();
         EventLoop::run();
     }
 
-    private function answer(Request $asked): Response
+    private function answer(Request $ampRequest): Response
     {
-        $client = $asked->getClient();
-        $this->asking[$client->getId()] = true;
+        $client = $ampRequest->getClient();
+        $this->inFlight[$client->getId()] = true;
         try {
-            $body = $asked->getBody()->buffer();
-            $request = Messages::request($asked, $body, "{$this->setup->dir}/tmp");
-            $answer = $this->shift->answer($request, $this->clients->stream($client));
+            $body = $ampRequest->getBody()->buffer();
+            $request = Messages::request($ampRequest, $body, "{$this->setup->dir}/tmp");
+            $answer = $this->worker->answer($request, $this->clients->getStream($client));
         } finally {
-            unset($this->asking[$client->getId()]);
+            unset($this->inFlight[$client->getId()]);
         }
         // AMPHP writes the answer before it lets the loop run this.
-        EventLoop::queue(fn () => $this->shift->after());
+        EventLoop::queue(fn () => $this->worker->cleanUp());
 
         return Messages::response($answer);
     }
 
-    private function leave(): void
+    private function stopAccepting(): void
     {
-        $this->line->leaving();
-        $this->listening->taking?->close();
-        EventLoop::delay(Shift::GRACE, fn () => $this->end());
+        $this->channel->sendLeaving();
+        $this->sockets->accepting?->close();
+        EventLoop::delay(CallbackWorker::GRACE, fn () => $this->shutDown());
         $this->ending = true;
     }
 
-    private function end(): void
+    private function shutDown(): void
     {
-        $this->listening->taking?->close();
-        $this->shift->over();
+        $this->sockets->accepting?->close();
+        $this->worker->disableKeepAlive();
         $this->ending = true;
-        $this->clients->dismiss($this->asking);
-        count($this->clients) === 0 && $this->idle();
-        EventLoop::delay(self::PATIENCE, static fn () => EventLoop::getDriver()->stop());
+        $this->clients->closeExcept($this->inFlight);
+        count($this->clients) === 0 && $this->handleIdle();
+        EventLoop::delay(self::SHUTDOWN_SECONDS, static fn () => EventLoop::getDriver()->stop());
     }
 
     /** Called when no connection is open any more. */
-    private function idle(): void
+    private function handleIdle(): void
     {
         if ($this->ending) {
             EventLoop::getDriver()->stop();
         } else {
-            $this->listening->taking?->hurry();
+            $this->sockets->accepting?->stopWaiting();
         }
     }
 }

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Stampede\Worker\App;
 
 use Stampede\Worker\App;
-use Stampede\Worker\Needs;
+use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
@@ -34,7 +34,7 @@ final class CallableApp implements App
         if (!is_array($answer) || !isset($answer['status'])) {
             throw new Problem("`{$this->file}` answers no status, headers and body");
         }
-        $headers = Response::listed($answer['headers'] ?? []);
+        $headers = Response::normalizeHeaders($answer['headers'] ?? []);
 
         return new Response((int) $answer['status'], $headers, (string) ($answer['body'] ?? ''));
     }
@@ -45,7 +45,7 @@ final class CallableApp implements App
 
     public function reboot(): void
     {
-        $handler = Needs::file($this->file, 'an app of kind `callable`');
+        $handler = AppRequirements::loadFile($this->file, 'an app of kind `callable`');
         if (!is_callable($handler)) {
             throw new Problem("`{$this->file}` returns nothing that can be called");
         }

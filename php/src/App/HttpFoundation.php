@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\App;
 
-use Stampede\Worker\Needs;
+use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Psr7;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
@@ -27,7 +27,7 @@ final class HttpFoundation
         }
         $this->psr7 = new Psr7('adapter `psr7`');
         [$factory, $class] = [$this->psr7->factory, self::BRIDGE . '\HttpFoundationFactory'];
-        Needs::type($class, 'symfony/psr-http-message-bridge', 'adapter `psr7`');
+        AppRequirements::checkType($class, 'symfony/psr-http-message-bridge', 'adapter `psr7`');
         $this->toFoundation = new $class();
         $class = self::BRIDGE . '\PsrHttpFactory';
         $this->toPsr = new $class($factory, $factory, $factory, $factory);
@@ -55,7 +55,7 @@ final class HttpFoundation
         if ($this->psr7 !== null) {
             return $this->psr7->response($this->toPsr->createResponse($response));
         }
-        $headers = Response::listed($response->headers->allPreserveCaseWithoutCookies());
+        $headers = Response::normalizeHeaders($response->headers->allPreserveCaseWithoutCookies());
         foreach ($response->headers->getCookies() as $cookie) {
             $headers['Set-Cookie'][] = (string) $cookie;
         }

@@ -12,18 +12,18 @@ final class Illuminate
     private const FILE = 'Illuminate\Http\UploadedFile';
 
     /** @param class-string $class of the framework's request */
-    public static function request(string $class, Request $asked): Request
+    public static function request(string $class, Request $frameworkRequest): Request
     {
-        $asked->files->replace(self::files($asked->files->all()));
+        $frameworkRequest->files->replace(self::files($frameworkRequest->files->all()));
 
-        return $class::createFromBase($asked);
+        return $class::createFromBase($frameworkRequest);
     }
 
     /**
      * Removes what a request has left in services that stay alive. A session's values would
      * otherwise be in the next session, even in another user's.
      */
-    public static function forget(object $app): void
+    public static function clearRequestState(object $app): void
     {
         $made = static fn (string $name): ?object =>
             method_exists($app, 'resolved') && $app->resolved($name) ? $app->make($name) : null;

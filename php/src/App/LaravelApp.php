@@ -7,7 +7,7 @@ namespace Stampede\Worker\App;
 use Illuminate\Contracts\Http\Kernel;
 use Illuminate\Http\Request as LaravelRequest;
 use Stampede\Worker\App;
-use Stampede\Worker\Needs;
+use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
@@ -21,7 +21,7 @@ final class LaravelApp implements App
 
     public function __construct(string $adapter, private string $directory)
     {
-        Needs::type(Kernel::class, 'laravel/framework', 'an app of kind `laravel`');
+        AppRequirements::checkType(Kernel::class, 'laravel/framework', 'an app of kind `laravel`');
         $this->http = new HttpFoundation($adapter);
     }
 
@@ -32,18 +32,18 @@ final class LaravelApp implements App
 
     public function handle(Request $request): Response
     {
-        $asked = Illuminate::request(LaravelRequest::class, $this->http->request($request));
-        $answered = $this->kernel->handle($asked);
-        $this->finish = fn () => $this->kernel->terminate($asked, $answered);
+        $frameworkRequest = Illuminate::request(LaravelRequest::class, $this->http->request($request));
+        $frameworkResponse = $this->kernel->handle($frameworkRequest);
+        $this->finish = fn () => $this->kernel->terminate($frameworkRequest, $frameworkResponse);
 
-        return $this->http->response($answered);
+        return $this->http->response($frameworkResponse);
     }
 
     public function terminate(): void
     {
         [$finish, $this->finish] = [$this->finish, null];
         $finish && $finish();
-        Illuminate::forget($this->app);
+        Illuminate::clearRequestState($this->app);
         // Laravel 8.75 and later: drop what is bound for one request only.
         if (method_exists($this->app, 'forgetScopedInstances')) {
             $this->app->forgetScopedInstances();
@@ -55,7 +55,7 @@ final class LaravelApp implements App
         // PHP runs as the CLI here: without this line Laravel takes itself for a console command.
         $_ENV['APP_RUNNING_IN_CONSOLE'] = 'false';
         $file = "{$this->directory}/bootstrap/app.php";
-        $this->app = Needs::file($file, 'an app of kind `laravel`');
+        $this->app = AppRequirements::loadFile($file, 'an app of kind `laravel`');
         $this->kernel = $this->app->make(Kernel::class);
     }
 }

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Stampede\Worker\App;
 
 use Stampede\Worker\App;
-use Stampede\Worker\Needs;
+use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
@@ -20,7 +20,7 @@ final class LumenApp implements App
     public function __construct(string $adapter, private string $directory)
     {
         $kind = 'an app of kind `lumen`';
-        Needs::type(self::APPLICATION, 'laravel/lumen-framework', $kind);
+        AppRequirements::checkType(self::APPLICATION, 'laravel/lumen-framework', $kind);
         $this->http = new HttpFoundation($adapter);
     }
 
@@ -33,10 +33,10 @@ final class LumenApp implements App
     public function handle(Request $request): Response
     {
         $class = self::REQUEST;
-        $asked = $this->http->request($request);
-        $asked = class_exists($class) ? Illuminate::request($class, $asked) : $asked;
+        $frameworkRequest = $this->http->request($request);
+        $frameworkRequest = class_exists($class) ? Illuminate::request($class, $frameworkRequest) : $frameworkRequest;
 
-        return $this->http->response($this->app->handle($asked));
+        return $this->http->response($this->app->handle($frameworkRequest));
     }
 
     public function terminate(): void
@@ -44,12 +44,12 @@ final class LumenApp implements App
         if (method_exists($this->app, 'terminate')) {
             $this->app->terminate();
         }
-        Illuminate::forget($this->app);
+        Illuminate::clearRequestState($this->app);
     }
 
     public function reboot(): void
     {
         $file = "{$this->directory}/bootstrap/app.php";
-        $this->app = Needs::file($file, 'an app of kind `lumen`');
+        $this->app = AppRequirements::loadFile($file, 'an app of kind `lumen`');
     }
 }

@@ -6,7 +6,7 @@ namespace Stampede\Worker\App;
 
 use Psr\Http\Server\RequestHandlerInterface;
 use Stampede\Worker\App;
-use Stampede\Worker\Needs;
+use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Psr7;
 use Stampede\Worker\Request;
@@ -20,7 +20,7 @@ final class Psr15App implements App
 
     public function __construct(private string $file)
     {
-        Needs::type(RequestHandlerInterface::class, 'psr/http-server-handler', 'kind `psr15`');
+        AppRequirements::checkType(RequestHandlerInterface::class, 'psr/http-server-handler', 'kind `psr15`');
         $this->psr7 = new Psr7('kind `psr15`');
     }
 
@@ -40,7 +40,7 @@ final class Psr15App implements App
 
     public function reboot(): void
     {
-        $handler = Needs::file($this->file, 'an app of kind `psr15`');
+        $handler = AppRequirements::loadFile($this->file, 'an app of kind `psr15`');
         if (!$handler instanceof RequestHandlerInterface) {
             throw new Problem("`{$this->file}` returns no RequestHandlerInterface");
         }

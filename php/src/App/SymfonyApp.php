@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Stampede\Worker\App;
 
 use Stampede\Worker\App;
-use Stampede\Worker\Needs;
+use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
@@ -33,9 +33,9 @@ final class SymfonyApp implements App
         private string $directory,
         private string $front,
     ) {
-        Needs::type(HttpKernelInterface::class, 'symfony/http-kernel', 'an app of kind `symfony`');
+        AppRequirements::checkType(HttpKernelInterface::class, 'symfony/http-kernel', 'an app of kind `symfony`');
         if ($adapter === 'symfony-runtime') {
-            Needs::type(self::RUNTIME, 'symfony/runtime', 'adapter `symfony-runtime`');
+            AppRequirements::checkType(self::RUNTIME, 'symfony/runtime', 'adapter `symfony-runtime`');
         }
         $this->http = new HttpFoundation($adapter);
     }
@@ -47,18 +47,18 @@ final class SymfonyApp implements App
 
     public function handle(Request $request): Response
     {
-        $asked = $this->http->request($request);
+        $frameworkRequest = $this->http->request($request);
         $kernel = $this->kernel;
         try {
-            $answered = $kernel->handle($asked);
+            $frameworkResponse = $kernel->handle($frameworkRequest);
         } catch (\Error $error) {
-            $answered = $this->failed($asked, $error);
+            $frameworkResponse = $this->renderError($frameworkRequest, $error);
         }
         if ($kernel instanceof TerminableInterface) {
-            $this->finish = static fn () => $kernel->terminate($asked, $answered);
+            $this->finish = static fn () => $kernel->terminate($frameworkRequest, $frameworkResponse);
         }
 
-        return $this->http->response($answered);
+        return $this->http->response($frameworkResponse);
     }
 
     /**
@@ -67,7 +67,7 @@ final class SymfonyApp implements App
      * page and sends it. Here the request is handled a second time: an exception comes at once, and
      * the error takes its place. So listeners see the same events as under PHP-FPM.
      */
-    private function failed(SymfonyRequest $asked, \Error $error): SymfonyResponse
+    private function renderError(SymfonyRequest $frameworkRequest, \Error $error): SymfonyResponse
     {
         $container = $this->kernel instanceof KernelInterface ? $this->kernel->getContainer() : throw $error;
         $kernel = $container->get('http_kernel');
@@ -78,7 +78,8 @@ final class SymfonyApp implements App
         }
         $stand = new \Exception();
         $listeners = [
-            'kernel.request' => static fn (object $event) => $event->getRequest() === $asked ? throw $stand : null,
+            'kernel.request' => static fn (object $event)
+                => $event->getRequest() === $frameworkRequest ? throw $stand : null,
             'kernel.exception' => static fn (object $event)
                 => $event->getThrowable() === $stand ? $event->setThrowable($error) : null,
         ];
@@ -87,7 +88,7 @@ final class SymfonyApp implements App
             $events->addListener($name, $listener, PHP_INT_MAX);
         }
         try {
-            return $kernel->handle($asked);
+            return $kernel->handle($frameworkRequest);
         } finally {
             foreach ($listeners as $name => $listener) {
                 $events->removeListener($name, $listener);
@@ -108,7 +109,7 @@ final class SymfonyApp implements App
             self::leaveSession();
             $this->kernel->reboot(null);
         } else {
-            $this->kernel = $this->adapter === 'symfony-runtime' ? $this->resolved() : $this->own();
+            $this->kernel = $this->adapter === 'symfony-runtime' ? $this->resolveKernel() : $this->createKernel();
         }
     }
 
@@ -123,7 +124,7 @@ final class SymfonyApp implements App
         headers_sent() || session_id('');
     }
 
-    private function own(): HttpKernelInterface
+    private function createKernel(): HttpKernelInterface
     {
         $class = $this->kernelClass();
         $dotenv = self::DOTENV;
@@ -161,9 +162,9 @@ final class SymfonyApp implements App
         return array_filter($files, 'is_file') !== [];
     }
 
-    private function resolved(): HttpKernelInterface
+    private function resolveKernel(): HttpKernelInterface
     {
-        $made = Needs::file($this->front, 'adapter `symfony-runtime`');
+        $made = AppRequirements::loadFile($this->front, 'adapter `symfony-runtime`');
         if (!$made instanceof \Closure) {
             throw new Problem("`{$this->front}` returns no closure for symfony/runtime");
         }

@@ -33,7 +33,7 @@ final class Journal
     }
 
     /** Writes why a line is missing. */
-    public function failed(\Throwable $error): void
+    public function writeFailure(\Throwable $error): void
     {
         try {
             $why = get_class($error) . ": {$error->getMessage()}";

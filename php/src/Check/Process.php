@@ -10,7 +10,7 @@ final class Process
     /**
      * Returns the number of open descriptors, without the one that lists them; null without /proc.
      */
-    public static function files(): ?int
+    public static function countFiles(): ?int
     {
         $entries = scandir('/proc/self/fd');
 
@@ -21,7 +21,7 @@ final class Process
      * Returns the bytes of this process's memory that are resident, shared pages included; 0
      * without /proc.
      */
-    public static function resident(): int
+    public static function residentBytes(): int
     {
         $pages = explode(' ', (string) file_get_contents('/proc/self/statm'))[1] ?? '0';
 
@@ -29,7 +29,7 @@ final class Process
     }
 
     /** Returns this thread's id; null without /proc. The only thread of a process has its pid. */
-    public static function thread(): ?int
+    public static function threadId(): ?int
     {
         $link = readlink('/proc/thread-self');
 

@@ -28,13 +28,13 @@ final class Services
     private array $own = [];
 
     /** @param Connections $connections collects the connections that the framework holds */
-    public function __construct(private Place $place, object $app, private Connections $connections)
+    public function __construct(private AppDirectory $appDirectory, object $app, private Connections $connections)
     {
-        $this->find($app);
+        $this->search($app);
     }
 
     /** @return array<int, true> ids of objects that a walk does not enter from another object */
-    public function known(): array
+    public function knownIds(): array
     {
         return $this->foreign + array_fill_keys(array_keys($this->own), true);
     }
@@ -45,20 +45,20 @@ final class Services
         foreach ($this->own as $object) {
             if ($object instanceof \Closure) {
                 $closure = new \ReflectionFunction($object);
-                $where = $this->place->closure($closure) . ' static ';
+                $where = $this->appDirectory->nameClosure($closure) . ' static ';
                 foreach ($closure->getStaticVariables() as $name => $value) {
                     yield "$where\$$name" => $value;
                 }
                 continue;
             }
-            $class = $this->place->class(get_class($object));
-            foreach (Inside::of($object) as $name => $value) {
-                yield "$class->" . Inside::name((string) $name) => $value;
+            $class = $this->appDirectory->nameClass(get_class($object));
+            foreach (ObjectContents::read($object) as $name => $value) {
+                yield "$class->" . ObjectContents::propertyName((string) $name) => $value;
             }
         }
     }
 
-    private function find(object $app): void
+    private function search(object $app): void
     {
         $next = [$app];
         for ($at = 0; isset($next[$at]); $at++) {
@@ -67,13 +67,13 @@ final class Services
 
                 return;
             }
-            $inside = is_array($next[$at]) ? $next[$at] : $this->entered($next[$at]);
+            $contents = is_array($next[$at]) ? $next[$at] : $this->enter($next[$at]);
             $holder = is_array($next[$at]) ? '' : get_class($next[$at]) . '->';
             unset($next[$at]);
-            foreach ($inside as $name => $value) {
+            foreach ($contents as $name => $value) {
                 if (is_object($value)) {
-                    $where = $holder === '' ? '' : $holder . Inside::name((string) $name);
-                    $this->connections->meet($value, $where);
+                    $where = $holder === '' ? '' : $holder . ObjectContents::propertyName((string) $name);
+                    $this->connections->add($value, $where);
                 }
                 if (is_array($value) ? $value !== [] : is_object($value)) {
                     $next[] = $value;
@@ -86,7 +86,7 @@ final class Services
      * @return array<mixed> what to search next: all that a framework's object holds, or an own
      *     object's services
      */
-    private function entered(object $object): array
+    private function enter(object $object): array
     {
         $id = spl_object_id($object);
         if (isset($this->foreign[$id]) || isset($this->own[$id])) {
@@ -95,15 +95,15 @@ final class Services
         if ($this->isOwn($object)) {
             $this->own[$id] = $object;
 
-            return $this->given($object);
+            return $this->constructorServices($object);
         }
         $this->foreign[$id] = true;
 
-        return Inside::of($object);
+        return ObjectContents::read($object);
     }
 
     /** @return list<object> own services that the object got through its constructor */
-    private function given(object $object): array
+    private function constructorServices(object $object): array
     {
         $types = [];
         foreach ((new \ReflectionClass($object))->getConstructor()?->getParameters() ?? [] as $parameter) {
@@ -113,7 +113,7 @@ final class Services
         $isGiven = fn (mixed $value): bool => is_object($value) && $this->isOwn($value)
             && array_filter($types, static fn (string $type): bool => $value instanceof $type) !== [];
 
-        return $types === [] ? [] : array_values(array_filter(Inside::of($object), $isGiven));
+        return $types === [] ? [] : array_values(array_filter(ObjectContents::read($object), $isGiven));
     }
 
     private function isOwn(object $object): bool
@@ -127,6 +127,6 @@ final class Services
             ? new \ReflectionFunction($object)
             : new \ReflectionClass($object);
 
-        return $this->place->isOwn($code->getFileName());
+        return $this->appDirectory->isOwn($code->getFileName());
     }
 }

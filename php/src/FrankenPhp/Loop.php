@@ -38,7 +38,7 @@ final class Loop
             $this->answer($headers());
             $finish();
             // It runs here and not between requests: without output, `ob_start` would crash there.
-            $this->site->after();
+            $this->site->cleanUp();
         };
         while ($handle($serve)) {
             $served++;
@@ -66,8 +66,8 @@ final class Loop
     {
         $this->answering = true;
         $level = ob_get_level();
-        ob_start([$this, 'out']);
-        self::send($this->site->answer(Asked::now($headers)));
+        ob_start([$this, 'filterOutput']);
+        self::send($this->site->answer(RequestFactory::fromSuperglobals($headers)));
         $this->answering = false;
         // An app that flushes its output at once may have ended this buffer together with its own.
         ob_get_level() > $level && ob_end_flush();
@@ -79,7 +79,7 @@ final class Loop
      *
      * @internal called by PHP
      */
-    public function out(string $text): string
+    public function filterOutput(string $text): string
     {
         return $this->answering ? $text . $this->site->output->printed() : $text;
     }
@@ -88,13 +88,13 @@ final class Loop
     {
         // If the app called `flush`, they are already sent.
         if (!headers_sent()) {
-            self::head($response);
+            self::sendHeaders($response);
         }
         echo $response->body;
     }
 
     /** The response's headers replace what the app set by `header()`; cookies are added. */
-    private static function head(Response $response): void
+    private static function sendHeaders(Response $response): void
     {
         http_response_code($response->status);
         foreach ($response->headers as $name => $values) {

@@ -17,7 +17,7 @@ final class Start
         http_response_code(503);
         // All other entries belong to a request that no client sent.
         $_SERVER = array_intersect_key($_SERVER, getenv());
-        $loop = new Loop(Site::boot($setup), $setup->number('max_requests'));
+        $loop = new Loop(Site::boot($setup), $setup->integer('max_requests'));
         $loop->run('frankenphp_handle_request', 'frankenphp_finish_request', 'getallheaders');
     }
 }

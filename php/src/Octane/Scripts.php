@@ -20,24 +20,24 @@ final class Scripts implements App
     private const RESPONSE = 'Illuminate\Http\Response';
 
     /** Adds the routes once the app's providers have booted. */
-    public static function join(object $app): void
+    public static function register(object $app): void
     {
         $app->booted(static function () use ($app): void {
             $docroot = $app->publicPath();
             $site = new Site(new self(), $docroot);
             foreach (glob("$docroot/*.php") ?: [] as $file) {
                 $path = '/' . basename($file);
-                $answer = static fn (object $asked): object => self::answer($site, $asked);
+                $answer = static fn (object $octaneRequest): object => self::answer($site, $octaneRequest);
                 $path === '/index.php' || $app->make('octane')->route('GET', $path, $answer);
             }
         });
     }
 
-    private static function answer(Site $site, object $asked): object
+    private static function answer(Site $site, object $octaneRequest): object
     {
-        $headers = Response::listed($asked->headers->all());
-        $answer = $site->answer(new Request('GET', $asked->getRequestUri(), $headers));
-        $site->after();
+        $headers = Response::normalizeHeaders($octaneRequest->headers->all());
+        $answer = $site->answer(new Request('GET', $octaneRequest->getRequestUri(), $headers));
+        $site->cleanUp();
         $class = self::RESPONSE;
 
         return new $class($answer->body, $answer->status, $answer->headers);

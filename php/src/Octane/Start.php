@@ -30,10 +30,10 @@ final class Start
         }
         if ($need === 'swoole_so') {
             $file = "{$setup->dir}/tmp/octane-server-state.json";
-            State::write($setup, $file);
+            ServerStateFile::write($setup, $file);
             $_SERVER['argv'] = [$script, $file];
         }
-        Watched::by($setup);
+        RecorderListener::configure($setup);
         // This directory stands for the app: it adds routes for the scripts of the app's docroot.
         $_SERVER['APP_BASE_PATH'] = __DIR__ . '/base';
         (static fn (string $__script) => require $__script)($script);

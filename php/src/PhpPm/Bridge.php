@@ -8,15 +8,15 @@ use PHPPM\Bridges\BridgeInterface;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
 use React\EventLoop\Loop;
+use Stampede\Worker\CallbackWorker;
 use Stampede\Worker\Pool\FirstBoot;
 use Stampede\Worker\ReactPhp\Messages;
-use Stampede\Worker\Shift;
 use Stampede\Worker\Site;
 
 /** Answers requests in a worker of PHP-PM, which is a ReactPHP server in php-cgi. */
 final class Bridge implements BridgeInterface
 {
-    private Shift $shift;
+    private CallbackWorker $worker;
 
     public function bootstrap($appBootstrap, $appenv, $debug): void
     {
@@ -25,18 +25,18 @@ final class Bridge implements BridgeInterface
         // PHP-PM turns warnings into exceptions. No other runtime does so.
         set_error_handler(null);
         $boot = new FirstBoot(Start::$setup->dir);
-        $site = $boot->of(static fn (): Site => Site::boot(Start::$setup), SIGTERM);
-        $this->shift = Shift::of(Start::$setup, $site, static function (): void {
+        $site = $boot->run(static fn (): Site => Site::boot(Start::$setup), SIGTERM);
+        $this->worker = CallbackWorker::create(Start::$setup, $site, static function (): void {
         });
     }
 
     public function handle(ServerRequestInterface $request): ResponseInterface
     {
-        $asked = Messages::request($request, Start::$setup->dir . '/tmp');
-        $asked->remoteAddr = (string) $request->getAttribute('remote_address', '127.0.0.1');
-        $answer = Messages::response($this->shift->answer($asked));
+        $converted = Messages::request($request, Start::$setup->dir . '/tmp');
+        $converted->remoteAddr = (string) $request->getAttribute('remote_address', '127.0.0.1');
+        $answer = Messages::response($this->worker->answer($converted));
         // The next turn of the loop writes the answer; the clean-up comes in the turn after it.
-        Loop::futureTick(fn () => Loop::futureTick(fn () => $this->shift->after()));
+        Loop::futureTick(fn () => Loop::futureTick(fn () => $this->worker->cleanUp()));
 
         return $answer;
     }

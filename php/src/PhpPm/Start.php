@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Stampede\Worker\PhpPm;
 
 use PHPPM\ProcessManager;
-use Stampede\Worker\Apps;
+use Stampede\Worker\AppFactory;
+use Stampede\Worker\CallbackWorker;
 use Stampede\Worker\Library;
 use Stampede\Worker\Pool\FirstBoot;
 use Stampede\Worker\Setup;
-use Stampede\Worker\Shift;
 use Symfony\Component\Console\Output\StreamOutput;
 
 /** Starts PHP-PM's master. `ppm start` takes what is set here as options. */
@@ -26,7 +26,7 @@ final class Start
         $boot = new FirstBoot($setup->dir);
         self::prepare($setup);
         $output = new StreamOutput(STDERR);
-        $workers = $setup->number('workers', 1);
+        $workers = $setup->integer('workers', 1);
         $master = new ProcessManager($output, $setup->port, $setup->host, $workers);
         $master->setBridge(Bridge::class);
         $master->setAppBootstrap('');
@@ -39,12 +39,12 @@ final class Start
         $master->setReloadTimeout(30);
         $master->setStaticDirectory('');
         $master->setPopulateServer(false);
-        $master->setRequestBodyBuffer((string) Shift::BODY);
+        $master->setRequestBodyBuffer((string) CallbackWorker::BODY);
         // 0 would end a worker after each request.
-        $master->setMaxRequests($setup->number('max_requests') ?: PHP_INT_MAX);
+        $master->setMaxRequests($setup->integer('max_requests') ?: PHP_INT_MAX);
         $master->setMaxExecutionTime(0);
         $master->setMemoryLimit(-1);
-        register_shutdown_function([$boot, 'ended']);
+        register_shutdown_function([$boot, 'reportFailure']);
         $master->run();
     }
 
@@ -57,9 +57,9 @@ final class Start
     {
         self::$setup = $setup;
         Library::load($setup, 'php_ppm', 'PHPPM\ProcessSlave');
-        Library::keepsPsr7();
+        Library::loadPsr7();
         $others = spl_autoload_functions();
-        (new FirstBoot($setup->dir))->towards(static fn () => Apps::load($setup->app), SIGTERM);
+        (new FirstBoot($setup->dir))->runPart(static fn () => AppFactory::loadClasses($setup->app), SIGTERM);
         $own = static fn (string $class): bool => (bool) preg_match(self::OWN, $class);
         spl_autoload_register(static function (string $class) use ($others, $own): void {
             foreach ($own($class) ? $others : [] as $loader) {

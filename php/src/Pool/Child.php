@@ -10,9 +10,9 @@ final class Child
     public bool $ready = false;
     public bool $leaving = false;
     /** Why the process could not boot or could not go on; empty while it can. */
-    public string $why = '';
+    public string $failure = '';
 
-    public function __construct(public int $pid, public Line $line)
+    public function __construct(public int $pid, public MasterChannel $channel)
     {
     }
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Pool;
 
-use Stampede\Worker\Ends;
+use Stampede\Worker\Main;
 
 /**
  * Remembers whether the app could ever be booted, for runtimes whose own master would try for ever.
@@ -26,9 +26,9 @@ final class FirstBoot
      * @param callable(): T $boot
      * @return T
      */
-    public function of(callable $boot, int $signal)
+    public function run(callable $boot, int $signal)
     {
-        $booted = $this->towards($boot, $signal);
+        $booted = $this->runPart($boot, $signal);
         touch("{$this->file}-worked");
 
         return $booted;
@@ -41,30 +41,30 @@ final class FirstBoot
      * @param callable(): T $part
      * @return T
      */
-    public function towards(callable $part, int $signal)
+    public function runPart(callable $part, int $signal)
     {
         try {
             return $part();
         } catch (\Throwable $error) {
-            $this->failed(Ends::why($error), $signal);
+            $this->recordFailure(Main::describe($error), $signal);
             exit(1);
         }
     }
 
     /** Called in the master when it ends: if no boot ever worked, it reports the first failure. */
-    public function ended(): void
+    public function reportFailure(): void
     {
         $why = is_file("{$this->file}-worked") ? false : @file_get_contents("{$this->file}-failed");
         if ($why !== false) {
-            Ends::lastly($why);
+            Main::logFatal($why);
             exit(1);
         }
     }
 
-    private function failed(string $why, int $signal): void
+    private function recordFailure(string $why, int $signal): void
     {
         if (is_file("{$this->file}-worked")) {
-            Ends::lastly($why);
+            Main::logFatal($why);
             sleep(1);   // because the master starts another process at once
         } else {
             file_put_contents("{$this->file}-failed", $why);

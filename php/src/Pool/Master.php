@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Pool;
 
-use Stampede\Worker\Ends;
+use Stampede\Worker\Main;
 use Stampede\Worker\Problem;
 
 /**
@@ -14,12 +14,12 @@ use Stampede\Worker\Problem;
  */
 final class Master
 {
-    /** Seconds between looks at signals. A message of a process wakes the master earlier. */
-    private const LOOK = 0.2;
+    /** Seconds between checks for signals. A message of a process wakes the master earlier. */
+    private const POLL_SECONDS = 0.2;
     /** Seconds to wait after a failed boot. */
-    private const PAUSE = 1.0;
+    private const RETRY_SECONDS = 1.0;
     /** Seconds that processes have to end. */
-    private const GRACE = 8.0;
+    private const GRACE_SECONDS = 8.0;
 
     /** @var array<int, Child> by pid */
     private array $children = [];
@@ -27,7 +27,7 @@ final class Master
     private bool $booted = false;
     private float $notBefore = 0.0;
 
-    /** @param callable(Line): void $work what a process runs */
+    /** @param callable(MasterChannel): void $work what a process runs */
     public function __construct(private int $count, private $work)
     {
     }
@@ -42,16 +42,16 @@ final class Master
         pcntl_signal(SIGINT, $end);
         try {
             while (!$this->ending) {
-                $this->fill();
-                $this->look();
+                $this->startMissing();
+                $this->readChannels();
                 $this->reap();
             }
         } finally {
-            $this->end();
+            $this->endAll();
         }
     }
 
-    private function fill(): void
+    private function startMissing(): void
     {
         $staying = array_filter($this->children, static fn (Child $one): bool => !$one->leaving);
         if (microtime(true) >= $this->notBefore) {
@@ -72,24 +72,24 @@ final class Master
             fclose($ours);
             // Open copies in this process would hide from the others that the master is gone.
             foreach ($this->children as $child) {
-                fclose($child->line->stream);
+                fclose($child->channel->stream);
             }
             $this->children = [];
-            exit($this->live(new Line($theirs)));
+            exit($this->runChild(new MasterChannel($theirs)));
         }
         fclose($theirs);
-        $this->children[$pid] = new Child($pid, new Line($ours));
+        $this->children[$pid] = new Child($pid, new MasterChannel($ours));
     }
 
     /** Runs a process from its beginning to its end; returns its exit code. */
-    private function live(Line $line): int
+    private function runChild(MasterChannel $channel): int
     {
         pcntl_signal(SIGTERM, SIG_DFL);
         pcntl_signal(SIGINT, SIG_DFL);
         try {
-            ($this->work)($line);
+            ($this->work)($channel);
         } catch (\Throwable $error) {
-            $line->failed(Ends::why($error));
+            $channel->sendFailure(Main::describe($error));
 
             return 1;
         }
@@ -97,18 +97,18 @@ final class Master
         return 0;
     }
 
-    private function look(): void
+    private function readChannels(): void
     {
-        $read = array_map(static fn (Child $child) => $child->line->stream, $this->children);
+        $read = array_map(static fn (Child $child) => $child->channel->stream, $this->children);
         $none = null;
-        if ($read === [] || @stream_select($read, $none, $none, 0, (int) (self::LOOK * 1e6)) === false) {
+        if ($read === [] || @stream_select($read, $none, $none, 0, (int) (self::POLL_SECONDS * 1e6)) === false) {
             $read = [];
             // Without processes there is nothing to wait for. In other cases a signal ended the
             // wait.
-            $this->children === [] && usleep((int) (self::LOOK * 1e6));
+            $this->children === [] && usleep((int) (self::POLL_SECONDS * 1e6));
         }
         foreach (array_keys($read) as $pid) {
-            $this->children[$pid]->line->told($this->children[$pid]);
+            $this->children[$pid]->channel->receive($this->children[$pid]);
             $this->booted = $this->booted || $this->children[$pid]->ready;
         }
         pcntl_signal_dispatch();
@@ -120,14 +120,14 @@ final class Master
             $child = $this->children[$pid] ?? null;
             if ($child !== null) {
                 unset($this->children[$pid]);
-                $this->ending || $this->gone($child, $status);
+                $this->ending || $this->handleExit($child, $status);
             }
         }
     }
 
-    private function gone(Child $child, int $status): void
+    private function handleExit(Child $child, int $status): void
     {
-        $child->line->told($child);
+        $child->channel->receive($child);
         if ($child->leaving && $status === 0) {
             return;
         }
@@ -135,22 +135,22 @@ final class Master
             ? 'was ended by signal ' . pcntl_wtermsig($status)
             : 'ended with exit code ' . pcntl_wexitstatus($status);
         if (!$child->ready && !$this->booted) {
-            $this->end();
-            Ends::lastly($child->why ?: "it $how before it was ready");
+            $this->endAll();
+            Main::logFatal($child->failure ?: "it $how before it was ready");
             exit(1);
         }
-        fwrite(STDERR, rtrim("stampede: worker {$child->pid} $how: {$child->why}", ': ') . "\n");
-        $this->notBefore = $child->ready ? 0.0 : microtime(true) + self::PAUSE;
+        fwrite(STDERR, rtrim("stampede: worker {$child->pid} $how: {$child->failure}", ': ') . "\n");
+        $this->notBefore = $child->ready ? 0.0 : microtime(true) + self::RETRY_SECONDS;
     }
 
-    /** Ends all processes: each sees its line close. A signal would need the extension `posix`. */
-    private function end(): void
+    /** Ends all processes: each sees its channel close. A signal would need the extension `posix`. */
+    private function endAll(): void
     {
         $this->ending = true;
         foreach ($this->children as $child) {
-            fclose($child->line->stream);
+            fclose($child->channel->stream);
         }
-        $until = microtime(true) + self::GRACE;
+        $until = microtime(true) + self::GRACE_SECONDS;
         while ($this->children !== [] && microtime(true) < $until) {
             usleep(5000);
             $this->reap();

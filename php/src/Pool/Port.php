@@ -31,10 +31,10 @@ final class Port
             'tcp_nodelay' => true,
         ]]);
         $flags = STREAM_SERVER_BIND | STREAM_SERVER_LISTEN;
-        $name = self::name($setup);
-        $socket = @stream_socket_server("tcp://$name", $code, $why, $flags, $context);
+        $address = self::address($setup);
+        $socket = @stream_socket_server("tcp://$address", $code, $why, $flags, $context);
         if ($socket === false) {
-            throw new Problem("nothing can listen at $name: $why");
+            throw new Problem("nothing can listen at $address: $why");
         }
         stream_set_blocking($socket, false);
 
@@ -42,7 +42,7 @@ final class Port
     }
 
     /** Returns address and port, as in a URL. */
-    public static function name(Setup $setup): string
+    public static function address(Setup $setup): string
     {
         $host = strpos($setup->host, ':') === false ? $setup->host : "[{$setup->host}]";
 

@@ -10,7 +10,7 @@ use React\EventLoop\TimerInterface;
 use React\Socket\Connection;
 use React\Socket\ConnectionInterface;
 use React\Socket\ServerInterface;
-use Stampede\Worker\Pool\Turn;
+use Stampede\Worker\Pool\AcceptPolicy;
 
 /**
  * Accepts connections from a socket that several processes share, taking turns with them.
@@ -21,7 +21,7 @@ final class Listener extends EventEmitter implements ServerInterface
     /** @var array<string, ConnectionInterface> open connections, by the client's address */
     public array $open = [];
     /** @var array<string, true> addresses of clients with a request in flight */
-    private array $asking = [];
+    private array $inFlight = [];
 
     /** Runs while this process waits for its turn; null otherwise. */
     private ?TimerInterface $wait = null;
@@ -38,10 +38,10 @@ final class Listener extends EventEmitter implements ServerInterface
 
     public function resume(): void
     {
-        $full = count($this->open) >= Turn::MOST;
+        $full = count($this->open) >= AcceptPolicy::MAX_CONNECTIONS;
         $full || $this->socket === null || Loop::addReadStream($this->socket, function (): void {
             $this->pause();
-            $this->wait = Loop::addTimer(Turn::wait(count($this->open)), fn () => $this->accept());
+            $this->wait = Loop::addTimer(AcceptPolicy::delay(count($this->open)), fn () => $this->accept());
         });
     }
 
@@ -60,15 +60,15 @@ final class Listener extends EventEmitter implements ServerInterface
     }
 
     /** Called when the client's request in flight has its answer. */
-    public function answered(string $client): void
+    public function markAnswered(string $client): void
     {
-        unset($this->asking[$client]);
+        unset($this->inFlight[$client]);
     }
 
     /** Closes connections without a request in flight, after their last bytes were sent. */
-    public function dismiss(): void
+    public function closeIdle(): void
     {
-        foreach (array_diff_key($this->open, $this->asking) as $connection) {
+        foreach (array_diff_key($this->open, $this->inFlight) as $connection) {
             $connection->end();
         }
     }
@@ -79,23 +79,23 @@ final class Listener extends EventEmitter implements ServerInterface
         $stream = @stream_socket_accept($this->socket, 0, $client);
         // If it is false, another process accepted the connection first.
         if ($stream !== false) {
-            $this->opened(new Connection($stream, Loop::get()), $client);
+            $this->addConnection(new Connection($stream, Loop::get()), $client);
         }
         $this->resume();
     }
 
-    private function opened(ConnectionInterface $connection, string $client): void
+    private function addConnection(ConnectionInterface $connection, string $client): void
     {
         $this->open[$client] = $connection;
         $connection->on('data', function () use ($client): void {
-            $this->asking[$client] = true;
+            $this->inFlight[$client] = true;
         });
         $connection->on('close', function () use ($client): void {
-            unset($this->open[$client], $this->asking[$client]);
+            unset($this->open[$client], $this->inFlight[$client]);
             $this->emit('closed');
             if ($this->wait !== null && $this->open === []) {
                 $this->accept();
-            } elseif (count($this->open) === Turn::MOST - 1) {
+            } elseif (count($this->open) === AcceptPolicy::MAX_CONNECTIONS - 1) {
                 $this->resume();
             }
         });

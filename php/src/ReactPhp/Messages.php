@@ -15,28 +15,28 @@ use Stampede\Worker\Uploads;
 final class Messages
 {
     /** @param string $directory where uploaded files are stored */
-    public static function request(ServerRequestInterface $asked, string $directory): Request
+    public static function request(ServerRequestInterface $psrRequest, string $directory): Request
     {
         // A client of a proxy puts scheme and host in front of the path.
-        $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $asked->getRequestTarget());
-        $files = self::files($asked->getUploadedFiles(), $directory);
+        $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $psrRequest->getRequestTarget());
+        $files = self::files($psrRequest->getUploadedFiles(), $directory);
 
         return new Request(
-            $asked->getMethod(),
+            $psrRequest->getMethod(),
             str_starts_with((string) $target, '/') ? $target : "/$target",
-            $asked->getHeaders(),
-            $files === [] ? (string) $asked->getBody() : '',
-            $asked->getCookieParams(),
-            (array) $asked->getParsedBody(),
+            $psrRequest->getHeaders(),
+            $files === [] ? (string) $psrRequest->getBody() : '',
+            $psrRequest->getCookieParams(),
+            (array) $psrRequest->getParsedBody(),
             $files,
-            'HTTP/' . $asked->getProtocolVersion(),
-            trim($asked->getServerParams()['REMOTE_ADDR'] ?? '127.0.0.1', '[]'),
+            'HTTP/' . $psrRequest->getProtocolVersion(),
+            trim($psrRequest->getServerParams()['REMOTE_ADDR'] ?? '127.0.0.1', '[]'),
         );
     }
 
     public static function response(Response $response): ReactResponse
     {
-        $framed = $response->framed();
+        $framed = $response->removeLengthHeaders();
 
         return new ReactResponse($framed->status, $framed->headers, $framed->body);
     }
@@ -53,11 +53,11 @@ final class Messages
             }
             $name = (string) $node->getClientFilename();
             if ($node->getError() !== UPLOAD_ERR_OK) {
-                return Uploads::missing($name, $node->getError());
+                return Uploads::createMissing($name, $node->getError());
             }
             $type = (string) $node->getClientMediaType();
 
-            return Uploads::keep($name, $type, (string) $node->getStream(), $directory);
+            return Uploads::store($name, $type, (string) $node->getStream(), $directory);
         }, $tree);
     }
 }

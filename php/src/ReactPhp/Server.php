@@ -11,32 +11,32 @@ use React\Http\Message\Response;
 use React\Http\Middleware\RequestBodyBufferMiddleware;
 use React\Http\Middleware\RequestBodyParserMiddleware;
 use React\Http\Middleware\StreamingRequestMiddleware;
-use Stampede\Worker\Pool\Line;
+use Stampede\Worker\CallbackWorker;
+use Stampede\Worker\Pool\MasterChannel;
 use Stampede\Worker\Setup;
-use Stampede\Worker\Shift;
 use Stampede\Worker\Site;
 
 /** Runs one ReactPHP process: it listens, boots the app and answers until it has to end. */
 final class Server
 {
     /** Seconds that open requests may still take after the process was asked to end. */
-    private const PATIENCE = 5;
+    private const SHUTDOWN_SECONDS = 5;
 
     private Listener $listener;
     private HttpServer $http;
-    private Shift $shift;
+    private CallbackWorker $worker;
     private bool $ending = false;
 
     /** @param resource $port */
-    public function __construct(private Setup $setup, $port, private Line $line)
+    public function __construct(private Setup $setup, $port, private MasterChannel $channel)
     {
         $this->listener = new Listener($port);
         // With streaming, the other two handlers may take more than ReactPHP's 64 KiB.
         $this->http = new HttpServer(
             new StreamingRequestMiddleware(),
-            new RequestBodyBufferMiddleware(Shift::BODY),
+            new RequestBodyBufferMiddleware(CallbackWorker::BODY),
             new RequestBodyParserMiddleware(),
-            fn (ServerRequestInterface $asked): Response => $this->answer($asked),
+            fn (ServerRequestInterface $psrRequest): Response => $this->answer($psrRequest),
         );
         // An app may bring another version of PSR-7, and the first one loaded stays.
         class_exists(Response::class);
@@ -46,58 +46,58 @@ final class Server
     public function run(): void
     {
         $site = Site::boot($this->setup);
-        $this->shift = Shift::of($this->setup, $site, fn () => $this->leave());
+        $this->worker = CallbackWorker::create($this->setup, $site, fn () => $this->stopAccepting());
         $this->http->on('error', static function (\Throwable $error): void {
             fwrite(STDERR, 'stampede: ReactPHP: ' . strtok($error->getMessage(), "\n") . "\n");
         });
         $this->http->listen($this->listener);
         $this->listener->on('closed', fn () => $this->endIfIdle());
         $this->listener->resume();
-        Loop::addSignal(SIGTERM, fn () => $this->end());
-        Loop::addSignal(SIGINT, fn () => $this->end());
-        // The master writes nothing to this line. It becomes readable when the master is gone.
-        Loop::addReadStream($this->line->stream, fn () => $this->end());
-        $this->line->ready();
+        Loop::addSignal(SIGTERM, fn () => $this->shutDown());
+        Loop::addSignal(SIGINT, fn () => $this->shutDown());
+        // The master writes nothing to this channel. It becomes readable when the master is gone.
+        Loop::addReadStream($this->channel->stream, fn () => $this->shutDown());
+        $this->channel->sendReady();
         Loop::run();
     }
 
-    private function answer(ServerRequestInterface $asked): Response
+    private function answer(ServerRequestInterface $psrRequest): Response
     {
-        $server = $asked->getServerParams();
+        $server = $psrRequest->getServerParams();
         $client = ($server['REMOTE_ADDR'] ?? '') . ':' . ($server['REMOTE_PORT'] ?? '');
         $connection = $this->listener->open[$client]->stream ?? null;
-        $request = Messages::request($asked, "{$this->setup->dir}/tmp");
-        $response = Messages::response($this->shift->answer($request, $connection));
-        $this->listener->answered($client);
+        $request = Messages::request($psrRequest, "{$this->setup->dir}/tmp");
+        $response = Messages::response($this->worker->answer($request, $connection));
+        $this->listener->markAnswered($client);
         // The next turn of the loop writes the answer; the clean-up comes in the turn after it.
-        Loop::futureTick(fn () => Loop::futureTick(fn () => $this->shift->after()));
+        Loop::futureTick(fn () => Loop::futureTick(fn () => $this->worker->cleanUp()));
 
         return $response;
     }
 
-    private function leave(): void
+    private function stopAccepting(): void
     {
-        $this->line->leaving();
+        $this->channel->sendLeaving();
         $this->listener->close();
-        Loop::addTimer(Shift::GRACE, fn () => $this->end());
+        Loop::addTimer(CallbackWorker::GRACE, fn () => $this->shutDown());
         $this->ending = true;
     }
 
-    private function end(): void
+    private function shutDown(): void
     {
-        Loop::removeReadStream($this->line->stream);
+        Loop::removeReadStream($this->channel->stream);
         $this->listener->close();
-        $this->shift->over();
-        $this->listener->dismiss();
+        $this->worker->disableKeepAlive();
+        $this->listener->closeIdle();
         $this->ending = true;
         $this->endIfIdle();
-        Loop::addTimer(self::PATIENCE, static fn () => Loop::stop());
+        Loop::addTimer(self::SHUTDOWN_SECONDS, static fn () => Loop::stop());
     }
 
     private function endIfIdle(): void
     {
         if ($this->ending && $this->listener->open === []) {
-            $this->shift->after();
+            $this->worker->cleanUp();
             Loop::stop();
         }
     }

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Stampede\Worker\ReactPhp;
 
 use Stampede\Worker\Library;
-use Stampede\Worker\Pool\Line;
 use Stampede\Worker\Pool\Master;
+use Stampede\Worker\Pool\MasterChannel;
 use Stampede\Worker\Pool\Port;
 use Stampede\Worker\Setup;
 
@@ -16,11 +16,11 @@ final class Start
     public static function worker(Setup $setup): void
     {
         Library::load($setup, 'reactphp', 'React\Http\HttpServer');
-        Library::keepsPsr7();
+        Library::loadPsr7();
         $port = Port::open($setup);
-        $work = static function (Line $line) use ($setup, $port): void {
-            (new Server($setup, $port, $line))->run();
+        $work = static function (MasterChannel $channel) use ($setup, $port): void {
+            (new Server($setup, $port, $channel))->run();
         };
-        (new Master($setup->number('workers', 1), $work))->run();
+        (new Master($setup->integer('workers', 1), $work))->run();
     }
 }

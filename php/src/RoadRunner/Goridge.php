@@ -30,11 +30,11 @@ final class Goridge implements Peer
 
                 return Message::request($frame);
             }
-            $told = json_decode($frame->payload, true);
-            if (!empty($told['stop'])) {
+            $command = json_decode($frame->payload, true);
+            if (!empty($command['stop'])) {
                 return null;
             }
-            if (!isset($told['pid'])) {
+            if (!isset($command['pid'])) {
                 throw new Problem("RoadRunner gave an unknown command `{$frame->payload}`");
             }
             // RoadRunner's first question: over a socket it knows a worker by its pid only.

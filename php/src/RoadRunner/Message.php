@@ -22,15 +22,15 @@ final class Message
         }
         $context = substr($frame->payload, 0, $length);
         $body = (string) substr($frame->payload, $length);
-        $told = $frame->flags & Frame::PROTO ? self::fromProto($context) : self::fromJson($context);
+        $fields = $frame->flags & Frame::PROTO ? self::fromProto($context) : self::fromJson($context);
 
-        return self::asked($told, $body);
+        return self::buildRequest($fields, $body);
     }
 
     public static function response(Response $response, int $codec): Frame
     {
         $context = $codec & Frame::PROTO
-            ? Proto::number(1, $response->status) . Proto::mapped(2, $response->headers)
+            ? Proto::encodeNumber(1, $response->status) . Proto::encodeMap(2, $response->headers)
             : json_encode(
                 ['status' => $response->status, 'headers' => (object) $response->headers],
                 JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE,
@@ -42,33 +42,33 @@ final class Message
     /**
      * Also takes a request of spiral/roadrunner-http, which uses the same names.
      *
-     * @param array<string, mixed> $told
+     * @param array<string, mixed> $fields
      */
-    public static function asked(array $told, string $body): Request
+    public static function buildRequest(array $fields, string $body): Request
     {
-        $uri = (string) $told['uri'];
+        $uri = (string) $fields['uri'];
         $host = parse_url($uri, PHP_URL_HOST);
         $port = parse_url($uri, PHP_URL_PORT);
         // Not split by `parse_url`: a path that makes no valid URL is still what the client asked
         // for.
         $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $uri);
-        $headers = Response::listed((array) $told['headers']);
+        $headers = Response::normalizeHeaders((array) $fields['headers']);
         if ($host && !isset($headers['Host']) && !isset($headers['host'])) {
             $headers = ['Host' => [$port ? "$host:$port" : $host]] + $headers;
         }
-        $parsed = (bool) $told['parsed'];
+        $parsed = (bool) $fields['parsed'];
         $form = $parsed && $body !== '' ? json_decode($body, true) : [];
 
         return new Request(
-            (string) $told['method'],
+            (string) $fields['method'],
             str_starts_with((string) $target, '/') ? $target : "/$target",
             $headers,
             $parsed ? '' : $body,
-            array_map([self::class, 'last'], (array) $told['cookies']),
+            array_map([self::class, 'lastValue'], (array) $fields['cookies']),
             is_array($form) ? $form : [],
-            self::files((array) $told['uploads']),
-            (string) $told['protocol'],
-            (string) $told['remoteAddr'],
+            self::files((array) $fields['uploads']),
+            (string) $fields['protocol'],
+            (string) $fields['remoteAddr'],
             str_starts_with($uri, 'https:') ? 'https' : 'http',
         );
     }
@@ -76,16 +76,16 @@ final class Message
     /** @return array<string, mixed> */
     private static function fromProto(string $context): array
     {
-        $fields = Proto::decode($context);
-        $one = static fn (int $field): string => (string) ($fields[$field][0] ?? '');
+        $decoded = Proto::decode($context);
+        $one = static fn (int $field): string => (string) ($decoded[$field][0] ?? '');
 
         return [
             'remoteAddr' => $one(1),
             'protocol' => $one(2),
             'method' => $one(3),
             'uri' => $one(4),
-            'headers' => Proto::map($fields[5] ?? []),
-            'cookies' => Proto::map($fields[6] ?? []),
+            'headers' => Proto::decodeMap($decoded[5] ?? []),
+            'cookies' => Proto::decodeMap($decoded[6] ?? []),
             'parsed' => $one(8) === '1',
             'uploads' => json_decode($one(9) ?: '[]', true) ?? [],
         ];
@@ -94,16 +94,16 @@ final class Message
     /** @return array<string, mixed> */
     private static function fromJson(string $context): array
     {
-        $told = json_decode($context, true);
-        if (!is_array($told) || !isset($told['method'], $told['uri'])) {
+        $fields = json_decode($context, true);
+        if (!is_array($fields) || !isset($fields['method'], $fields['uri'])) {
             throw new Problem('a request of RoadRunner is neither protobuf nor JSON');
         }
         $empty = ['headers' => [], 'cookies' => [], 'parsed' => false, 'uploads' => []];
 
-        return $told + $empty + ['remoteAddr' => '', 'protocol' => 'HTTP/1.1'];
+        return $fields + $empty + ['remoteAddr' => '', 'protocol' => 'HTTP/1.1'];
     }
 
-    private static function last(mixed $values): string
+    private static function lastValue(mixed $values): string
     {
         $values = (array) $values;
 

@@ -17,8 +17,8 @@ final class Proto
     {
         $fields = [];
         for ($at = 0, $end = strlen($bytes); $at < $end;) {
-            $key = self::varint($bytes, $at);
-            $value = self::varint($bytes, $at);
+            $key = self::decodeVarint($bytes, $at);
+            $value = self::decodeVarint($bytes, $at);
             if (($key & 7) === 2) {
                 if ($value > $end - $at) {
                     throw new Problem('a message of RoadRunner is cut off');
@@ -40,7 +40,7 @@ final class Proto
      * @param list<int|string> $entries
      * @return array<string, list<string>>
      */
-    public static function map(array $entries): array
+    public static function decodeMap(array $entries): array
     {
         $map = [];
         foreach ($entries as $entry) {
@@ -52,29 +52,29 @@ final class Proto
         return $map;
     }
 
-    public static function number(int $field, int $value): string
+    public static function encodeNumber(int $field, int $value): string
     {
-        return self::encoded($field << 3) . self::encoded($value);
+        return self::encodeVarint($field << 3) . self::encodeVarint($value);
     }
 
-    public static function text(int $field, string $value): string
+    public static function encodeText(int $field, string $value): string
     {
-        return self::encoded($field << 3 | 2) . self::encoded(strlen($value)) . $value;
+        return self::encodeVarint($field << 3 | 2) . self::encodeVarint(strlen($value)) . $value;
     }
 
     /** @param array<string, list<string>> $map */
-    public static function mapped(int $field, array $map): string
+    public static function encodeMap(int $field, array $map): string
     {
         $bytes = '';
         foreach ($map as $name => $values) {
-            $list = implode('', array_map(static fn ($one) => self::text(1, $one), $values));
-            $bytes .= self::text($field, self::text(1, (string) $name) . self::text(2, $list));
+            $list = implode('', array_map(static fn ($one) => self::encodeText(1, $one), $values));
+            $bytes .= self::encodeText($field, self::encodeText(1, (string) $name) . self::encodeText(2, $list));
         }
 
         return $bytes;
     }
 
-    private static function varint(string $bytes, int &$at): int
+    private static function decodeVarint(string $bytes, int &$at): int
     {
         for ($value = 0, $shift = 0; $shift < 64; $shift += 7) {
             if (!isset($bytes[$at])) {
@@ -89,7 +89,7 @@ final class Proto
         throw new Problem('a message of RoadRunner is cut off');
     }
 
-    private static function encoded(int $value): string
+    private static function encodeVarint(int $value): string
     {
         for ($bytes = ''; $value > 0x7F; $value >>= 7) {
             $bytes .= chr($value & 0x7F | 0x80);

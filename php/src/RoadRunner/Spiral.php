@@ -24,7 +24,7 @@ final class Spiral implements Peer
     }
 
     /** Returns null if the packages are missing or cannot read what RoadRunner 2025 sends. */
-    public static function found(): ?self
+    public static function createIfAvailable(): ?self
     {
         foreach ([self::HTTP, self::WORKER, self::PROTOBUF] as $class) {
             if (!class_exists($class)) {
@@ -39,12 +39,12 @@ final class Spiral implements Peer
 
     public function next(): ?Request
     {
-        $asked = $this->worker->waitRequest();
-        if ($asked === null) {
+        $spiralRequest = $this->worker->waitRequest();
+        if ($spiralRequest === null) {
             return null;
         }
 
-        return Message::asked(get_object_vars($asked), (string) $asked->body);
+        return Message::buildRequest(get_object_vars($spiralRequest), (string) $spiralRequest->body);
     }
 
     public function answer(Response $response): void

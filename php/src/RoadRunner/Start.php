@@ -12,7 +12,7 @@ use Stampede\Worker\Worker;
 final class Start
 {
     /**
-     * Microseconds for RoadRunner to read the last words of a worker; RoadRunner then ends itself.
+     * Microseconds for RoadRunner to read the last line of a worker; RoadRunner then ends itself.
      */
     private const READ = 200_000;
 
@@ -24,7 +24,7 @@ final class Start
         });
         $site = Site::boot($setup);
         $begun = true;
-        $peer = Spiral::found() ?? new Goridge(Relay::open((string) getenv('RR_RELAY')));
-        (new Worker($peer, $site))->runAlone();
+        $peer = Spiral::createIfAvailable() ?? new Goridge(Relay::open((string) getenv('RR_RELAY')));
+        (new Worker($peer, $site))->runAsProcess();
     }
 }

@@ -16,7 +16,7 @@ final class Failure
     {
     }
 
-    public function tell(\Throwable $error): void
+    public function store(\Throwable $error): void
     {
         $place = "{$error->getFile()}:{$error->getLine()}";
         $text = get_class($error) . ": {$error->getMessage()} in $place";
@@ -28,15 +28,15 @@ final class Failure
      * Reads the shared number and no file: Open Swoole's manager takes the `errno` of the code it
      * ran for its own, and would log a warning each time.
      */
-    public function isTold(): bool
+    public function isStored(): bool
     {
         return $this->flag->get() === 1;
     }
 
     /** @throws Problem if a worker has stored a failure */
-    public function raise(): void
+    public function throwIfStored(): void
     {
-        if ($this->isTold()) {
+        if ($this->isStored()) {
             throw new Problem('the app does not boot: ' . file_get_contents($this->file));
         }
     }

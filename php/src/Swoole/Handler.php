@@ -21,39 +21,39 @@ final class Handler
      *
      * @var \WeakMap<object, true>
      */
-    private \WeakMap $due;
+    private \WeakMap $pending;
 
     /** @param list<string> $exits classes that `exit` throws */
     public function __construct(
         private Setup $setup,
         private Failure $failure,
-        private Watch $watch,
+        private Watchdog $watchdog,
         private array $exits,
     ) {
-        $this->due = new \WeakMap();
+        $this->pending = new \WeakMap();
     }
 
     /** Called first in a worker. */
     public function begin(object $server, int $worker): void
     {
         [$this->server, $this->worker] = [$server, $worker];
-        $this->watch->begins($worker);
+        $this->watchdog->resetWorker($worker);
         try {
             $this->site = Site::boot($this->setup);
             $this->site->exits = $this->exits;
-            register_shutdown_function([$this, 'died']);
-            self::name("worker-$worker");
+            register_shutdown_function([$this, 'answerPending']);
+            self::setProcessName("worker-$worker");
         } catch (\Throwable $error) {
             // If only this worker ended, it would be started again and again. So the manager ends
             // all.
-            $this->failure->tell($error);
+            $this->failure->store($error);
         }
     }
 
     /** Called last in a worker that is asked to end. */
     public function end(): void
     {
-        self::name('ends');
+        self::setProcessName('ends');
     }
 
     /** Answers a client's request. */
@@ -64,15 +64,15 @@ final class Handler
 
             return;
         }
-        $this->passes();
-        $this->due[$response] = true;
-        $asked = Message::request($request);
-        $answer = $this->site->answer($asked);
-        $isHead = $asked->method === 'HEAD';
+        $this->countTransition();
+        $this->pending[$response] = true;
+        $converted = Message::request($request);
+        $answer = $this->site->answer($converted);
+        $isHead = $converted->method === 'HEAD';
         Message::send($isHead ? Message::withoutBody($answer) : $answer, $response);
-        unset($this->due[$response]);
-        $this->site->after();
-        $this->passes();
+        unset($this->pending[$response]);
+        $this->site->cleanUp();
+        $this->countTransition();
         if ($this->site->exited) {
             // Under PHP-FPM nothing of the process's state is left after `exit` either.
             $this->server->stop();
@@ -80,11 +80,11 @@ final class Handler
     }
 
     /** Answers open requests when the worker ends by an error that nobody can catch. */
-    public function died(): void
+    public function answerPending(): void
     {
-        foreach ($this->due as $response => $is) {
-            $body = $this->site->output->taken();
-            Message::send((new Response(500, [], $body))->typed(), $response);
+        foreach ($this->pending as $response => $is) {
+            $body = $this->site->output->takePrinted();
+            Message::send((new Response(500, [], $body))->ensureType(), $response);
         }
     }
 
@@ -92,13 +92,13 @@ final class Handler
      * Skipped with coroutines: a worker is then inside several requests, and idle while all of them
      * wait.
      */
-    private function passes(): void
+    private function countTransition(): void
     {
-        $this->setup->isOn('coroutines') || $this->watch->passes($this->worker);
+        $this->setup->isOn('coroutines') || $this->watchdog->countTransition($this->worker);
     }
 
     /** Sets the name of this process in the kernel. Workers are counted by it. */
-    private static function name(string $name): void
+    private static function setProcessName(string $name): void
     {
         @file_put_contents('/proc/self/comm', $name);
     }

@@ -23,23 +23,23 @@ final class Message
         500 => 'Internal Server Error', 503 => 'Service Unavailable',
     ];
 
-    public static function request(object $asked): Request
+    public static function request(object $swooleRequest): Request
     {
-        $told = array_change_key_case((array) $asked->server);
-        $target = (string) $told['request_uri'];
-        $query = (string) ($told['query_string'] ?? '');
-        $headers = Response::listed((array) $asked->header);
+        $server = array_change_key_case((array) $swooleRequest->server);
+        $target = (string) $server['request_uri'];
+        $query = (string) ($server['query_string'] ?? '');
+        $headers = Response::normalizeHeaders((array) $swooleRequest->header);
 
         return new Request(
-            (string) $told['request_method'],
+            (string) $server['request_method'],
             $query === '' ? $target : "$target?$query",
             $headers,
-            self::isForm($headers) ? '' : (string) $asked->rawContent(),
-            array_map('strval', array_filter((array) $asked->cookie, 'is_scalar')),
-            (array) $asked->post,
-            (array) $asked->files,
-            (string) ($told['server_protocol'] ?? 'HTTP/1.1'),
-            (string) ($told['remote_addr'] ?? ''),
+            self::isForm($headers) ? '' : (string) $swooleRequest->rawContent(),
+            array_map('strval', array_filter((array) $swooleRequest->cookie, 'is_scalar')),
+            (array) $swooleRequest->post,
+            (array) $swooleRequest->files,
+            (string) ($server['server_protocol'] ?? 'HTTP/1.1'),
+            (string) ($server['remote_addr'] ?? ''),
         );
     }
 
@@ -60,10 +60,10 @@ final class Message
     /** Returns the answer to HEAD. The server itself would send the body as well. */
     public static function withoutBody(Response $answer): Response
     {
-        $told = array_change_key_case($answer->headers);
-        $length = $told['content-length'] ?? [(string) strlen($answer->body)];
+        $headers = array_change_key_case($answer->headers);
+        $length = $headers['content-length'] ?? [(string) strlen($answer->body)];
 
-        return new Response($answer->status, ['content-length' => $length] + $told);
+        return new Response($answer->status, ['content-length' => $length] + $headers);
     }
 
     /**

@@ -28,30 +28,30 @@ final class Options
 
     public static function mode(Setup $setup): int
     {
-        return self::MODES[$setup->word('server_mode', 'process')];
+        return self::MODES[$setup->string('server_mode', 'process')];
     }
 
     /**
      * @return array<string, mixed>
      * @throws Problem if the plan combines settings that exclude each other
      */
-    public static function of(Setup $setup): array
+    public static function build(Setup $setup): array
     {
-        $limit = $setup->number('max_requests');
+        $limit = $setup->integer('max_requests');
         if ($limit > 0 && self::mode($setup) === self::MODES['base']) {
             throw new Problem('`max_requests` needs `server_mode: process`: in base mode a worker '
                 . 'that ends takes its connections with it, and requests are lost');
         }
 
         return [
-            'worker_num' => $setup->number('workers', 1),
+            'worker_num' => $setup->integer('workers', 1),
             // Threads that read and write connections. The default is one for each CPU of the
             // machine.
-            'reactor_num' => max(1, min($setup->cpus, $setup->number('workers', 1))),
+            'reactor_num' => max(1, min($setup->cpus, $setup->integer('workers', 1))),
             'max_request' => $limit ?: self::NEVER,
             // By default Swoole adds up to half as many again.
             'max_request_grace' => 0,
-            'dispatch_mode' => self::DISPATCH[$setup->word('dispatch', 'free')],
+            'dispatch_mode' => self::DISPATCH[$setup->string('dispatch', 'free')],
             // Off unless asked for: a synchronous app that uses superglobals handles one request at
             // a time.
             'enable_coroutine' => $setup->isOn('coroutines'),

@@ -17,25 +17,25 @@ final class Start
     /** @throws Problem if the extension is missing or the app does not boot */
     public static function worker(Setup $setup): void
     {
-        $space = self::space();
+        $space = self::findNamespace();
         $class = "$space\\Http\\Server";
         $server = new $class($setup->host, $setup->port, Options::mode($setup), self::TCP);
-        $server->set(Options::of($setup));
+        $server->set(Options::build($setup));
         $number = "$space\\Atomic";
         $failure = new Failure("{$setup->dir}/tmp/swoole.failed", new $number(0));
-        $watch = new Watch($server, $space, $failure, $setup->number('workers', 1));
-        $handler = new Handler($setup, $failure, $watch, ["$space\\ExitException"]);
-        $server->on('ManagerStart', [$watch, 'keep']);
+        $watchdog = new Watchdog($server, $space, $failure, $setup->integer('workers', 1));
+        $handler = new Handler($setup, $failure, $watchdog, ["$space\\ExitException"]);
+        $server->on('ManagerStart', [$watchdog, 'start']);
         $server->on('WorkerStart', [$handler, 'begin']);
         $server->on('WorkerStop', [$handler, 'end']);
         $server->on('Request', [$handler, 'answer']);
         $server->start();
         // This is the first process again, after everything has ended.
-        $failure->raise();
+        $failure->throwIfStored();
     }
 
     /** Returns the namespace of the loaded extension. Open Swoole defines both names. */
-    private static function space(): string
+    private static function findNamespace(): string
     {
         foreach (['OpenSwoole', 'Swoole'] as $space) {
             if (class_exists("$space\\Http\\Server", false)) {

@@ -15,26 +15,26 @@ final class Messages
 {
     private const FORMS = '~^(application/x-www-form-urlencoded|multipart/form-data)\b~i';
 
-    public static function request(WorkermanRequest $asked, string $client): Request
+    public static function request(WorkermanRequest $workermanRequest, string $client): Request
     {
         $headers = [];
-        foreach ((array) $asked->header() as $name => $value) {
+        foreach ((array) $workermanRequest->header() as $name => $value) {
             $headers[ucwords((string) $name, '-')] = [(string) $value];
         }
         // Workerman would also take a JSON body for a form.
-        $isForm = preg_match(self::FORMS, (string) $asked->header('content-type', '')) === 1;
-        $files = $isForm ? (array) $asked->file() : [];
+        $isForm = preg_match(self::FORMS, (string) $workermanRequest->header('content-type', '')) === 1;
+        $files = $isForm ? (array) $workermanRequest->file() : [];
 
         return new Request(
-            $asked->method(),
-            $asked->uri(),
+            $workermanRequest->method(),
+            $workermanRequest->uri(),
             $headers,
-            $files === [] ? $asked->rawBody() : '',
+            $files === [] ? $workermanRequest->rawBody() : '',
             // Workerman would leave the cookies encoded.
-            Form::cookies((string) $asked->header('cookie', '')),
-            $isForm ? (array) $asked->post() : [],
+            Form::cookies((string) $workermanRequest->header('cookie', '')),
+            $isForm ? (array) $workermanRequest->post() : [],
             $files,
-            'HTTP/' . $asked->protocolVersion(),
+            'HTTP/' . $workermanRequest->protocolVersion(),
             $client,
         );
     }
@@ -44,10 +44,10 @@ final class Messages
     {
         $headers = [];
         // Workerman recognises names in their usual capitalisation only.
-        foreach ($response->framed()->headers as $name => $values) {
+        foreach ($response->removeLengthHeaders()->headers as $name => $values) {
             $headers[ucwords(strtolower((string) $name), '-')] = $values;
         }
-        if (self::closes($request)) {
+        if (self::wantsClose($request)) {
             $headers['Connection'] = ['close'];
         }
         $bytes = (string) new WorkermanResponse($response->status, $headers, $response->body);
@@ -60,7 +60,7 @@ final class Messages
      * Tells whether the client wants its connection closed after this answer: RFC 9112, section
      * 9.3.
      */
-    public static function closes(Request $request): bool
+    public static function wantsClose(Request $request): bool
     {
         $wants = strtolower($request->header('Connection') ?? '');
 

@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Workerman;
 
+use Stampede\Worker\CallbackWorker;
 use Stampede\Worker\Pool\FirstBoot;
 use Stampede\Worker\Setup;
-use Stampede\Worker\Shift;
 use Stampede\Worker\Site;
 use Workerman\Connection\TcpConnection;
 use Workerman\Protocols\Http\Request;
@@ -16,7 +16,7 @@ use Workerman\Worker;
 /** Runs one process of Workerman. */
 final class Server
 {
-    private Shift $shift;
+    private CallbackWorker $callbackWorker;
     private bool $ending = false;
 
     public function __construct(private Setup $setup, private Worker $worker)
@@ -28,33 +28,33 @@ final class Server
     {
         // SIGQUIT: with other signals Workerman's master waits a second before it tells its
         // processes.
-        $site = $boot->of(fn (): Site => Site::boot($this->setup), SIGQUIT);
-        $this->shift = Shift::of($this->setup, $site, fn () => $this->leave());
-        $this->worker->onMessage = function (TcpConnection $connection, Request $asked): void {
-            $this->answer($connection, $asked);
+        $site = $boot->run(fn (): Site => Site::boot($this->setup), SIGQUIT);
+        $this->callbackWorker = CallbackWorker::create($this->setup, $site, fn () => $this->stopAccepting());
+        $this->worker->onMessage = function (TcpConnection $connection, Request $workermanRequest): void {
+            $this->answer($connection, $workermanRequest);
         };
         $this->worker->onClose = fn () => $this->endIfIdle();
     }
 
-    private function answer(TcpConnection $connection, Request $asked): void
+    private function answer(TcpConnection $connection, Request $workermanRequest): void
     {
-        $request = Messages::request($asked, $connection->getRemoteIp());
-        $answer = $this->shift->answer($request, $connection->getSocket());
+        $request = Messages::request($workermanRequest, $connection->getRemoteIp());
+        $answer = $this->callbackWorker->answer($request, $connection->getSocket());
         $bytes = Messages::bytes($answer, $request);
         // Workerman keeps a connection open unless it is told to close it.
-        if (($answer->headers['Connection'] ?? []) === ['close'] || Messages::closes($request)) {
+        if (($answer->headers['Connection'] ?? []) === ['close'] || Messages::wantsClose($request)) {
             $connection->close($bytes, true);
         } else {
             $connection->send($bytes, true);
         }
-        $this->shift->after();
+        $this->callbackWorker->cleanUp();
     }
 
-    private function leave(): void
+    private function stopAccepting(): void
     {
         $this->ending = true;
         $this->worker->unlisten();
-        Timer::delay(Shift::GRACE, static fn () => Worker::stopAll());
+        Timer::delay(CallbackWorker::GRACE, static fn () => Worker::stopAll());
     }
 
     private function endIfIdle(): void

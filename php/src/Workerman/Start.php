@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Workerman;
 
+use Stampede\Worker\CallbackWorker;
 use Stampede\Worker\Library;
 use Stampede\Worker\Pool\FirstBoot;
 use Stampede\Worker\Pool\Port;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
-use Stampede\Worker\Shift;
 use Workerman\Connection\TcpConnection;
 use Workerman\Worker;
 
@@ -27,15 +27,15 @@ final class Start
         $boot = new FirstBoot($setup->dir);
         // This gives accepted connections TCP_NODELAY even without the extension `sockets`.
         $context = ['socket' => ['tcp_nodelay' => true]];
-        $worker = new Worker('http://' . Port::name($setup), $context);
+        $worker = new Worker('http://' . Port::address($setup), $context);
         $worker->name = 'stampede';
-        $worker->count = $setup->number('workers', 1);
-        TcpConnection::$defaultMaxPackageSize = Shift::BODY + self::HEAD;
+        $worker->count = $setup->integer('workers', 1);
+        TcpConnection::$defaultMaxPackageSize = CallbackWorker::BODY + self::HEAD;
         self::settings($setup->dir);
         $worker->onWorkerStart = static function (Worker $worker) use ($setup, $boot): void {
             (new Server($setup, $worker))->begin($boot);
         };
-        Worker::$onMasterStop = [$boot, 'ended'];
+        Worker::$onMasterStop = [$boot, 'reportFailure'];
         Worker::runAll();
         throw new Problem('Workerman could not start');
     }

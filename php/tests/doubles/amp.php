@@ -287,15 +287,15 @@ namespace Amp\Http\Server {
     /** A request whose methods return the values that it was made with, by name. */
     final class Request
     {
-        /** @param array<string, mixed> $told */
-        public function __construct(private array $told)
+        /** @param array<string, mixed> $values */
+        public function __construct(private array $values)
         {
         }
 
         /** @param list<mixed> $arguments */
         public function __call(string $name, array $arguments): mixed
         {
-            return $this->told[$name];
+            return $this->values[$name];
         }
     }
 

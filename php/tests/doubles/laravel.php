@@ -60,9 +60,9 @@ namespace Stampede\Worker\Tests {
             self::$calls[] = 'handle ' . get_class($request);
 
             $console = $_ENV['APP_RUNNING_IN_CONSOLE'] ?? null;
-            $told = [$request->query, $request->files->all(), $console];
+            $seen = [$request->query, $request->files->all(), $console];
 
-            return new Response((string) json_encode($told), 200);
+            return new Response((string) json_encode($seen), 200);
         }
 
         public function terminate($request, $response)

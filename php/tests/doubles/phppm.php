@@ -44,25 +44,25 @@ namespace PHPPM {
     final class ProcessManager
     {
         /** @var array<string, mixed> */
-        private array $told = [];
+        private array $options = [];
 
         public function __construct(StreamOutput $output, int $port, string $host, int $workers)
         {
-            $this->told['workers'] = $workers;
+            $this->options['workers'] = $workers;
         }
 
         /** @param list<mixed> $arguments */
         public function __call(string $name, array $arguments): void
         {
-            $this->told[$name] = $arguments[0];
+            $this->options[$name] = $arguments[0];
         }
 
         public function run(): void
         {
             $ini = parse_ini_file(getenv('PHP_INI_SCAN_DIR') . '/begin.ini');
             require $ini['auto_prepend_file'];
-            $bridge = new $this->told['setBridge']();
-            $bridge->bootstrap($this->told['setAppBootstrap'], $this->told['setAppEnv'], false);
+            $bridge = new $this->options['setBridge']();
+            $bridge->bootstrap($this->options['setAppBootstrap'], $this->options['setAppEnv'], false);
             $answers = [];
             foreach (['/1', '/2', '/3'] as $target) {
                 $response = $bridge->handle(new ServerRequest([
@@ -73,7 +73,7 @@ namespace PHPPM {
             }
             Loop::addTimer(0.01, static fn () => Loop::stop());
             Loop::run();
-            fwrite(STDERR, json_encode([$answers, $this->told]));
+            fwrite(STDERR, json_encode([$answers, $this->options]));
         }
     }
 }

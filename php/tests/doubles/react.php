@@ -222,15 +222,15 @@ namespace React\Http\Message {
     /** Each `getX` returns the value `x` that the request was made with. */
     final class ServerRequest implements \Psr\Http\Message\ServerRequestInterface
     {
-        /** @param array<string, mixed> $told */
-        public function __construct(private array $told)
+        /** @param array<string, mixed> $values */
+        public function __construct(private array $values)
         {
         }
 
         /** @param list<mixed> $arguments */
         public function __call(string $name, array $arguments): mixed
         {
-            return $this->told[lcfirst(substr($name, 3))] ?? $arguments[1] ?? [];
+            return $this->values[lcfirst(substr($name, 3))] ?? $arguments[1] ?? [];
         }
     }
 }

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// The part of Swoole's public classes that is used. A fake server answers the requests in `$asked`.
+// The part of Swoole's public classes that is used. A fake server answers the requests in `$requests`.
 
 namespace Swoole {
     class ExitException extends \Exception
@@ -130,7 +130,7 @@ namespace Swoole\Http {
     class Server
     {
         /** The requests that `start` sends before it ends. @var list<Request> */
-        public static array $asked = [];
+        public static array $requests = [];
         public static ?self $last = null;
         /** @var list<mixed> */
         public array $made;
@@ -139,7 +139,7 @@ namespace Swoole\Http {
         /** @var list<Response> */
         public array $answers = [];
         /** @var list<string> */
-        public array $told = [];
+        public array $calls = [];
         public int $status = 2;
         /** @var array<string, callable> */
         private array $handlers = [];
@@ -168,7 +168,7 @@ namespace Swoole\Http {
         {
             ($this->handlers['ManagerStart'])($this);
             ($this->handlers['WorkerStart'])($this, 0);
-            foreach (self::$asked as $request) {
+            foreach (self::$requests as $request) {
                 $this->answers[] = $response = new Response();
                 ($this->handlers['Request'])($request, $response);
             }
@@ -190,14 +190,14 @@ namespace Swoole\Http {
 
         public function stop(): bool
         {
-            $this->told[] = 'stop';
+            $this->calls[] = 'stop';
 
             return true;
         }
 
         public function shutdown(): bool
         {
-            $this->told[] = 'shutdown';
+            $this->calls[] = 'shutdown';
 
             return true;
         }

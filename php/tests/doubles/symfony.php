@@ -186,10 +186,10 @@ namespace App {
         {
             self::$calls[] = 'handle';
             $file = $request->files->all()['paper'] ?? null;
-            $told = [$request->query, $request->request, $request->cookies, $request->content];
-            $told[] = $request->server['REQUEST_URI'] ?? '';
-            $told[] = $file ? [$file->name, $file->test] : null;
-            $text = isset($request->query['stream']) ? false : (string) json_encode($told);
+            $seen = [$request->query, $request->request, $request->cookies, $request->content];
+            $seen[] = $request->server['REQUEST_URI'] ?? '';
+            $seen[] = $file ? [$file->name, $file->test] : null;
+            $text = isset($request->query['stream']) ? false : (string) json_encode($seen);
 
             return new Response($text, 201, ['X-Kind' => ['symfony']]);
         }
