@@ -16,7 +16,7 @@ use crate::monitor::sample::PoolSample;
 use crate::store::record::{LogEvidence, LogSignal};
 
 /// The file of the shared directory that lists log texts and their meaning: need → texts.
-const SAYS: &str = "log-patterns.yaml";
+const LOG_PATTERNS: &str = "log-patterns.yaml";
 /// The longest part of a line that is kept, in characters; a request's own line fits.
 const LINE_MAX: usize = 400;
 /// The role of the PHP workers where `runtime.yaml` counts no processes.
@@ -27,8 +27,8 @@ const PHP: &str = "php";
 #[serde(deny_unknown_fields)]
 struct LogPattern {
     /// The part of the line that identifies it, literally.
-    says: String,
-    means: LogSignal,
+    contains: String,
+    signal: LogSignal,
     /// Whether the program logs this only once in its life, even if the state lasts.
     #[serde(default)]
     once: bool,
@@ -90,39 +90,44 @@ impl RunningStack {
     /// # Errors
     /// An overriding `common` directory lacks the file of log texts, or has a wrong one.
     pub fn log_evidence(&self, marks: &LogMarks) -> Result<Vec<LogEvidence>, RuntimeError> {
-        let text = self.stack.runtime.common_text(SAYS)?;
-        let all: BTreeMap<String, Vec<LogPattern>> = parse(&format!("common/{SAYS}"), &text)?;
+        let text = self.stack.runtime.common_text(LOG_PATTERNS)?;
+        let all: BTreeMap<String, Vec<LogPattern>> =
+            parse(&format!("common/{LOG_PATTERNS}"), &text)?;
         let own: BTreeMap<&String, &Vec<LogPattern>> =
             all.iter().filter(|(need, _)| self.stack.needs.contains_key(*need)).collect();
-        let mut said = Vec::new();
+        let mut evidence = Vec::new();
         for (once, since) in [(false, marks), (true, &LogMarks::default())] {
             since.lines_since(self.dir(), |line| {
-                let fits =
-                    own.iter().flat_map(|(need, says)| says.iter().map(move |one| (need, one)));
-                let found = fits.into_iter().find(|(_, one)| line.contains(&one.says));
+                let fits = own
+                    .iter()
+                    .flat_map(|(need, patterns)| patterns.iter().map(move |one| (need, one)));
+                let found = fits.into_iter().find(|(_, one)| line.contains(&one.contains));
                 if let Some((need, one)) = found.filter(|(_, one)| one.once == once) {
-                    count(&mut said, need, one.means, || {
+                    count(&mut evidence, need, one.signal, || {
                         let masked = logs::mask(line, &self.stack.secrets);
                         masked.chars().take(LINE_MAX).collect()
                     });
                 }
             });
         }
-        Ok(said)
+        Ok(evidence)
     }
 }
 
 fn count(
-    said: &mut Vec<LogEvidence>,
+    evidence: &mut Vec<LogEvidence>,
     program: &str,
     means: LogSignal,
     line: impl FnOnce() -> String,
 ) {
-    match said.iter_mut().find(|one| one.program == program && one.means == means) {
+    match evidence.iter_mut().find(|one| one.program == program && one.means == means) {
         Some(one) => one.lines += 1,
-        None => {
-            said.push(LogEvidence { program: program.to_owned(), means, lines: 1, first: line() })
-        }
+        None => evidence.push(LogEvidence {
+            program: program.to_owned(),
+            means,
+            lines: 1,
+            first: line(),
+        }),
     }
 }
 
