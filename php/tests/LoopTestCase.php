@@ -21,7 +21,13 @@ abstract class LoopTestCase extends TestCase
         $first = array_map(static fn ($one): string => $process->ask($one), $connections);
         $second = array_map(static fn ($one): string => $process->ask($one), $connections);
         self::assertSame($first, $second, 'a connection stays at its process');
-        self::assertCount(2, array_unique($first), $process->log());
+        $seen = array_fill_keys($first, true);
+        // On a busy machine the second process may start later than the first four connections.
+        for ($tries = 0; count($seen) < 2 && $tries < 250; $tries++) {
+            usleep(20_000);
+            $seen[$process->ask($process->connect())] = true;
+        }
+        self::assertCount(2, $seen, $process->log());
     }
 
     public function testAfterItsLastRequestAProcessIsReplacedAndNoneIsLost(): void
