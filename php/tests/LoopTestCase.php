@@ -75,10 +75,16 @@ abstract class LoopTestCase extends TestCase
 
     public function testAskedToEndItAnswersWhatItHas(): void
     {
-        $process = static::start('usleep(300_000); return ["status" => 200, "body" => "slept"];');
+        $begun = sys_get_temp_dir() . '/stampede-begun-' . bin2hex(random_bytes(8));
+        $handler = "touch('$begun'); usleep(300_000); return ['status' => 200, 'body' => 'slept'];";
+        $process = static::start($handler);
         [$one, $idle] = [$process->connect(), $process->connect()];
         fwrite($one, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-        usleep(100_000);
+        for ($tries = 0; !file_exists($begun) && $tries < 500; $tries++) {
+            usleep(10_000);
+            clearstatcache();
+        }
+        self::assertTrue(unlink($begun), 'the request has begun');
         $process->signal(SIGTERM);
         self::assertSame(0, $process->waitForExit(), $process->log());
         self::assertStringEndsWith("\r\n\r\nslept", (string) stream_get_contents($one));
