@@ -1,11 +1,11 @@
 //! The load generator: sends HTTP or FastCGI requests to one address and measures the answers.
 //!
-//! It has five parts. A schedule says when a request is due, and traffic says what is sent. A
+//! It has five parts. A schedule says when each request is sent, and traffic says what is sent. A
 //! protocol encodes requests and decodes answers, an engine moves the bytes, and a recorder counts.
 //!
 //! The crate knows nothing of PHP or of runtimes. The parts combine freely, without code for any
 //! pair: a protocol is a sans-I/O state machine, an engine reports completions, and a schedule is a
-//! list of due times.
+//! list of scheduled times.
 
 pub mod autostop;
 pub mod check;

@@ -25,7 +25,7 @@ pub enum AgainstError {
         runtime: String,
     },
     /// git is not installed.
-    #[error("`git` is not here, and `--against` asks it for the other version")]
+    #[error("`git` is not installed, and `--against` needs it to get the other version")]
     NoGit,
     /// The directory is in no git repository.
     #[error("directory `{directory}` is in no git repository")]

@@ -132,7 +132,7 @@ impl ExternalError {
                 "`{pid: 4711}`, which needs no other program"
             }
             ExternalError::Elsewhere { .. } => {
-                "something in this machine's own PID namespace; or no `watch`"
+                "a process that `ps` on this machine shows, or no `watch`"
             }
             ExternalError::NoAnswer(_) | ExternalError::WrongPage { .. } => {
                 "the app that the plan names"

@@ -328,7 +328,7 @@ fn cold(
     f.write_str("cold start: no request before the load")?;
     if let Some(opcache) = opcache {
         f.write_str(match opcache {
-            ColdOpcache::Booted => "; OPcache had what its workers boot with",
+            ColdOpcache::Booted => "; OPcache already had the files that the workers load at boot",
             ColdOpcache::Preloaded => "; OPcache had what was preloaded",
             ColdOpcache::Empty => "; OPcache was empty",
         })?;

@@ -159,10 +159,10 @@ pub fn kept_up(kept_up: KeptUp) -> String {
 pub fn in_flight(one: InFlight) -> String {
     let [mean, expected] = [one.mean, one.expected].map(words::significant);
     let checks = match one.holds() {
-        true => ", which checks the count".to_owned(),
+        true => ": they agree".to_owned(),
         false => format!(": {:.0} % apart", (one.ratio - 1.0).abs() * 100.0),
     };
-    format!("{mean} on average; {expected} by Little's law (rate × time){checks}")
+    format!("{mean} on average; expected by Little's law (rate × time) {expected}{checks}")
 }
 
 /// A CPU time in ns, in the unit that fits: `12 CPU-minutes`, `3.4 CPU-hours`, `45 CPU-seconds`.
@@ -337,7 +337,7 @@ mod tests {
         let one = InFlight { mean: 4.0, expected: 4.0, ratio: 1.0, max: 4 };
         assert_eq!(
             in_flight(one),
-            "4.00 on average; 4.00 by Little's law (rate × time), which checks the count"
+            "4.00 on average; expected by Little's law (rate × time) 4.00: they agree"
         );
         let off = InFlight { expected: 3.2, ratio: 1.25, ..one };
         assert_eq!(

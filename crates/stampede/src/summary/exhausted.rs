@@ -1,5 +1,5 @@
-//! Determines which resources of a stack were exhausted under a closed load. Only if one was is the
-//! throughput the stack's own.
+//! Determines which resources of a stack were exhausted under a closed load. The throughput is the
+//! stack's own limit only if at least one of them was.
 //!
 //! If nothing was exhausted, the load did not demand more, and the throughput is a lower bound.
 //! This is claimed only if every figure that could show the contrary was read: a resource that was

@@ -16,7 +16,9 @@ pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {
         SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
     let (text, says) = match facts.model {
         LoadModel::Closed if load.is_generators_limit() => (
-            format!("the generator: a load thread was {percent:.0} % busy, so this is its limit"),
+            format!(
+                "the generator: a load thread was {percent:.0} % busy, so the runtime may serve more"
+            ),
             Novelty::TheSame,
         ),
         LoadModel::Open if load.schedule_lag_ns_sure > allowed => (
@@ -108,7 +110,7 @@ pub fn workers(facts: &Facts<'_>) -> Option<Diagnosis> {
         return None;
     }
     let cpu = match facts.cpu_share() {
-        Some(share) => format!(", and the CPU was {:.0} % busy", share * 100.0),
+        Some(share) => format!(", but the CPU only {:.0} %: try more workers", share * 100.0),
         None => String::new(),
     };
     let who = if workers == 1 {

@@ -18,7 +18,9 @@ pub fn xdebug(facts: &Facts<'_>) -> Option<Diagnosis> {
         // Xdebug 2.
         None => String::new(),
     };
-    let text = format!("Xdebug is loaded{mode}: it slows every call down");
+    let text = format!(
+        "Xdebug is loaded{mode} and slows every call down: unload it, or set `xdebug.mode=off`"
+    );
     Some(Diagnosis::new(Cause::Xdebug, text))
 }
 
@@ -31,9 +33,11 @@ pub fn opcache(facts: &Facts<'_>) -> Option<Diagnosis> {
     }
     // The directive whose value the text does not give is evidence.
     let (text, adds) = match () {
-        () if is_off(shown) => {
-            ("OPcache is off: every request compiles its files anew".to_owned(), Some(ENABLE))
-        }
+        () if is_off(shown) => (
+            "OPcache is off: every request compiles its files anew; set `opcache.enable=1`"
+                .to_owned(),
+            Some(ENABLE),
+        ),
         () => match full(facts, shown) {
             Some(text) => (text, Some(MEMORY)),
             None if is_on(shown, "opcache.validate_timestamps")

@@ -183,7 +183,10 @@ fn all_workers_busy_while_the_cpu_has_time_is_worker_bound() {
         trial.record.runtime.said =
             vec![log_entry(LogSignal::WorkerLimit, "reached pm.max_children")];
     });
-    assert_eq!(line(&found), "worker-bound: all 4 workers were busy, and the CPU was 5 % busy");
+    assert_eq!(
+        line(&found),
+        "worker-bound: all 4 workers were busy, but the CPU only 5 %: try more workers"
+    );
     assert_eq!(
         found[0].evidence,
         [
@@ -223,7 +226,10 @@ fn a_single_busy_worker_leaves_a_cpu_idle() {
         trial.record.runtime.given.workers = 1;
         every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.5, 1, 1));
     });
-    assert_eq!(line(&found), "worker-bound: its only worker was busy, and the CPU was 50 % busy");
+    assert_eq!(
+        line(&found),
+        "worker-bound: its only worker was busy, but the CPU only 50 %: try more workers"
+    );
 }
 
 #[test]
@@ -476,7 +482,10 @@ fn opcache_off_full_or_revalidating() {
         ini(observed, "opcache.enable", "0");
     };
     let found = shown(off);
-    assert_eq!(line(&found), "OPcache is off: every request compiles its files anew");
+    assert_eq!(
+        line(&found),
+        "OPcache is off: every request compiles its files anew; set `opcache.enable=1`"
+    );
     assert_eq!(found[0].evidence, ["opcache.enable=0"]);
     assert_eq!(found[0].proof.as_deref(), Some("opcache.enable=0"));
     assert_eq!(shown(|observed| observed.opcache = false), [], "it may not say (restrict_api)");
@@ -526,10 +535,12 @@ fn xdebug_is_reported_unless_its_mode_is_off() {
             observed.ini.extend(mode);
         })
     };
-    let words = "Xdebug is loaded (`xdebug.mode=develop`): it slows every call down";
+    let words = "Xdebug is loaded (`xdebug.mode=develop`) and slows every call down: unload it, or set \
+                 `xdebug.mode=off`";
     assert_eq!(line(&mode(Some("develop"))), words);
     assert_eq!([mode(Some("off")), mode(Some(""))], [[], []]);
-    assert_eq!(line(&mode(None)), "Xdebug is loaded: it slows every call down");
+    let words = "Xdebug is loaded and slows every call down: unload it, or set `xdebug.mode=off`";
+    assert_eq!(line(&mode(None)), words);
 }
 
 #[test]
