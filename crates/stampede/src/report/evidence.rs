@@ -154,7 +154,7 @@ pub fn kept_up(kept_up: KeptUp) -> String {
     }
 }
 
-/// Little's law in words: `3.97 on average, 3.97 by Little's law`. If the two values differ too
+/// Little's law in words: `3.97 on average; expected by Little's law …`. If the two values differ too
 /// much, the difference follows.
 pub fn in_flight(one: InFlight) -> String {
     let [mean, expected] = [one.mean, one.expected].map(words::significant);
@@ -342,7 +342,7 @@ mod tests {
         let off = InFlight { expected: 3.2, ratio: 1.25, ..one };
         assert_eq!(
             in_flight(off),
-            "4.00 on average; 3.20 by Little's law (rate × time): 25 % apart"
+            "4.00 on average; expected by Little's law (rate × time) 3.20: 25 % apart"
         );
         let behind = KeptUp::No { answered_per_second: 148.2, offered_per_second: 200.0 };
         assert_eq!(kept_up(behind), "no: it answered 148.2 of 200.0 requests/s");
