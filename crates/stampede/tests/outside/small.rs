@@ -45,10 +45,11 @@ fn talk(mut connection: TcpStream, answer: &str, count: &AtomicUsize) {
         seen.extend_from_slice(&piece[..length]);
         while let Some(end) = seen.windows(4).position(|four| four == b"\r\n\r\n") {
             seen.drain(..end + 4);
+            // Before the answer: a client that has it may ask for the count at once.
+            count.fetch_add(1, Ordering::Relaxed);
             if connection.write_all(answer.as_bytes()).is_err() {
                 return;
             }
-            count.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
