@@ -66,7 +66,7 @@ fn is_verbatim(file: &File) -> bool {
 }
 
 /// Directories that exist on one machine only: somebody's home or checkout. They match only where a
-/// path begins, so that `target/work/` is allowed.
+/// path begins, so that the same word inside a longer path is allowed.
 const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/tmp/wt/", "../shared"]; // tidy: these are the paths
 
 /// The mark of a line that must name such a path.
